@@ -1,0 +1,166 @@
+import pg from 'pg'
+import { AppError } from '../errors.ts'
+import { type Sql, sql } from './sql.ts'
+
+export { json, joinSql, type Sql, sql } from './sql.ts'
+
+/** What can run a statement: the pool, or one open transaction. */
+export interface Queryable {
+  /** All rows; columns in camelCase, numeric as text, int8 as bigint, timestamptz as Date. */
+  many<Row>(statement: Sql): Promise<Row[]>
+  /** The first row, or undefined. */
+  maybe<Row>(statement: Sql): Promise<Row | undefined>
+  /** The first row; its absence is a bug. */
+  one<Row>(statement: Sql): Promise<Row>
+  /** Number of rows changed. */
+  run(statement: Sql): Promise<number>
+}
+
+declare const inTransaction: unique symbol
+
+/** An open transaction. A function that asks for a `Tx` cannot be given the pool. */
+export interface Tx extends Queryable {
+  readonly [inTransaction]: true
+  /** Runs when the commit is certain, never when it rolled back: wake-ups, in-memory signals. */
+  afterCommit(action: () => void): void
+}
+
+export interface Db extends Queryable {
+  /**
+   * Runs `work` in one transaction. Serialization failures and deadlocks (40001, 40P01) run it again, up to three times,
+   * so `work` must have no effect outside the transaction; such effects belong into `afterCommit`.
+   */
+  tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  readonly pool: pg.Pool
+  close(): Promise<void>
+}
+
+const INT8 = 20
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === INT8) return (text: string) => BigInt(text)
+    return pg.types.getTypeParser(oid, format)
+  },
+}
+
+const camel = new Map<string, string>()
+
+function camelCase(column: string): string {
+  let name = camel.get(column)
+  if (name === undefined) {
+    name = column.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+    camel.set(column, name)
+  }
+  return name
+}
+
+function toRow(fields: readonly { name: string }[], values: readonly unknown[]): Record<string, unknown> {
+  const row: Record<string, unknown> = {}
+  for (const [index, field] of fields.entries()) row[camelCase(field.name)] = values[index]
+  return row
+}
+
+const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', '57P01', '57P02', '57P03', '53300', '08006', '08003'])
+
+/** A lost or refused connection becomes 503; a broken rule of the schema stays what it is. */
+function translate(error: unknown): unknown {
+  const { code, message } = error as { code?: string; message?: string }
+  const lost = code === undefined && /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message ?? '')
+  if (lost || (code !== undefined && CONNECTION_CODES.has(code))) {
+    return new AppError('DATABASE_UNAVAILABLE', { cause: error, retryAfter: 2 })
+  }
+  return error
+}
+
+const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string }).code ?? '')
+
+/** The name of the unique or check constraint that an error broke, if it is one. */
+export function brokenConstraint(error: unknown): string | undefined {
+  const { code, constraint } = error as { code?: string; constraint?: string }
+  return code === '23505' || code === '23514' || code === '23503' ? constraint : undefined
+}
+
+type Runner = Pick<pg.ClientBase, 'query'>
+
+async function execute(runner: Runner, statement: Sql, named: boolean): Promise<pg.QueryArrayResult> {
+  try {
+    const query = { text: statement.text, values: statement.values as unknown[], rowMode: 'array' as const, types }
+    return await (runner as pg.Client).query(named ? { ...query, name: statement.name } : query)
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function queryable(runner: Runner, named: boolean): Queryable {
+  const many = async <Row>(statement: Sql): Promise<Row[]> => {
+    const result = await execute(runner, statement, named)
+    return result.rows.map((values) => toRow(result.fields, values) as Row)
+  }
+  const maybe = async <Row>(statement: Sql): Promise<Row | undefined> => (await many<Row>(statement))[0]
+  return {
+    many,
+    maybe,
+    one: async <Row>(statement: Sql): Promise<Row> => {
+      const row = await maybe<Row>(statement)
+      if (row === undefined) throw new Error(`expected a row from: ${statement.text.slice(0, 120)}`)
+      return row
+    },
+    run: async (statement) => (await execute(runner, statement, named)).rowCount ?? 0,
+  }
+}
+
+export type DbOptions = {
+  connectionString: string
+  /** Connections at most; about twice the cores up to 16 is best (more backends lose throughput). */
+  max?: number
+  /** Off for a PgBouncer older than 1.21 in transaction mode. */
+  namedStatements?: boolean
+  applicationName?: string
+}
+
+/** Opens the pool. Statements are cut off after 30 s, idle transactions after 10 s, lock waits after 5 s. */
+export function openDb(options: DbOptions): Db {
+  const named = options.namedStatements ?? true
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.max ?? 12,
+    connectionTimeoutMillis: 5000,
+    idleTimeoutMillis: 30_000,
+    application_name: options.applicationName ?? 'comptoir',
+    options: '-c statement_timeout=30s -c idle_in_transaction_session_timeout=10s -c lock_timeout=5s -c timezone=UTC',
+  })
+  pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
+  const runOnce = async <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw translate(error)
+    })
+    const actions: (() => void)[] = []
+    let broken: Error | undefined
+    try {
+      await execute(client, sql`begin`, false)
+      const tx = { ...queryable(client, named), afterCommit: (action: () => void) => void actions.push(action) } as Tx
+      const result = await work(tx)
+      const commit = await execute(client, sql`commit`, false)
+      if (commit.command !== 'COMMIT') throw new Error('the transaction was rolled back by the server')
+      for (const action of actions) action()
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((lost: Error) => {
+        broken = lost
+      })
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
+  const tx = async <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await runOnce(work)
+      } catch (error) {
+        if (attempt >= 3 || !isRetryable(error)) throw error
+      }
+    }
+  }
+  return { ...queryable(pool as unknown as Runner, named), tx, pool, close: () => pool.end() }
+}

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+
+const FOLDER = join(import.meta.dirname, '../../migrations')
+const LOCK = 4_207_316_001
+
+export type Migration = { id: string; text: string; hash: string }
+
+/** The numbered files of `migrations/`, in order. */
+export function listMigrations(folder: string = FOLDER): Migration[] {
+  const files = readdirSync(folder).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort()
+  return files.map((name) => {
+    const text = readFileSync(join(folder, name), 'utf8')
+    return { id: name.slice(0, -4), text, hash: createHash('sha256').update(text).digest('hex') }
+  })
+}
+
+/**
+ * Brings a database to the newest schema: forward only, one transaction for each file, one node at a time
+ * (advisory lock). Refuses a database whose applied files differ from ours, or that is newer than this program.
+ * @returns the ids that were applied now
+ */
+export async function migrate(connectionString: string, migrations: Migration[] = listMigrations()): Promise<string[]> {
+  const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate' })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK])
+    await client.query(
+      'create table if not exists migrations (id text primary key, hash text not null, applied_at timestamptz not null default now())',
+    )
+    const { rows } = await client.query<{ id: string; hash: string }>('select id, hash from migrations order by id')
+    checkHistory(rows, migrations)
+    const applied = new Set(rows.map((row) => row.id))
+    const pending = migrations.filter((migration) => !applied.has(migration.id))
+    for (const migration of pending) await apply(client, migration)
+    return pending.map((migration) => migration.id)
+  } finally {
+    await client.end()
+  }
+}
+
+function checkHistory(rows: { id: string; hash: string }[], migrations: Migration[]): void {
+  const known = new Map(migrations.map((migration) => [migration.id, migration.hash]))
+  for (const row of rows) {
+    const hash = known.get(row.id)
+    if (hash === undefined) throw new Error(`The database has migration ${row.id}, which this program does not know: it is newer. Update the program.`)
+    if (hash !== row.hash) throw new Error(`Migration ${row.id} was changed after it had been applied. Restore the file; write a new one instead.`)
+  }
+}
+
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(migration.text)
+    await client.query('insert into migrations (id, hash) values ($1, $2)', [migration.id, migration.hash])
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback')
+    throw new Error(`Migration ${migration.id} failed: ${(error as Error).message}`, { cause: error })
+  }
+}

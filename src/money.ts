@@ -1,0 +1,56 @@
+import { AppError } from './errors.ts'
+
+/** Digits after the point of each asset's smallest unit (ISO 4217; USDC as its contracts have it). */
+export const EXPONENTS = { EUR: 2, CHF: 2, XPF: 0, USD: 2, GBP: 2, USDC: 6 } as const
+
+export type Asset = keyof typeof EXPONENTS
+export type Fiat = Exclude<Asset, 'USDC'>
+
+/** An amount is always an asset and whole smallest units; a bare number is never money. */
+export type Money = { readonly asset: Asset; readonly units: bigint }
+
+export const isAsset = (text: string): text is Asset => Object.hasOwn(EXPONENTS, text)
+
+/** Digits of a decimal text as a bigint scaled by `exponent`, or undefined when it does not fit exactly. */
+export function parseDecimal(text: string, exponent: number): bigint | undefined {
+  const match = /^(\d{1,24})(?:\.(\d{1,24}))?$/.exec(text)
+  if (!match) return undefined
+  const fraction = (match[2] ?? '').replace(/0+$/, '')
+  if (fraction.length > exponent) return undefined
+  return BigInt(`${match[1]}${fraction.padEnd(exponent, '0')}`)
+}
+
+/** "12.5" EUR gives 1250n. Refuses signs, exponents and more decimals than the asset has: 400 ILLEGAL_AMOUNT. */
+export function parseMoney(text: string, asset: Asset): Money {
+  const units = parseDecimal(text, EXPONENTS[asset])
+  if (units === undefined) {
+    throw new AppError('ILLEGAL_AMOUNT', {
+      message: `The amount must be a plain decimal with at most ${EXPONENTS[asset]} digits after the point for ${asset}.`,
+    })
+  }
+  return { asset, units }
+}
+
+/** Whole units as decimal text with exactly `exponent` digits after the point: (1250n, 2) is "12.50". */
+export function formatDecimal(units: bigint, exponent: number): string {
+  const sign = units < 0n ? '-' : ''
+  const digits = (units < 0n ? -units : units).toString().padStart(exponent + 1, '0')
+  return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`
+}
+
+export const formatMoney = ({ asset, units }: Money): string => formatDecimal(units, EXPONENTS[asset])
+
+/** Rates are decimals with up to this many digits after the point, held as scaled integers. */
+export const RATE_EXPONENT = 12
+
+/**
+ * The only rounding point of the service: floor(amount × rate) in the target asset's smallest unit.
+ * @param rate units of `to` for one unit of the source asset, scaled by 10^RATE_EXPONENT
+ */
+export function convert(from: Money, rate: bigint, to: Asset): Money {
+  const shift = BigInt(EXPONENTS[from.asset] + RATE_EXPONENT - EXPONENTS[to])
+  return { asset: to, units: (from.units * rate) / 10n ** shift }
+}
+
+/** floor(whole × part / total): a refund's share in another currency, never more than its proportion. */
+export const proportion = (whole: bigint, part: bigint, total: bigint): bigint => (whole * part) / total
