@@ -1,0 +1,45 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+/** Encrypts what must be readable again, and derives the server's other keys from the master key. */
+export type Vault = {
+  /** AES-256-GCM (NIST SP 800-38D), bound to `context`: a sealed value copied to another row does not open there. */
+  seal(plain: string, context: string): string
+  /** @throws Error when the text was changed, belongs to another context or to an unknown master key */
+  open(sealed: string, context: string): string
+  /** 32 bytes for one purpose (HKDF-SHA-256, RFC 5869). */
+  derive(purpose: string): Buffer
+}
+
+const keyFrom = (master: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `comptoir:${purpose}`, 32))
+
+/**
+ * @param masterKey 32 bytes; seals and opens
+ * @param previous older master keys, which only open: lets rows be sealed again one by one after a rotation
+ */
+export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
+  const keys = [masterKey, ...previous].map((master) => ({
+    id: keyFrom(master, 'key-id').toString('hex').slice(0, 8),
+    key: keyFrom(master, 'seal'),
+  }))
+  const [current] = keys
+  if (!current) throw new Error('a vault needs a master key')
+  return {
+    seal(plain, context) {
+      const nonce = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', current.key, nonce).setAAD(Buffer.from(context))
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return `s1.${current.id}.${nonce.toString('base64url')}.${body.toString('base64url')}`
+    },
+    open(sealed, context) {
+      const [version, id, nonce, body] = sealed.split('.')
+      const key = keys.find((candidate) => candidate.id === id)?.key
+      if (version !== 's1' || !key || !nonce || !body) throw new Error(`cannot open ${context}: sealed by an unknown master key`)
+      const bytes = Buffer.from(body, 'base64url')
+      const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'))
+      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))
+      return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
+    },
+    derive: (purpose) => keyFrom(masterKey, purpose),
+  }
+}
