@@ -76,7 +76,7 @@ export type CreateOrderBody = Static<typeof CreateOrderBody>
 
 export const CodeParams = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) })
 
-const Integer = (options: object) => Type.Optional(Type.Integer(options))
+const Integer = (options: { minimum: number; maximum: number; default: number }) => Type.Optional(Type.Integer(options))
 
 export const FilterQuery = {
   status: Type.Optional(Type.Array(Type.String({ maxLength: 400 }), { description: 'Repeat it, or separate by commas.' })),
