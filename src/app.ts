@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, RouteOptions } from 'fastify'
 import { Registry } from 'prom-client'
 import type { Clock } from './clock.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
@@ -10,7 +10,7 @@ import { healthRoutes } from './http/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
-import { openAnnounce, openTransition, type OrderSignals } from './orders/order-transition.ts'
+import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
 import { openRates } from './rates/rate-service.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
@@ -32,6 +32,10 @@ const PREFIXES = [
   { prefix: '/api/next/confirm_conversion', hide: false },
   { prefix: '/api/confirm_conversion', hide: true },
 ] as const
+
+function hideFromReference(route: RouteOptions): void {
+  route.schema = { ...route.schema, hide: true }
+}
 
 /** Every plugin and every route, by name. */
 export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
@@ -60,7 +64,7 @@ export async function buildApp(deps: AppDeps): Promise<FastifyInstance> {
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
       async (scope) => {
-        if (hide) scope.addHook('onRoute', (route) => void (route.schema = { ...route.schema, hide: true }))
+        if (hide) scope.addHook('onRoute', hideFromReference)
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
       },

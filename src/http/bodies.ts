@@ -24,7 +24,9 @@ function dropEmpty(value: unknown): void {
 export function registerBodies(app: FastifyInstance): void {
   const strict = addFormats.default(new Ajv({ ...base, coerceTypes: false }), [...formats])
   const coercing = addFormats.default(new Ajv({ ...base, coerceTypes: 'array' }), [...formats])
-  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema as object))
+  app.setValidatorCompiler(({ schema, httpPart }) =>
+    (httpPart === 'body' ? strict : coercing).compile(schema as object),
+  )
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {

@@ -50,7 +50,9 @@ export function claimOf(request: FastifyRequest): Claim | null {
     companyId: request.actor.companyId ?? `user:${request.actor.id}`,
     scope: `POST ${path}`,
     key,
-    fingerprint: createHash('sha256').update(canonical(request.body ?? null)).digest('hex'),
+    fingerprint: createHash('sha256')
+      .update(canonical(request.body ?? null))
+      .digest('hex'),
     claimedBy: newId(),
     stored: false,
   }

@@ -51,7 +51,13 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         operationId: 'getOrderByReference',
         summary: 'Newest order with your reference (alias)',
         tags: ['orders'],
-        params: Type.Object({ '*': Type.String({ minLength: 1, maxLength: 300, description: 'The alias given at creation; any characters.' }) }),
+        params: Type.Object({
+          '*': Type.String({
+            minLength: 1,
+            maxLength: 300,
+            description: 'The alias given at creation; any characters.',
+          }),
+        }),
         response: { 200: Envelope(OrderRef) },
       },
     },
@@ -84,7 +90,9 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
     total: Type.Integer(),
     page: Type.Integer(),
     limit: Type.Integer(),
-    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Send it as `cursor` for the next page; null at the end.' }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send it as `cursor` for the next page; null at the end.',
+    }),
   })
   app.get(
     '/',
