@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import { endChildren, printTitle, ROOT, runLint, runNode, runTypes, type Totals } from './steps.ts'
@@ -90,6 +90,10 @@ function readTotals(file: string): { passed: number; failed: number; cancelled: 
 function narrow(paths: string[]): { section: Section; files: string[] }[] {
   const wanted = paths.flatMap((path) => {
     const full = resolve(ROOT, path)
+    if (!existsSync(full)) {
+      console.log(`There is no section and no file named ${path}.`)
+      return []
+    }
     if (!statSync(full).isDirectory()) return [relative(ROOT, full)]
     return globSync('**/*.test.ts', { cwd: full }).map((file) => relative(ROOT, join(full, file)))
   })
