@@ -45,7 +45,8 @@ export type Config = {
   orders: { expiryMinutes: number; chainExpiryMinutes: number }
   mail: { smtpUrl: string | null; from: string }
   chains: ChainConfig[]
-  sandbox: { port: number; chainPort: number }
+  /** `providersUrl`: a sandbox that runs elsewhere; this process then starts none. */
+  sandbox: { port: number; chainPort: number; providersUrl: string | null }
   superAdmin: { email: string; password: string } | null
   /** Everything else that providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
   provider: Readonly<Record<string, string>>
@@ -279,6 +280,7 @@ export function loadConfig(env: Env): Config {
     sandbox: {
       port: reader.integer('SANDBOX_PORT', 0, 0, 65_535),
       chainPort: reader.integer('CHAIN_PORT', 0, 0, 65_535),
+      providersUrl: reader.optional('SANDBOX_PROVIDERS_URL') === null ? null : reader.url('SANDBOX_PROVIDERS_URL', ''),
     },
     superAdmin: readSuperAdmin(reader),
     provider: Object.fromEntries(Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name))),

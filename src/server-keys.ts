@@ -9,7 +9,8 @@ export function readMasterKey(config: Pick<Config, 'masterKey' | 'dataDir'>): Bu
   const path = join(config.dataDir, 'master.key')
   if (existsSync(path)) {
     const key = Buffer.from(readFileSync(path, 'utf8').trim(), 'base64')
-    if (key.length !== 32) throw new Error(`${path} does not hold 32 bytes in base64. Restore it: without it nothing sealed can be read.`)
+    if (key.length !== 32)
+      throw new Error(`${path} does not hold 32 bytes in base64. Restore it: without it nothing sealed can be read.`)
     return key
   }
   mkdirSync(config.dataDir, { recursive: true })

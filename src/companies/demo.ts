@@ -15,7 +15,8 @@ export type DemoCredentials = {
 const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 }
 
 export function demoCredentials(vault: Vault): DemoCredentials {
-  const secret = (purpose: string, bytes: number): string => vault.derive(`demo:${purpose}`).subarray(0, bytes).toString('base64url')
+  const secret = (purpose: string, bytes: number): string =>
+    vault.derive(`demo:${purpose}`).subarray(0, bytes).toString('base64url')
   return {
     manager: { email: 'manager@demo.invalid', password: `Demo-${secret('manager', 9)}-1a` },
     apiKey: `pk_${secret('api-key', 12)}`,
@@ -26,9 +27,12 @@ export function demoCredentials(vault: Vault): DemoCredentials {
 }
 
 /** Makes the demo merchant once a database. */
-export async function makeDemo(
-  deps: { db: Db; vault: Vault; hashApiSecret: (secret: string) => string; scopes: readonly string[] },
-): Promise<DemoCredentials> {
+export async function makeDemo(deps: {
+  db: Db
+  vault: Vault
+  hashApiSecret: (secret: string) => string
+  scopes: readonly string[]
+}): Promise<DemoCredentials> {
   const { db, vault } = deps
   const credentials = demoCredentials(vault)
   const id = (purpose: string): string => vault.derive(`demo-id:${purpose}`).toString('hex').slice(0, 24)

@@ -31,7 +31,7 @@ export function registerBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined)
-    else parse(request, body as string, done)
+    else void parse(request, body as string, done)
   })
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.keepNulls !== true) dropEmpty(request.body)

@@ -146,14 +146,6 @@ export async function listPaymentsByDepositAddress(q: Queryable, addresses: read
   return rows.map(toPayment)
 }
 
-/** The attempts of ended orders that nobody has closed at the provider yet. */
-export async function listPaymentsToClose(q: Queryable, limit: number): Promise<Payment[]> {
-  const rows = await q.many<Row>(
-    sql`select ${COLUMNS} from payments where status = 'closing' order by updated_at limit ${limit}`,
-  )
-  return rows.map(toPayment)
-}
-
 export type NewMispayment = {
   companyId: string
   id: string
