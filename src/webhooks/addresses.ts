@@ -1,0 +1,59 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Ranges that no webhook may reach: the special-purpose registries of IANA (RFC 6890 and its successors). Of IPv6 only
+ * 2000::/3 is in use as public unicast, so everything outside of it is refused, which covers every way to write an
+ * IPv4 address inside an IPv6 one (::a.b.c.d, ::ffff:a.b.c.d, 64:ff9b::a.b.c.d), unique local and link-local.
+ */
+const REFUSED_RANGES = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+  ...['192.0.0.0/24', '192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16'],
+  ...['192.175.48.0/24', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+  ...['::/3', '4000::/2', '8000::/1', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'],
+]
+
+type Family = 'ipv4' | 'ipv6'
+
+const familyOf = (address: string): Family => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/** @throws Error when a range is not written as address/prefix */
+function toBlockList(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', prefix = ''] = range.split('/')
+    if (isIP(address) === 0 || !/^\d{1,3}$/.test(prefix))
+      throw new Error(`"${range}" is not an address range like 10.0.0.0/8`)
+    list.addSubnet(address, Number(prefix), familyOf(address))
+  }
+  return list
+}
+
+const MAPPED = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i
+
+/** `::ffff:127.0.0.1` and `::ffff:7f00:1` are 127.0.0.1 for the kernel, so for us too. */
+function unmapped(address: string): string {
+  const match = MAPPED.exec(address)
+  if (!match) return address
+  if (match[1] !== undefined) return match[1]
+  const [high, low] = [Number.parseInt(match[2] ?? '0', 16), Number.parseInt(match[3] ?? '0', 16)]
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+const refused = toBlockList(REFUSED_RANGES)
+
+/** Says whether a webhook may be sent to an address (dotted IPv4, or IPv6 without brackets). */
+export type AddressRule = (address: string) => boolean
+
+/**
+ * @param allowedRanges CIDR ranges of the operator's own network that are allowed although they are not public
+ * @throws Error when a range cannot be read
+ */
+export function addressRule(allowedRanges: readonly string[]): AddressRule {
+  const allowed = toBlockList(allowedRanges)
+  return (written) => {
+    const address = unmapped(written.split('%')[0] ?? '')
+    if (isIP(address) === 0) return false
+    const family = familyOf(address)
+    return allowed.check(address, family) || !refused.check(address, family)
+  }
+}
