@@ -40,6 +40,7 @@ function unmapped(address: string): string {
 }
 
 const refused = toBlockList(REFUSED_RANGES)
+const rules = new WeakMap<readonly string[], AddressRule>()
 
 /** Says whether a webhook may be sent to an address (dotted IPv4, or IPv6 without brackets). */
 export type AddressRule = (address: string) => boolean
@@ -49,11 +50,15 @@ export type AddressRule = (address: string) => boolean
  * @throws Error when a range cannot be read
  */
 export function addressRule(allowedRanges: readonly string[]): AddressRule {
+  const known = rules.get(allowedRanges)
+  if (known) return known
   const allowed = toBlockList(allowedRanges)
-  return (written) => {
+  const rule: AddressRule = (written) => {
     const address = unmapped(written.split('%')[0] ?? '')
     if (isIP(address) === 0) return false
     const family = familyOf(address)
     return allowed.check(address, family) || !refused.check(address, family)
   }
+  rules.set(allowedRanges, rule)
+  return rule
 }
