@@ -45,6 +45,8 @@ create table orders (
   paid_at timestamptz(3),
   paid_units numeric(38, 0) not null default 0,
   refunded_units numeric(38, 0) not null default 0 check (refunded_units >= 0),
+  -- grows with every change; the number of the newest order event
+  version integer not null default 1,
   primary key (company_id, id),
   constraint orders__refunds_within_payment check (refunded_units <= paid_units)
 ) with (fillfactor = 85);

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { type Sql, sql } from './sql.ts'
 
-export { json, joinSql, type Sql, sql } from './sql.ts'
+export { json, joinSql, type Sql, sql, unnamed } from './sql.ts'
 
 /** What can run a statement: the pool, or one open transaction. */
 export interface Queryable {
@@ -85,7 +85,7 @@ type Runner = Pick<pg.ClientBase, 'query'>
 async function execute(runner: Runner, statement: Sql, named: boolean): Promise<pg.QueryArrayResult> {
   try {
     const query = { text: statement.text, values: statement.values as unknown[], rowMode: 'array' as const, types }
-    return await (runner as pg.Client).query(named ? { ...query, name: statement.name } : query)
+    return await (runner as pg.Client).query(named && statement.name !== '' ? { ...query, name: statement.name } : query)
   } catch (error) {
     throw translate(error)
   }

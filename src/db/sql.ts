@@ -54,6 +54,9 @@ export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
   return { text, values, name: nameOf(text) }
 }
 
+/** A statement whose text varies too much to be worth a prepared one: filters of lists. */
+export const unnamed = (statement: Sql): Sql => ({ ...statement, name: '' })
+
 /** Statements joined by `separator`, for lists of conditions. */
 export function joinSql(parts: readonly Sql[], separator: ' and ' | ' or ' | ', '): Sql {
   const [first, ...rest] = parts

@@ -1,0 +1,111 @@
+#!/usr/bin/env node
+// biome-ignore-all lint/style/useNodejsImportProtocol: Node before 14.18 does not know the prefix
+'use strict'
+
+/*
+ * The one way in. Plain CommonJS, so that any Node from 14 can run it and reach the Node that Comptoir needs.
+ *   node bin/comptoir.cjs serve | migrate | admin | doctor | sandbox …     runs src/main.ts
+ *   node bin/comptoir.cjs --run scripts/x.ts …                             runs that file
+ */
+const childProcess = require('child_process')
+const fs = require('fs')
+const os = require('os')
+const path = require('path')
+const tty = require('tty')
+const url = require('url')
+
+const ROOT = path.join(__dirname, '..')
+const NEEDED = [24, 12]
+const ORPHAN_CHECK_MS = 250
+const ORPHAN_GRACE_MS = 1000
+
+function isNewEnough(version) {
+  const [major, minor] = version.replace(/^v/, '').split('.').map(Number)
+  return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])
+}
+
+function readCommand(argv) {
+  if (argv[0] !== '--run') return { entry: path.join(ROOT, 'src', 'main.ts'), args: argv }
+  if (argv[1] === undefined) fail('--run needs the path of a script, for example: --run scripts/check.ts')
+  return { entry: path.resolve(ROOT, argv[1]), args: argv.slice(2) }
+}
+
+function fail(...lines) {
+  for (const line of lines) process.stderr.write(`${line}\n`)
+  process.exit(1)
+}
+
+/**
+ * The command that starts the pinned Node, tried out once. On Linux `setpriv` (util-linux) makes the kernel end the
+ * child when this launcher is killed; where it is missing or another tool of that name, Node is started plainly.
+ */
+function findPinnedNode() {
+  const candidates = [
+    path.join(ROOT, 'node_modules', '.bin', 'node'),
+    path.join(ROOT, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node'),
+  ]
+  for (const node of candidates.filter((file) => fs.existsSync(file))) {
+    for (const command of [['setpriv', '--pdeathsig', 'KILL', node], [node]]) {
+      const probe = childProcess.spawnSync(command[0], [...command.slice(1), '--version'], { encoding: 'utf8' })
+      if (probe.status === 0 && isNewEnough(probe.stdout.trim())) return command
+    }
+  }
+  return undefined
+}
+
+/** npm that is killed with -9 cannot pass that on: a changed parent process tells us that it is gone. */
+function whenNpmDies(action) {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    action()
+  }, ORPHAN_CHECK_MS)
+  timer.unref()
+}
+
+function runHere(entry, args) {
+  process.argv = [process.execPath, entry, ...args]
+  whenNpmDies(() => {
+    process.kill(process.pid, 'SIGTERM')
+    setTimeout(() => process.kill(process.pid, 'SIGKILL'), ORPHAN_GRACE_MS).unref()
+  })
+  import(url.pathToFileURL(entry).href).catch((error) => {
+    console.error(error)
+    process.exit(1)
+  })
+}
+
+function runWith(command, entry, args) {
+  const child = childProcess.spawn(command[0], [...command.slice(1), entry, ...args], { stdio: 'inherit' })
+  const send = (signal) => child.exitCode === null && child.signalCode === null && child.kill(signal)
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => send(signal))
+  // A terminal sends Ctrl-C and Ctrl-\ to the child as well; a second copy could be taken for impatience.
+  for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => tty.isatty(0) || send(signal))
+  whenNpmDies(() => {
+    send('SIGTERM')
+    setTimeout(() => send('SIGKILL'), ORPHAN_GRACE_MS)
+  })
+  child.on('error', (error) => fail(`Comptoir could not start ${command.join(' ')}: ${error.message}`))
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code)
+    for (const name of Object.keys(os.constants.signals)) process.removeAllListeners(name)
+    process.kill(process.pid, signal)
+    setTimeout(() => process.exit(128 + os.constants.signals[signal]), 100)
+  })
+}
+
+const { entry, args } = readCommand(process.argv.slice(2))
+if (isNewEnough(process.version)) {
+  runHere(entry, args)
+} else {
+  const command = findPinnedNode()
+  if (command === undefined) {
+    fail(
+      `Comptoir needs Node ${NEEDED.join('.')} or newer; this is Node ${process.version.slice(1)} on ${process.platform}-${process.arch}.`,
+      'Run "npm ci" here (on Linux x64 and arm64 it brings Node 24 along), or install Node 24 from https://nodejs.org/en/download.',
+    )
+  }
+  runWith(command, entry, args)
+}

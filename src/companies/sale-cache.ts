@@ -1,0 +1,44 @@
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/db.ts'
+import { findSaleCollector, findSaleCompany, type SaleCollector, type SaleCompany } from './sale-queries.ts'
+
+const MAX_AGE_MS = 30_000
+const MAX_ENTRIES = 20_000
+
+type Entry<Value> = { value: Value | undefined; at: number }
+
+/**
+ * Copies of what the create path needs of companies and tills. A copy never decides alone: the statement that inserts the
+ * order checks the company's version and the till's state again, and an order that fails there is tried with fresh copies.
+ */
+export type SaleCache = {
+  company(id: string): Promise<SaleCompany | undefined>
+  collector(companyId: string | null, identifier: string): Promise<SaleCollector | undefined>
+  forget(companyId: string): void
+}
+
+export function openSaleCache(db: Db, clock: Clock): SaleCache {
+  const companies = new Map<string, Entry<SaleCompany>>()
+  const collectors = new Map<string, Entry<SaleCollector>>()
+  const cached = async <Value>(
+    map: Map<string, Entry<Value>>,
+    key: string,
+    load: () => Promise<Value | undefined>,
+  ): Promise<Value | undefined> => {
+    const known = map.get(key)
+    if (known?.value !== undefined && clock() - known.at < MAX_AGE_MS) return known.value
+    const value = await load()
+    if (map.size > MAX_ENTRIES) map.clear()
+    map.set(key, { value, at: clock() })
+    return value
+  }
+  return {
+    company: (id) => cached(companies, id, () => findSaleCompany(db, id)),
+    collector: (companyId, identifier) =>
+      cached(collectors, `${companyId ?? ''}|${identifier}`, () => findSaleCollector(db, companyId, identifier)),
+    forget(companyId) {
+      companies.delete(companyId)
+      for (const key of collectors.keys()) if (key.startsWith(`${companyId}|`) || key.startsWith('|')) collectors.delete(key)
+    },
+  }
+}

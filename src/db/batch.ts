@@ -1,0 +1,54 @@
+type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
+
+export type BatchOptions<In, Out> = {
+  /** Does the work of many in one go; answers in the order of the items. */
+  runMany(items: In[]): Promise<Out[]>
+  /** Most items in one go. */
+  max: number
+  /** Batches in flight at once. */
+  concurrency: number
+}
+
+/**
+ * Groups concurrent calls into one statement: at once when idle, so that a single caller waits for nobody; while batches
+ * are in flight the next calls gather. When a batch fails its members run one by one, so that one of them cannot fail
+ * its neighbours.
+ */
+export function createBatcher<In, Out>({ runMany, max, concurrency }: BatchOptions<In, Out>): (item: In) => Promise<Out> {
+  const waiting: Waiting<In, Out>[] = []
+  let running = 0
+
+  const runAlone = async ({ item, resolve, reject }: Waiting<In, Out>): Promise<void> => {
+    try {
+      const [out] = await runMany([item])
+      resolve(out as Out)
+    } catch (error) {
+      reject(error)
+    }
+  }
+  const run = async (batch: Waiting<In, Out>[]): Promise<void> => {
+    const [only] = batch
+    if (batch.length === 1 && only) return runAlone(only)
+    try {
+      const outs = await runMany(batch.map(({ item }) => item))
+      for (const [index, { resolve }] of batch.entries()) resolve(outs[index] as Out)
+    } catch {
+      for (const member of batch) await runAlone(member)
+    }
+  }
+  const flush = (): void => {
+    while (running < concurrency && waiting.length > 0) {
+      const batch = waiting.splice(0, max)
+      running += 1
+      void run(batch).finally(() => {
+        running -= 1
+        flush()
+      })
+    }
+  }
+  return (item) =>
+    new Promise<Out>((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      if (waiting.length === 1) queueMicrotask(flush)
+    })
+}

@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+/** Who runs PostgreSQL when Comptoir itself is root, which PostgreSQL refuses to be. */
+export type Account = { uid: number; gid: number }
+
+export const isRoot = (): boolean => process.getuid?.() === 0
+
+/** Undefined when there is no such user, and for root. initdb needs a user that the system knows by name. */
+function lookUp(user: string): Account | undefined {
+  try {
+    const ask = (flag: string): number =>
+      Number(execFileSync('id', [flag, user], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
+    const uid = ask('-u')
+    return uid === 0 ? undefined : { uid, gid: ask('-g') }
+  } catch {
+    return undefined
+  }
+}
+
+function ownerOf(path: string): Account | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat === undefined || stat.uid === 0 ? undefined : { uid: stat.uid, gid: stat.gid }
+}
+
+/**
+ * The user for the server: whoever owns the cluster already, then the owner of the data directory, then `postgres` or
+ * `nobody`. Undefined for an ordinary user, who runs it himself.
+ * @throws Error when this user may not use the cluster, or when root finds no other user
+ */
+export function chooseAccount(dataDir: string, clusterDir: string): Account | undefined {
+  const clusterOwner = ownerOf(clusterDir)
+  if (!isRoot()) {
+    if (statSync(clusterDir, { throwIfNoEntry: false }) === undefined || clusterOwner?.uid === process.getuid?.())
+      return undefined
+    throw new Error(
+      `The database in ${clusterDir} belongs to user number ${clusterOwner?.uid ?? 0}, not to you. Start Comptoir as the user who started it first.`,
+    )
+  }
+  if (clusterOwner !== undefined) return clusterOwner
+  const dataOwner = ownerOf(dataDir)
+  const account = (dataOwner && lookUp(String(dataOwner.uid))) ?? lookUp('postgres') ?? lookUp('nobody')
+  if (account !== undefined) return account
+  throw new Error(
+    'PostgreSQL does not run as root, and there is no user "postgres" or "nobody" here. Start Comptoir as an ordinary user, or set DATABASE_URL.',
+  )
+}
+
+/** Gives a path and everything beneath to the account; nothing happens without one. */
+export function giveTo(account: Account | undefined, path: string): void {
+  if (account === undefined) return
+  try {
+    lchownSync(path, account.uid, account.gid)
+    if (!lstatSync(path).isDirectory()) return
+  } catch (error) {
+    throw new Error(`Comptoir cannot give ${path} to user number ${account.uid}: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+  for (const name of readdirSync(path)) giveTo(account, join(path, name))
+}
+
+/** Whether the account may pass through every folder down to this one. */
+export function canReach(account: Account | undefined, path: string): boolean {
+  if (account === undefined) return true
+  const { uid, gid, mode } = statSync(path)
+  const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
+  const parent = dirname(path)
+  return (mode & bit) !== 0 && (parent === path || canReach(account, parent))
+}

@@ -1,0 +1,77 @@
+import type { FastifyRequest } from 'fastify'
+import { AppError } from '../errors.ts'
+
+export const USER_ROLES = [
+  'SuperAdmin',
+  'SuperManager',
+  'Manager',
+  'Association',
+  'Cashier',
+  'Observer',
+  'SimpleUser',
+  'Service',
+] as const
+export type UserRole = (typeof USER_ROLES)[number]
+
+export const API_SCOPES = ['orders:read', 'orders:write', 'refunds:write', 'sessions:write', 'webhooks:read'] as const
+export type ApiScope = (typeof API_SCOPES)[number]
+
+/** Who sends a request, as far as its credential proves. */
+export type Actor = {
+  kind: 'user' | 'apiKey' | 'payer'
+  /** The user's id, the API key's id, or the order code of a payer's page. */
+  id: string
+  role: UserRole
+  /** The company whose objects this actor may touch; null for SuperAdmin and for users without one. */
+  companyId: string | null
+  /** SuperManager: the companies attached to it. */
+  companyIds: readonly string[]
+  /** Cashier: the tills given to it. */
+  collectorIds: readonly string[]
+  /** API keys: what they were made for. Null: everything the role allows. */
+  scopes: readonly ApiScope[] | null
+  /** E-mail verified and, where needed, approved; an actor that is not valid sees only its own profile. */
+  valid: boolean
+  sessionId: string | null
+  /** Milliseconds since 1970 of the last second factor in this session; null for none. */
+  secondFactorAt: number | null
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    actor: Actor | null
+  }
+  interface FastifyContextConfig {
+    /** A key of the permission table; every API route has one. */
+    permission?: string
+    /** Pages, health and docs, which are no API: outside the permission table. */
+    open?: true
+    /** The route writes its answer under the Idempotency-Key inside its own statement. */
+    ownIdempotency?: true
+    /** `null` and `""` in the body reach the route instead of counting as absent. */
+    keepNulls?: true
+  }
+}
+
+/** Takes a request's credential apart; null when it has none. Throws UNAUTHORIZED for a bad one. */
+export type Authenticate = (request: FastifyRequest) => Promise<Actor | null>
+
+/** The actor of a request that needs one. @throws UNAUTHORIZED */
+export function actorOf(request: FastifyRequest): Actor {
+  if (!request.actor) throw new AppError('UNAUTHORIZED')
+  return request.actor
+}
+
+/** The company of an actor that works inside one. @throws FORBIDDEN */
+export function companyOf(actor: Actor): string {
+  if (actor.companyId === null) {
+    throw new AppError('FORBIDDEN', { message: 'This needs a user of a company. Your account belongs to none.' })
+  }
+  return actor.companyId
+}
+
+/** May this actor see objects of that company? Others get 404, so that nothing tells whether the object exists. */
+export function sees(actor: Actor, companyId: string): boolean {
+  if (actor.role === 'SuperAdmin') return true
+  return actor.companyId === companyId || actor.companyIds.includes(companyId)
+}

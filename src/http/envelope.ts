@@ -1,0 +1,48 @@
+import { type TSchema, Type } from 'typebox'
+import type { AppError, ErrorCode, ErrorDetail } from '../errors.ts'
+import { CATALOGUE } from '../errors.ts'
+
+/** What every successful JSON answer looks like (decisions 1.2). */
+export type Success<Data> = { success: true; status: 200; data: Data }
+
+export const ok = <Data>(data: Data): Success<Data> => ({ success: true, status: 200, data })
+
+/** Schema of a successful answer; fields that are not named in `data` never leave the service. */
+export const Envelope = <Data extends TSchema>(data: Data) =>
+  Type.Object({ success: Type.Literal(true), status: Type.Literal(200), data })
+
+export type Failure = {
+  success: false
+  status: number
+  data: null
+  error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string }
+}
+
+export function failure(error: AppError, requestId: string): Failure {
+  const details = error.details && error.details.length > 0 ? { details: error.details } : {}
+  return {
+    success: false,
+    status: error.status,
+    data: null,
+    error: { code: error.code, message: error.message, ...details, requestId },
+  }
+}
+
+export const FailureSchema = Type.Object(
+  {
+    success: Type.Literal(false),
+    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    data: Type.Null(),
+    error: Type.Object({
+      code: Type.String({ enum: Object.keys(CATALOGUE), description: 'A stable identifier of what went wrong.' }),
+      message: Type.String({ description: 'What to do next, in one or two sentences.' }),
+      details: Type.Optional(
+        Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+          description: 'Field by field, only for validation.',
+        }),
+      ),
+      requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you ask for help.' }),
+    }),
+  },
+  { $id: 'Failure', description: 'Every failure has this shape.' },
+)

@@ -1,0 +1,81 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError, type ErrorDetail } from '../errors.ts'
+import { failure } from './envelope.ts'
+
+type AjvFault = { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }
+
+const FRAMEWORK_CODES: Record<string, ConstructorParameters<typeof AppError>[0]> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'UNSUPPORTED_MEDIA_TYPE',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'BODY_TOO_LARGE',
+  FST_ERR_CTP_INVALID_JSON_BODY: 'MALFORMED_JSON',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'MALFORMED_JSON',
+  FST_ERR_BAD_URL: 'NOT_FOUND',
+}
+
+function detailOf(fault: AjvFault): ErrorDetail {
+  const base = fault.instancePath.slice(1).replaceAll('/', '.')
+  const missing = typeof fault.params.missingProperty === 'string' ? fault.params.missingProperty : undefined
+  const path = [base, missing].filter(Boolean).join('.')
+  if (missing !== undefined) return { path, message: 'is required' }
+  if (fault.keyword === 'enum') {
+    return { path, message: `must be one of: ${(fault.params.allowedValues as unknown[]).join(', ')}` }
+  }
+  return { path, message: fault.message ?? 'is not valid' }
+}
+
+/** Ajv reports every branch of a failed union; one line for each field is what a person needs. */
+function detailsOf(faults: AjvFault[]): ErrorDetail[] {
+  const seen = new Map<string, ErrorDetail>()
+  for (const detail of faults.map(detailOf)) {
+    const known = seen.get(detail.path)
+    if (!known) seen.set(detail.path, detail)
+    else if (!known.message.includes(detail.message)) known.message += `, or ${detail.message}`
+  }
+  return [...seen.values()].slice(0, 20)
+}
+
+/** Whatever was thrown, as the error that the caller gets. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  const { code, validation, statusCode } = error as FastifyError
+  if (validation) return new AppError('VALIDATION_FAILED', { details: detailsOf(validation as unknown as AjvFault[]) })
+  const known = code === undefined ? undefined : FRAMEWORK_CODES[code]
+  if (known) return new AppError(known)
+  if (error instanceof SyntaxError && statusCode === 400) return new AppError('MALFORMED_JSON')
+  return new AppError('INTERNAL_ERROR', { cause: error })
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
+  if (error.retryAfter !== undefined) void reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfter))))
+  if (error.status === 401) void reply.header('www-authenticate', 'Bearer')
+  return reply.code(error.status).type('application/json; charset=utf-8').send(failure(error, request.id))
+}
+
+type Pattern = { method: string; regex: RegExp }
+
+function toRegex(url: string): RegExp {
+  const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:[A-Za-z]+/g, '[^/]+')
+  return new RegExp(`^${escaped.replace(/\*/g, '.*')}$`)
+}
+
+/** One answer for every failure: envelope, code, request id; bugs are logged whole and answered without internals. */
+export function registerFailures(app: FastifyInstance): void {
+  const patterns: Pattern[] = []
+  app.addHook('onRoute', (route) => {
+    for (const method of [route.method].flat()) patterns.push({ method, regex: toRegex(route.url) })
+  })
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.code === 'INTERNAL_ERROR') request.log.error({ err: thrown }, 'unexpected error')
+    else if (error.status >= 500) request.log.warn({ err: thrown, code: error.code }, 'refused')
+    return send(request, reply, error)
+  })
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? ''
+    const allowed = [...new Set(patterns.filter(({ regex }) => regex.test(path)).map(({ method }) => method))]
+    if (allowed.length === 0 || allowed.includes(request.method)) return send(request, reply, new AppError('NOT_FOUND'))
+    void reply.header('allow', allowed.sort().join(', '))
+    const message = `${request.method} is not possible here. Allowed: ${allowed.join(', ')}.`
+    return send(request, reply, new AppError('METHOD_NOT_ALLOWED', { message }))
+  })
+}

@@ -1,0 +1,49 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+export type IdempotencyKey = { companyId: string; scope: string; key: string }
+export type IdempotencyRow = { fingerprint: string; response: string | null; claimedBy: string | null; lockedUntil: Date | null }
+
+/** Takes the key, or takes it over from a request whose time ran out. False: somebody else has it. */
+export async function claimIdempotencyKey(
+  q: Queryable,
+  { companyId, scope, key }: IdempotencyKey,
+  claim: { fingerprint: string; claimedBy: string; lockedUntil: Date; now: Date },
+): Promise<boolean> {
+  const changed = await q.run(sql`
+    insert into idempotency_keys as k (company_id, scope, key, fingerprint, claimed_by, locked_until, created_at)
+    values (${companyId}, ${scope}, ${key}, ${claim.fingerprint}, ${claim.claimedBy}, ${claim.lockedUntil}, ${claim.now})
+    on conflict (company_id, scope, key) do update
+      set claimed_by = excluded.claimed_by, locked_until = excluded.locked_until
+      where k.response is null and k.fingerprint = excluded.fingerprint and k.locked_until < ${claim.now}`)
+  return changed === 1
+}
+
+export async function findIdempotencyKey(q: Queryable, { companyId, scope, key }: IdempotencyKey): Promise<IdempotencyRow | undefined> {
+  return q.maybe<IdempotencyRow>(sql`
+    select fingerprint, response, claimed_by, locked_until from idempotency_keys
+    where company_id = ${companyId} and scope = ${scope} and key = ${key}`)
+}
+
+/** Stores the answer in the transaction of the effect. Zero rows: the claim was taken over meanwhile. */
+export async function updateIdempotencyResponse(
+  q: Queryable,
+  { companyId, scope, key }: IdempotencyKey,
+  done: { claimedBy: string; response: string },
+): Promise<number> {
+  return q.run(sql`
+    update idempotency_keys set response = ${done.response}, locked_until = null
+    where company_id = ${companyId} and scope = ${scope} and key = ${key}
+      and claimed_by = ${done.claimedBy} and response is null`)
+}
+
+export async function releaseIdempotencyKey(q: Queryable, { companyId, scope, key }: IdempotencyKey, claimedBy: string): Promise<void> {
+  await q.run(sql`
+    delete from idempotency_keys where company_id = ${companyId} and scope = ${scope} and key = ${key}
+      and claimed_by = ${claimedBy} and response is null`)
+}
+
+export async function deleteOldIdempotencyKeys(q: Queryable, before: Date): Promise<number> {
+  return q.run(sql`
+    delete from idempotency_keys where (company_id, scope, key) in
+      (select company_id, scope, key from idempotency_keys where created_at < ${before} limit 5000)`)
+}

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Clock, HOUR, MINUTE } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { ok } from './envelope.ts'
+import * as queries from './idempotency-queries.ts'
+
+export const IDEMPOTENCY_RETENTION_MS = 48 * HOUR
+const CLAIM_MS = MINUTE
+
+/** One use of an `Idempotency-Key`: who, for which method and path, with which body. */
+export type Claim = queries.IdempotencyKey & { fingerprint: string; claimedBy: string; stored: boolean }
+
+/** What a service needs to know of the request that it works for. */
+export type Call = {
+  requestId: string
+  /** Writes the answer under the Idempotency-Key, in the transaction of the effect. Nothing without a key. */
+  remember(tx: Tx, data: unknown): Promise<void>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    claim: Claim | null
+  }
+}
+
+/** The same JSON meaning gives the same text, whatever the order of the names. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (typeof value === 'object' && value !== null) {
+    const names = Object.keys(value).sort()
+    return `{${names.map((name) => `${JSON.stringify(name)}:${canonical((value as Record<string, unknown>)[name])}`).join(',')}}`
+  }
+  return JSON.stringify(value) ?? 'null'
+}
+
+/** Reads the header. Null: none was sent. @throws VALIDATION_FAILED when it is not 1 to 255 printable characters */
+export function claimOf(request: FastifyRequest): Claim | null {
+  const header = request.headers['idempotency-key']
+  if (header === undefined || request.method !== 'POST' || !request.actor) return null
+  const key = String(header)
+  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
+    const details = [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }]
+    throw new AppError('VALIDATION_FAILED', { details })
+  }
+  const path = (request.url.split('?')[0] ?? '').replace(/^\/api\/(next\/)?/, '/api/')
+  return {
+    companyId: request.actor.companyId ?? `user:${request.actor.id}`,
+    scope: `POST ${path}`,
+    key,
+    fingerprint: createHash('sha256').update(canonical(request.body ?? null)).digest('hex'),
+    claimedBy: newId(),
+    stored: false,
+  }
+}
+
+/** What an existing row means for a new request with the same key: the stored answer, or a refusal. */
+export function answerOfKey(row: queries.IdempotencyRow, claim: Claim): string {
+  if (row.fingerprint !== claim.fingerprint) throw new AppError('IDEMPOTENCY_KEY_REUSED')
+  if (row.response === null) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
+  return row.response
+}
+
+export const replay = (reply: FastifyReply, response: string): FastifyReply =>
+  reply.header('idempotency-replayed', 'true').type('application/json; charset=utf-8').send(response)
+
+export const callOf = (request: FastifyRequest): Call => ({
+  requestId: request.id,
+  async remember(tx, data) {
+    const { claim } = request
+    if (!claim) return
+    const response = JSON.stringify(ok(data))
+    const changed = await queries.updateIdempotencyResponse(tx, claim, { claimedBy: claim.claimedBy, response })
+    if (changed === 0) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
+    tx.afterCommit(() => {
+      claim.stored = true
+    })
+  },
+})
+
+/**
+ * `Idempotency-Key` on every authenticated POST (decisions 1.5): claimed before the handler runs, the answer stored with
+ * the effect (`Call.remember`), or after it when the handler had no transaction of its own; only 2xx answers are kept.
+ */
+export function registerIdempotency(app: FastifyInstance, { db, clock }: { db: Db; clock: Clock }): void {
+  app.decorateRequest('claim', null)
+  app.addHook('preHandler', async (request, reply) => {
+    if (request.routeOptions.config.ownIdempotency) return
+    const claim = claimOf(request)
+    if (!claim) return
+    const now = new Date(clock())
+    const taken = await queries.claimIdempotencyKey(db, claim, {
+      fingerprint: claim.fingerprint,
+      claimedBy: claim.claimedBy,
+      lockedUntil: new Date(now.getTime() + CLAIM_MS),
+      now,
+    })
+    if (taken) {
+      request.claim = claim
+      return
+    }
+    const row = await queries.findIdempotencyKey(db, claim)
+    if (!row) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
+    return replay(reply, answerOfKey(row, claim))
+  })
+  app.addHook('onSend', async (request, reply, payload) => {
+    const { claim } = request
+    if (!claim || claim.stored) return payload
+    const good = reply.statusCode >= 200 && reply.statusCode < 300 && typeof payload === 'string'
+    if (good) await queries.updateIdempotencyResponse(db, claim, { claimedBy: claim.claimedBy, response: payload })
+    else await queries.releaseIdempotencyKey(db, claim, claim.claimedBy).catch(() => {})
+    claim.stored = true
+    return payload
+  })
+}

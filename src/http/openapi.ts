@@ -1,0 +1,116 @@
+import swagger from '@fastify/swagger'
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { CATALOGUE } from '../errors.ts'
+import { FailureSchema } from './envelope.ts'
+import { isPermission, PERMISSIONS, type Rule, ruleOf } from './permissions.ts'
+
+const DESCRIPTION = `Orders and payment links in fiat, paid in crypto, settled in USDC.
+
+**Answers** have one envelope: \`{success, status, data}\`; failures add \`error\` with a stable \`code\`, a \`message\` that says
+what to do next, and the \`requestId\`.
+
+**Credentials**: \`Authorization: Bearer <access token>\`, or for servers \`x-api-key\` and \`x-api-secret\`.
+
+**Safe repetition**: send \`Idempotency-Key\` with any authenticated POST; the same key and body give the stored answer for 48 hours.
+
+## Error codes
+
+| code | HTTP | what to do |
+|---|---|---|
+${Object.entries(CATALOGUE)
+  .map(([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`)
+  .join('\n')}
+
+## Who may call what
+
+| permission | roles | API key scope |
+|---|---|---|
+${Object.entries(PERMISSIONS as Record<string, Rule>)
+  .map(([name, rule]) => `| \`${name}\` | ${rule.roles === 'anyone' ? 'anyone' : rule.roles.join(', ')} | ${rule.scope ?? '–'} |`)
+  .join('\n')}
+`
+
+const FAILURE_STATUSES: Record<number, string> = {
+  400: 'Refused: the message says why and what to do.',
+  401: 'No credential, or a bad one.',
+  403: 'Known, but not allowed; the message names what is missing.',
+  404: 'Unknown, or of another company.',
+  409: 'The state forbids it.',
+  422: 'A field is not valid; see `details`.',
+  429: 'Too many requests; wait as long as `Retry-After` says.',
+}
+
+/** Adds to each documented route what the permission table and the error floor know about it. */
+function documentRoute(route: RouteOptions): void {
+  const permission = route.config?.permission
+  if (route.schema === undefined || permission === undefined || !isPermission(permission)) return
+  const rule = ruleOf(permission)
+  const statuses = rule.roles === 'anyone' ? [400, 404, 409, 422, 429] : [400, 401, 403, 404, 409, 422, 429]
+  const failures = Object.fromEntries(
+    statuses.map((status) => [status, { description: FAILURE_STATUSES[status], $ref: 'Failure#' }]),
+  )
+  const security = rule.roles === 'anyone' ? [{}, { bearer: [] }, { apiKey: [], apiSecret: [] }] : [{ bearer: [] }, { apiKey: [], apiSecret: [] }]
+  route.schema = { security, ...route.schema, response: { ...failures, ...(route.schema.response as object) } }
+}
+
+/** OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs`. */
+export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> {
+  app.addSchema(FailureSchema)
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.1',
+      info: {
+        title: 'Comptoir',
+        version: '0.1.0',
+        description: DESCRIPTION,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: baseUrl }],
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+          apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+          apiSecret: { type: 'apiKey', in: 'header', name: 'x-api-secret' },
+        },
+      },
+      tags: [
+        { name: 'orders', description: 'Create, read, list and end orders and payment links.' },
+        { name: 'payments', description: 'Accept a channel, confirm a payment, refund.' },
+        { name: 'rates', description: 'Exchange rates.' },
+        { name: 'webhooks', description: 'What is sent to your server, and the secret that signs it.' },
+        { name: 'authentication', description: 'Registration, login, second factor, sessions.' },
+        { name: 'companies', description: 'Companies, tills, buttons and people.' },
+      ],
+    },
+    refResolver: {
+      buildLocalReference: (json, _baseUri, _fragment, index) => (typeof json.$id === 'string' ? json.$id : `schema-${index}`),
+    },
+    hideUntagged: true,
+  })
+  app.addHook('onRoute', documentRoute)
+  app.get('/openapi.json', { config: { open: true }, schema: { hide: true } }, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(app.swagger()),
+  )
+  await app.register(scalar, {
+    routePrefix: '/docs',
+    configuration: {
+      url: '/openapi.json',
+      withDefaultFonts: false,
+      telemetry: false,
+      showDeveloperTools: 'never',
+      hideClientButton: true,
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    },
+    hooks: {
+      onRequest: (_request, reply, done) => {
+        void reply.header(
+          'content-security-policy',
+          "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+        )
+        done()
+      },
+    },
+  })
+}

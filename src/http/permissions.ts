@@ -1,0 +1,74 @@
+import { AppError } from '../errors.ts'
+import type { Actor, ApiScope, UserRole } from './actor.ts'
+
+export type Limit = 'credentials' | 'session' | 'public' | 'company' | 'none'
+
+export type Rule = {
+  /** Roles that may call; 'anyone' needs no credential (one that is sent must still be good). */
+  roles: readonly UserRole[] | 'anyone'
+  /** What an API key must have been given. Absent: no API key may call. */
+  scope?: ApiScope
+  /** Also for users that are not verified or not approved yet. */
+  evenInvalid?: true
+  /** Needs a second factor not older than five minutes. */
+  stepUp?: true
+  limit: Limit
+}
+
+const STAFF: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Association', 'Cashier']
+const MANAGERS: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Association']
+const SELLERS: readonly UserRole[] = [...STAFF, 'SimpleUser', 'Service']
+const READERS: readonly UserRole[] = [...SELLERS, 'Observer']
+const EXPORTERS: readonly UserRole[] = [...MANAGERS, 'Service']
+
+/**
+ * Who may call what: the only place that decides. A route names its row; a route without one stops the start.
+ * Rows say what a role may do at all; whose objects it may touch is decided by the company of the object (404).
+ */
+export const PERMISSIONS = {
+  'orders.create': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'orders.status': { roles: 'anyone', limit: 'public' },
+  'orders.list': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'orders.links': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'orders.download': { roles: EXPORTERS, scope: 'orders:read', limit: 'company' },
+  'orders.cancel': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'orders.expire': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'orders.payer': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'orders.events': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'payments.accept': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'payments.confirm': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },
+  'rates.read': { roles: 'anyone', limit: 'public' },
+  'channels.callback': { roles: 'anyone', limit: 'none' },
+} as const satisfies Record<string, Rule>
+
+export type PermissionName = keyof typeof PERMISSIONS
+
+export const isPermission = (name: string): name is PermissionName => Object.hasOwn(PERMISSIONS, name)
+
+export const ruleOf = (name: PermissionName): Rule => PERMISSIONS[name]
+
+const STEP_UP_MS = 5 * 60_000
+
+/** @throws UNAUTHORIZED without a credential, FORBIDDEN or STEP_UP_REQUIRED with one that does not suffice */
+export function checkPermission(name: PermissionName, actor: Actor | null, nowMs: number): void {
+  const rule = ruleOf(name)
+  if (rule.roles === 'anyone') return
+  if (!actor) throw new AppError('UNAUTHORIZED')
+  if (!rule.roles.includes(actor.role)) {
+    throw new AppError('FORBIDDEN', {
+      message: `The role ${actor.role} may not do this. It needs one of: ${rule.roles.join(', ')}.`,
+    })
+  }
+  if (actor.kind === 'apiKey' && (rule.scope === undefined || !(actor.scopes ?? []).includes(rule.scope))) {
+    const missing = rule.scope === undefined ? 'API keys may not do this; log in instead.' : `This API key lacks the scope ${rule.scope}.`
+    throw new AppError('FORBIDDEN', { message: missing })
+  }
+  if (!actor.valid && !rule.evenInvalid) {
+    throw new AppError('FORBIDDEN', {
+      message: 'This account is not active yet: verify the e-mail address, and wait for approval where it is needed.',
+    })
+  }
+  const fresh = actor.secondFactorAt !== null && nowMs - actor.secondFactorAt <= STEP_UP_MS
+  if (rule.stepUp && actor.kind === 'user' && !fresh) throw new AppError('STEP_UP_REQUIRED')
+}

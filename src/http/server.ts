@@ -1,0 +1,130 @@
+import cookie from '@fastify/cookie'
+import cors from '@fastify/cors'
+import helmet from '@fastify/helmet'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import { newId } from '../ids.ts'
+import type { Authenticate } from './actor.ts'
+import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
+import { registerFailures } from './failures.ts'
+import { registerIdempotency } from './idempotency.ts'
+import { registerOpenApi } from './openapi.ts'
+import { checkPermission, isPermission } from './permissions.ts'
+
+export type ServerDeps = {
+  config: Pick<Config, 'baseUrl' | 'corsOrigins' | 'trustProxy' | 'logLevel'>
+  db: Db
+  clock: Clock
+  authenticate: Authenticate
+  /** Where log lines go; standard output when absent. */
+  logStream?: { write(line: string): void }
+  metrics: Registry
+}
+
+const HEADERS_WITH_SECRETS = ['authorization', 'cookie', 'x-api-key', 'x-api-secret', 'idempotency-key']
+
+/** Paths may hold codes and tokens, so the log names the route, not the address that was called. */
+const describe = (request: FastifyRequest) => ({
+  method: request.method,
+  route: request.routeOptions.url ?? '(none)',
+  remoteAddress: request.ip,
+})
+
+/** The request's own id if it is a sensible one, else ours. */
+function requestIdOf(headers: Record<string, string | string[] | undefined>): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : newId()
+}
+
+function registerPermissions(app: FastifyInstance, { authenticate, clock }: ServerDeps): void {
+  app.decorateRequest('actor', null)
+  app.addHook('onRoute', (route) => {
+    const { permission, open } = route.config ?? {}
+    if (open || (permission !== undefined && isPermission(permission))) return
+    throw new Error(`${String(route.method)} ${route.url} has no row in the permission table`)
+  })
+  app.addHook('onRequest', async (request) => {
+    const { permission } = request.routeOptions.config
+    if (permission === undefined || !isPermission(permission)) return
+    request.actor = await authenticate(request)
+    checkPermission(permission, request.actor, clock())
+  })
+}
+
+function registerMetrics(app: FastifyInstance, metrics: Registry): void {
+  collectDefaultMetrics({ register: metrics })
+  const duration = new Histogram({
+    name: 'comptoir_http_request_seconds',
+    help: 'Time to answer, by route and status.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers: [metrics],
+  })
+  const bugs = new Counter({ name: 'comptoir_http_bugs_total', help: 'Answers 500.', registers: [metrics] })
+  app.addHook('onResponse', async (request, reply) => {
+    const labels = { method: request.method, route: request.routeOptions.url ?? '(none)', status: String(reply.statusCode) }
+    duration.observe(labels, reply.elapsedTime / 1000)
+    if (reply.statusCode === 500) bugs.inc()
+  })
+}
+
+/** Security headers for every answer; pages set their own Content-Security-Policy. */
+async function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): Promise<void> {
+  const https = config.baseUrl.startsWith('https://')
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    strictTransportSecurity: https ? { maxAge: 31_536_000, includeSubDomains: false } : false,
+    referrerPolicy: { policy: 'no-referrer' },
+    crossOriginResourcePolicy: { policy: 'same-origin' },
+    frameguard: { action: 'deny' },
+  })
+  if (config.corsOrigins.length > 0) {
+    await app.register(cors, { origin: config.corsOrigins, credentials: true, exposedHeaders: ['x-request-id', 'retry-after'] })
+  }
+}
+
+/**
+ * The HTTP floor: envelope, one answer for every failure, request ids, schemas, permissions, idempotency, headers,
+ * metrics, OpenAPI. Features add their routes to it; a route without a row in the permission table stops the start.
+ */
+export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
+  const { config, db, clock } = deps
+  const app = Fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 65_000,
+    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    genReqId: (raw) => requestIdOf(raw.headers),
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
+    disableRequestLogging: true,
+    return503OnClosing: true,
+    logger: {
+      level: config.logLevel,
+      base: null,
+      redact: { paths: HEADERS_WITH_SECRETS.map((name) => `req.headers["${name}"]`), censor: '[hidden]' },
+      serializers: { req: describe },
+      ...(deps.logStream ? { stream: deps.logStream } : {}),
+    },
+    ajv: { customOptions: { strict: false } },
+  })
+  registerFailures(app)
+  registerBodies(app)
+  app.addHook('onRequest', async (request, reply) => {
+    void reply.header('x-request-id', request.id)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const facts = { ...describe(request), status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) }
+    if (reply.statusCode >= 500) request.log.warn(facts, 'answered')
+    else request.log.debug(facts, 'answered')
+  })
+  await app.register(cookie)
+  await registerHeaders(app, config)
+  registerMetrics(app, deps.metrics)
+  registerPermissions(app, deps)
+  await registerOpenApi(app, config)
+  registerIdempotency(app, { db, clock })
+  return app
+}

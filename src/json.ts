@@ -1,0 +1,21 @@
+/**
+ * JSON in which every number stays the text that was sent: ids above 2^53 and prices keep their digits.
+ * @throws SyntaxError
+ */
+export function parseJsonExact(text: string): unknown {
+  const keep = (_name: string, value: unknown, context: { source?: string }): unknown =>
+    typeof value === 'number' ? (context.source ?? String(value)) : value
+  return (JSON.parse as (text: string, reviver: typeof keep) => unknown)(text, keep)
+}
+
+type Step = string | number
+
+/** The text at a path of parsed JSON, or undefined when something is missing or is no text. */
+export function textAt(value: unknown, ...path: Step[]): string | undefined {
+  let current = value
+  for (const step of path) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, step)) return undefined
+    current = (current as Record<Step, unknown>)[step]
+  }
+  return typeof current === 'string' ? current : undefined
+}

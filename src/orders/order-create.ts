@@ -1,0 +1,188 @@
+import type { SaleCache } from '../companies/sale-cache.ts'
+import { lockSaleSession, type SaleCollector, type SaleSession, updateSaleSessionOrder } from '../companies/sale-queries.ts'
+import type { Config } from '../config.ts'
+import { createBatcher } from '../db/batch.ts'
+import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, companyOf } from '../http/actor.ts'
+import { ok } from '../http/envelope.ts'
+import { answerOfKey, type Claim } from '../http/idempotency.ts'
+import { findIdempotencyKey } from '../http/idempotency-queries.ts'
+import { newId, newOrderCode, newShortCode } from '../ids.ts'
+import { convert } from '../money.ts'
+import type { Rates } from '../rates/rate-service.ts'
+import { isSubscribed } from '../webhooks/events.ts'
+import { checkWebhookUrl } from '../webhooks/webhook-url.ts'
+import { type Order, paymentUrlOf, viewOrder } from './order.ts'
+import { insertOrders, type NewOrder } from './order-insert-queries.ts'
+import { findOrderById } from './order-queries.ts'
+import { checkPlace, expiryOf, readAmount, readAssets, readPageUrl } from './order-rules.ts'
+import type { CreateOrderBody } from './order-schemas.ts'
+import { isOpen } from './order-states.ts'
+import type { Announce } from './order-transition.ts'
+
+export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; paymentUrl: string }
+export type CreateRequest = { actor: Actor; body: CreateOrderBody; requestId: string; claim: Claim | null }
+/** Either the new order's answer, or the stored text of an earlier request with the same Idempotency-Key. */
+export type CreateResult = { created: CreatedOrder } | { replay: string }
+export type CreateOrder = (request: CreateRequest) => Promise<CreateResult>
+
+export type CreateDeps = {
+  db: Db
+  clock: () => number
+  config: Pick<Config, 'payUrl' | 'fiatAssets' | 'webhooks' | 'orders'>
+  rates: Rates
+  cache: SaleCache
+  announce: Announce
+}
+
+type Place = { companyId: string; collector: SaleCollector | null; session: SaleSession | null; websiteUrl: string | null }
+
+/** A copy of the company or the till was old; the next try reads them afresh. */
+class StaleCopy extends Error {}
+
+async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, tx: Tx | null): Promise<Place> {
+  const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
+  const collector = body.merchantIdentifier === undefined ? null : await findTill(deps, actor, body.merchantIdentifier)
+  if (websiteUrl === null || tx === null) return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
+  const session = await lockSaleSession(tx, body.sessionId ?? '')
+  const foreign = session !== undefined && actor.role !== 'SimpleUser' && session.companyId !== companyOf(actor)
+  if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
+  if (collector && collector.companyId !== session.companyId) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
+  if (new URL(websiteUrl).origin !== session.websiteOrigin) throw new AppError('WEBSITE_MISMATCH')
+  const user = session.orderId === null ? undefined : await findOrderById(tx, session.companyId, session.orderId)
+  if (user && (isOpen(user.status) || user.paidAt !== null)) throw new AppError('UNKNOWN_SESSION')
+  return { companyId: session.companyId, collector, session, websiteUrl }
+}
+
+async function findTill({ cache }: CreateDeps, actor: Actor, identifier: string): Promise<SaleCollector> {
+  const companyId = actor.role === 'SimpleUser' ? null : companyOf(actor)
+  const collector = await cache.collector(companyId, identifier)
+  const given = actor.role !== 'Cashier' || (collector !== undefined && actor.collectorIds.includes(collector.id))
+  if (!collector || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
+  return collector
+}
+
+async function buildOrder(deps: CreateDeps, request: CreateRequest, place: Place): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
+  const { body, actor, requestId } = request
+  const from = readAssets(body, deps.config.fiatAssets)
+  if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
+  const company = await deps.cache.company(place.companyId)
+  if (!company) throw new AppError('UNAUTHORIZED')
+  const amount = readAmount(body.amount, from, company.maxOrderAmount)
+  const quote = await deps.rates.quote(from)
+  await deps.rates.store(quote)
+  const nowMs = deps.clock()
+  const order: Order = {
+    companyId: place.companyId,
+    id: newId(nowMs),
+    code: newOrderCode(),
+    shortCode: newShortCode(),
+    status: 'INITIAL',
+    alias: body.alias ?? null,
+    from: amount,
+    to: convert(amount, quote.rate, 'USDC'),
+    rate: quote.rate,
+    quoteId: quote.id,
+    paymentChannel: null,
+    paymentId: null,
+    collectorId: place.collector?.id ?? null,
+    merchantIdentifier: place.collector?.identifier ?? null,
+    websiteUrl: place.websiteUrl,
+    buttonSessionId: place.session?.id ?? null,
+    webhookUrl: body.webhookUrl ?? place.session?.callbackUrl ?? null,
+    cancelUrl: readPageUrl('cancelUrl', body.cancelUrl) ?? place.session?.cancelUrl ?? null,
+    returnUrl: readPageUrl('returnUrl', body.returnUrl) ?? place.session?.returnUrl ?? null,
+    goods: body.goods ?? null,
+    anonymous: body.anonymous ?? false,
+    createdBy: actor.id,
+    requestId,
+    createdAt: new Date(nowMs),
+    updatedAt: new Date(nowMs),
+    expiresAt: expiryOf(body, nowMs, deps.config.orders.expiryMinutes),
+    paidAt: null,
+    paidUnits: 0n,
+    refundedUnits: 0n,
+    version: 1,
+  }
+  return { order, companyVersion: company.version, optionalEvents: company.optionalEvents }
+}
+
+function answerOf(deps: CreateDeps, order: Order): CreatedOrder {
+  return { code: order.code, order: viewOrder(order, deps.config.payUrl), paymentUrl: paymentUrlOf(deps.config.payUrl, order.code) }
+}
+
+/** Why an insert that the database accepted as such put nothing in. */
+async function explainRefusal(deps: CreateDeps, request: CreateRequest, order: Order): Promise<CreateResult> {
+  const row = request.claim ? await findIdempotencyKey(deps.db, request.claim) : undefined
+  if (row && request.claim) return { replay: answerOfKey(row, request.claim) }
+  deps.cache.forget(order.companyId)
+  throw new StaleCopy()
+}
+
+/** A broken rule of the schema as the caller's error; a short code that exists already is simply tried again. */
+function explainConstraint(error: unknown): unknown {
+  const constraint = brokenConstraint(error)
+  if (constraint === 'orders__open_alias') return new AppError('ALIAS_IN_USE')
+  if (constraint === 'orders__short_code') return new StaleCopy()
+  return error
+}
+
+function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
+  const { claim, actor } = request
+  const idempotency = claim && { scope: claim.scope, key: claim.key, fingerprint: claim.fingerprint, response: JSON.stringify(ok(answer)) }
+  return { order, companyVersion, actor: `${actor.kind}:${actor.id}`, idempotency }
+}
+
+/**
+ * Makes orders. Sales at a till are grouped into one statement under load; website sales and companies that are told of
+ * `order.initial` take a transaction of their own.
+ */
+export function openCreateOrder(deps: CreateDeps): CreateOrder {
+  const insertGrouped = createBatcher<NewOrder, boolean>({
+    max: 64,
+    concurrency: 2,
+    async runMany(items) {
+      const made = await insertOrders(deps.db, items)
+      return items.map(({ order }) => made.has(order.id))
+    },
+  })
+  const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
+    const place = await findPlace(deps, request.actor, request.body, null)
+    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place)
+    const answer = answerOf(deps, order)
+    const newOrder = newOrderOf(request, order, companyVersion, answer)
+    const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
+    const made = alone ? await deps.db.tx((tx) => insertInTx(tx, newOrder)) : await insertGrouped(newOrder)
+    return made ? { created: answer } : explainRefusal(deps, request, order)
+  }
+  const insertInTx = async (tx: Tx, newOrder: NewOrder): Promise<boolean> => {
+    const made = await insertOrders(tx, [newOrder])
+    if (made.size === 0) return false
+    await deps.announce(tx, newOrder.order, 'order.initial', { requestId: newOrder.order.requestId, refundId: null })
+    return true
+  }
+  const createOnWebsite = (request: CreateRequest): Promise<CreateResult> =>
+    deps.db.tx(async (tx) => {
+      const place = await findPlace(deps, request.actor, request.body, tx)
+      const { order, companyVersion } = await buildOrder(deps, request, place)
+      const answer = answerOf(deps, order)
+      if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer)))) return explainRefusal(deps, request, order)
+      if (place.session) await updateSaleSessionOrder(tx, place.session.id, order.id)
+      return { created: answer }
+    })
+  return async (request) => {
+    checkPlace(request.body)
+    if (request.body.merchantIdentifier !== undefined && request.body.merchantIdentifier.length > 100) {
+      throw invalid('merchantIdentifier', 'must not be longer than 100 characters')
+    }
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return request.body.websiteUrl === undefined ? await createAtTill(request) : await createOnWebsite(request)
+      } catch (thrown) {
+        const error = explainConstraint(thrown)
+        if (!(error instanceof StaleCopy) || attempt >= 4) throw error instanceof StaleCopy ? new AppError('BUSY', { retryAfter: 1 }) : error
+      }
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../money.ts'
+import type { Order } from './order.ts'
+import type { OrderStatus } from './order-states.ts'
+
+type Row = Omit<Order, 'from' | 'to' | 'rate' | 'paidUnits' | 'refundedUnits'> & {
+  fromAsset: Fiat
+  fromUnits: string
+  toAsset: 'USDC'
+  toUnits: string
+  rate: string
+  paidUnits: string
+  refundedUnits: string
+}
+
+const COLUMNS = sql`company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
+  quote_id, payment_channel, payment_id, collector_id, merchant_identifier, website_url, button_session_id, webhook_url,
+  cancel_url, return_url, goods, anonymous, created_by, request_id, created_at, updated_at, expires_at, paid_at,
+  paid_units, refunded_units, version`
+
+const toOrder = ({ fromAsset, fromUnits, toAsset, toUnits, rate, paidUnits, refundedUnits, ...rest }: Row): Order => ({
+  ...rest,
+  from: { asset: fromAsset, units: BigInt(fromUnits) },
+  to: { asset: toAsset, units: BigInt(toUnits) },
+  rate: parseDecimal(rate, RATE_EXPONENT) ?? 0n,
+  paidUnits: BigInt(paidUnits),
+  refundedUnits: BigInt(refundedUnits),
+})
+
+export async function findOrderByCode(q: Queryable, code: string): Promise<Order | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from orders where code = ${code}`)
+  return row && toOrder(row)
+}
+
+export async function findOrderById(q: Queryable, companyId: string, id: string): Promise<Order | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from orders where company_id = ${companyId} and id = ${id}`)
+  return row && toOrder(row)
+}
+
+/** Holds the row until the transaction ends, so that two triggers cannot both see the old status. */
+export async function lockOrderByCode(tx: Tx, code: string): Promise<Order | undefined> {
+  const row = await tx.maybe<Row>(sql`select ${COLUMNS} from orders where code = ${code} for update`)
+  return row && toOrder(row)
+}
+
+export async function lockOrderById(tx: Tx, companyId: string, id: string): Promise<Order | undefined> {
+  const row = await tx.maybe<Row>(sql`select ${COLUMNS} from orders where company_id = ${companyId} and id = ${id} for update`)
+  return row && toOrder(row)
+}
+
+/** Newest order with this reference in each company that ever used it; at most two companies are looked at. */
+export async function listOrdersByAlias(q: Queryable, alias: string, companyIds: readonly string[] | null): Promise<Order[]> {
+  const inCompanies = companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
+  const rows = await q.many<Row>(sql`
+    select distinct on (company_id) ${COLUMNS} from orders
+    where alias = ${alias} and ${inCompanies}
+    order by company_id, id desc limit 2`)
+  return rows.map(toOrder)
+}
+
+/** Fields that a transition may change beside the status. Undefined leaves them. */
+export type OrderChange = {
+  status: OrderStatus
+  paymentChannel?: string
+  paymentId?: string
+  expiresAt?: Date
+  paidAt?: Date
+  paidUnits?: bigint
+  refundedUnits?: bigint
+}
+
+/** `updated_at` strictly grows: receivers sort by it. Only `transitionOrder` calls this. */
+export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChange, now: Date): Promise<Order> {
+  const row = await tx.one<Row>(sql`
+    update orders set
+      status = ${change.status},
+      payment_channel = coalesce(${change.paymentChannel ?? null}, payment_channel),
+      payment_id = coalesce(${change.paymentId ?? null}, payment_id),
+      expires_at = coalesce(${change.expiresAt ?? null}::timestamptz, expires_at),
+      paid_at = coalesce(${change.paidAt ?? null}::timestamptz, paid_at),
+      paid_units = coalesce(${change.paidUnits?.toString() ?? null}::numeric, paid_units),
+      refunded_units = coalesce(${change.refundedUnits?.toString() ?? null}::numeric, refunded_units),
+      updated_at = greatest(${now}::timestamptz, updated_at + interval '1 millisecond'),
+      version = version + 1
+    where company_id = ${order.companyId} and id = ${order.id}
+    returning ${COLUMNS}`)
+  return toOrder(row)
+}
+
+export type NewOrderEvent = {
+  trigger: string
+  fromStatus: OrderStatus | null
+  event: string | null
+  actor: string
+  requestId: string | null
+}
+
+/** Appends to the order's history; its number is the order's version. */
+export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEvent): Promise<void> {
+  const facts = {
+    paymentChannel: order.paymentChannel,
+    expiresAt: order.expiresAt,
+    paidAt: order.paidAt,
+    refundedUnits: order.refundedUnits.toString(),
+  }
+  await tx.run(sql`
+    insert into order_events (company_id, order_id, seq, trigger, from_status, to_status, event, actor, request_id, facts, at)
+    values (${order.companyId}, ${order.id}, ${order.version}, ${event.trigger}, ${event.fromStatus}, ${order.status},
+      ${event.event}, ${event.actor}, ${event.requestId}, ${json(facts)}, ${order.updatedAt})`)
+}
+
+/** Codes of orders whose time is over, oldest first. */
+export async function listExpiredOrders(q: Queryable, now: Date, limit: number): Promise<{ companyId: string; id: string }[]> {
+  return q.many(sql`
+    select company_id, id from orders
+    where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} order by expires_at limit ${limit}`)
+}
+
+/** Which orders an actor may see. */
+export type OrderScope = {
+  /** Null: all companies. */
+  companyIds: readonly string[] | null
+  /** Null: all tills. */
+  collectorIds: readonly string[] | null
+  /** Null: whoever made them. */
+  createdBy: string | null
+}
+
+export type OrderFilter = {
+  statuses: readonly string[]
+  search: string | null
+  managerEmail: string | null
+  from: Date | null
+  to: Date | null
+  paymentChannel: string | null
+  linksOnly: boolean
+}
+
+const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
+
+function searchSql(text: string): Sql {
+  const like = `${escapeLike(text)}%`
+  const amount = parseDecimal(text, 6)
+  const byAmount =
+    amount === undefined
+      ? sql`false`
+      : sql`(to_units = ${amount} or from_units * case when from_asset = 'XPF' then 1000000 else 10000 end = ${amount})`
+  return sql`(code = ${text} or short_code like upper(${like}) or alias ilike ${`%${escapeLike(text)}%`} or ${byAmount})`
+}
+
+function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
+  const parts: Sql[] = []
+  if (scope.companyIds !== null) parts.push(sql`company_id = any(${scope.companyIds})`)
+  if (scope.collectorIds !== null) parts.push(sql`collector_id = any(${scope.collectorIds})`)
+  if (scope.createdBy !== null) parts.push(sql`created_by = ${scope.createdBy}`)
+  if (filter.statuses.length > 0) parts.push(sql`status = any(${filter.statuses})`)
+  if (filter.search !== null) parts.push(searchSql(filter.search))
+  if (filter.managerEmail !== null) {
+    parts.push(sql`company_id in (select company_id from users where email_key = ${filter.managerEmail})`)
+  }
+  if (filter.from !== null) parts.push(sql`created_at >= ${filter.from}`)
+  if (filter.to !== null) parts.push(sql`created_at <= ${filter.to}`)
+  if (filter.paymentChannel !== null) parts.push(sql`payment_channel = ${filter.paymentChannel}`)
+  if (filter.linksOnly) parts.push(sql`alias is not null`)
+  return joinSql(parts, ' and ')
+}
+
+export type OrderSort = '-createdAt' | 'createdAt' | '-fromAmount' | 'fromAmount'
+
+/** Where the page before ended: the order's id, and for amounts its units with 6 digits. */
+export type OrderPosition = { id: string; amount: string | null }
+
+const AMOUNT = sql`(from_units * case when from_asset = 'XPF' then 1000000 else 10000 end)`
+
+const SORTS: Record<OrderSort, { order: Sql; after: (position: OrderPosition) => Sql }> = {
+  '-createdAt': { order: sql`id desc`, after: ({ id }) => sql`id < ${id}` },
+  createdAt: { order: sql`id asc`, after: ({ id }) => sql`id > ${id}` },
+  '-fromAmount': {
+    order: sql`${AMOUNT} desc, id desc`,
+    after: ({ id, amount }) => sql`(${AMOUNT}, id) < (${amount}::numeric, ${id})`,
+  },
+  fromAmount: {
+    order: sql`${AMOUNT} asc, id asc`,
+    after: ({ id, amount }) => sql`(${AMOUNT}, id) > (${amount}::numeric, ${id})`,
+  },
+}
+
+export async function listOrders(
+  q: Queryable,
+  scope: OrderScope,
+  filter: OrderFilter,
+  page: { sort: OrderSort; limit: number; offset: number; after: OrderPosition | null },
+): Promise<Order[]> {
+  const { order, after } = SORTS[page.sort]
+  const start = page.after === null ? sql`true` : after(page.after)
+  const rows = await q.many<Row>(
+    unnamed(sql`
+      select ${COLUMNS} from orders where ${filterSql(scope, filter)} and ${start}
+      order by ${order} limit ${page.limit} offset ${page.offset}`),
+  )
+  return rows.map(toOrder)
+}
+
+export async function countOrders(q: Queryable, scope: OrderScope, filter: OrderFilter): Promise<number> {
+  const count = unnamed(sql`select count(*) as total from orders where ${filterSql(scope, filter)}`)
+  const { total } = await q.one<{ total: bigint }>(count)
+  return Number(total)
+}
+
+export const positionOf = (order: Order): OrderPosition => ({
+  id: order.id,
+  amount: (order.from.units * (order.from.asset === 'XPF' ? 1_000_000n : 10_000n)).toString(),
+})
+
+export const rateText = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT)

@@ -1,0 +1,119 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../http/actor.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf, claimOf, replay } from '../http/idempotency.ts'
+import type { CreateOrder } from './order-create.ts'
+import { CodeParams, CreateOrderBody, LinksQuery, ListQuery, OrderSchema } from './order-schemas.ts'
+import { endOrder, listLinks, listOrders, type OrderDeps, readOrder, readOrderByAlias } from './order-service.ts'
+
+const OrderRef = Type.Ref('Order')
+
+/** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
+export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: CreateOrder }> = async (app, deps) => {
+  app.post(
+    '/request',
+    {
+      config: { permission: 'orders.create', ownIdempotency: true },
+      schema: {
+        operationId: 'createOrder',
+        summary: 'Create an order or a payment link',
+        tags: ['orders'],
+        body: CreateOrderBody,
+        response: { 200: Envelope(Type.Object({ code: Type.String(), order: OrderRef, paymentUrl: Type.String() })) },
+      },
+    },
+    async (request, reply) => {
+      const { body, id: requestId } = request
+      const result = await deps.createOrder({ actor: actorOf(request), body, requestId, claim: claimOf(request) })
+      return 'replay' in result ? (replay(reply, result.replay) as never) : ok(result.created as never)
+    },
+  )
+  app.get(
+    '/status/:code',
+    {
+      config: { permission: 'orders.status' },
+      schema: {
+        operationId: 'getOrderByCode',
+        summary: 'Order by code',
+        tags: ['orders'],
+        params: CodeParams,
+        response: { 200: Envelope(OrderRef) },
+      },
+    },
+    async (request) => ok((await readOrder(deps, request.actor, request.params.code)) as never),
+  )
+  app.get(
+    '/status/order/*',
+    {
+      config: { permission: 'orders.status' },
+      schema: {
+        operationId: 'getOrderByReference',
+        summary: 'Newest order with your reference (alias)',
+        tags: ['orders'],
+        params: Type.Object({ '*': Type.String({ minLength: 1, maxLength: 300, description: 'The alias given at creation; any characters.' }) }),
+        response: { 200: Envelope(OrderRef) },
+      },
+    },
+    async (request) => ok((await readOrderByAlias(deps, request.actor, request.params['*'])) as never),
+  )
+  for (const [operation, trigger, summary] of [
+    ['cancelOrder', 'cancel', 'Cancel an unpaid order'],
+    ['expireOrder', 'expire', 'End a payment link or order now'],
+  ] as const) {
+    app.post(
+      `/${trigger}/:code`,
+      {
+        config: { permission: `orders.${trigger}` },
+        schema: {
+          operationId: operation,
+          summary,
+          tags: ['orders'],
+          params: CodeParams,
+          response: { 200: Envelope(Type.Null()) },
+        },
+      },
+      async (request) => {
+        await endOrder(deps, actorOf(request), request.params.code, trigger, callOf(request))
+        return ok(null)
+      },
+    )
+  }
+  const Page = Type.Object({
+    orders: Type.Array(OrderRef),
+    total: Type.Integer(),
+    page: Type.Integer(),
+    limit: Type.Integer(),
+    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Send it as `cursor` for the next page; null at the end.' }),
+  })
+  app.get(
+    '/',
+    {
+      config: { permission: 'orders.list' },
+      schema: {
+        operationId: 'listOrders',
+        summary: 'List orders',
+        tags: ['orders'],
+        querystring: ListQuery,
+        response: { 200: Envelope(Page) },
+      },
+    },
+    async (request) => ok((await listOrders(deps, actorOf(request), request.query)) as never),
+  )
+  app.get(
+    '/links',
+    {
+      config: { permission: 'orders.links' },
+      schema: {
+        operationId: 'listPaymentLinks',
+        summary: 'List payment links',
+        tags: ['orders'],
+        querystring: LinksQuery,
+        response: { 200: Envelope(Type.Array(OrderRef)) },
+      },
+    },
+    async (request) => ok((await listLinks(deps, actorOf(request), request.query)) as never),
+  )
+}
+
+export const orderSchemas = [OrderSchema]

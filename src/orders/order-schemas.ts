@@ -1,0 +1,99 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { ORDER_STATUSES } from './order-states.ts'
+
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const DateTime = (description: string) => Type.String({ format: 'date-time', description })
+const NullableText = (description: string) => Nullable(Type.String({ description }))
+
+/** Codes of the goods' kind: 01 tangible, 02 virtual. */
+const GOODS_TYPES = ['01', '02']
+const GOODS_CATEGORIES = [
+  ...['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'Z'].map((digit) => `${digit}000`),
+]
+
+export const GoodsSchema = Type.Object(
+  {
+    goodsName: Type.Optional(Type.String({ maxLength: 256 })),
+    goodsType: Type.Optional(Type.String({ enum: GOODS_TYPES, description: '01 tangible, 02 virtual' })),
+    goodsCategory: Type.Optional(Type.String({ enum: GOODS_CATEGORIES })),
+    goodsDetail: Type.Optional(Type.String({ maxLength: 256 })),
+    goodsQuantity: Type.Optional(Type.String({ maxLength: 256 })),
+  },
+  { description: 'What is sold.' },
+)
+
+export const StatusSchema = Type.String({ enum: [...ORDER_STATUSES], description: 'The order’s state.' })
+
+export const OrderSchema = Type.Object(
+  {
+    _id: Type.String(),
+    code: Type.String({ description: 'Unguessable; used in paths.' }),
+    shortCode: Type.String({ description: '8 characters for reading aloud.' }),
+    fromAmount: Type.String({ description: 'Decimal text with exactly the currency’s digits.', examples: ['50.00'] }),
+    toAmount: Type.String({ description: 'Decimal text with 6 digits.', examples: ['54.000000'] }),
+    fromAsset: Type.String({ examples: ['EUR'] }),
+    toAsset: Type.String({ examples: ['USDC'] }),
+    status: StatusSchema,
+    paymentChannel: NullableText('The chosen channel, null before accept.'),
+    webhookUrl: Type.Optional(NullableText('Only for readers with a credential of the order’s company.')),
+    alias: NullableText('Your reference; with it the order is a payment link.'),
+    goods: Nullable(GoodsSchema),
+    createdAt: DateTime('UTC with milliseconds.'),
+    updatedAt: DateTime('Grows with every change of the order.'),
+    expiresAt: DateTime('When an unpaid order ends.'),
+    paidAt: Nullable(DateTime('When the payment became final.')),
+    refundedAmount: Type.String({ description: 'In toAsset, 6 digits.' }),
+    rate: Type.String({ description: 'Units of toAsset for one unit of fromAsset.' }),
+    paymentUrl: Type.String({ description: 'The page to show, as a link or QR code.' }),
+    anonymous: Type.Boolean(),
+    merchantIdentifier: NullableText('The till.'),
+    websiteUrl: NullableText('The shop.'),
+    returnUrl: NullableText('Where the payer goes after paying.'),
+    cancelUrl: NullableText('Where the payer goes after cancelling.'),
+  },
+  { $id: 'Order', description: 'An order. Every key is always present; absent values are null.' },
+)
+
+export const CreateOrderBody = Type.Object({
+  amount: Type.Union([Type.Number(), Type.String({ maxLength: 32 })], {
+    description: 'In fromAsset: a number, or decimal text. At least 0.10.',
+    examples: [50],
+  }),
+  fromAsset: Type.String({ maxLength: 8, description: 'EUR, CHF, XPF, USD or GBP.', examples: ['EUR'] }),
+  toAsset: Type.Optional(Type.String({ maxLength: 8, description: 'USDC.', examples: ['USDC'] })),
+  merchantIdentifier: Type.Optional(Type.String({ maxLength: 100, description: 'The till, for a sale in the shop.' })),
+  websiteUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'The website, for a sale online.' })),
+  sessionId: Type.Optional(Type.String({ maxLength: 100, description: 'The buy-button session; required with websiteUrl.' })),
+  webhookUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Receives the order’s events.' })),
+  cancelUrl: Type.Optional(Type.String({ maxLength: 2048 })),
+  returnUrl: Type.Optional(Type.String({ maxLength: 2048 })),
+  alias: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Makes the order a payment link, valid for one month.' })),
+  anonymous: Type.Optional(Type.Boolean({ description: 'The payer’s identity is not required.' })),
+  expiryMinutes: Type.Optional(Type.Integer({ minimum: 10, maximum: 44_640, description: 'Only with alias.' })),
+  goods: Type.Optional(GoodsSchema),
+})
+export type CreateOrderBody = Static<typeof CreateOrderBody>
+
+export const CodeParams = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) })
+
+const Integer = (options: { minimum: number; maximum: number; default: number }) => Type.Optional(Type.Integer(options))
+
+export const FilterQuery = {
+  status: Type.Optional(Type.Array(Type.String({ maxLength: 400 }), { description: 'Repeat it, or separate by commas.' })),
+  search: Type.Optional(Type.String({ maxLength: 100, description: 'In code, shortCode, alias and amount.' })),
+  managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),
+  from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or before.' })),
+  paymentChannel: Type.Optional(Type.String({ maxLength: 40 })),
+}
+
+export const ListQuery = Type.Object({
+  ...FilterQuery,
+  page: Integer({ minimum: 1, maximum: 1_000_000, default: 1 }),
+  limit: Integer({ minimum: 1, maximum: 100, default: 20 }),
+  sort: Type.Optional(Type.String({ enum: ['-createdAt', 'createdAt', '-fromAmount', 'fromAmount'], default: '-createdAt' })),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: 'nextCursor of the answer before; pages without depth limit.' })),
+})
+export type ListQuery = Static<typeof ListQuery>
+
+export const LinksQuery = Type.Object(FilterQuery)

@@ -1,0 +1,142 @@
+import type { Config } from '../config.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, companyOf, sees } from '../http/actor.ts'
+import type { Call } from '../http/idempotency.ts'
+import { type Order, type OrderView, viewOrder, viewOrderPublicly } from './order.ts'
+import * as queries from './order-queries.ts'
+import type { ListQuery } from './order-schemas.ts'
+import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
+import type { TransitionOrder } from './order-transition.ts'
+
+export type OrderDeps = { db: Db; config: Pick<Config, 'payUrl'>; transition: TransitionOrder }
+
+/** May this actor touch this order at all? */
+export function reaches(actor: Actor, order: Order): boolean {
+  if (actor.kind === 'payer') return actor.id === order.code
+  if (actor.role === 'SimpleUser') return order.createdBy === actor.id
+  if (!sees(actor, order.companyId)) return false
+  return actor.role !== 'Cashier' || (order.collectorId !== null && actor.collectorIds.includes(order.collectorId))
+}
+
+/** The order, locked, if it exists and belongs to what the actor may touch. @throws ORDER_NOT_FOUND */
+export async function lockReachableOrder(tx: Tx, actor: Actor, code: string): Promise<Order> {
+  const order = await queries.lockOrderByCode(tx, code)
+  if (!order || !reaches(actor, order)) throw new AppError('ORDER_NOT_FOUND')
+  return order
+}
+
+export async function findReachableOrder(db: Db, actor: Actor, code: string): Promise<Order> {
+  const order = await queries.findOrderByCode(db, code)
+  if (!order || !reaches(actor, order)) throw new AppError('ORDER_NOT_FOUND')
+  return order
+}
+
+/** Staff of the order's company see all of it; everybody else who knows the code sees it without `webhookUrl`. */
+export async function readOrder({ db, config }: OrderDeps, actor: Actor | null, code: string): Promise<OrderView> {
+  const order = await queries.findOrderByCode(db, code)
+  if (!order) throw new AppError('ORDER_NOT_FOUND')
+  return actor !== null && actor.valid && reaches(actor, order) ? viewOrder(order, config.payUrl) : viewOrderPublicly(order, config.payUrl)
+}
+
+/** By the merchant's reference: the newest order of the caller's company, or of the only company that ever used it. */
+export async function readOrderByAlias({ db, config }: OrderDeps, actor: Actor | null, alias: string): Promise<OrderView> {
+  const known = actor?.valid ? scopeOf(actor) : null
+  const orders = await queries.listOrdersByAlias(db, alias, known?.companyIds ?? null)
+  const mine = actor?.valid ? orders.filter((order) => reaches(actor, order)) : orders
+  const [order, other] = mine
+  if (!order) throw new AppError('ORDER_NOT_FOUND')
+  if (other) throw new AppError('AMBIGUOUS_REFERENCE')
+  return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderPublicly(order, config.payUrl)
+}
+
+/** Cancel and expire: repeating is fine; a state that forbids it is 409. */
+export async function endOrder({ db, transition }: OrderDeps, actor: Actor, code: string, trigger: 'cancel' | 'expire', call: Call): Promise<void> {
+  const reached = trigger === 'cancel' ? 'CANCELLED' : 'EXPIRED'
+  await db.tx(async (tx) => {
+    const order = await lockReachableOrder(tx, actor, code)
+    if (order.status !== reached) {
+      await transition(tx, order, { trigger, actor: `${actor.kind}:${actor.id}`, requestId: call.requestId })
+    }
+    await call.remember(tx, null)
+  })
+}
+
+/** What an actor's lists are made of. */
+export function scopeOf(actor: Actor): queries.OrderScope {
+  switch (actor.role) {
+    case 'SuperAdmin':
+      return { companyIds: null, collectorIds: null, createdBy: null }
+    case 'SuperManager':
+      return { companyIds: actor.companyIds, collectorIds: null, createdBy: null }
+    case 'SimpleUser':
+      return { companyIds: null, collectorIds: null, createdBy: actor.id }
+    case 'Cashier':
+      return { companyIds: [companyOf(actor)], collectorIds: actor.collectorIds, createdBy: null }
+    default:
+      return { companyIds: [companyOf(actor)], collectorIds: null, createdBy: null }
+  }
+}
+
+type FilterInput = Pick<ListQuery, 'status' | 'search' | 'managerEmail' | 'from' | 'to' | 'paymentChannel'>
+
+export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): queries.OrderFilter {
+  const statuses = (query.status ?? []).flatMap((text) => text.split(',')).map((text) => text.trim().toUpperCase()).filter(Boolean)
+  const wrong = statuses.find((status) => !isOrderStatus(status))
+  if (wrong !== undefined) throw invalid('status', `${wrong} is no status. Choose from: ${ORDER_STATUSES.join(', ')}`)
+  if (query.managerEmail !== undefined && actor.role !== 'SuperAdmin' && actor.role !== 'SuperManager') {
+    throw new AppError('FORBIDDEN', { message: 'Filtering by manager needs the role SuperAdmin or SuperManager.' })
+  }
+  return {
+    statuses,
+    search: query.search ?? null,
+    managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
+    from: query.from === undefined ? null : new Date(query.from),
+    to: query.to === undefined ? null : new Date(query.to),
+    paymentChannel: query.paymentChannel ?? null,
+    linksOnly,
+  }
+}
+
+type Cursor = queries.OrderPosition & { sort: string }
+
+const writeCursor = (cursor: Cursor): string => Buffer.from(JSON.stringify(cursor)).toString('base64url')
+
+function readCursor(text: string, sort: string): queries.OrderPosition {
+  try {
+    const cursor = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Cursor
+    const fits = cursor.sort === sort && /^[0-9a-f]{24}$/.test(cursor.id) && /^\d{1,40}$/.test(cursor.amount ?? '0')
+    if (fits) return { id: cursor.id, amount: cursor.amount }
+  } catch {
+    // falls through to the refusal
+  }
+  throw invalid('cursor', 'is not a cursor of this list with this sort order; start again without one')
+}
+
+export type OrderPage = { orders: OrderView[]; total: number; page: number; limit: number; nextCursor: string | null }
+
+export async function listOrders({ db, config }: OrderDeps, actor: Actor, query: ListQuery): Promise<OrderPage> {
+  const { page = 1, limit = 20 } = query
+  const sort = (query.sort ?? '-createdAt') as queries.OrderSort
+  const scope = scopeOf(actor)
+  const filter = filterOf(actor, query)
+  const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
+  const offset = after === null ? (page - 1) * limit : 0
+  const [rows, total] = await Promise.all([
+    queries.listOrders(db, scope, filter, { sort, limit: limit + 1, offset, after }),
+    queries.countOrders(db, scope, filter),
+  ])
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last) }) : null
+  return { orders: shown.map((order) => viewOrder(order, config.payUrl)), total, page, limit, nextCursor }
+}
+
+const MAX_LINKS = 1000
+
+/** The company's payment links, newest first; at most the newest thousand (the list with filters shows all). */
+export async function listLinks({ db, config }: OrderDeps, actor: Actor, query: FilterInput): Promise<OrderView[]> {
+  const page = { sort: '-createdAt', limit: MAX_LINKS, offset: 0, after: null } as const
+  const rows = await queries.listOrders(db, scopeOf(actor), filterOf(actor, query, true), page)
+  return rows.map((order) => viewOrder(order, config.payUrl))
+}

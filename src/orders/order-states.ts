@@ -1,0 +1,142 @@
+import { AppError } from '../errors.ts'
+
+export const ORDER_STATUSES = [
+  'INITIAL',
+  'PENDING',
+  'AWAITING',
+  'PAID',
+  'CANCELLED',
+  'ERROR',
+  'REFUNDING',
+  'REFUNDED',
+  'FULL_REFUNDED',
+  'EXPIRED',
+  'WAITING_CHAIN_CONFIRMATION',
+  'KYT_FAILED',
+] as const
+export type OrderStatus = (typeof ORDER_STATUSES)[number]
+
+type Transition = {
+  from: readonly OrderStatus[]
+  to: OrderStatus
+  /** The webhook event, or null where the merchant is told nothing. */
+  event: `order.${string}` | null
+  means: string
+}
+
+/** The whole machine (decisions 3). `docs/order-states.md` is printed from it. */
+export const TRANSITIONS = {
+  accept: {
+    from: ['INITIAL', 'PENDING', 'AWAITING'],
+    to: 'PENDING',
+    event: 'order.pending',
+    means: 'a payment channel was chosen (another may be chosen while nothing is paid)',
+  },
+  forward: {
+    from: ['PENDING'],
+    to: 'AWAITING',
+    event: 'order.awaiting',
+    means: 'the order exists at the provider, or the deposit address is assigned',
+  },
+  seePayment: {
+    from: ['AWAITING'],
+    to: 'WAITING_CHAIN_CONFIRMATION',
+    event: 'order.waiting_chain_confirmation',
+    means: 'the payment was seen on chain, not final yet',
+  },
+  losePayment: {
+    from: ['WAITING_CHAIN_CONFIRMATION'],
+    to: 'AWAITING',
+    event: null,
+    means: 'the transfer left the chain (reorganisation)',
+  },
+  pay: {
+    from: ['PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'],
+    to: 'PAID',
+    event: 'order.paid',
+    means: 'the full payment is final',
+  },
+  payLate: {
+    from: ['EXPIRED', 'CANCELLED', 'ERROR'],
+    to: 'PAID',
+    event: 'order.paid',
+    means: 'a late full payment is final and the company’s late policy, or a person, accepts it',
+  },
+  failScreening: {
+    from: ['AWAITING', 'WAITING_CHAIN_CONFIRMATION'],
+    to: 'KYT_FAILED',
+    event: 'order.kyt_failed',
+    means: 'the payer’s wallet did not pass the screening',
+  },
+  cancel: {
+    from: ['INITIAL', 'PENDING', 'AWAITING'],
+    to: 'CANCELLED',
+    event: 'order.cancelled',
+    means: 'the merchant or the payer gave it up',
+  },
+  expire: {
+    from: ['INITIAL', 'PENDING', 'AWAITING'],
+    to: 'EXPIRED',
+    event: 'order.expired',
+    means: 'the time is over, or the merchant ended the link',
+  },
+  fail: {
+    from: ['PENDING', 'AWAITING'],
+    to: 'ERROR',
+    event: 'order.error',
+    means: 'the provider reports a definite failure',
+  },
+  revert: {
+    from: ['PAID', 'REFUNDED'],
+    to: 'REFUNDING',
+    event: 'order.refunding',
+    means: 'a refund was started',
+  },
+  refundPart: {
+    from: ['REFUNDING'],
+    to: 'REFUNDED',
+    event: 'order.refunded',
+    means: 'the refund is settled, something is left',
+  },
+  refundAll: {
+    from: ['REFUNDING'],
+    to: 'FULL_REFUNDED',
+    event: 'order.full_refunded',
+    means: 'the refund is settled, nothing is left',
+  },
+  dropRefund: {
+    from: ['REFUNDING'],
+    to: 'PAID',
+    event: null,
+    means: 'the refund was rejected and none was settled before',
+  },
+  dropRefundPart: {
+    from: ['REFUNDING'],
+    to: 'REFUNDED',
+    event: null,
+    means: 'the refund was rejected, an earlier one is settled',
+  },
+} as const satisfies Record<string, Transition>
+
+export type Trigger = keyof typeof TRANSITIONS
+
+/** Orders that may still be paid in the normal way. */
+export const OPEN_STATUSES = ['INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'] as const satisfies readonly OrderStatus[]
+
+export const isOpen = (status: OrderStatus): boolean => (OPEN_STATUSES as readonly OrderStatus[]).includes(status)
+
+export const isOrderStatus = (text: string): text is OrderStatus => (ORDER_STATUSES as readonly string[]).includes(text)
+
+export function allows(current: OrderStatus, trigger: Trigger): boolean {
+  const { from }: { from: readonly OrderStatus[] } = TRANSITIONS[trigger]
+  return from.includes(current)
+}
+
+/** The status after a trigger. @throws ORDER_STATE_CONFLICT, naming the current status */
+export function nextStatus(current: OrderStatus, trigger: Trigger): OrderStatus {
+  if (allows(current, trigger)) return TRANSITIONS[trigger].to
+  const from = TRANSITIONS[trigger].from.join(', ')
+  throw new AppError('ORDER_STATE_CONFLICT', {
+    message: `The order is ${current}; this is possible only while it is ${from}. Nothing was changed.`,
+  })
+}

@@ -1,0 +1,77 @@
+import type { Vault } from '../vault.ts'
+import { findSaleCompany } from '../companies/sale-queries.ts'
+import type { Tx } from '../db/db.ts'
+import { deliveryId } from '../ids.ts'
+import { insertDeliveries } from '../webhooks/delivery-queries.ts'
+import { isSubscribed, type WebhookEvent } from '../webhooks/events.ts'
+import { type Order, viewOrder } from './order.ts'
+import { insertOrderEvent, type OrderChange, updateOrderStatus } from './order-queries.ts'
+import { nextStatus, TRANSITIONS, type Trigger } from './order-states.ts'
+
+export type EventContext = { requestId: string | null; refundId: string | null }
+
+/** Writes the webhook of an order's event, if the order has an address and its company is subscribed. */
+export type Announce = (tx: Tx, order: Order, event: WebhookEvent, context: EventContext) => Promise<void>
+
+export type Move = {
+  trigger: Trigger
+  /** Who did it: `user:<id>`, `apiKey:<id>`, `payer`, `channel:<name>`, `time`, `operator`. */
+  actor: string
+  requestId: string | null
+  /** Fields that change with the status. */
+  change?: Omit<OrderChange, 'status'>
+  /** Refund events: each refund is announced once. */
+  refundId?: string
+}
+
+/** The only way an order changes state; the order must have been locked in this transaction. */
+export type TransitionOrder = (tx: Tx, order: Order, move: Move) => Promise<Order>
+
+export type OrderSignals = {
+  /** A delivery is due. */
+  onDelivery(companyId: string): void
+  /** An order changed: whoever shows it should look again. */
+  onChange(code: string): void
+}
+
+export type TransitionDeps = { clock: () => number; vault: Vault; payUrl: string; signals: OrderSignals }
+
+export function openAnnounce({ vault, payUrl, signals }: TransitionDeps): Announce {
+  const key = vault.derive('webhook-id')
+  return async (tx, order, event, { requestId, refundId }) => {
+    if (order.webhookUrl === null) return
+    const company = await findSaleCompany(tx, order.companyId)
+    if (!company || !isSubscribed(company.optionalEvents, event)) return
+    const { companyId, id: orderId } = order
+    const added = await insertDeliveries(tx, [
+      {
+        companyId,
+        id: deliveryId(key, { companyId, orderId, event, refundId }),
+        orderId,
+        event,
+        refundId,
+        url: order.webhookUrl,
+        body: JSON.stringify({ ...viewOrder(order, payUrl), event }),
+        requestId,
+        at: order.updatedAt,
+      },
+    ])
+    if (added > 0) tx.afterCommit(() => signals.onDelivery(companyId))
+  }
+}
+
+/**
+ * Checks the table, writes status, history and webhook, all in the caller's transaction.
+ * Throws ORDER_STATE_CONFLICT when the table does not allow it.
+ */
+export function openTransition(deps: TransitionDeps, announce: Announce): TransitionOrder {
+  return async (tx, order, { trigger, actor, requestId, change = {}, refundId }) => {
+    const status = nextStatus(order.status, trigger)
+    const moved = await updateOrderStatus(tx, order, { ...change, status }, new Date(deps.clock()))
+    const event = TRANSITIONS[trigger].event as WebhookEvent | null
+    await insertOrderEvent(tx, moved, { trigger, fromStatus: order.status, event, actor, requestId })
+    if (event !== null) await announce(tx, moved, event, { requestId, refundId: refundId ?? null })
+    tx.afterCommit(() => deps.signals.onChange(moved.code))
+    return moved
+  }
+}

@@ -1,0 +1,38 @@
+/** One source's answer to one question, kept as proof of the rate that was made from it. */
+export type Evidence = {
+  source: string
+  /** Scaled by 10^RATE_EXPONENT. */
+  rate: bigint | null
+  taken: boolean
+  reason: string | null
+}
+
+export type MedianRules = { minSources: number; maxDeviationPercent: number }
+
+const middle = (sorted: readonly bigint[]): bigint => {
+  const half = Math.floor(sorted.length / 2)
+  const upper = sorted[half] ?? 0n
+  return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? 0n) + upper) / 2n
+}
+
+const ascending = (rates: readonly bigint[]): bigint[] => [...rates].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+
+/**
+ * Median of the answers, after those further than the allowed deviation from the first median are dropped.
+ * Undefined when fewer sources than `minSources` are left, or when two sources contradict each other: then nobody
+ * can say which one is wrong.
+ */
+export function medianRate(answers: readonly Evidence[], rules: MedianRules): { rate: bigint | undefined; evidence: Evidence[] } {
+  const rates = answers.flatMap((answer) => (answer.rate === null ? [] : [answer.rate]))
+  const first = rates.length === 0 ? 0n : middle(ascending(rates))
+  const limit = (first * BigInt(rules.maxDeviationPercent)) / 100n
+  const evidence = answers.map((answer): Evidence => {
+    if (answer.rate === null) return answer
+    const distance = answer.rate > first ? answer.rate - first : first - answer.rate
+    if (distance <= limit) return { ...answer, taken: true, reason: null }
+    return { ...answer, taken: false, reason: `more than ${rules.maxDeviationPercent} % from the median` }
+  })
+  const taken = evidence.flatMap((answer) => (answer.taken && answer.rate !== null ? [answer.rate] : []))
+  const rate = taken.length >= Math.max(1, rules.minSources) ? middle(ascending(taken)) : undefined
+  return { rate, evidence }
+}

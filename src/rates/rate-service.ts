@@ -1,0 +1,86 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import type { Fiat } from '../money.ts'
+import { type Evidence, medianRate } from './rate-median.ts'
+import { insertQuote } from './rate-queries.ts'
+import { openSources, type RateSource } from './rate-sources.ts'
+
+/** A rate with its proof: units of USDC for one unit of `from`, scaled by 10^RATE_EXPONENT. */
+export type Quote = { id: string; from: Fiat; to: 'USDC'; rate: bigint; sources: string[]; at: Date; evidence: Evidence[] }
+
+export type Rates = {
+  /** A quote younger than the configured age, from memory or made now. @throws INVALID_EXCHANGE_RATE */
+  quote(from: Fiat): Promise<Quote>
+  /** Makes sure that the quote can be read back for ever; orders refer to it. */
+  store(quote: Quote): Promise<void>
+}
+
+/** Legal parity of the franc Pacifique (ieom.fr): 1000 XPF are 8.38 EUR. */
+const XPF_IN_EUR = { times: 838n, by: 100_000n } as const
+
+async function ask(source: RateSource, from: Fiat): Promise<Evidence[]> {
+  try {
+    const rate = await source.fetchRate(from)
+    return rate === undefined ? [] : [{ source: source.name, rate, taken: false, reason: null }]
+  } catch (error) {
+    return [{ source: source.name, rate: null, taken: false, reason: (error as Error).message.slice(0, 200) }]
+  }
+}
+
+async function askAll(sources: readonly RateSource[], from: Fiat): Promise<Evidence[]> {
+  const answers = (await Promise.all(sources.map((source) => ask(source, from)))).flat()
+  if (from !== 'XPF' || answers.length > 0) return answers
+  const euro = (await Promise.all(sources.map((source) => ask(source, 'EUR')))).flat()
+  return euro.map((answer) => ({
+    ...answer,
+    source: `${answer.source} (EUR, parity)`,
+    rate: answer.rate === null ? null : (answer.rate * XPF_IN_EUR.times) / XPF_IN_EUR.by,
+  }))
+}
+
+/** Median of the configured sources, cached, renewed in the background before it grows old; never a default. */
+export function openRates(deps: { config: Config['rates']; db: Db; clock: Clock; log: FastifyBaseLogger; sources?: RateSource[] }): Rates {
+  const { config, db, clock, log } = deps
+  const sources = deps.sources ?? openSources(config)
+  const cache = new Map<Fiat, Quote>()
+  const running = new Map<Fiat, Promise<Quote>>()
+  const stored = new Set<string>()
+
+  const make = async (from: Fiat): Promise<Quote> => {
+    const { rate, evidence } = medianRate(await askAll(sources, from), config)
+    if (rate === undefined) {
+      log.warn({ from, evidence: evidence.map(({ source, reason }) => ({ source, reason })) }, 'no exchange rate')
+      throw new AppError('INVALID_EXCHANGE_RATE')
+    }
+    const names = evidence.filter((answer) => answer.taken).map((answer) => answer.source)
+    const quote: Quote = { id: newId(), from, to: 'USDC', rate, sources: names, at: new Date(clock()), evidence }
+    cache.set(from, quote)
+    return quote
+  }
+  const renew = (from: Fiat): Promise<Quote> => {
+    const known = running.get(from)
+    if (known) return known
+    const started = make(from).finally(() => running.delete(from))
+    running.set(from, started)
+    return started
+  }
+  return {
+    async quote(from) {
+      const cached = cache.get(from)
+      const ageSeconds = cached ? (clock() - cached.at.getTime()) / 1000 : Number.POSITIVE_INFINITY
+      if (!cached || ageSeconds > config.maxAgeSeconds) return renew(from)
+      if (ageSeconds > config.maxAgeSeconds / 2) renew(from).catch(() => {})
+      return cached
+    },
+    async store(quote) {
+      if (stored.has(quote.id)) return
+      await insertQuote(db, quote)
+      if (stored.size > 1000) stored.clear()
+      stored.add(quote.id)
+    },
+  }
+}
