@@ -53,12 +53,26 @@ function findPinnedNode() {
   return undefined
 }
 
-/** npm that is killed with -9 cannot pass that on: a changed parent process tells us that it is gone. */
+/** Name and parent of a process; undefined where /proc does not exist, or the process. Source: proc_pid_stat(5). */
+function readStat(pid) {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const nameEnd = stat.lastIndexOf(')')
+    return { name: stat.slice(stat.indexOf('(') + 1, nameEnd), parent: Number(stat.slice(nameEnd + 2).split(' ')[1]) }
+  } catch {
+    return undefined
+  }
+}
+
+/** npm that is killed with -9 tells nobody; but then its child, which is this process or the shell above it, moves. */
 function whenNpmDies(action) {
   if (process.env.npm_lifecycle_event === undefined) return
-  const parent = process.ppid
+  const shell = process.ppid
+  const isShell = /^(ba|da|a|z|k)?sh$/.test((readStat(shell) || { name: '' }).name)
+  const findNpm = () => (isShell ? (readStat(shell) || { parent: 0 }).parent : process.ppid)
+  const npm = findNpm()
   const timer = setInterval(() => {
-    if (process.ppid === parent) return
+    if (findNpm() === npm) return
     clearInterval(timer)
     action()
   }, ORPHAN_CHECK_MS)

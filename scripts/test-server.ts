@@ -1,0 +1,77 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { startEmbeddedPostgres } from '../src/db/embedded.ts'
+import { migrate } from '../src/db/migrate.ts'
+
+const TEMPLATE = 'comptoir_template'
+const PREFIX = 'comptoir-test-'
+const ENOUGH_BYTES = 2_000_000_000
+const MEMORY = '/dev/shm'
+
+export type TestServer = {
+  /** What test processes find in their environment; `test/harness/database.ts` reads it. */
+  env: { TEST_DATABASE_URL: string; TEST_TEMPLATE: string }
+  stop(): Promise<void>
+}
+
+function hasRoom(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize > ENOUGH_BYTES
+  } catch {
+    return false
+  }
+}
+
+/** What runs that were killed left in memory. */
+function removeLeftovers(base: string): void {
+  for (const name of readdirSync(base).filter((name) => name.startsWith(PREFIX))) {
+    const pid = Number(name.slice(PREFIX.length).split('-')[0])
+    try {
+      process.kill(pid, 0)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ESRCH') rmSync(join(base, name), { recursive: true, force: true })
+    }
+  }
+}
+
+/** One PostgreSQL for a whole run of tests, in memory where there is room, with a migrated template to clone. */
+export async function startTestServer(): Promise<TestServer> {
+  const base = hasRoom(MEMORY) ? MEMORY : tmpdir()
+  removeLeftovers(base)
+  const dataDir = mkdtempSync(join(base, `${PREFIX}${process.pid}-`))
+  chmodSync(dataDir, 0o711)
+  const remove = () => rmSync(dataDir, { recursive: true, force: true })
+  try {
+    const server = await startEmbeddedPostgres({ dataDir, log: console.error })
+    const stop = async () => {
+      await server.stop()
+      remove()
+    }
+    await makeTemplate(server.connectionString).catch(async (error: unknown) => {
+      await stop()
+      throw error
+    })
+    return { env: { TEST_DATABASE_URL: server.connectionString, TEST_TEMPLATE: TEMPLATE }, stop }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+async function makeTemplate(adminUrl: string): Promise<void> {
+  const admin = new pg.Client({ connectionString: adminUrl })
+  await admin.connect()
+  try {
+    await admin.query(`create database ${TEMPLATE}`)
+    const url = new URL(adminUrl)
+    url.pathname = `/${TEMPLATE}`
+    await migrate(url.href)
+    await admin.query(`alter database ${TEMPLATE} with is_template true allow_connections false`)
+    await admin.query('checkpoint')
+  } finally {
+    await admin.end()
+  }
+}
