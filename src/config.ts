@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Fiat, EXPONENTS } from './money.ts'
+import { EXPONENTS, type Fiat } from './money.ts'
 
 export type Mode = 'sandbox' | 'live'
 export type Role = 'api' | 'worker'
@@ -45,7 +45,8 @@ export type Config = {
   orders: { expiryMinutes: number; chainExpiryMinutes: number }
   mail: { smtpUrl: string | null; from: string }
   chains: ChainConfig[]
-  sandbox: { port: number; chainPort: number }
+  /** `providersUrl`: a sandbox that runs elsewhere; this process then starts none. */
+  sandbox: { port: number; chainPort: number; providersUrl: string | null }
   superAdmin: { email: string; password: string } | null
   /** Everything else that providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
   provider: Readonly<Record<string, string>>
@@ -68,7 +69,8 @@ function resolveFiles(env: Env, faults: string[]): Record<string, string> {
   const values: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) if (value !== undefined && value !== '') values[name] = value
   for (const [name, path] of Object.entries(values)) {
-    if (!/^(CHANNEL|CHAIN|KYC|KYT)_.+_FILE$|^(MASTER_KEY|DATABASE_URL|SMTP_URL|SUPER_ADMIN_PASSWORD)_FILE$/.test(name)) continue
+    if (!/^(CHANNEL|CHAIN|KYC|KYT)_.+_FILE$|^(MASTER_KEY|DATABASE_URL|SMTP_URL|SUPER_ADMIN_PASSWORD)_FILE$/.test(name))
+      continue
     try {
       values[name.slice(0, -'_FILE'.length)] = readFileSync(path, 'utf8').trim()
     } catch {
@@ -121,7 +123,12 @@ class Reader {
 
   list(name: string, fallback: string[]): string[] {
     const text = this.values[name]
-    return text === undefined ? fallback : text.split(',').map((part) => part.trim()).filter(Boolean)
+    return text === undefined
+      ? fallback
+      : text
+          .split(',')
+          .map((part) => part.trim())
+          .filter(Boolean)
   }
 
   choices<Choice extends string>(name: string, fallback: Choice[], allowed: readonly Choice[]): Choice[] {
@@ -138,7 +145,8 @@ class Reader {
 function readMasterKey(reader: Reader, mode: Mode): Buffer | null {
   const text = reader.optional('MASTER_KEY')
   if (text === null) {
-    if (mode === 'live') reader.faults.push('MASTER_KEY: required in live mode: 32 random bytes in base64 (openssl rand -base64 32)')
+    if (mode === 'live')
+      reader.faults.push('MASTER_KEY: required in live mode: 32 random bytes in base64 (openssl rand -base64 32)')
     return null
   }
   const key = Buffer.from(text, 'base64')
@@ -154,7 +162,10 @@ function readChains(reader: Reader): ChainConfig[] {
     rpcUrl: reader.url(`CHAIN_${id}_RPC_URL`, ''),
     usdcAddress: reader.optional(`CHAIN_${id}_USDC`),
     xpub: reader.optional(`CHAIN_${id}_XPUB`),
-    confirmations: reader.optional(`CHAIN_${id}_CONFIRMATIONS`) === null ? null : reader.integer(`CHAIN_${id}_CONFIRMATIONS`, 1, 1, 10_000),
+    confirmations:
+      reader.optional(`CHAIN_${id}_CONFIRMATIONS`) === null
+        ? null
+        : reader.integer(`CHAIN_${id}_CONFIRMATIONS`, 1, 1, 10_000),
     refundKey: reader.optional(`CHAIN_${id}_REFUND_KEY`),
     relayerKey: reader.optional(`CHAIN_${id}_RELAYER_KEY`),
   }))
@@ -166,8 +177,13 @@ const RATE_SOURCES = ['kraken', 'coinbase', 'binance', 'bitstamp', 'coingecko', 
 const SANDBOX_RATES = { EUR: '1.08', CHF: '1.12', XPF: '0.00905', USD: '1', GBP: '1.27' }
 
 function readRates(reader: Reader, mode: Mode): Config['rates'] {
-  const sources = reader.choices('RATE_SOURCES', mode === 'sandbox' ? ['fixed'] : ['kraken', 'coinbase', 'ecb'], RATE_SOURCES)
-  if (mode === 'live' && sources.includes('fixed')) reader.faults.push('RATE_SOURCES: "fixed" is for the sandbox; live mode needs real sources')
+  const sources = reader.choices(
+    'RATE_SOURCES',
+    mode === 'sandbox' ? ['fixed'] : ['kraken', 'coinbase', 'ecb'],
+    RATE_SOURCES,
+  )
+  if (mode === 'live' && sources.includes('fixed'))
+    reader.faults.push('RATE_SOURCES: "fixed" is for the sandbox; live mode needs real sources')
   const baseUrls: Record<string, string> = {}
   for (const source of RATE_SOURCES) {
     const name = `RATE_${source.toUpperCase()}_BASE_URL`
@@ -195,12 +211,17 @@ function readLimits(reader: Reader): Config['limits'] {
 function readSuperAdmin(reader: Reader): Config['superAdmin'] {
   const email = reader.optional('SUPER_ADMIN_EMAIL')
   const password = reader.optional('SUPER_ADMIN_PASSWORD')
-  if ((email === null) !== (password === null)) reader.faults.push('SUPER_ADMIN_EMAIL and SUPER_ADMIN_PASSWORD: give both or neither')
+  if ((email === null) !== (password === null))
+    reader.faults.push('SUPER_ADMIN_EMAIL and SUPER_ADMIN_PASSWORD: give both or neither')
   return email !== null && password !== null ? { email, password } : null
 }
 
 function checkLive(config: Config, faults: string[]): void {
-  for (const [name, url] of [['BASE_URL', config.baseUrl], ['PAY_URL', config.payUrl], ['OFFICE_URL', config.officeUrl]] as const) {
+  for (const [name, url] of [
+    ['BASE_URL', config.baseUrl],
+    ['PAY_URL', config.payUrl],
+    ['OFFICE_URL', config.officeUrl],
+  ] as const) {
     if (!url.startsWith('https://')) faults.push(`${name}: live mode needs an https:// address, not "${url}"`)
   }
   if (config.webhooks.allowHttp) faults.push('WEBHOOK_ALLOW_HTTP: not allowed in live mode')
@@ -227,13 +248,20 @@ export function loadConfig(env: Env): Config {
     payUrl: reader.url('PAY_URL', baseUrl),
     officeUrl: reader.url('OFFICE_URL', `${baseUrl}/app`),
     dataDir: reader.text('DATA_DIR', './data'),
-    databaseUrl: reader.optional('DATABASE_URL') === null ? null : reader.url('DATABASE_URL', '', ['postgres:', 'postgresql:']),
+    databaseUrl:
+      reader.optional('DATABASE_URL') === null ? null : reader.url('DATABASE_URL', '', ['postgres:', 'postgresql:']),
     masterKey: readMasterKey(reader, mode),
-    logLevel: reader.choices('LOG_LEVEL', ['info'], ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])[0] ?? 'info',
+    logLevel:
+      reader.choices('LOG_LEVEL', ['info'], ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])[0] ??
+      'info',
     trustProxy: reader.list('TRUST_PROXY', []),
     corsOrigins: reader.list('CORS_ORIGINS', []),
     autoApprove: reader.flag('AUTO_APPROVE', sandbox),
-    fiatAssets: reader.choices('FIAT_ASSETS', ['EUR', 'CHF', 'XPF', 'USD', 'GBP'], Object.keys(EXPONENTS).filter((asset): asset is Fiat => asset !== 'USDC')),
+    fiatAssets: reader.choices(
+      'FIAT_ASSETS',
+      ['EUR', 'CHF', 'XPF', 'USD', 'GBP'],
+      Object.keys(EXPONENTS).filter((asset): asset is Fiat => asset !== 'USDC'),
+    ),
     rates: readRates(reader, mode),
     webhooks: {
       allowedRanges: reader.list('WEBHOOK_ALLOWED_RANGES', sandbox ? ['127.0.0.0/8', '::1/128'] : []),
@@ -244,9 +272,16 @@ export function loadConfig(env: Env): Config {
       expiryMinutes: reader.integer('ORDER_EXPIRY_MINUTES', 5, 1, 44_640),
       chainExpiryMinutes: reader.integer('ORDER_CHAIN_EXPIRY_MINUTES', 15, 1, 44_640),
     },
-    mail: { smtpUrl: reader.optional('SMTP_URL'), from: reader.text('MAIL_FROM', 'Comptoir <no-reply@comptoir.invalid>') },
+    mail: {
+      smtpUrl: reader.optional('SMTP_URL'),
+      from: reader.text('MAIL_FROM', 'Comptoir <no-reply@comptoir.invalid>'),
+    },
     chains: readChains(reader),
-    sandbox: { port: reader.integer('SANDBOX_PORT', 0, 0, 65_535), chainPort: reader.integer('CHAIN_PORT', 0, 0, 65_535) },
+    sandbox: {
+      port: reader.integer('SANDBOX_PORT', 0, 0, 65_535),
+      chainPort: reader.integer('CHAIN_PORT', 0, 0, 65_535),
+      providersUrl: reader.optional('SANDBOX_PROVIDERS_URL') === null ? null : reader.url('SANDBOX_PROVIDERS_URL', ''),
+    },
     superAdmin: readSuperAdmin(reader),
     provider: Object.fromEntries(Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name))),
   }

@@ -3,7 +3,10 @@
  * The message says what to do next; it may be replaced by a more exact sentence where the error is thrown.
  */
 export const CATALOGUE = {
-  MALFORMED_JSON: { status: 400, message: 'The body is not valid JSON. Send one JSON object with double-quoted names.' },
+  MALFORMED_JSON: {
+    status: 400,
+    message: 'The body is not valid JSON. Send one JSON object with double-quoted names.',
+  },
   ILLEGAL_AMOUNT: { status: 400, message: 'The amount is outside what this account accepts.' },
   INVALID_EXCHANGE_RATE: {
     status: 400,
@@ -15,7 +18,10 @@ export const CATALOGUE = {
     status: 400,
     message: 'This reset link is not valid any more. Ask for a new one; each link works once, for 30 minutes.',
   },
-  EMAIL_ALREADY_REGISTERED: { status: 400, message: 'This e-mail is registered already. Log in, or reset the password.' },
+  EMAIL_ALREADY_REGISTERED: {
+    status: 400,
+    message: 'This e-mail is registered already. Log in, or reset the password.',
+  },
   WEAK_PASSWORD: {
     status: 422,
     message: 'Choose 12 to 128 characters with upper case, lower case, a digit and a special character.',
@@ -26,7 +32,8 @@ export const CATALOGUE = {
   },
   UNKNOWN_SESSION: {
     status: 400,
-    message: 'This buy-button session is unknown, ended or already used. Create a new one with POST /buy-button/sessions.',
+    message:
+      'This buy-button session is unknown, ended or already used. Create a new one with POST /buy-button/sessions.',
   },
   WEBSITE_MISMATCH: { status: 400, message: 'websiteUrl is not the website of the buy button of this session.' },
   ALIAS_IN_USE: {
@@ -52,7 +59,10 @@ export const CATALOGUE = {
   },
   CROSS_SITE_REQUEST: { status: 403, message: 'This request came from another website and was refused.' },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs.' },
-  ORDER_NOT_FOUND: { status: 404, message: 'No order has this code or reference. Check it, and which account you use.' },
+  ORDER_NOT_FOUND: {
+    status: 404,
+    message: 'No order has this code or reference. Check it, and which account you use.',
+  },
   OBJECT_NOT_FOUND: { status: 404, message: 'No such object in your account.' },
   METHOD_NOT_ALLOWED: { status: 405, message: 'This address exists, but not for this method. See the Allow header.' },
   ORDER_STATE_CONFLICT: { status: 409, message: 'The order’s state does not allow this.' },
@@ -114,7 +124,10 @@ export class AppError extends Error {
   readonly retryAfter: number | undefined
 
   constructor(code: ErrorCode, options: ErrorOptionsOfApp = {}) {
-    super(options.message ?? CATALOGUE[code].message, options.cause === undefined ? undefined : { cause: options.cause })
+    super(
+      options.message ?? CATALOGUE[code].message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
     this.code = code
     this.details = options.details
     this.retryAfter = options.retryAfter

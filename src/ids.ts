@@ -64,7 +64,10 @@ export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString(
  * The `Service-Webhook-Id` of one (order, event): 32 hex characters, the same for every attempt, every redelivery,
  * and after a restored backup.
  */
-export function deliveryId(serverKey: Buffer, parts: { companyId: string; orderId: string; event: string; refundId: string | null }): string {
+export function deliveryId(
+  serverKey: Buffer,
+  parts: { companyId: string; orderId: string; event: string; refundId: string | null },
+): string {
   const text = [parts.companyId, parts.orderId, parts.event, parts.refundId ?? ''].join('|')
   return createHmac('sha256', serverKey).update(text).digest('hex').slice(0, 32)
 }

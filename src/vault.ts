@@ -34,7 +34,8 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
     open(sealed, context) {
       const [version, id, nonce, body] = sealed.split('.')
       const key = keys.find((candidate) => candidate.id === id)?.key
-      if (version !== 's1' || !key || !nonce || !body) throw new Error(`cannot open ${context}: sealed by an unknown master key`)
+      if (version !== 's1' || !key || !nonce || !body)
+        throw new Error(`cannot open ${context}: sealed by an unknown master key`)
       const bytes = Buffer.from(body, 'base64url')
       const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'))
       decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))

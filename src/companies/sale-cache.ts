@@ -38,7 +38,8 @@ export function openSaleCache(db: Db, clock: Clock): SaleCache {
       cached(collectors, `${companyId ?? ''}|${identifier}`, () => findSaleCollector(db, companyId, identifier)),
     forget(companyId) {
       companies.delete(companyId)
-      for (const key of collectors.keys()) if (key.startsWith(`${companyId}|`) || key.startsWith('|')) collectors.delete(key)
+      for (const key of collectors.keys())
+        if (key.startsWith(`${companyId}|`) || key.startsWith('|')) collectors.delete(key)
     },
   }
 }

@@ -4,15 +4,26 @@ import { type Queryable, sql } from '../db/db.ts'
 export type SaleCompany = { id: string; version: bigint; maxOrderAmount: string; optionalEvents: string[] }
 
 export async function findSaleCompany(q: Queryable, id: string): Promise<SaleCompany | undefined> {
-  return q.maybe<SaleCompany>(sql`select id, version, max_order_amount, optional_events from companies where id = ${id}`)
+  return q.maybe<SaleCompany>(
+    sql`select id, version, max_order_amount, optional_events from companies where id = ${id}`,
+  )
 }
 
 export type SaleCollector = { id: string; companyId: string; identifier: string }
 
 /** An active till by its identifier within the company, or by its id. */
-export async function findSaleCollector(q: Queryable, companyId: string | null, identifier: string): Promise<SaleCollector | undefined> {
-  const inCompany = companyId === null ? sql`id = ${identifier}` : sql`company_id = ${companyId} and (identifier = ${identifier} or id = ${identifier})`
-  return q.maybe<SaleCollector>(sql`select id, company_id, identifier from collectors where ${inCompany} and active limit 1`)
+export async function findSaleCollector(
+  q: Queryable,
+  companyId: string | null,
+  identifier: string,
+): Promise<SaleCollector | undefined> {
+  const inCompany =
+    companyId === null
+      ? sql`id = ${identifier}`
+      : sql`company_id = ${companyId} and (identifier = ${identifier} or id = ${identifier})`
+  return q.maybe<SaleCollector>(
+    sql`select id, company_id, identifier from collectors where ${inCompany} and active limit 1`,
+  )
 }
 
 export type SaleSession = {

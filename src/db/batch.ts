@@ -14,7 +14,11 @@ export type BatchOptions<In, Out> = {
  * are in flight the next calls gather. When a batch fails its members run one by one, so that one of them cannot fail
  * its neighbours.
  */
-export function createBatcher<In, Out>({ runMany, max, concurrency }: BatchOptions<In, Out>): (item: In) => Promise<Out> {
+export function createBatcher<In, Out>({
+  runMany,
+  max,
+  concurrency,
+}: BatchOptions<In, Out>): (item: In) => Promise<Out> {
   const waiting: Waiting<In, Out>[] = []
   let running = 0
 

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { AppError } from '../errors.ts'
 import { type Sql, sql } from './sql.ts'
 
-export { json, joinSql, type Sql, sql, unnamed } from './sql.ts'
+export { joinSql, json, type Sql, sql, unnamed } from './sql.ts'
 
 /** What can run a statement: the pool, or one open transaction. */
 export interface Queryable {
@@ -60,12 +60,28 @@ function toRow(fields: readonly { name: string }[], values: readonly unknown[]):
   return row
 }
 
-const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', '57P01', '57P02', '57P03', '53300', '08006', '08003'])
+const CONNECTION_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '08006',
+  '08003',
+])
 
 /** A lost or refused connection becomes 503; a broken rule of the schema stays what it is. */
 function translate(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
-  const lost = code === undefined && /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message ?? '')
+  const lost =
+    code === undefined &&
+    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+      message ?? '',
+    )
   if (lost || (code !== undefined && CONNECTION_CODES.has(code))) {
     return new AppError('DATABASE_UNAVAILABLE', { cause: error, retryAfter: 2 })
   }
@@ -85,7 +101,9 @@ type Runner = Pick<pg.ClientBase, 'query'>
 async function execute(runner: Runner, statement: Sql, named: boolean): Promise<pg.QueryArrayResult> {
   try {
     const query = { text: statement.text, values: statement.values as unknown[], rowMode: 'array' as const, types }
-    return await (runner as pg.Client).query(named && statement.name !== '' ? { ...query, name: statement.name } : query)
+    return await (runner as pg.Client).query(
+      named && statement.name !== '' ? { ...query, name: statement.name } : query,
+    )
   } catch (error) {
     throw translate(error)
   }

@@ -10,7 +10,9 @@ export type Migration = { id: string; text: string; hash: string }
 
 /** The numbered files of `migrations/`, in order. */
 export function listMigrations(folder: string = FOLDER): Migration[] {
-  const files = readdirSync(folder).filter((name) => /^\d{4}_.+\.sql$/.test(name)).sort()
+  const files = readdirSync(folder)
+    .filter((name) => /^\d{4}_.+\.sql$/.test(name))
+    .sort()
   return files.map((name) => {
     const text = readFileSync(join(folder, name), 'utf8')
     return { id: name.slice(0, -4), text, hash: createHash('sha256').update(text).digest('hex') }
@@ -45,8 +47,14 @@ function checkHistory(rows: { id: string; hash: string }[], migrations: Migratio
   const known = new Map(migrations.map((migration) => [migration.id, migration.hash]))
   for (const row of rows) {
     const hash = known.get(row.id)
-    if (hash === undefined) throw new Error(`The database has migration ${row.id}, which this program does not know: it is newer. Update the program.`)
-    if (hash !== row.hash) throw new Error(`Migration ${row.id} was changed after it had been applied. Restore the file; write a new one instead.`)
+    if (hash === undefined)
+      throw new Error(
+        `The database has migration ${row.id}, which this program does not know: it is newer. Update the program.`,
+      )
+    if (hash !== row.hash)
+      throw new Error(
+        `Migration ${row.id} was changed after it had been applied. Restore the file; write a new one instead.`,
+      )
   }
 }
 

@@ -1,11 +1,23 @@
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
+import { invalid } from '../errors.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
 const base = { allErrors: true, useDefaults: true, removeAdditional: false, strict: false } as const
 const formats = ['date-time', 'date', 'email', 'uri', 'uuid'] as const
+
+/** Where a text holds what no database text can: NUL, or half of a surrogate pair. Undefined: nowhere. */
+function findUnstorable(value: unknown, path: string): string | undefined {
+  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, inner] of Object.entries(value)) {
+    const found = findUnstorable(name, path) ?? findUnstorable(inner, path === '' ? name : `${path}.${name}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
 
 /** `null` and `""` count as absent for optional fields, at every depth (decisions 1.6). */
 function dropEmpty(value: unknown): void {
@@ -24,14 +36,21 @@ function dropEmpty(value: unknown): void {
 export function registerBodies(app: FastifyInstance): void {
   const strict = addFormats.default(new Ajv({ ...base, coerceTypes: false }), [...formats])
   const coercing = addFormats.default(new Ajv({ ...base, coerceTypes: 'array' }), [...formats])
-  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema as object))
+  app.setValidatorCompiler(({ schema, httpPart }) =>
+    (httpPart === 'body' ? strict : coercing).compile(schema as object),
+  )
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined)
-    else parse(request, body as string, done)
+    else void parse(request, body as string, done)
   })
   app.addHook('preValidation', async (request) => {
+    for (const part of [request.body, request.query, request.params]) {
+      const path = findUnstorable(part, '')
+      if (path !== undefined)
+        throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
+    }
     if (request.routeOptions.config.keepNulls !== true) dropEmpty(request.body)
   })
 }

@@ -26,7 +26,7 @@ function detailOf(fault: AjvFault): ErrorDetail {
 /** Ajv reports every branch of a failed union; one line for each field is what a person needs. */
 function detailsOf(faults: AjvFault[]): ErrorDetail[] {
   const seen = new Map<string, ErrorDetail>()
-  for (const detail of faults.map(detailOf)) {
+  for (const detail of faults.filter(({ keyword }) => keyword !== 'anyOf').map(detailOf)) {
     const known = seen.get(detail.path)
     if (!known) seen.set(detail.path, detail)
     else if (!known.message.includes(detail.message)) known.message += `, or ${detail.message}`

@@ -1,7 +1,12 @@
 import { type Queryable, sql } from '../db/db.ts'
 
 export type IdempotencyKey = { companyId: string; scope: string; key: string }
-export type IdempotencyRow = { fingerprint: string; response: string | null; claimedBy: string | null; lockedUntil: Date | null }
+export type IdempotencyRow = {
+  fingerprint: string
+  response: string | null
+  claimedBy: string | null
+  lockedUntil: Date | null
+}
 
 /** Takes the key, or takes it over from a request whose time ran out. False: somebody else has it. */
 export async function claimIdempotencyKey(
@@ -18,7 +23,10 @@ export async function claimIdempotencyKey(
   return changed === 1
 }
 
-export async function findIdempotencyKey(q: Queryable, { companyId, scope, key }: IdempotencyKey): Promise<IdempotencyRow | undefined> {
+export async function findIdempotencyKey(
+  q: Queryable,
+  { companyId, scope, key }: IdempotencyKey,
+): Promise<IdempotencyRow | undefined> {
   return q.maybe<IdempotencyRow>(sql`
     select fingerprint, response, claimed_by, locked_until from idempotency_keys
     where company_id = ${companyId} and scope = ${scope} and key = ${key}`)
@@ -36,7 +44,11 @@ export async function updateIdempotencyResponse(
       and claimed_by = ${done.claimedBy} and response is null`)
 }
 
-export async function releaseIdempotencyKey(q: Queryable, { companyId, scope, key }: IdempotencyKey, claimedBy: string): Promise<void> {
+export async function releaseIdempotencyKey(
+  q: Queryable,
+  { companyId, scope, key }: IdempotencyKey,
+  claimedBy: string,
+): Promise<void> {
   await q.run(sql`
     delete from idempotency_keys where company_id = ${companyId} and scope = ${scope} and key = ${key}
       and claimed_by = ${claimedBy} and response is null`)

@@ -27,7 +27,10 @@ ${Object.entries(CATALOGUE)
 | permission | roles | API key scope |
 |---|---|---|
 ${Object.entries(PERMISSIONS as Record<string, Rule>)
-  .map(([name, rule]) => `| \`${name}\` | ${rule.roles === 'anyone' ? 'anyone' : rule.roles.join(', ')} | ${rule.scope ?? '–'} |`)
+  .map(
+    ([name, rule]) =>
+      `| \`${name}\` | ${rule.roles === 'anyone' ? 'anyone' : rule.roles.join(', ')} | ${rule.scope ?? '–'} |`,
+  )
   .join('\n')}
 `
 
@@ -50,7 +53,10 @@ function documentRoute(route: RouteOptions): void {
   const failures = Object.fromEntries(
     statuses.map((status) => [status, { description: FAILURE_STATUSES[status], $ref: 'Failure#' }]),
   )
-  const security = rule.roles === 'anyone' ? [{}, { bearer: [] }, { apiKey: [], apiSecret: [] }] : [{ bearer: [] }, { apiKey: [], apiSecret: [] }]
+  const security =
+    rule.roles === 'anyone'
+      ? [{}, { bearer: [] }, { apiKey: [], apiSecret: [] }]
+      : [{ bearer: [] }, { apiKey: [], apiSecret: [] }]
   route.schema = { security, ...route.schema, response: { ...failures, ...(route.schema.response as object) } }
 }
 
@@ -84,7 +90,8 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
       ],
     },
     refResolver: {
-      buildLocalReference: (json, _baseUri, _fragment, index) => (typeof json.$id === 'string' ? json.$id : `schema-${index}`),
+      buildLocalReference: (json, _baseUri, _fragment, index) =>
+        typeof json.$id === 'string' ? json.$id : `schema-${index}`,
     },
     hideUntagged: true,
   })

@@ -67,7 +67,10 @@ export function checkPermission(name: PermissionName, actor: Actor | null, nowMs
     })
   }
   if (actor.kind === 'apiKey' && (rule.scope === undefined || !(actor.scopes ?? []).includes(rule.scope))) {
-    const missing = rule.scope === undefined ? 'API keys may not do this; log in instead.' : `This API key lacks the scope ${rule.scope}.`
+    const missing =
+      rule.scope === undefined
+        ? 'API keys may not do this; log in instead.'
+        : `This API key lacks the scope ${rule.scope}.`
     throw new AppError('FORBIDDEN', { message: missing })
   }
   if (!actor.valid && !rule.evenInvalid) {

@@ -1,5 +1,10 @@
 import type { SaleCache } from '../companies/sale-cache.ts'
-import { lockSaleSession, type SaleCollector, type SaleSession, updateSaleSessionOrder } from '../companies/sale-queries.ts'
+import {
+  lockSaleSession,
+  type SaleCollector,
+  type SaleSession,
+  updateSaleSessionOrder,
+} from '../companies/sale-queries.ts'
 import type { Config } from '../config.ts'
 import { createBatcher } from '../db/batch.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
@@ -36,7 +41,12 @@ export type CreateDeps = {
   announce: Announce
 }
 
-type Place = { companyId: string; collector: SaleCollector | null; session: SaleSession | null; websiteUrl: string | null }
+type Place = {
+  companyId: string
+  collector: SaleCollector | null
+  session: SaleSession | null
+  websiteUrl: string | null
+}
 
 /** A copy of the company or the till was old; the next try reads them afresh. */
 class StaleCopy extends Error {}
@@ -44,7 +54,8 @@ class StaleCopy extends Error {}
 async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, tx: Tx | null): Promise<Place> {
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector = body.merchantIdentifier === undefined ? null : await findTill(deps, actor, body.merchantIdentifier)
-  if (websiteUrl === null || tx === null) return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
+  if (websiteUrl === null || tx === null)
+    return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
   const session = await lockSaleSession(tx, body.sessionId ?? '')
   const foreign = session !== undefined && actor.role !== 'SimpleUser' && session.companyId !== companyOf(actor)
   if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
@@ -63,7 +74,11 @@ async function findTill({ cache }: CreateDeps, actor: Actor, identifier: string)
   return collector
 }
 
-async function buildOrder(deps: CreateDeps, request: CreateRequest, place: Place): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
+async function buildOrder(
+  deps: CreateDeps,
+  request: CreateRequest,
+  place: Place,
+): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
   const { body, actor, requestId } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
@@ -109,7 +124,11 @@ async function buildOrder(deps: CreateDeps, request: CreateRequest, place: Place
 }
 
 function answerOf(deps: CreateDeps, order: Order): CreatedOrder {
-  return { code: order.code, order: viewOrder(order, deps.config.payUrl), paymentUrl: paymentUrlOf(deps.config.payUrl, order.code) }
+  return {
+    code: order.code,
+    order: viewOrder(order, deps.config.payUrl),
+    paymentUrl: paymentUrlOf(deps.config.payUrl, order.code),
+  }
 }
 
 /** Why an insert that the database accepted as such put nothing in. */
@@ -130,7 +149,12 @@ function explainConstraint(error: unknown): unknown {
 
 function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
   const { claim, actor } = request
-  const idempotency = claim && { scope: claim.scope, key: claim.key, fingerprint: claim.fingerprint, response: JSON.stringify(ok(answer)) }
+  const idempotency = claim && {
+    scope: claim.scope,
+    key: claim.key,
+    fingerprint: claim.fingerprint,
+    response: JSON.stringify(ok(answer)),
+  }
   return { order, companyVersion, actor: `${actor.kind}:${actor.id}`, idempotency }
 }
 
@@ -167,7 +191,8 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       const place = await findPlace(deps, request.actor, request.body, tx)
       const { order, companyVersion } = await buildOrder(deps, request, place)
       const answer = answerOf(deps, order)
-      if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer)))) return explainRefusal(deps, request, order)
+      if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer))))
+        return explainRefusal(deps, request, order)
       if (place.session) await updateSaleSessionOrder(tx, place.session.id, order.id)
       return { created: answer }
     })
@@ -181,7 +206,8 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
         return request.body.websiteUrl === undefined ? await createAtTill(request) : await createOnWebsite(request)
       } catch (thrown) {
         const error = explainConstraint(thrown)
-        if (!(error instanceof StaleCopy) || attempt >= 4) throw error instanceof StaleCopy ? new AppError('BUSY', { retryAfter: 1 }) : error
+        if (!(error instanceof StaleCopy) || attempt >= 4)
+          throw error instanceof StaleCopy ? new AppError('BUSY', { retryAfter: 1 }) : error
       }
     }
   }

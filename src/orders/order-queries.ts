@@ -44,12 +44,18 @@ export async function lockOrderByCode(tx: Tx, code: string): Promise<Order | und
 }
 
 export async function lockOrderById(tx: Tx, companyId: string, id: string): Promise<Order | undefined> {
-  const row = await tx.maybe<Row>(sql`select ${COLUMNS} from orders where company_id = ${companyId} and id = ${id} for update`)
+  const row = await tx.maybe<Row>(
+    sql`select ${COLUMNS} from orders where company_id = ${companyId} and id = ${id} for update`,
+  )
   return row && toOrder(row)
 }
 
 /** Newest order with this reference in each company that ever used it; at most two companies are looked at. */
-export async function listOrdersByAlias(q: Queryable, alias: string, companyIds: readonly string[] | null): Promise<Order[]> {
+export async function listOrdersByAlias(
+  q: Queryable,
+  alias: string,
+  companyIds: readonly string[] | null,
+): Promise<Order[]> {
   const inCompanies = companyIds === null ? sql`true` : sql`company_id = any(${companyIds})`
   const rows = await q.many<Row>(sql`
     select distinct on (company_id) ${COLUMNS} from orders
@@ -110,7 +116,11 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
 }
 
 /** Codes of orders whose time is over, oldest first. */
-export async function listExpiredOrders(q: Queryable, now: Date, limit: number): Promise<{ companyId: string; id: string }[]> {
+export async function listExpiredOrders(
+  q: Queryable,
+  now: Date,
+  limit: number,
+): Promise<{ companyId: string; id: string }[]> {
   return q.many(sql`
     select company_id, id from orders
     where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} order by expires_at limit ${limit}`)

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf, claimOf, replay } from '../http/idempotency.ts'
+import { callOf, claimOf, replay, sendStored } from '../http/idempotency.ts'
 import type { CreateOrder } from './order-create.ts'
 import { CodeParams, CreateOrderBody, LinksQuery, ListQuery, OrderSchema } from './order-schemas.ts'
 import { endOrder, listLinks, listOrders, type OrderDeps, readOrder, readOrderByAlias } from './order-service.ts'
@@ -25,8 +25,11 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
     },
     async (request, reply) => {
       const { body, id: requestId } = request
-      const result = await deps.createOrder({ actor: actorOf(request), body, requestId, claim: claimOf(request) })
-      return 'replay' in result ? (replay(reply, result.replay) as never) : ok(result.created as never)
+      const claim = claimOf(request)
+      const result = await deps.createOrder({ actor: actorOf(request), body, requestId, claim })
+      if ('replay' in result) return replay(reply, result.replay) as never
+      if (claim) return sendStored(reply, JSON.stringify(ok(result.created))) as never
+      return ok(result.created as never)
     },
   )
   app.get(
@@ -51,7 +54,13 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         operationId: 'getOrderByReference',
         summary: 'Newest order with your reference (alias)',
         tags: ['orders'],
-        params: Type.Object({ '*': Type.String({ minLength: 1, maxLength: 300, description: 'The alias given at creation; any characters.' }) }),
+        params: Type.Object({
+          '*': Type.String({
+            minLength: 1,
+            maxLength: 300,
+            description: 'The alias given at creation; any characters.',
+          }),
+        }),
         response: { 200: Envelope(OrderRef) },
       },
     },
@@ -84,7 +93,9 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
     total: Type.Integer(),
     page: Type.Integer(),
     limit: Type.Integer(),
-    nextCursor: Type.Union([Type.String(), Type.Null()], { description: 'Send it as `cursor` for the next page; null at the end.' }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], {
+      description: 'Send it as `cursor` for the next page; null at the end.',
+    }),
   })
   app.get(
     '/',

@@ -1,10 +1,13 @@
-import { MINUTE, addCalendarMonth } from '../clock.ts'
+import { addCalendarMonth, MINUTE } from '../clock.ts'
 import { AppError, invalid } from '../errors.ts'
 import { EXPONENTS, type Fiat, formatMoney, isAsset, type Money, parseDecimal, parseMoney } from '../money.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
 /** 0.10 of any currency, in its own digits; 1 for a currency without any. */
-const minimumOf = (asset: Fiat): Money => ({ asset, units: EXPONENTS[asset] === 0 ? 1n : 10n ** BigInt(EXPONENTS[asset] - 1) })
+const minimumOf = (asset: Fiat): Money => ({
+  asset,
+  units: EXPONENTS[asset] === 0 ? 1n : 10n ** BigInt(EXPONENTS[asset] - 1),
+})
 
 /** The amount of a creation, exact. @throws ILLEGAL_AMOUNT, naming the bound that it breaks */
 export function readAmount(amount: number | string, asset: Fiat, maximum: string): Money & { asset: Fiat } {
@@ -15,7 +18,9 @@ export function readAmount(amount: number | string, asset: Fiat, maximum: string
   }
   const most = parseDecimal(maximum, 2) ?? 0n
   if (money.units * 100n > most * 10n ** BigInt(EXPONENTS[asset])) {
-    throw new AppError('ILLEGAL_AMOUNT', { message: `The largest amount of this account is ${maximum} ${asset}. Ask the operator to raise it.` })
+    throw new AppError('ILLEGAL_AMOUNT', {
+      message: `The largest amount of this account is ${maximum} ${asset}. Ask the operator to raise it.`,
+    })
   }
   return { asset, units: money.units }
 }
@@ -34,7 +39,8 @@ export function readAssets(body: CreateOrderBody, fiatAssets: readonly Fiat[]): 
 export function readPageUrl(path: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !['http:', 'https:'].includes(url.protocol)) throw invalid(path, 'must be a URL that starts with https:// or http://')
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw invalid(path, 'must be a URL that starts with https:// or http://')
   return text
 }
 

@@ -8,7 +8,9 @@ const NullableText = (description: string) => Nullable(Type.String({ description
 /** Codes of the goods' kind: 01 tangible, 02 virtual. */
 const GOODS_TYPES = ['01', '02']
 const GOODS_CATEGORIES = [
-  ...['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'Z'].map((digit) => `${digit}000`),
+  ...['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'Z'].map(
+    (digit) => `${digit}000`,
+  ),
 ]
 
 export const GoodsSchema = Type.Object(
@@ -63,11 +65,15 @@ export const CreateOrderBody = Type.Object({
   toAsset: Type.Optional(Type.String({ maxLength: 8, description: 'USDC.', examples: ['USDC'] })),
   merchantIdentifier: Type.Optional(Type.String({ maxLength: 100, description: 'The till, for a sale in the shop.' })),
   websiteUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'The website, for a sale online.' })),
-  sessionId: Type.Optional(Type.String({ maxLength: 100, description: 'The buy-button session; required with websiteUrl.' })),
+  sessionId: Type.Optional(
+    Type.String({ maxLength: 100, description: 'The buy-button session; required with websiteUrl.' }),
+  ),
   webhookUrl: Type.Optional(Type.String({ maxLength: 2048, description: 'Receives the order’s events.' })),
   cancelUrl: Type.Optional(Type.String({ maxLength: 2048 })),
   returnUrl: Type.Optional(Type.String({ maxLength: 2048 })),
-  alias: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Makes the order a payment link, valid for one month.' })),
+  alias: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Makes the order a payment link, valid for one month.' }),
+  ),
   anonymous: Type.Optional(Type.Boolean({ description: 'The payer’s identity is not required.' })),
   expiryMinutes: Type.Optional(Type.Integer({ minimum: 10, maximum: 44_640, description: 'Only with alias.' })),
   goods: Type.Optional(GoodsSchema),
@@ -79,7 +85,9 @@ export const CodeParams = Type.Object({ code: Type.String({ minLength: 1, maxLen
 const Integer = (options: { minimum: number; maximum: number; default: number }) => Type.Optional(Type.Integer(options))
 
 export const FilterQuery = {
-  status: Type.Optional(Type.Array(Type.String({ maxLength: 400 }), { description: 'Repeat it, or separate by commas.' })),
+  status: Type.Optional(
+    Type.Array(Type.String({ maxLength: 400 }), { description: 'Repeat it, or separate by commas.' }),
+  ),
   search: Type.Optional(Type.String({ maxLength: 100, description: 'In code, shortCode, alias and amount.' })),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
@@ -91,8 +99,12 @@ export const ListQuery = Type.Object({
   ...FilterQuery,
   page: Integer({ minimum: 1, maximum: 1_000_000, default: 1 }),
   limit: Integer({ minimum: 1, maximum: 100, default: 20 }),
-  sort: Type.Optional(Type.String({ enum: ['-createdAt', 'createdAt', '-fromAmount', 'fromAmount'], default: '-createdAt' })),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: 'nextCursor of the answer before; pages without depth limit.' })),
+  sort: Type.Optional(
+    Type.String({ enum: ['-createdAt', 'createdAt', '-fromAmount', 'fromAmount'], default: '-createdAt' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 200, description: 'nextCursor of the answer before; pages without depth limit.' }),
+  ),
 })
 export type ListQuery = Static<typeof ListQuery>
 

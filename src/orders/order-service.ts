@@ -36,11 +36,17 @@ export async function findReachableOrder(db: Db, actor: Actor, code: string): Pr
 export async function readOrder({ db, config }: OrderDeps, actor: Actor | null, code: string): Promise<OrderView> {
   const order = await queries.findOrderByCode(db, code)
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  return actor !== null && actor.valid && reaches(actor, order) ? viewOrder(order, config.payUrl) : viewOrderPublicly(order, config.payUrl)
+  return actor?.valid && reaches(actor, order)
+    ? viewOrder(order, config.payUrl)
+    : viewOrderPublicly(order, config.payUrl)
 }
 
 /** By the merchant's reference: the newest order of the caller's company, or of the only company that ever used it. */
-export async function readOrderByAlias({ db, config }: OrderDeps, actor: Actor | null, alias: string): Promise<OrderView> {
+export async function readOrderByAlias(
+  { db, config }: OrderDeps,
+  actor: Actor | null,
+  alias: string,
+): Promise<OrderView> {
   const known = actor?.valid ? scopeOf(actor) : null
   const orders = await queries.listOrdersByAlias(db, alias, known?.companyIds ?? null)
   const mine = actor?.valid ? orders.filter((order) => reaches(actor, order)) : orders
@@ -51,7 +57,13 @@ export async function readOrderByAlias({ db, config }: OrderDeps, actor: Actor |
 }
 
 /** Cancel and expire: repeating is fine; a state that forbids it is 409. */
-export async function endOrder({ db, transition }: OrderDeps, actor: Actor, code: string, trigger: 'cancel' | 'expire', call: Call): Promise<void> {
+export async function endOrder(
+  { db, transition }: OrderDeps,
+  actor: Actor,
+  code: string,
+  trigger: 'cancel' | 'expire',
+  call: Call,
+): Promise<void> {
   const reached = trigger === 'cancel' ? 'CANCELLED' : 'EXPIRED'
   await db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
@@ -81,7 +93,10 @@ export function scopeOf(actor: Actor): queries.OrderScope {
 type FilterInput = Pick<ListQuery, 'status' | 'search' | 'managerEmail' | 'from' | 'to' | 'paymentChannel'>
 
 export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): queries.OrderFilter {
-  const statuses = (query.status ?? []).flatMap((text) => text.split(',')).map((text) => text.trim().toUpperCase()).filter(Boolean)
+  const statuses = (query.status ?? [])
+    .flatMap((text) => text.split(','))
+    .map((text) => text.trim().toUpperCase())
+    .filter(Boolean)
   const wrong = statuses.find((status) => !isOrderStatus(status))
   if (wrong !== undefined) throw invalid('status', `${wrong} is no status. Choose from: ${ORDER_STATUSES.join(', ')}`)
   if (query.managerEmail !== undefined && actor.role !== 'SuperAdmin' && actor.role !== 'SuperManager') {

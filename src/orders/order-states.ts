@@ -121,7 +121,12 @@ export const TRANSITIONS = {
 export type Trigger = keyof typeof TRANSITIONS
 
 /** Orders that may still be paid in the normal way. */
-export const OPEN_STATUSES = ['INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'] as const satisfies readonly OrderStatus[]
+export const OPEN_STATUSES = [
+  'INITIAL',
+  'PENDING',
+  'AWAITING',
+  'WAITING_CHAIN_CONFIRMATION',
+] as const satisfies readonly OrderStatus[]
 
 export const isOpen = (status: OrderStatus): boolean => (OPEN_STATUSES as readonly OrderStatus[]).includes(status)
 

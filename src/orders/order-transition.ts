@@ -1,7 +1,7 @@
-import type { Vault } from '../vault.ts'
 import { findSaleCompany } from '../companies/sale-queries.ts'
 import type { Tx } from '../db/db.ts'
 import { deliveryId } from '../ids.ts'
+import type { Vault } from '../vault.ts'
 import { insertDeliveries } from '../webhooks/delivery-queries.ts'
 import { isSubscribed, type WebhookEvent } from '../webhooks/events.ts'
 import { type Order, viewOrder } from './order.ts'

@@ -22,7 +22,10 @@ const ascending = (rates: readonly bigint[]): bigint[] => [...rates].sort((a, b)
  * Undefined when fewer sources than `minSources` are left, or when two sources contradict each other: then nobody
  * can say which one is wrong.
  */
-export function medianRate(answers: readonly Evidence[], rules: MedianRules): { rate: bigint | undefined; evidence: Evidence[] } {
+export function medianRate(
+  answers: readonly Evidence[],
+  rules: MedianRules,
+): { rate: bigint | undefined; evidence: Evidence[] } {
   const rates = answers.flatMap((answer) => (answer.rate === null ? [] : [answer.rate]))
   const first = rates.length === 0 ? 0n : middle(ascending(rates))
   const limit = (first * BigInt(rules.maxDeviationPercent)) / 100n

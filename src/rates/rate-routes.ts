@@ -13,7 +13,10 @@ const ExchangeInfo = Type.Object({
   updatedAt: Type.String({ format: 'date-time' }),
 })
 
-export const rateRoutes: FastifyPluginAsyncTypebox<{ rates: Rates; fiatAssets: readonly Fiat[] }> = async (app, { rates, fiatAssets }) => {
+export const rateRoutes: FastifyPluginAsyncTypebox<{ rates: Rates; fiatAssets: readonly Fiat[] }> = async (
+  app,
+  { rates, fiatAssets },
+) => {
   app.get(
     '/exchangeInfo',
     {
@@ -22,7 +25,10 @@ export const rateRoutes: FastifyPluginAsyncTypebox<{ rates: Rates; fiatAssets: r
         operationId: 'getExchangeInfo',
         summary: 'Exchange rate of a currency',
         tags: ['rates'],
-        querystring: Type.Object({ fromAsset: Type.String({ examples: ['EUR'] }), toAsset: Type.Optional(Type.String({ examples: ['USDC'] })) }),
+        querystring: Type.Object({
+          fromAsset: Type.String({ examples: ['EUR'] }),
+          toAsset: Type.Optional(Type.String({ examples: ['USDC'] })),
+        }),
         response: { 200: Envelope(ExchangeInfo) },
       },
     },

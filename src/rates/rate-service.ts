@@ -10,7 +10,15 @@ import { insertQuote } from './rate-queries.ts'
 import { openSources, type RateSource } from './rate-sources.ts'
 
 /** A rate with its proof: units of USDC for one unit of `from`, scaled by 10^RATE_EXPONENT. */
-export type Quote = { id: string; from: Fiat; to: 'USDC'; rate: bigint; sources: string[]; at: Date; evidence: Evidence[] }
+export type Quote = {
+  id: string
+  from: Fiat
+  to: 'USDC'
+  rate: bigint
+  sources: string[]
+  at: Date
+  evidence: Evidence[]
+}
 
 export type Rates = {
   /** A quote younger than the configured age, from memory or made now. @throws INVALID_EXCHANGE_RATE */
@@ -43,7 +51,13 @@ async function askAll(sources: readonly RateSource[], from: Fiat): Promise<Evide
 }
 
 /** Median of the configured sources, cached, renewed in the background before it grows old; never a default. */
-export function openRates(deps: { config: Config['rates']; db: Db; clock: Clock; log: FastifyBaseLogger; sources?: RateSource[] }): Rates {
+export function openRates(deps: {
+  config: Config['rates']
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  sources?: RateSource[]
+}): Rates {
   const { config, db, clock, log } = deps
   const sources = deps.sources ?? openSources(config)
   const cache = new Map<Fiat, Quote>()

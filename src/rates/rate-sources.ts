@@ -120,7 +120,8 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
         if (from === 'XPF') return undefined
         const xml = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`)
         const day = /time=['"](\d{4}-\d{2}-\d{2})['"]/.exec(xml)?.[1]
-        if (day === undefined || Date.now() - Date.parse(day) > 5 * 86_400_000) throw new Error('ecb: the reference rates are old')
+        if (day === undefined || Date.now() - Date.parse(day) > 5 * 86_400_000)
+          throw new Error('ecb: the reference rates are old')
         const perEuro = (currency: string): bigint =>
           currency === 'EUR'
             ? ONE

@@ -46,7 +46,9 @@ export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
       const rightId = row !== undefined && (publicId === null || sameText(publicId, row.publicId))
       const expired = row !== undefined && row.expiresAt !== null && row.expiresAt.getTime() <= clock()
       if (!row || !rightId || expired) {
-        throw new AppError('UNAUTHORIZED', { message: 'This API key is unknown, revoked or expired. Make a new one in the back office.' })
+        throw new AppError('UNAUTHORIZED', {
+          message: 'This API key is unknown, revoked or expired. Make a new one in the back office.',
+        })
       }
       noteUse(row.id)
       return {

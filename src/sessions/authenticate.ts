@@ -19,11 +19,13 @@ export function openAuthenticate({ apiKeys }: { apiKeys: ApiKeys }): Authenticat
     if (secret !== null) return apiKeys.actorOf(secret, publicId)
     const authorization = headerText(request, 'authorization')
     if (authorization === null) {
-      if (publicId !== null) throw new AppError('UNAUTHORIZED', { message: 'Send x-api-secret together with x-api-key.' })
+      if (publicId !== null)
+        throw new AppError('UNAUTHORIZED', { message: 'Send x-api-secret together with x-api-key.' })
       return null
     }
     const token = /^Bearer +(\S+)$/i.exec(authorization)?.[1]
-    if (token === undefined) throw new AppError('UNAUTHORIZED', { message: 'Write the header as: Authorization: Bearer <token>.' })
+    if (token === undefined)
+      throw new AppError('UNAUTHORIZED', { message: 'Write the header as: Authorization: Bearer <token>.' })
     if (token.startsWith(API_SECRET_PREFIX)) return apiKeys.actorOf(token, publicId)
     throw new AppError('UNAUTHORIZED')
   }

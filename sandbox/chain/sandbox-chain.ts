@@ -1,0 +1,71 @@
+import { type Anvil, CHAIN_ID, type Log, startAnvil } from './anvil.ts'
+import type { Call } from './rpc.ts'
+import { PAYER, USDC_ADDRESS } from './throwaway-keys.ts'
+import { balanceOf, deployTestUsdc, mint, toUnits, transferData } from './token.ts'
+
+export type SandboxChain = {
+  rpcUrl: string
+  chainId: typeof CHAIN_ID
+  usdcAddress: string
+  payerPrivateKey: string
+  payerAddress: string
+  /**
+   * Pays from the test wallet. Resolves when the transfer is in a block that is on disk, within about a second.
+   * @param amount decimal USDC, at most 6 digits after the point
+   */
+  pay(payment: { to: string; amount: string }): Promise<{ txHash: string }>
+  stop(): Promise<void>
+}
+
+const PURSE = toUnits('1000000')
+
+/** A local chain with one block a second, the test token, and a wallet with 1,000,000 of it, refilled at each start. */
+export async function startSandboxChain(options: {
+  stateFile: string
+  port?: number
+  log?: Log
+}): Promise<SandboxChain> {
+  const anvil = await startAnvil({ ...options, mining: 'interval' })
+  try {
+    const { usdcAddress } = await deployTestUsdc(anvil.rpcUrl)
+    const balance = await balanceOf(anvil.call, PAYER.address)
+    if (balance < PURSE) await mint(anvil.call, PAYER.address, PURSE - balance)
+    return {
+      rpcUrl: anvil.rpcUrl,
+      chainId: CHAIN_ID,
+      usdcAddress,
+      payerPrivateKey: PAYER.privateKey,
+      payerAddress: PAYER.address,
+      pay: payer(anvil),
+      stop: anvil.stop,
+    }
+  } catch (error) {
+    await anvil.stop()
+    throw error
+  }
+}
+
+/** One payment is handed in at a time: two at once would take the same account nonce. */
+function payer(anvil: Anvil): SandboxChain['pay'] {
+  let last: Promise<unknown> = Promise.resolve()
+  return async ({ to, amount }) => {
+    if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new Error(`"${to}" is not an address`)
+    const transaction = { from: PAYER.address, to: USDC_ADDRESS, data: transferData(to, toUnits(amount)) }
+    await anvil.call('eth_call', transaction, 'latest') // says in words why the token would refuse
+    const sent = last.then(() => anvil.call<string>('eth_sendTransaction', transaction))
+    last = sent.catch(() => {})
+    const txHash = await sent
+    await waitUntilMined(anvil, txHash)
+    return { txHash }
+  }
+}
+
+async function waitUntilMined({ call, miner }: { call: Call; miner: Anvil['miner'] }, txHash: string): Promise<void> {
+  for (let block = 0; miner && block < 5; block += 1) {
+    await miner.nextBlock()
+    const receipt = await call<{ status: string } | null>('eth_getTransactionReceipt', txHash)
+    if (receipt?.status === '0x1') return
+    if (receipt) throw new Error(`The token refused the transfer ${txHash}`)
+  }
+  if (miner) throw new Error(`The transfer ${txHash} is not in a block yet. Look it up again in a moment.`)
+}

@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startSandboxChain } from './chain/sandbox-chain.ts'
+import { startProviders } from './providers.ts'
+
+/** The sandbox: everything that is not ours, imitated on loopback ports. Started by the service, or by hand. */
+const { values } = parseArgs({
+  options: {
+    'data-dir': { type: 'string', default: './data' },
+    port: { type: 'string', default: '0' },
+    'chain-port': { type: 'string', default: '0' },
+  },
+})
+
+const log = (line: string): void => void process.stderr.write(`${line}\n`)
+const chain = await startSandboxChain({
+  stateFile: join(values['data-dir'], 'chain.json'),
+  port: Number(values['chain-port']),
+  log,
+})
+const providers = await startProviders({ port: Number(values.port), chain })
+
+let stopping = false
+async function stop(): Promise<void> {
+  if (stopping) return
+  stopping = true
+  await Promise.allSettled([providers.stop(), chain.stop()])
+  process.exit(0)
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+process.on('disconnect', stop)
+
+const { rpcUrl, chainId, usdcAddress, payerPrivateKey, payerAddress } = chain
+const ready = { providersUrl: providers.url, rpcUrl, chainId, usdcAddress, payerPrivateKey, payerAddress }
+if (process.send) process.send(ready)
+else process.stdout.write(`${JSON.stringify(ready, null, 2)}\n`)

@@ -1,0 +1,38 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+export type DemoRows = {
+  companyId: string
+  managerId: string
+  salesPointId: string
+  collectorId: string
+  apiKeyId: string
+  webhookSecretSealed: string
+  managerEmail: string
+  managerPasswordHash: string
+  merchantIdentifier: string
+  apiKey: string
+  apiSecretHash: string
+  scopes: readonly string[]
+}
+
+/** The demo merchant: company, manager, till and API key. Rows that exist already are left alone. */
+export async function insertDemo(q: Queryable, demo: DemoRows): Promise<void> {
+  await q.run(sql`
+    with company as (
+      insert into companies (id, name, country, approved, webhook_secret_sealed)
+      values (${demo.companyId}, 'Café de la Gare', 'FR', true, ${demo.webhookSecretSealed}) on conflict do nothing
+    ), manager as (
+      insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, verified_at, approved_at)
+      values (${demo.managerId}, ${demo.managerEmail}, ${demo.managerEmail}, ${demo.managerPasswordHash}, 'Maud', 'Gérant',
+        'Manager', ${demo.companyId}, now(), now()) on conflict do nothing
+    ), point as (
+      insert into sales_points (id, company_id, name, city, country)
+      values (${demo.salesPointId}, ${demo.companyId}, 'Café de la Gare', 'Lyon', 'FR') on conflict do nothing
+    ), till as (
+      insert into collectors (id, company_id, sales_point_id, identifier)
+      values (${demo.collectorId}, ${demo.companyId}, ${demo.salesPointId}, ${demo.merchantIdentifier}) on conflict do nothing
+    )
+    insert into api_keys (id, company_id, name, public_id, secret_hash, scopes)
+    values (${demo.apiKeyId}, ${demo.companyId}, 'Demo server', ${demo.apiKey}, ${demo.apiSecretHash}, ${demo.scopes})
+    on conflict do nothing`)
+}

@@ -1,0 +1,26 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { claimDuePayments, listPaymentsByDepositAddress } from './payment-queries.ts'
+import { checkPayment, type PaymentDeps, visitPayment } from './payment-service.ts'
+
+const LEASE_MS = 30_000
+const BATCH = 50
+
+/** Looks at payments whose time has come. One that fails is looked at again after its lease. */
+export async function visitDuePayments(deps: PaymentDeps, log: FastifyBaseLogger): Promise<number> {
+  const now = deps.clock()
+  const due = await claimDuePayments(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
+  await Promise.all(
+    due.map((payment) =>
+      visitPayment(deps, payment).catch((error: unknown) => {
+        log.warn({ err: error, channel: payment.channel, paymentId: payment.id }, 'payment could not be checked')
+      }),
+    ),
+  )
+  return due.length === BATCH ? due.length : 0
+}
+
+/** The scanner saw something at these addresses: the payments behind them are looked at now. */
+export async function visitDepositAddresses(deps: PaymentDeps, addresses: readonly string[]): Promise<void> {
+  const payments = await listPaymentsByDepositAddress(deps.db, addresses)
+  for (const payment of payments) await checkPayment(deps, payment, null)
+}

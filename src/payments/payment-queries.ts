@@ -1,0 +1,188 @@
+import type { ChannelId, Instructions } from '../channels/channel.ts'
+import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+
+export type PaymentStatus = 'creating' | 'awaiting' | 'confirming' | 'paid' | 'failed' | 'closing' | 'closed'
+
+export type Payment = {
+  companyId: string
+  id: string
+  orderId: string
+  number: number
+  channel: ChannelId
+  status: PaymentStatus
+  merchantReference: string
+  providerReference: string | null
+  instructions: Instructions | null
+  network: number | null
+  dueUnits: bigint
+  /** Final units that arrived. */
+  receivedUnits: bigint
+  userAddress: string | null
+  cancelUrl: string | null
+  returnUrl: string | null
+  checks: number
+  nextCheckAt: Date | null
+  openedAt: Date
+}
+
+type Row = Omit<Payment, 'dueUnits' | 'receivedUnits'> & { dueUnits: string; receivedUnits: string }
+
+const COLUMNS = sql`company_id, id, order_id, number, channel, status, merchant_reference, provider_reference, instructions,
+  network, due_units, received_units, user_address, cancel_url, return_url, checks, next_check_at, opened_at`
+
+const toPayment = (row: Row): Payment => ({
+  ...row,
+  dueUnits: BigInt(row.dueUnits),
+  receivedUnits: BigInt(row.receivedUnits),
+})
+
+export async function findPayment(q: Queryable, companyId: string, id: string): Promise<Payment | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from payments where company_id = ${companyId} and id = ${id}`)
+  return row && toPayment(row)
+}
+
+export async function lockPayment(tx: Tx, companyId: string, id: string): Promise<Payment | undefined> {
+  const row = await tx.maybe<Row>(
+    sql`select ${COLUMNS} from payments where company_id = ${companyId} and id = ${id} for update`,
+  )
+  return row && toPayment(row)
+}
+
+export async function findPaymentByMerchantReference(q: Queryable, reference: string): Promise<Payment | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from payments where merchant_reference = ${reference}`)
+  return row && toPayment(row)
+}
+
+export async function findPaymentByProviderReference(
+  q: Queryable,
+  channel: ChannelId,
+  reference: string,
+): Promise<Payment | undefined> {
+  const row = await q.maybe<Row>(sql`
+    select ${COLUMNS} from payments where channel = ${channel} and provider_reference = ${reference} order by opened_at desc limit 1`)
+  return row && toPayment(row)
+}
+
+export async function countPayments(q: Queryable, companyId: string, orderId: string): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from payments where company_id = ${companyId} and order_id = ${orderId}`)
+  return Number(total)
+}
+
+export type NewPayment = {
+  companyId: string
+  id: string
+  orderId: string
+  number: number
+  channel: ChannelId
+  merchantReference: string
+  network: number | null
+  dueUnits: bigint
+  userAddress: string | null
+  payerEmailSealed: string | null
+  pastOrders: string[] | null
+  cancelUrl: string | null
+  returnUrl: string | null
+  nextCheckAt: Date
+  at: Date
+}
+
+export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> {
+  await tx.run(sql`
+    insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, network, due_asset, due_units,
+      user_address, payer_email_sealed, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
+    values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, 'creating',
+      ${payment.merchantReference}, ${payment.network}, 'USDC', ${payment.dueUnits}, ${payment.userAddress},
+      ${payment.payerEmailSealed}, ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
+      ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
+}
+
+/** The provider answered: what the payer needs is stored, and from when the payment is looked at again. */
+export async function updatePaymentInstructions(
+  tx: Tx,
+  payment: Payment,
+  instructions: Instructions & { providerReference: string },
+  nextCheckAt: Date | null,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update payments set status = 'awaiting', instructions = ${json(instructions)},
+      provider_reference = ${instructions.providerReference}, deposit_address = lower(${instructions.toAddress}),
+      token_address = lower(${instructions.tokenAddress}), network = coalesce(${instructions.network}, network),
+      next_check_at = ${nextCheckAt}, checks = 0, updated_at = ${now}
+    where company_id = ${payment.companyId} and id = ${payment.id}`)
+}
+
+export type PaymentChange = {
+  status: PaymentStatus
+  receivedUnits?: bigint
+  words: string
+  nextCheckAt: Date | null
+}
+
+export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
+  await tx.run(sql`
+    update payments set status = ${change.status}, last_words = ${change.words}, next_check_at = ${change.nextCheckAt},
+      received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
+      closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
+      updated_at = ${now}
+    where company_id = ${payment.companyId} and id = ${payment.id}`)
+}
+
+/** Takes payments whose time to be looked at has come; a node that dies leaves them to the next one after `until`. */
+export async function claimDuePayments(q: Queryable, now: Date, until: Date, limit: number): Promise<Payment[]> {
+  const rows = await q.many<Row>(sql`
+    update payments set next_check_at = ${until}, checks = checks + 1
+    where (company_id, id) in (
+      select company_id, id from payments where next_check_at <= ${now} order by next_check_at limit ${limit}
+      for update skip locked)
+    returning ${COLUMNS}`)
+  return rows.map(toPayment)
+}
+
+/** Payments that wait for money at these deposit addresses, also those whose order ended: money can come late. */
+export async function listPaymentsByDepositAddress(q: Queryable, addresses: readonly string[]): Promise<Payment[]> {
+  const rows = await q.many<Row>(sql`select ${COLUMNS} from payments where deposit_address = any(${addresses})`)
+  return rows.map(toPayment)
+}
+
+export type NewMispayment = {
+  companyId: string
+  id: string
+  orderId: string
+  paymentId: string
+  kind: 'under' | 'over' | 'late' | 'duplicate' | 'wrong_token' | 'orphaned'
+  asset: string
+  units: bigint
+  sourceReference: string
+  at: Date
+}
+
+/** Records money that does not fit; the same fact again raises the amount instead of making a second record. */
+export async function insertMispayment(tx: Tx, record: NewMispayment): Promise<void> {
+  await tx.run(sql`
+    insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
+    values (${record.companyId}, ${record.id}, ${record.orderId}, ${record.paymentId}, ${record.kind}, ${record.asset},
+      ${record.units}, ${record.sourceReference}, ${record.at}, ${record.at})
+    on conflict (company_id, payment_id, kind, source_reference) do update
+      set units = excluded.units, updated_at = excluded.updated_at where mispayments.status = 'open'`)
+}
+
+/** A shortfall that was made up is no mispayment any more. */
+export async function updateMispaymentsResolved(tx: Tx, payment: Payment, now: Date): Promise<void> {
+  await tx.run(sql`
+    update mispayments set status = 'resolved', updated_at = ${now}
+    where company_id = ${payment.companyId} and payment_id = ${payment.id} and kind in ('under', 'late') and status = 'open'`)
+}
+
+export type PaymentPolicy = {
+  toleranceBps: number
+  toleranceMaxUnits: string
+  lateAcceptHours: number
+  lateAfterCancel: string
+}
+
+export async function findPaymentPolicy(q: Queryable, companyId: string): Promise<PaymentPolicy> {
+  return q.one<PaymentPolicy>(sql`
+    select tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel from companies where id = ${companyId}`)
+}

@@ -1,0 +1,159 @@
+import type { PaymentReport } from '../channels/channel.ts'
+import type { Clock } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { newId } from '../ids.ts'
+import type { Order } from '../orders/order.ts'
+import { lockOrderById } from '../orders/order-queries.ts'
+import { allows, isOpen } from '../orders/order-states.ts'
+import type { TransitionOrder } from '../orders/order-transition.ts'
+import {
+  findPayment,
+  findPaymentPolicy,
+  insertMispayment,
+  lockPayment,
+  type NewMispayment,
+  type Payment,
+  type PaymentPolicy,
+  updateMispaymentsResolved,
+  updatePayment,
+} from './payment-queries.ts'
+import { acceptsLate, leastAccepted, nextCheckDelayMs } from './payment-rules.ts'
+
+export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
+
+type Seen = Extract<PaymentReport, { outcome: 'seen' }>
+type Scene = {
+  tx: Tx
+  order: Order
+  payment: Payment
+  policy: PaymentPolicy
+  now: Date
+  requestId: string | null
+  deps: ReportDeps
+}
+
+/**
+ * Applies what a provider or the chain says about one payment: the only way such news changes an order. Repeated and late
+ * news is harmless: a paid order never moves back, an old attempt never touches an order that another attempt paid.
+ */
+export async function applyReport(
+  deps: ReportDeps,
+  key: { companyId: string; id: string },
+  report: PaymentReport,
+  requestId: string | null = null,
+): Promise<Order | undefined> {
+  return deps.db.tx(async (tx) => {
+    // orders are locked before their payments everywhere, so that two transactions never wait for each other
+    const found = await findPayment(tx, key.companyId, key.id)
+    if (!found) return undefined
+    const order = await lockOrderById(tx, key.companyId, found.orderId)
+    const payment = await lockPayment(tx, key.companyId, key.id)
+    if (!order || !payment) return undefined
+    const policy = await findPaymentPolicy(tx, key.companyId)
+    return applyTo({ tx, order, payment, policy, now: new Date(deps.clock()), requestId, deps }, report)
+  })
+}
+
+async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
+  const { tx, order, payment, now, deps, requestId } = scene
+  if (report.outcome === 'seen') return applyMoney(scene, report)
+  if (payment.status === 'paid' || payment.status === 'closed') return order
+  const current = order.paymentId === payment.id
+  const failed = report.outcome === 'failed'
+  await updatePayment(
+    tx,
+    payment,
+    {
+      status: failed ? 'failed' : payment.status,
+      words: report.words,
+      nextCheckAt: failed ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks)),
+    },
+    now,
+  )
+  if (!current) return order
+  const actor = `channel:${payment.channel}`
+  if (failed && allows(order.status, 'fail')) return deps.transition(tx, order, { trigger: 'fail', actor, requestId })
+  return order
+}
+
+async function applyMoney(scene: Scene, report: Seen): Promise<Order> {
+  const { tx, order, payment, policy, now } = scene
+  const least = leastAccepted(payment.dueUnits, policy)
+  const complete = report.final >= least
+  if (payment.status === 'paid' && !complete) {
+    await record(scene, 'orphaned', payment.receivedUnits - report.final)
+    return order
+  }
+  const status = complete ? 'paid' : report.final + report.pending > 0n ? 'confirming' : 'awaiting'
+  const stays = payment.status === 'closed' || payment.status === 'failed' ? payment.status : status
+  await updatePayment(
+    tx,
+    payment,
+    {
+      status: complete ? 'paid' : stays,
+      receivedUnits: report.final,
+      words: report.words,
+      nextCheckAt: complete ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks)),
+    },
+    now,
+  )
+  const moved = complete ? await settle(scene, report) : await follow(scene, report, least)
+  await recordMisfit(scene, report, moved, complete)
+  return moved
+}
+
+/** The full payment is final. */
+async function settle(scene: Scene, report: Seen): Promise<Order> {
+  const { tx, order, payment, policy, now, requestId, deps } = scene
+  const change = { paidAt: now, paidUnits: report.final, paymentChannel: payment.channel, paymentId: payment.id }
+  const actor = `channel:${payment.channel}`
+  if (allows(order.status, 'pay')) return deps.transition(tx, order, { trigger: 'pay', actor, requestId, change })
+  const late = allows(order.status, 'payLate') && acceptsLate(order.status, order.updatedAt, now.getTime(), policy)
+  if (late) return deps.transition(tx, order, { trigger: 'payLate', actor, requestId, change })
+  return order
+}
+
+/** Not complete, or not final: the order shows what was seen, and goes back when it left the chain. */
+async function follow(scene: Scene, report: Seen, least: bigint): Promise<Order> {
+  const { tx, order, payment, requestId, deps } = scene
+  if (order.paymentId !== payment.id) return order
+  const enough = report.final + report.pending >= least
+  const actor = `channel:${payment.channel}`
+  if (enough && allows(order.status, 'seePayment'))
+    return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })
+  if (!enough && allows(order.status, 'losePayment'))
+    return deps.transition(tx, order, { trigger: 'losePayment', actor, requestId })
+  return order
+}
+
+function record({ tx, order, payment, now }: Scene, kind: NewMispayment['kind'], units: bigint): Promise<void> {
+  const { companyId, id: orderId } = order
+  const sourceReference = payment.merchantReference
+  const id = newId(now.getTime())
+  return insertMispayment(tx, {
+    companyId,
+    id,
+    orderId,
+    paymentId: payment.id,
+    kind,
+    asset: 'USDC',
+    units,
+    sourceReference,
+    at: now,
+  })
+}
+
+/** Money that does not fit is written down beside the order, for a person to decide. */
+async function recordMisfit(scene: Scene, report: Seen, moved: Order, complete: boolean): Promise<void> {
+  const { tx, payment, now } = scene
+  const paidByThis = moved.paymentId === payment.id && moved.paidAt !== null
+  if (complete && paidByThis) {
+    await updateMispaymentsResolved(tx, payment, now)
+    if (report.final > payment.dueUnits) await record(scene, 'over', report.final - payment.dueUnits)
+    return
+  }
+  if (report.final === 0n) return
+  if (moved.paidAt !== null) await record(scene, 'duplicate', report.final)
+  else if (complete) await record(scene, 'late', report.final)
+  else if (!isOpen(moved.status)) await record(scene, 'under', report.final)
+}

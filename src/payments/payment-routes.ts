@@ -1,0 +1,49 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../http/actor.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import { CodeParams } from '../orders/order-schemas.ts'
+import { acceptOrder } from './payment-accept.ts'
+import { AcceptBody, InstructionsSchema } from './payment-schemas.ts'
+import { confirmOrder, type PaymentDeps } from './payment-service.ts'
+
+/** Accept and confirm: from an order to a payment through one channel. */
+export const paymentRoutes: FastifyPluginAsyncTypebox<PaymentDeps> = async (app, deps) => {
+  app.post(
+    '/accept/:code',
+    {
+      config: { permission: 'payments.accept' },
+      schema: {
+        operationId: 'acceptOrder',
+        summary: 'Choose a payment channel',
+        description: 'Answers what the payer needs. Repeating it with the same channel gives the same instructions.',
+        tags: ['payments'],
+        params: CodeParams,
+        body: AcceptBody,
+        response: { 200: Envelope(InstructionsSchema) },
+      },
+    },
+    async (request) => {
+      const { body, params } = request
+      return ok(await acceptOrder(deps, { actor: actorOf(request), code: params.code, body, call: callOf(request) }))
+    },
+  )
+  app.post(
+    '/confirm/:code',
+    {
+      config: { permission: 'payments.confirm' },
+      schema: {
+        operationId: 'confirmOrder',
+        summary: 'Ask the channel now whether the payment arrived',
+        tags: ['payments'],
+        params: CodeParams,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await confirmOrder(deps, actorOf(request), request.params.code, callOf(request))
+      return ok(null)
+    },
+  )
+}

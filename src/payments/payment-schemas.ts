@@ -1,0 +1,35 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { CHANNEL_IDS } from '../channels/channel.ts'
+
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const NullableText = (description: string) => Nullable(Type.String({ description }))
+
+export const AcceptBody = Type.Object({
+  paymentChannel: Type.String({ enum: [...CHANNEL_IDS], description: 'How the payer pays.' }),
+  cancelUrl: Type.Optional(Type.String({ maxLength: 2048 })),
+  returnUrl: Type.Optional(Type.String({ maxLength: 2048 })),
+  network: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Chain id; needed for `crypto` when several networks are offered.' }),
+  ),
+  payerEmail: Type.Optional(Type.String({ format: 'email', maxLength: 320 })),
+  anonymous: Type.Optional(Type.Boolean()),
+  userAddress: Type.Optional(Type.String({ maxLength: 42, description: 'The payer’s wallet address.' })),
+  pos: Type.Optional(Type.String({ maxLength: 100 })),
+  pastOrders: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
+})
+export type AcceptBody = Static<typeof AcceptBody>
+
+export const InstructionsSchema = Type.Object({
+  paymentChannel: Type.String(),
+  status: Type.String(),
+  expiresAt: Type.String({ format: 'date-time' }),
+  qrData: NullableText('What to show as a QR code.'),
+  deepLink: NullableText('Opens the payer’s app.'),
+  checkoutUrl: NullableText('The provider’s own page.'),
+  toAddress: NullableText('`crypto`: the deposit address of this order.'),
+  tokenAmount: NullableText('`crypto`: USDC to send, decimal text with 6 digits.'),
+  tokenAddress: NullableText('`crypto`: the USDC contract.'),
+  network: Nullable(Type.Integer({ description: '`crypto`: chain id.' })),
+  paymentUri: NullableText('`crypto`: EIP-681 link for wallets.'),
+  providerReference: NullableText('The payment’s id at the provider.'),
+})

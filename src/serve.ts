@@ -1,0 +1,158 @@
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { HDKey } from '@scure/bip32'
+import type { FastifyInstance } from 'fastify'
+import { buildService } from './app.ts'
+import { systemClock } from './clock.ts'
+import { type DemoCredentials, makeDemo } from './companies/demo.ts'
+import type { Config } from './config.ts'
+import { type Db, openDb } from './db/db.ts'
+import { assertDurable } from './db/durable.ts'
+import { startEmbeddedPostgres } from './db/embedded.ts'
+import { migrate } from './db/migrate.ts'
+import { API_SCOPES } from './http/actor.ts'
+import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
+import { readMasterKey } from './server-keys.ts'
+import { hashApiSecret } from './sessions/api-key-service.ts'
+import { openVault, type Vault } from './vault.ts'
+
+type Closer = () => Promise<unknown>
+type Say = (line: string) => void
+
+export type Running = {
+  app: FastifyInstance
+  config: Config
+  /** What the user of the sandbox needs; null in live mode. */
+  facts: Record<string, unknown> | null
+  /** Ends everything within five seconds. */
+  stop(): Promise<void>
+}
+
+/** What was started, ended in reverse order. */
+class Closers {
+  readonly #closers: Closer[] = []
+  add(closer: Closer): void {
+    this.#closers.push(closer)
+  }
+  async closeAll(): Promise<void> {
+    for (const closer of this.#closers.splice(0).reverse()) await closer().catch(() => {})
+  }
+}
+
+async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
+  if (config.databaseUrl !== null) return config.databaseUrl
+  const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
+  closers.add(() => server.stop())
+  return server.connectionString
+}
+
+/** Started unless this is live, or another process runs the sandbox (a second node, a test). */
+async function openSandbox(config: Config, say: Say, closers: Closers): Promise<SandboxProcess | null> {
+  if (config.mode === 'live' || config.chains.length > 0) return null
+  const { port, chainPort } = config.sandbox
+  const sandbox = await startSandboxProcess({ dataDir: config.dataDir, port, chainPort, log: say })
+  closers.add(() => sandbox.stop())
+  return sandbox
+}
+
+/** The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key. */
+function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
+  if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
+  const { chainId, rpcUrl, usdcAddress } = sandbox
+  const xpub = sandboxXpub(vault)
+  return {
+    ...config,
+    chains: [
+      ...config.chains,
+      { chainId, rpcUrl, usdcAddress, xpub, confirmations: null, refundKey: null, relayerKey: null },
+    ],
+  }
+}
+
+/** Everything that a user of the sandbox needs, for programs to read. */
+function writeSandboxFile(
+  config: Config,
+  sandbox: SandboxProcess | null,
+  demo: DemoCredentials,
+): Record<string, unknown> {
+  const [chain] = config.chains
+  const facts = {
+    baseUrl: config.baseUrl,
+    payUrl: config.payUrl,
+    officeUrl: config.officeUrl,
+    docsUrl: `${config.baseUrl}/docs`,
+    mailboxUrl: `${config.baseUrl}/mailbox`,
+    providersUrl: sandbox?.providersUrl ?? config.sandbox.providersUrl,
+    rpcUrl: chain?.rpcUrl ?? null,
+    usdcAddress: chain?.usdcAddress ?? null,
+    ...demo,
+    payerPrivateKey: sandbox?.payerPrivateKey ?? null,
+  }
+  const path = join(config.dataDir, 'sandbox.json')
+  writeFileSync(path, `${JSON.stringify(facts, null, 2)}\n`, { mode: 0o600 })
+  chmodSync(path, 0o600)
+  return facts
+}
+
+/** With PORT=0 a free port is chosen first, because addresses that contain it are handed out before we listen. */
+async function withPort(config: Config): Promise<Config> {
+  if (config.port !== 0) return config
+  const probe = createServer().listen(0, config.host)
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  const put = (url: string): string => url.replace(/^(http:\/\/localhost):0(?=\/|$)/, `$1:${port}`)
+  return { ...config, port, baseUrl: put(config.baseUrl), payUrl: put(config.payUrl), officeUrl: put(config.officeUrl) }
+}
+
+/** A wallet of the sandbox whose keys nobody needs: deposits only have to be seen. */
+const sandboxXpub = (vault: Vault): string =>
+  HDKey.fromMasterSeed(vault.derive('sandbox-deposits')).derive("m/44'/60'/0'").publicExtendedKey
+
+/**
+ * Starts the whole service: database, migrations, sandbox, API, workers.
+ * @throws Error with a sentence for the operator; what was started by then is ended again
+ */
+export async function serve(given: Config, say: Say): Promise<Running> {
+  const closers = new Closers()
+  try {
+    return await start(await withPort(given), say, closers)
+  } catch (error) {
+    await closers.closeAll()
+    throw error
+  }
+}
+
+async function start(given: Config, say: Say, closers: Closers): Promise<Running> {
+  mkdirSync(given.dataDir, { recursive: true })
+  const connectionString = await openDatabase(given, say, closers)
+  const vault = openVault(readMasterKey(given))
+  const [sandbox] = await Promise.all([openSandbox(given, say, closers), assertDurable(connectionString)])
+  const config = withSandbox(given, sandbox, vault)
+  await migrate(connectionString)
+  const db = openDb({ connectionString })
+  closers.add(() => db.close())
+  const demo = config.mode === 'sandbox' ? await makeDemo({ db, vault, hashApiSecret, scopes: API_SCOPES }) : null
+  const { app, stop: stopService } = await startService(config, db, vault)
+  closers.add(stopService)
+  const facts = demo && writeSandboxFile(config, sandbox, demo)
+  return { app, config, facts, stop: () => closers.closeAll() }
+}
+
+async function startService(config: Config, db: Db, vault: Vault): Promise<{ app: FastifyInstance; stop: Closer }> {
+  let stopping = false
+  const service = await buildService({ config, db, vault, clock: systemClock, isStopping: () => stopping })
+  if (config.roles.includes('api')) await service.app.listen({ host: config.host, port: config.port })
+  if (config.roles.includes('worker')) await service.startWorkers()
+  return {
+    app: service.app,
+    stop: async () => {
+      stopping = true
+      await Promise.all([service.app.close(), service.stopWorkers()])
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import type { FastifyBaseLogger } from 'fastify'
+
+export type Ticker = { wake(): void; stop(): Promise<void> }
+
+/**
+ * Repeats `work`: at once, then `intervalMs` after it ended, and at once again after `wake` or when it returned true
+ * (there is more). A failure is logged and tried again, later each time up to half a minute.
+ */
+export function startTicker(
+  name: string,
+  intervalMs: number,
+  log: FastifyBaseLogger,
+  work: () => Promise<boolean | undefined>,
+): Ticker {
+  let stopped = false
+  let again = false
+  let failures = 0
+  let wakeUp = (): void => {}
+  const pause = (delayMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, delayMs)
+      wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  const loop = async (): Promise<void> => {
+    while (!stopped) {
+      again = false
+      let more = false
+      try {
+        more = (await work()) === true
+        failures = 0
+      } catch (error) {
+        failures += 1
+        log.warn({ err: error, job: name, failures }, 'job failed')
+      }
+      if (stopped || ((again || more) && failures === 0)) continue
+      await pause(failures === 0 ? intervalMs : Math.min(30_000, 500 * 2 ** failures))
+    }
+  }
+  const running = loop()
+  return {
+    wake() {
+      again = true
+      if (failures === 0) wakeUp()
+    },
+    async stop() {
+      stopped = true
+      wakeUp()
+      await running
+    },
+  }
+}

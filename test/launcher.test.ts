@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { processMark } from '../src/db/embedded-process.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const LAUNCHER = join(ROOT, 'bin/comptoir.cjs')
+const folder = mkdtempSync(join(tmpdir(), 'comptoir-launcher-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** Makes a Node look like version 20 to the launcher. */
+const OLD = join(folder, 'old.cjs')
+writeFileSync(OLD, `Object.defineProperty(process, 'version', { value: 'v20.1.0' })`)
+
+const asOld = (...args: string[]) => ['--require', OLD, LAUNCHER, ...args]
+const WAIT = ['--run', 'test/harness/launched.ts', 'wait']
+
+type Launched = { version: string; pid: number; how: string; rest: string[] }
+type Child = ChildProcessByStdio<null, Readable, null>
+
+async function launch(args: string[]): Promise<{ child: Child; launched: Launched }> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(child.stdout, 'data')
+  return { child, launched: JSON.parse(String(line)) as Launched }
+}
+
+test('a new Node goes on in its own process, with the arguments as they are', async () => {
+  const { child, launched } = await launch([LAUNCHER, '--run', 'test/harness/launched.ts', 'wait', 'a b', '--c'])
+  assert.deepEqual(launched, { version: process.version, pid: child.pid, how: 'wait', rest: ['a b', '--c'] })
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [7, null])
+})
+
+test('an old Node without a pinned one says which is needed and how to get it, in two lines', () => {
+  const copy = join(folder, 'bin/comptoir.cjs')
+  mkdirSync(join(folder, 'bin'))
+  copyFileSync(LAUNCHER, copy)
+  const { status, stderr } = spawnSync(process.execPath, ['--require', OLD, copy, 'serve'], { encoding: 'utf8' })
+  assert.equal(status, 1)
+  assert.match(stderr, /^Comptoir needs Node 24\.12 or newer; this is Node 20\.1\.0 on .+\.\nRun "npm ci" here .+\n$/)
+})
+
+if (existsSync(join(ROOT, 'node_modules/.bin/node'))) {
+  test('an old Node starts the pinned one and ends with its exit code', async () => {
+    const { status, stdout } = spawnSync(process.execPath, asOld('--run', 'test/harness/launched.ts', 'exit', '3'), {
+      encoding: 'utf8',
+    })
+    assert.match((JSON.parse(stdout) as Launched).version, /^v24\./)
+    assert.equal(status, 3)
+  })
+
+  test('a signal to the launcher reaches the pinned Node', async () => {
+    const { child, launched } = await launch(asOld(...WAIT))
+    assert.notEqual(launched.pid, child.pid)
+    child.kill('SIGTERM')
+    assert.deepEqual(await once(child, 'exit'), [7, null])
+  })
+
+  test('the pinned Node killed by a signal ends the launcher by that signal', async () => {
+    const { child, launched } = await launch(asOld(...WAIT))
+    process.kill(launched.pid, 'SIGKILL')
+    assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL'])
+  })
+
+  test('the pinned Node dies with a launcher that is killed', async () => {
+    const { child, launched } = await launch(asOld(...WAIT))
+    child.kill('SIGKILL')
+    while (processMark(launched.pid) !== undefined) await sleep(10)
+  })
+}
+
+if (process.platform === 'linux') {
+  for (const [name, launcher] of [
+    ['new', [LAUNCHER]],
+    ['old', asOld()],
+  ] as const) {
+    test(`npm killed with -9 takes the program with it, on a ${name} Node`, async () => {
+      const command = [process.execPath, ...launcher, ...WAIT].map((word) => `'${word}'`).join(' ')
+      const npm = `require('child_process').spawn('sh', ['-c', ${JSON.stringify(`${command}; true`)}], { stdio: 'inherit' })`
+      const child = spawn(process.execPath, ['-e', npm], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, npm_lifecycle_event: 'start' },
+      })
+      const [line] = await once(child.stdout, 'data')
+      child.kill('SIGKILL')
+      while (processMark((JSON.parse(String(line)) as Launched).pid) !== undefined) await sleep(10)
+    })
+  }
+}
