@@ -13,13 +13,11 @@ import { type Scanner, startScanner } from '../src/chain/scanner.ts'
 import type { Transfer } from '../src/chain/transfer.ts'
 import { listChangedTransfers, listTransfersTo } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { startTestChain, type TestChain } from './harness/chain.ts'
+import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startProxy } from './harness/proxy.ts'
 
-/** The account m/44'/60'/0' of the public test phrase "test test … junk". */
-const XPUB =
-  'xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V'
+const XPUB = newTestXpub()
 const COMPANY = 'a'.repeat(24)
 const FAR = new Date('2100-01-01')
 const log = pino({ level: 'silent' })
