@@ -1,11 +1,23 @@
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
+import { invalid } from '../errors.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
 const base = { allErrors: true, useDefaults: true, removeAdditional: false, strict: false } as const
 const formats = ['date-time', 'date', 'email', 'uri', 'uuid'] as const
+
+/** Where a text holds what no database text can: NUL, or half of a surrogate pair. Undefined: nowhere. */
+function findUnstorable(value: unknown, path: string): string | undefined {
+  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [name, inner] of Object.entries(value)) {
+    const found = findUnstorable(name, path) ?? findUnstorable(inner, path === '' ? name : `${path}.${name}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
 
 /** `null` and `""` count as absent for optional fields, at every depth (decisions 1.6). */
 function dropEmpty(value: unknown): void {
@@ -34,6 +46,11 @@ export function registerBodies(app: FastifyInstance): void {
     else void parse(request, body as string, done)
   })
   app.addHook('preValidation', async (request) => {
+    for (const part of [request.body, request.query, request.params]) {
+      const path = findUnstorable(part, '')
+      if (path !== undefined)
+        throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
+    }
     if (request.routeOptions.config.keepNulls !== true) dropEmpty(request.body)
   })
 }

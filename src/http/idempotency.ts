@@ -11,7 +11,7 @@ export const IDEMPOTENCY_RETENTION_MS = 48 * HOUR
 const CLAIM_MS = MINUTE
 
 /** One use of an `Idempotency-Key`: who, for which method and path, with which body. */
-export type Claim = queries.IdempotencyKey & { fingerprint: string; claimedBy: string; stored: boolean }
+export type Claim = queries.IdempotencyKey & { fingerprint: string; claimedBy: string; stored: string | null }
 
 /** What a service needs to know of the request that it works for. */
 export type Call = {
@@ -54,7 +54,7 @@ export function claimOf(request: FastifyRequest): Claim | null {
       .update(canonical(request.body ?? null))
       .digest('hex'),
     claimedBy: newId(),
-    stored: false,
+    stored: null,
   }
 }
 
@@ -65,8 +65,12 @@ export function answerOfKey(row: queries.IdempotencyRow, claim: Claim): string {
   return row.response
 }
 
+/** The first answer is sent in the very bytes that its repetitions will get. */
+export const sendStored = (reply: FastifyReply, response: string): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(response)
+
 export const replay = (reply: FastifyReply, response: string): FastifyReply =>
-  reply.header('idempotency-replayed', 'true').type('application/json; charset=utf-8').send(response)
+  sendStored(reply.header('idempotency-replayed', 'true'), response)
 
 export const callOf = (request: FastifyRequest): Call => ({
   requestId: request.id,
@@ -77,7 +81,7 @@ export const callOf = (request: FastifyRequest): Call => ({
     const changed = await queries.updateIdempotencyResponse(tx, claim, { claimedBy: claim.claimedBy, response })
     if (changed === 0) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
     tx.afterCommit(() => {
-      claim.stored = true
+      claim.stored = response
     })
   },
 })
@@ -109,11 +113,11 @@ export function registerIdempotency(app: FastifyInstance, { db, clock }: { db: D
   })
   app.addHook('onSend', async (request, reply, payload) => {
     const { claim } = request
-    if (!claim || claim.stored) return payload
+    if (!claim) return payload
+    if (claim.stored !== null) return claim.stored
     const good = reply.statusCode >= 200 && reply.statusCode < 300 && typeof payload === 'string'
     if (good) await queries.updateIdempotencyResponse(db, claim, { claimedBy: claim.claimedBy, response: payload })
     else await queries.releaseIdempotencyKey(db, claim, claim.claimedBy).catch(() => {})
-    claim.stored = true
     return payload
   })
 }

@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { buildService, type Service } from '../../src/app.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { type Db, openDb, sql } from '../../src/db/db.ts'
+import { API_SCOPES } from '../../src/http/actor.ts'
+import { newId, newWebhookSecret } from '../../src/ids.ts'
+import { hashApiSecret } from '../../src/sessions/api-key-service.ts'
+import { openVault, type Vault } from '../../src/vault.ts'
+import { createTestDatabase } from './database.ts'
+
+/** Shared by every process of one test, so that each can open what another sealed. */
+export const TEST_MASTER_KEY = Buffer.alloc(32, 7)
+
+/** A company with a till and an API key that may do everything a server may. */
+export type Merchant = {
+  companyId: string
+  collectorId: string
+  merchantIdentifier: string
+  webhookSecret: string
+  headers: Record<string, string>
+}
+
+export type Answer<Data = Record<string, unknown>> = {
+  status: number
+  headers: Headers
+  text: string
+  data: Data
+  error: { code: string; message: string; details?: { path: string; message: string }[]; requestId: string }
+}
+
+export type TestService = {
+  baseUrl: string
+  config: Config
+  db: Db
+  vault: Vault
+  service: Service
+  logLines: string[]
+  /** One request; `path` without prefix means the conversion endpoints. */
+  call<Data = Record<string, unknown>>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>>
+  createMerchant(): Promise<Merchant>
+  stop(): Promise<void>
+}
+
+export type CallOptions = { as?: Merchant; body?: unknown; raw?: string; headers?: Record<string, string> }
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+const TEST_ENV = {
+  LIMIT_ACCOUNT_PER_MINUTE: '0',
+  LIMIT_ADDRESS_PER_MINUTE: '0',
+  LIMIT_PUBLIC_PER_MINUTE: '0',
+  LIMIT_COMPANY_PER_MINUTE: '0',
+}
+
+export async function insertMerchant(db: Db, vault: Vault): Promise<Merchant> {
+  const [companyId, pointId, collectorId, keyId] = [newId(), newId(), newId(), newId()]
+  const secret = `sk_${randomBytes(32).toString('base64url')}`
+  const publicId = `pk_${randomBytes(9).toString('base64url')}`
+  const webhookSecret = newWebhookSecret()
+  const sealed = vault.seal(webhookSecret, `company:${companyId}:webhook-secret`)
+  await db.tx(async (tx) => {
+    await tx.run(
+      sql`insert into companies (id, name, approved, webhook_secret_sealed) values (${companyId}, 'Test & Söhne', true, ${sealed})`,
+    )
+    await tx.run(sql`insert into sales_points (id, company_id, name) values (${pointId}, ${companyId}, 'Shop')`)
+    await tx.run(
+      sql`insert into collectors (id, company_id, sales_point_id, identifier) values (${collectorId}, ${companyId}, ${pointId}, 'TILL-1')`,
+    )
+    await tx.run(sql`
+      insert into api_keys (id, company_id, name, public_id, secret_hash, scopes)
+      values (${keyId}, ${companyId}, 'test', ${publicId}, ${hashApiSecret(secret)}, ${API_SCOPES})`)
+  })
+  return {
+    companyId,
+    collectorId,
+    merchantIdentifier: 'TILL-1',
+    webhookSecret,
+    headers: { 'x-api-key': publicId, 'x-api-secret': secret },
+  }
+}
+
+/** The whole service on a port and a database of its own. Workers run only with `workers: true`. */
+export async function startTestService(
+  options: { env?: Record<string, string>; clock?: Clock; workers?: boolean; connectionString?: string } = {},
+): Promise<TestService> {
+  const database = options.connectionString === undefined ? await createTestDatabase() : null
+  const connectionString = options.connectionString ?? database?.connectionString ?? ''
+  const port = await freePort()
+  const config = loadConfig({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...TEST_ENV, ...options.env })
+  const db = openDb({ connectionString })
+  const vault = openVault(TEST_MASTER_KEY)
+  const logLines: string[] = []
+  const logStream = { write: (line: string) => void logLines.push(line) }
+  let stopping = false
+  const service = await buildService({
+    config,
+    db,
+    vault,
+    clock: options.clock ?? systemClock,
+    logStream,
+    isStopping: () => stopping,
+  })
+  await service.app.listen({ host: '127.0.0.1', port })
+  if (options.workers) await service.startWorkers()
+  return {
+    baseUrl: config.baseUrl,
+    config,
+    db,
+    vault,
+    service,
+    logLines,
+    call: (method, path, callOptions) => callService(config.baseUrl, method, path, callOptions),
+    createMerchant: () => insertMerchant(db, vault),
+    async stop() {
+      stopping = true
+      await Promise.all([service.app.close(), service.stopWorkers()])
+      await db.close()
+      await database?.drop()
+    },
+  }
+}
+
+export async function callService<Data>(
+  baseUrl: string,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Answer<Data>> {
+  const url = path.startsWith('/') ? `${baseUrl}${path}` : `${baseUrl}/api/next/confirm_conversion/${path}`
+  const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
+  const headers = {
+    ...options.as?.headers,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...options.headers,
+  }
+  const answer = await fetch(url, { method, headers, redirect: 'manual', ...(body === undefined ? {} : { body }) })
+  const text = await answer.text()
+  const json = answer.headers.get('content-type')?.includes('json') && text !== '' ? JSON.parse(text) : {}
+  return { status: answer.status, headers: answer.headers, text, data: json.data, error: json.error }
+}
+
+/** Asks again until the answer is right; fails with the last answer. */
+export async function eventually<Result>(
+  look: () => Promise<Result>,
+  isRight: (result: Result) => boolean,
+  timeoutMs = 15_000,
+): Promise<Result> {
+  const until = Date.now() + timeoutMs
+  for (;;) {
+    const result = await look()
+    if (isRight(result)) return result
+    if (Date.now() > until)
+      throw new Error(
+        `it never came true; last seen: ${JSON.stringify(result, (_, value) => (typeof value === 'bigint' ? value.toString() : value))}`,
+      )
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
