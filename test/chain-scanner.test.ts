@@ -11,7 +11,7 @@ import { type Network, networkFor } from '../src/chain/networks.ts'
 import { createRpc, type Rpc } from '../src/chain/rpc.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
 import type { Transfer } from '../src/chain/transfer.ts'
-import { listChangedTransfers, listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { listChangedTransfers, listPlacedTransfers, listTransfersTo } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
@@ -217,6 +217,43 @@ describe('what the scanner sees', () => {
 })
 
 describe('reorganisations', () => {
+  it('never let a transfer be read beside a head that does not belong to it', async () => {
+    const address = await assign()
+    const raw = await chain.rawTransaction(await chain.pay({ to: address, units: 1n }))
+    await scanner.tick()
+    await chain.mine()
+    let running = true
+    const contradictions: string[] = []
+    const watch = async (): Promise<void> => {
+      while (running) {
+        for (const { transfer, head } of await listPlacedTransfers(db, [address])) {
+          const count = confirmationsOf(transfer, head)
+          if (transfer.status === 'seen' && (count < 1n || count > 2n)) contradictions.push(`${count}`)
+        }
+      }
+    }
+    const watching = watch()
+    for (let round = 0; round < 15; round += 1) {
+      await scanner.tick()
+      await chain.reorg(2)
+      await scanner.tick()
+      await chain.resend(raw)
+      await chain.mine(2)
+    }
+    running = false
+    await watching
+    assert.deepEqual(contradictions, [])
+    const placed = await listPlacedTransfers(db, [address.toLowerCase()])
+    assert.deepEqual(
+      placed.map(({ head }) => head),
+      [await findHead(db, chain.chainId)],
+    )
+    assert.deepEqual(
+      placed.map(({ transfer }) => transfer),
+      await listTransfersTo(db, [address]),
+    )
+  })
+
   it('orphan a transfer, and bring it back in its new block when it is mined again', async () => {
     const address = await assign()
     const raw = await chain.rawTransaction(await chain.pay({ to: address, units: 5_000_000n }))
