@@ -8,7 +8,7 @@ import { confirmationsOf, isFinal } from '../src/chain/finality.ts'
 import { checkNativeBalance } from '../src/chain/native-balance.ts'
 import { checkNetwork, NetworkMismatch } from '../src/chain/network-check.ts'
 import { type Network, networkFor } from '../src/chain/networks.ts'
-import { createRpc, type Rpc } from '../src/chain/rpc.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/rpc.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
 import type { Transfer } from '../src/chain/transfer.ts'
 import { listChangedTransfers, listPlacedTransfers, listTransfersTo } from '../src/chain/transfer-queries.ts'
@@ -357,6 +357,28 @@ describe('trouble', () => {
       [1n, 2n, 3n],
     )
     assert.equal((await findHead(db, chain.chainId))?.number, await chain.blockNumber())
+  })
+
+  it('a node that refuses long ranges is asked for shorter ones', async () => {
+    const address = await assign()
+    await scanner.stop()
+    await chain.pay({ to: address, units: 1n })
+    await chain.mine(400)
+    const spans: bigint[] = []
+    const strict: Rpc = {
+      ...rpc,
+      call: async <Result>(method: string, ...params: unknown[]) => {
+        const { fromBlock, toBlock } = (params[0] ?? {}) as { fromBlock?: string; toBlock?: string }
+        const span = fromBlock && toBlock ? BigInt(toBlock) - BigInt(fromBlock) + 1n : 0n
+        if (span > 100n) throw new RpcError('definite', 'block range is too wide', -32602)
+        if (span > 0n) spans.push(span)
+        return rpc.call<Result>(method, ...params)
+      },
+    }
+    scanner = openScanner(strict)
+    assert.equal(one(await see(address)).units, 1n)
+    assert.equal((await findHead(db, chain.chainId))?.number, await chain.blockNumber())
+    assert.ok(spans.length >= 4, `ranges of ${spans.join(', ')} blocks`)
   })
 
   it('an outage of the node in the middle loses nothing', async () => {
