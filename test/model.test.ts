@@ -317,11 +317,9 @@ async function checkInvariants(order: Order, model: Model): Promise<void> {
     assert.ok(event.at > (earlier?.at ?? 0), 'updatedAt grows')
   }
   assert.equal(events.at(-1)?.toStatus, now.status)
-  const { clearing, refunded, payable, suspense } = await host.db.one<{
-    clearing: string
-    refunded: string
-    payable: string
-  }>(sql`
+  const { clearing, refunded, payable, suspense } = await host.db.one<
+    Record<'clearing' | 'refunded' | 'payable' | 'suspense', string>
+  >(sql`
     select coalesce(sum(e.units) filter (where e.account = 'payer_clearing'), 0) as clearing,
       coalesce(-sum(e.units) filter (where e.account = 'refunds'), 0) as refunded,
       coalesce(-sum(e.units) filter (where e.account = 'company_payable'), 0) as payable,
