@@ -53,8 +53,11 @@ export type SenderStats = {
 export type Sender = {
   /** Call after the commit of a transaction that inserted deliveries. */
   wake(companyId?: string): void
-  /** Lets what is in flight end (12 s at most), writes it down and gives the leases back. */
-  stop(): Promise<void>
+  /**
+   * Lets what is in flight end, writes it down and gives the leases back.
+   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, longer than any attempt
+   */
+  stop(graceMs?: number): Promise<void>
   stats(): SenderStats
 }
 
@@ -119,13 +122,13 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   return {
     wake: () => loop.wake(),
     stats: () => ({ ...counts, inFlight: attempts.inFlight.size, lanes: lanes.counts() }),
-    stop: async () => {
+    stop: async (graceMs = STOP_MS) => {
       if (gauges) clearInterval(gauges)
       forget()
       await loop.stop()
-      await runner.idle(STOP_MS)
+      await runner.idle(graceMs)
       await attempts.close()
-      await settlement.drain(STOP_MS)
+      await settlement.drain(graceMs)
       await node.stop()
     },
   }
