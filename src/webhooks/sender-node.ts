@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
 import { deleteNode, insertNode, takeOverDeadNodes, updateHeartbeat } from './sender-queries.ts'
 
@@ -33,14 +34,16 @@ function isAlive(host: string, pid: number): boolean {
  */
 export class SenderNode {
   readonly #db: Db
+  readonly #clock: Clock
   readonly #events: NodeEvents
   #name: string
   #instance = ''
   #timers: NodeJS.Timeout[] = []
   #isBusy = false
 
-  constructor(db: Db, name: string, events: NodeEvents) {
+  constructor(db: Db, clock: Clock, name: string, events: NodeEvents) {
     this.#db = db
+    this.#clock = clock
     this.#name = name
     this.#events = events
   }
@@ -73,9 +76,9 @@ export class SenderNode {
   }
 
   async #beat(): Promise<void> {
-    const sentAtMs = Date.now()
+    const sentAtMs = this.#clock()
     const beat = await updateHeartbeat(this.#db, this.#instance)
-    if (beat) this.#events.clockSkew((sentAtMs + Date.now()) / 2 - beat.nowMs)
+    if (beat) this.#events.clockSkew((sentAtMs + this.#clock()) / 2 - beat.nowMs)
     else await this.#enter()
   }
 

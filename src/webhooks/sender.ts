@@ -81,7 +81,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     },
     failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
   })
-  const node = new SenderNode(db, options.nodeName ?? `${hostname()}:${config.port}`, {
+  const node = new SenderNode(db, options.clock, options.nodeName ?? `${hostname()}:${config.port}`, {
     tookOver: (takeover) => {
       counts.takeovers += takeover.instances.length
       metrics?.takeovers.inc(takeover.instances.length)
