@@ -34,6 +34,11 @@ export type SenderOptions = {
   metrics?: Registry
   /** Stable over restarts and unique among living nodes; default host name and port. */
   nodeName?: string
+  /**
+   * True: nodes divide the companies among themselves instead of competing for each delivery, which makes a lane's cap
+   * hold for all nodes together. For many nodes; all should agree.
+   */
+  ownBuckets?: boolean
   /** For receivers inside an operator's own network: his name servers, his certificate authority. */
   connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
 }
@@ -88,6 +93,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
       log.warn(takeover, 'took over the webhooks of a dead node')
       loop.sweep()
     },
+    bucketsChanged: () => loop.sweep(),
     clockSkew: (skewMs) => {
       metrics?.clockSkew.set(skewMs / 1000)
       if (Math.abs(skewMs) > SKEW_ALARM_MS)
@@ -108,6 +114,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     db,
     lanes,
     instance: () => node.instance,
+    buckets: () => (options.ownBuckets === true ? node.buckets : null),
     room: () => roomOf(attempts),
     start: (delivery, sentAtMs) => {
       if (delivery.wasInterrupted) counts.unknownOutcomes += 1
