@@ -17,10 +17,14 @@ import { startJobs } from './jobs.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
+import { payerRoutes } from './payers/payer-routes.ts'
+import type { PayerDeps } from './payers/payer-service.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
 import { openRates } from './rates/rate-service.ts'
+import { refundRoutes, revertRoutes } from './refunds/refund-routes.ts'
+import type { RefundDeps } from './refunds/refund-service.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
 import { openAuthenticate } from './sessions/authenticate.ts'
 import type { Vault } from './vault.ts'
@@ -100,7 +104,9 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const announce = openAnnounce(transitionDeps)
   const transition = openTransition(transitionDeps, announce)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache: openSaleCache(db, clock), announce })
+  const payers: PayerDeps = { db, vault, clock, rates }
   const payments: PaymentDeps = {
+    payers,
     db,
     clock,
     vault,
@@ -109,18 +115,30 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     transition,
   }
 
+  const refunds: RefundDeps = {
+    db,
+    clock,
+    channels: payments.channels,
+    transition,
+    payers,
+    askForAddress: async () => {},
+  }
+
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
       async (scope) => {
         if (hide) scope.addHook('onRoute', hideFromReference)
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(paymentRoutes, payments)
+        await scope.register(payerRoutes, payers)
+        await scope.register(revertRoutes, refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
       },
       { prefix },
     )
   }
 
+  await app.register(refundRoutes, { ...refunds, prefix: '/api/next' })
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit: async () => {} }
   await app.register(deliveryRoutes, { ...webhooks, prefix: '/api/next' })
   await app.register(subscriptionRoutes, { ...webhooks, prefix: '/api/next' })
@@ -132,7 +150,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     async startWorkers() {
       for (const { rpc, network } of chains) await checkChain(rpc, network, log)
       sender = await startSender({ db, vault, config, clock, log, metrics })
-      jobs = startJobs({ db, clock, log, payments, chains })
+      jobs = startJobs({ db, clock, log, payments, refunds, chains })
     },
     async stopWorkers() {
       await Promise.all([jobs?.stop(), sender?.stop()])

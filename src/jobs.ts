@@ -8,9 +8,12 @@ import type { Db } from './db/db.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { expireOrders } from './orders/order-jobs.ts'
+import { resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
 import { visitDuePayments } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
+import { visitDueRefunds } from './refunds/refund-jobs.ts'
+import type { RefundDeps } from './refunds/refund-service.ts'
 import { startTicker } from './ticker.ts'
 
 const SCAN_EVERY_MS = 500
@@ -22,6 +25,7 @@ export type JobDeps = {
   clock: Clock
   log: FastifyBaseLogger
   payments: PaymentDeps
+  refunds: RefundDeps
   /** Chains whose transfers pay orders. */
   chains: readonly { network: Network; rpc: Rpc }[]
 }
@@ -41,6 +45,8 @@ export function startJobs(deps: JobDeps): Stoppable {
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
     startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0),
+    startTicker('refunds.visit', 1000, log, async () => (await visitDueRefunds(deps.refunds, log)) > 0),
+    startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0

@@ -34,6 +34,8 @@ export const PERMISSIONS = {
   'orders.cancel': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'orders.expire': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'orders.payer': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'payers.read': { roles: MANAGERS, limit: 'company' },
+  'payers.erase': { roles: MANAGERS, limit: 'company' },
   'orders.events': { roles: READERS, scope: 'orders:read', limit: 'company' },
   'payments.accept': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'payments.confirm': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
@@ -44,6 +46,8 @@ export const PERMISSIONS = {
   'webhooks.regenerate': { roles: MANAGERS, limit: 'company' },
   'webhooks.subscriptions': { roles: [...MANAGERS, 'Observer'], limit: 'company' },
   'webhooks.subscribe': { roles: ['SuperAdmin'], limit: 'company' },
+  'refunds.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'refunds.decide': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
   'rates.read': { roles: 'anyone', limit: 'public' },
   'channels.callback': { roles: 'anyone', limit: 'none' },
 } as const satisfies Record<string, Rule>
