@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -123,3 +124,8 @@ for (const [command, file] of LANGUAGES.filter(([command]) => spawnSync(command,
     assert.equal(run(body, ''), 'refused')
   })
 }
+
+test('the reference shows the examples and the error codes as they are', () => {
+  const reference = readFileSync(join(import.meta.dirname, '../docs/webhooks.md'), 'utf8')
+  for (const [, file] of LANGUAGES) assert.ok(reference.includes(readFileSync(join(EXAMPLES, file), 'utf8')), file)
+})
