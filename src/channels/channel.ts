@@ -61,24 +61,65 @@ export type PaymentRequest = {
   providerReference: string | null
 }
 
+/** One transfer on a chain, for the page that shows how far it is. */
+export type SeenTransfer = {
+  network: number
+  txHash: string
+  units: bigint
+  final: boolean
+  confirmations: number
+  /** Null where no number decides (a tag of the node). */
+  needed: number | null
+}
+
+/** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
+export type SeenReport = {
+  outcome: 'seen'
+  providerReference: string
+  final: bigint
+  pending: bigint
+  payerAddresses: string[]
+  transfers: SeenTransfer[]
+  /** Other tokens that came to the same place: noticed, never counted. */
+  strays: { asset: string; units: bigint; reference: string }[]
+  words: string
+}
+
 /**
  * What a provider, or the chain, says about one payment. `unknown` changes nothing and is asked again; words that nobody
  * has seen before are unknown, never paid or failed.
  */
 export type PaymentReport =
   | { outcome: 'waiting' | 'expired' | 'unknown'; providerReference: string; words: string }
-  /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
-  | {
-      outcome: 'seen'
-      providerReference: string
-      final: bigint
-      pending: bigint
-      payerAddresses: string[]
-      words: string
-    }
+  | SeenReport
   | { outcome: 'failed'; providerReference: string; words: string }
 
 export type Callback = { headers: Record<string, string | string[] | undefined>; rawBody: Buffer }
+
+export type RefundRequest = {
+  /** Ours, the same in every repetition: at most one payout for it, whatever happens in between. */
+  refundId: string
+  companyId: string
+  merchantReference: string
+  providerReference: string
+  /** USDC units; `fiat` is the same share of the price in the order's currency, rounded down. */
+  units: bigint
+  fiat: Money
+  network: number | null
+  address: string | null
+  reason: string | null
+}
+
+/**
+ * `manual`: this channel cannot send here (no signer is set up); a person sends and names the transaction.
+ * `unknown`: nobody can say; it is asked again with the same id, never sent blindly a second time.
+ */
+export type RefundReport = {
+  outcome: 'settled' | 'pending' | 'refused' | 'unknown' | 'manual'
+  reference: string | null
+  txHash: string | null
+  words: string
+}
 
 /** One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it returns. */
 export interface Channel {
@@ -96,4 +137,10 @@ export interface Channel {
   readCallback?(callback: Callback): Promise<{ merchantReference: string | null; report: PaymentReport }>
   /** Ends an unpaid payment at the provider; done already is fine. */
   closePayment?(payment: { providerReference: string; merchantReference: string }): Promise<void>
+  /** Sends money back. Safe to repeat with the same refundId. Absent: only by hand. */
+  refundPayment?(refund: RefundRequest): Promise<RefundReport>
+  /** Whether a refund's destination must be known (a chain), or the provider sends it back where it came from. */
+  readonly refundsToAddress?: true
+  /** Checks that a transaction which a person names pays this refund. @throws VALIDATION_FAILED saying what is wrong */
+  checkRefundTransaction?(refund: RefundRequest, txHash: string): Promise<RefundReport>
 }

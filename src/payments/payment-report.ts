@@ -1,27 +1,23 @@
-import type { PaymentReport } from '../channels/channel.ts'
+import type { PaymentReport, SeenReport } from '../channels/channel.ts'
 import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
-import { newId } from '../ids.ts'
 import type { Order } from '../orders/order.ts'
-import { lockOrderById } from '../orders/order-queries.ts'
+import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
+import { bookOrderPaid, holdExcess, holdMoney, recordLoss, recordStray } from './mispayments.ts'
 import {
   findPayment,
   findPaymentPolicy,
-  insertMispayment,
   lockPayment,
-  type NewMispayment,
   type Payment,
   type PaymentPolicy,
-  updateMispaymentsResolved,
   updatePayment,
 } from './payment-queries.ts'
 import { acceptsLate, leastAccepted, nextCheckDelayMs } from './payment-rules.ts'
 
 export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
 
-type Seen = Extract<PaymentReport, { outcome: 'seen' }>
 type Scene = {
   tx: Tx
   order: Order
@@ -76,12 +72,12 @@ async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
   return order
 }
 
-async function applyMoney(scene: Scene, report: Seen): Promise<Order> {
+async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now } = scene
   const least = leastAccepted(payment.dueUnits, policy)
   const complete = report.final >= least
   if (payment.status === 'paid' && !complete) {
-    await record(scene, 'orphaned', payment.receivedUnits - report.final)
+    await recordLoss({ tx, order, payment, now }, payment.receivedUnits - report.final)
     return order
   }
   const status = complete ? 'paid' : report.final + report.pending > 0n ? 'confirming' : 'awaiting'
@@ -103,7 +99,7 @@ async function applyMoney(scene: Scene, report: Seen): Promise<Order> {
 }
 
 /** The full payment is final. */
-async function settle(scene: Scene, report: Seen): Promise<Order> {
+async function settle(scene: Scene, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now, requestId, deps } = scene
   const change = { paidAt: now, paidUnits: report.final, paymentChannel: payment.channel, paymentId: payment.id }
   const actor = `channel:${payment.channel}`
@@ -114,7 +110,7 @@ async function settle(scene: Scene, report: Seen): Promise<Order> {
 }
 
 /** Not complete, or not final: the order shows what was seen, and goes back when it left the chain. */
-async function follow(scene: Scene, report: Seen, least: bigint): Promise<Order> {
+async function follow(scene: Scene, report: SeenReport, least: bigint): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const enough = report.final + report.pending >= least
@@ -126,34 +122,22 @@ async function follow(scene: Scene, report: Seen, least: bigint): Promise<Order>
   return order
 }
 
-function record({ tx, order, payment, now }: Scene, kind: NewMispayment['kind'], units: bigint): Promise<void> {
-  const { companyId, id: orderId } = order
-  const sourceReference = payment.merchantReference
-  const id = newId(now.getTime())
-  return insertMispayment(tx, {
-    companyId,
-    id,
-    orderId,
-    paymentId: payment.id,
-    kind,
-    asset: 'USDC',
-    units,
-    sourceReference,
-    at: now,
-  })
-}
-
-/** Money that does not fit is written down beside the order, for a person to decide. */
-async function recordMisfit(scene: Scene, report: Seen, moved: Order, complete: boolean): Promise<void> {
-  const { tx, payment, now } = scene
+/** Money that does not fit is written down and booked beside the order, for a person to decide. */
+async function recordMisfit(scene: Scene, report: SeenReport, moved: Order, complete: boolean): Promise<void> {
+  const { tx, order, payment, policy, now } = scene
+  const place = { tx, order, payment, now }
+  for (const stray of report.strays) await recordStray(place, stray)
   const paidByThis = moved.paymentId === payment.id && moved.paidAt !== null
   if (complete && paidByThis) {
-    await updateMispaymentsResolved(tx, payment, now)
-    if (report.final > payment.dueUnits) await record(scene, 'over', report.final - payment.dueUnits)
+    const { feeBps } = policy
+    if (order.paidAt === null) await bookOrderPaid(place, { received: report.final, due: payment.dueUnits, feeBps })
+    else if (report.final > order.paidUnits) await updateOrderPaidUnits(tx, moved, report.final)
+    if (report.final > payment.dueUnits) await holdExcess(place, report.final - payment.dueUnits, order.paidAt !== null)
     return
   }
   if (report.final === 0n) return
-  if (moved.paidAt !== null) await record(scene, 'duplicate', report.final)
-  else if (complete) await record(scene, 'late', report.final)
-  else if (!isOpen(moved.status)) await record(scene, 'under', report.final)
+  const forgotten = order.paymentId !== payment.id
+  if (moved.paidAt !== null) await holdMoney(place, 'duplicate', report.final)
+  else if (complete) await holdMoney(place, 'late', report.final)
+  else if (!isOpen(moved.status) || forgotten) await holdMoney(place, 'under', report.final)
 }
