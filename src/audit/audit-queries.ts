@@ -62,8 +62,6 @@ export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<
   if (filter.object !== null) conditions.push(sql`object = ${filter.object}`)
   if (filter.beforeSeq !== null) conditions.push(sql`seq < ${filter.beforeSeq}`)
   return q.many<AuditRow>(
-    unnamed(
-      sql`select * from audit_log where ${joinSql(conditions, ' and ')} order by seq desc limit ${filter.limit}`,
-    ),
+    unnamed(sql`select * from audit_log where ${joinSql(conditions, ' and ')} order by seq desc limit ${filter.limit}`),
   )
 }

@@ -92,3 +92,16 @@ export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: Aud
     },
   }
 }
+
+/** Entries of features that know the request only by its id. */
+export const auditOf =
+  (audit: Audit) =>
+  async (
+    tx: Tx,
+    entry: { actor: Actor; companyId: string | null; action: string; requestId: string | null; details: object },
+  ): Promise<void> => {
+    const { actor, requestId, companyId, action, details } = entry
+    const caller = requestId === null ? null : { requestId, ip: null, userAgent: null }
+    const detail = details as NonNullable<AuditEntry['detail']>
+    await audit.write(tx, { actor: actorName(actor), action, companyId, caller, detail })
+  }

@@ -8,7 +8,11 @@ function groupsOf(address: string): number[] {
   const hex = (high: string, low: string): string => (Number(high) * 256 + Number(low)).toString(16)
   const text = dotted ? `${lead}${hex(a, b)}:${hex(c, d)}` : plain
   const [left = '', right] = text.split('::')
-  const parse = (part: string): number[] => part.split(':').filter(Boolean).map((group) => Number.parseInt(group, 16))
+  const parse = (part: string): number[] =>
+    part
+      .split(':')
+      .filter(Boolean)
+      .map((group) => Number.parseInt(group, 16))
   if (right === undefined) return parse(left)
   const [head, tail] = [parse(left), parse(right)]
   return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
@@ -26,5 +30,8 @@ export function networkOf(address: string): string {
     const [high = 0, low = 0] = groups.slice(6)
     return [high >> 8, high & 255, low >> 8, low & 255].join('.')
   }
-  return `${groups.slice(0, 4).map((group) => group.toString(16)).join(':')}::/64`
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
 }

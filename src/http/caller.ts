@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
 /** From where a request came, for the audit log and for the list of sessions. */
-export type Caller = { requestId: string; ip: string; userAgent: string | null }
+export type Caller = { requestId: string; ip: string | null; userAgent: string | null }
 
 export function callerOf(request: FastifyRequest): Caller {
   const { id, ip, headers } = request

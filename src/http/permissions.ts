@@ -23,7 +23,6 @@ const SELLERS: readonly UserRole[] = [...STAFF, 'SimpleUser', 'Service']
 const READERS: readonly UserRole[] = [...SELLERS, 'Observer']
 const EXPORTERS: readonly UserRole[] = [...MANAGERS, 'Service']
 const EVERYBODY: readonly UserRole[] = USER_ROLES
-const TILLS: readonly UserRole[] = [...MANAGERS, 'Cashier', 'Observer']
 const LOGIN = { roles: 'anyone', ignoreCredential: true, limit: 'credentials' } as const
 const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as const
 
@@ -48,8 +47,8 @@ export const PERMISSIONS = {
   'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },
   'webhooks.deliveries': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'webhooks:read', limit: 'company' },
   'webhooks.redeliver': { roles: MANAGERS, limit: 'company' },
-  'webhooks.secret': { roles: MANAGERS, limit: 'company' },
-  'webhooks.regenerate': { roles: MANAGERS, limit: 'company' },
+  'webhooks.secret': { roles: MANAGERS, stepUp: true, limit: 'company' },
+  'webhooks.regenerate': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'webhooks.subscriptions': { roles: [...MANAGERS, 'Observer'], limit: 'company' },
   'webhooks.subscribe': { roles: ['SuperAdmin'], limit: 'company' },
   'refunds.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },

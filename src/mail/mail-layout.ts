@@ -1,6 +1,6 @@
+import type { Lang } from '../lang.ts'
 import { escapeHtml } from '../pages/html.ts'
-import type { Lang } from '../users/user.ts'
-import type { MailKinds, MailOrder } from './mail.ts'
+import type { MailKind, MailKinds, MailOrder } from './mail.ts'
 import { MAIL_WORDS, type MailText } from './mail-words.ts'
 
 export type WrittenMail = { subject: string; text: string; html: string }
@@ -38,7 +38,7 @@ ${body}
 function textOf(order: MailOrder): { greeting: string | null; mail: MailText } {
   if (order.kind === 'notice') return { greeting: null, mail: order.data }
   const words = MAIL_WORDS[order.lang]
-  const write = words.kinds[order.kind] as (data: MailKinds[typeof order.kind]) => MailText
+  const write = words.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
   return { greeting: words.greeting(order.data.name), mail: write(order.data) }
 }
 

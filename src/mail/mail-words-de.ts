@@ -8,7 +8,9 @@ export const wordsDe: MailWords = {
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
-      paragraphs: ['Bitte bestätigen Sie, dass diese Adresse Ihnen gehört. Bis dahin zeigt Ihr Konto nur Ihr eigenes Profil.'],
+      paragraphs: [
+        'Bitte bestätigen Sie, dass diese Adresse Ihnen gehört. Bis dahin zeigt Ihr Konto nur Ihr eigenes Profil.',
+      ],
       button: { label: 'Adresse bestätigen', url },
       note: 'Der Link gilt 48 Stunden. Haben Sie sich nicht registriert, brauchen Sie nichts zu tun.',
     }),
@@ -40,7 +42,9 @@ export const wordsDe: MailWords = {
     }),
     invitation: ({ inviter, company, url }) => ({
       subject: `${company} lädt Sie ein`,
-      paragraphs: [`${inviter} hat bei ${company} ein Konto für Sie angelegt. Wählen Sie ein Passwort, um es zu nutzen.`],
+      paragraphs: [
+        `${inviter} hat bei ${company} ein Konto für Sie angelegt. Wählen Sie ein Passwort, um es zu nutzen.`,
+      ],
       button: { label: 'Passwort wählen', url },
       note: 'Der Link gilt 7 Tage und nur einmal.',
     }),
@@ -72,7 +76,9 @@ export const wordsDe: MailWords = {
     }),
     recoveryCodeUsed: ({ left }) => ({
       subject: 'Ein Wiederherstellungscode wurde benutzt',
-      paragraphs: [`Jemand hat sich mit einem Wiederherstellungscode an Ihrem Konto angemeldet. Übrige Codes: ${left}.`],
+      paragraphs: [
+        `Jemand hat sich mit einem Wiederherstellungscode an Ihrem Konto angemeldet. Übrige Codes: ${left}.`,
+      ],
       note: notYou,
     }),
     sessionStolen: () => ({

@@ -8,7 +8,9 @@ export const wordsEn: MailWords = {
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confirm your e-mail address',
-      paragraphs: ['Please confirm that this address is yours. Until then your account can only show your own profile.'],
+      paragraphs: [
+        'Please confirm that this address is yours. Until then your account can only show your own profile.',
+      ],
       button: { label: 'Confirm my address', url },
       note: 'The link is good for 48 hours. If you did not register, you need not do anything.',
     }),
@@ -26,7 +28,9 @@ export const wordsEn: MailWords = {
     }),
     resetCode: ({ url, code }) => ({
       subject: `${code} is your code for a new password`,
-      paragraphs: ['Somebody, probably you, asked in the app for a new password. Type this code there, or use the button:'],
+      paragraphs: [
+        'Somebody, probably you, asked in the app for a new password. Type this code there, or use the button:',
+      ],
       code,
       button: { label: 'It was me', url },
       note: 'Both are good for 30 minutes. If you did not ask for it, do not press the button: your password stays as it is.',
@@ -75,7 +79,9 @@ export const wordsEn: MailWords = {
     }),
     sessionStolen: () => ({
       subject: 'A session of your account was ended',
-      paragraphs: ['An old session token of your account was used a second time, so we ended that session. Log in again.'],
+      paragraphs: [
+        'An old session token of your account was used a second time, so we ended that session. Log in again.',
+      ],
       note: notYou,
     }),
   },

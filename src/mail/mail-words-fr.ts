@@ -8,7 +8,9 @@ export const wordsFr: MailWords = {
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confirmez votre adresse e-mail',
-      paragraphs: ['Confirmez que cette adresse est la vôtre. D’ici là, votre compte ne montre que votre propre profil.'],
+      paragraphs: [
+        'Confirmez que cette adresse est la vôtre. D’ici là, votre compte ne montre que votre propre profil.',
+      ],
       button: { label: 'Confirmer mon adresse', url },
       note: 'Le lien est valable 48 heures. Si vous ne vous êtes pas inscrit, vous n’avez rien à faire.',
     }),
@@ -40,7 +42,9 @@ export const wordsFr: MailWords = {
     }),
     invitation: ({ inviter, company, url }) => ({
       subject: `${company} vous invite`,
-      paragraphs: [`${inviter} a créé un compte pour vous chez ${company}. Choisissez un mot de passe pour l’utiliser.`],
+      paragraphs: [
+        `${inviter} a créé un compte pour vous chez ${company}. Choisissez un mot de passe pour l’utiliser.`,
+      ],
       button: { label: 'Choisir un mot de passe', url },
       note: 'Le lien est valable 7 jours et une seule fois.',
     }),
@@ -77,7 +81,9 @@ export const wordsFr: MailWords = {
     }),
     sessionStolen: () => ({
       subject: 'Une session de votre compte a été fermée',
-      paragraphs: ['Un ancien jeton de session a servi une deuxième fois ; nous avons fermé cette session. Reconnectez-vous.'],
+      paragraphs: [
+        'Un ancien jeton de session a servi une deuxième fois ; nous avons fermé cette session. Reconnectez-vous.',
+      ],
       note: notYou,
     }),
   },

@@ -1,7 +1,7 @@
 import { type Clock, DAY } from '../clock.ts'
 import type { Tx } from '../db/db.ts'
 import type { JobQueue } from '../db/job-runner.ts'
-import type { Lang } from '../users/user.ts'
+import type { Lang } from '../lang.ts'
 import type { Vault } from '../vault.ts'
 
 /** What each kind of mail needs to be written. Values are text, already fit for reading. */
@@ -12,7 +12,14 @@ export type MailKinds = {
   resetCode: { name: string; url: string; code: string }
   passwordChanged: { name: string }
   invitation: { name: string; inviter: string; company: string; url: string }
-  approvalNeeded: { name: string; applicant: string; applicantEmail: string; role: string; company: string; url: string }
+  approvalNeeded: {
+    name: string
+    applicant: string
+    applicantEmail: string
+    role: string
+    company: string
+    url: string
+  }
   accountApproved: { name: string; company: string }
   companyApproved: { name: string; company: string }
   authenticatorAdded: { name: string }

@@ -1,6 +1,13 @@
 import { type Queryable, sql } from '../db/db.ts'
 
-export type KeptMail = { id: string; recipient: string; subject: string; bodyText: string; bodyHtml: string; createdAt: Date }
+export type KeptMail = {
+  id: string
+  recipient: string
+  subject: string
+  bodyText: string
+  bodyHtml: string
+  createdAt: Date
+}
 
 export async function insertKeptMail(q: Queryable, mail: KeptMail): Promise<void> {
   await q.run(sql`

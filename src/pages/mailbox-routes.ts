@@ -52,7 +52,10 @@ export const mailboxRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, 
   const options = { config: { open: true as const } }
   app.get(
     '/mailbox',
-    { ...options, schema: { hide: true, querystring: Type.Object({ to: Type.Optional(Type.String({ maxLength: 320 })) }) } },
+    {
+      ...options,
+      schema: { hide: true, querystring: Type.Object({ to: Type.Optional(Type.String({ maxLength: 320 })) }) },
+    },
     async (request, reply) => {
       const { to = '' } = request.query
       const mails = await listKeptMails(db, to === '' ? null : to, 200)

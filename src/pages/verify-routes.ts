@@ -46,7 +46,12 @@ const passwordPage = (texts: AccountTexts, token: string, fault: string | null):
 
 const messagePage = (title: string, text: string): Page => ({ title, body: html`<p role="status">${text}</p>` })
 
-function send(request: FastifyRequest, reply: FastifyReply, status: number, page: (texts: AccountTexts) => Page): FastifyReply {
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  page: (texts: AccountTexts) => Page,
+): FastifyReply {
   const { lang, texts } = textsFor(request.headers['accept-language'])
   const { title, body } = page(texts)
   const document = html`<!doctype html>
@@ -109,25 +114,21 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
       good ? passwordPage(texts, token, null) : messagePage(texts.resetTitle, texts.deadLink),
     )
   })
-  app.post(
-    '/account/reset-password',
-    { ...open, schema: { hide: true, body: ResetForm } },
-    async (request, reply) => {
-      const { token, newPassword } = request.body
-      const change = { token, newPassword, emailOtp: null, actor: null, caller: callerOf(request) }
-      const fault = await resets.change(change).then(
-        () => null,
-        (error: unknown) => {
-          if (error instanceof AppError && error.status < 500) return error
-          throw error
-        },
-      )
-      if (fault === null) return send(request, reply, 200, (texts) => messagePage(texts.resetTitle, texts.resetDone))
-      return send(request, reply, fault.status, (texts) =>
-        fault.code === 'WEAK_PASSWORD'
-          ? passwordPage(texts, token, fault.details?.[0]?.message ?? texts.resetHint)
-          : messagePage(texts.resetTitle, texts.deadLink),
-      )
-    },
-  )
+  app.post('/account/reset-password', { ...open, schema: { hide: true, body: ResetForm } }, async (request, reply) => {
+    const { token, newPassword } = request.body
+    const change = { token, newPassword, emailOtp: null, actor: null, caller: callerOf(request) }
+    const fault = await resets.change(change).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof AppError && error.status < 500) return error
+        throw error
+      },
+    )
+    if (fault === null) return send(request, reply, 200, (texts) => messagePage(texts.resetTitle, texts.resetDone))
+    return send(request, reply, fault.status, (texts) =>
+      fault.code === 'WEAK_PASSWORD'
+        ? passwordPage(texts, token, fault.details?.[0]?.message ?? texts.resetHint)
+        : messagePage(texts.resetTitle, texts.deadLink),
+    )
+  })
 }

@@ -1,4 +1,4 @@
-import { isLang, type Lang } from '../users/user.ts'
+import { isLang, type Lang } from '../lang.ts'
 
 export type AccountTexts = {
   verifyTitle: string

@@ -3,7 +3,7 @@ import { type Clock, MINUTE, SECOND } from '../clock.ts'
 import { AppError } from '../errors.ts'
 import { USER_ROLES, type UserRole } from '../http/actor.ts'
 import { isId } from '../ids.ts'
-import type { ServerKeys } from './server-key-service.ts'
+import type { ServerKeys } from '../keys/server-key-service.ts'
 
 export const ACCESS_TOKEN_MS = 10 * MINUTE
 const AUDIENCE = 'comptoir-api'

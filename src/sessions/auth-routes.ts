@@ -7,8 +7,9 @@ import { type Actor, actorOf } from '../http/actor.ts'
 import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { callOf } from '../http/idempotency.ts'
+import { isLang } from '../lang.ts'
 import { findRecentVerification } from '../users/registration-queries.ts'
-import { emailKeyOf, isLang, viewUser } from '../users/user.ts'
+import { emailKeyOf, viewUser } from '../users/user.ts'
 import { findUserById } from '../users/user-queries.ts'
 import { LangQuery } from '../users/user-schemas.ts'
 import * as schemas from './auth-schemas.ts'
@@ -36,7 +37,8 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       schema: {
         operationId: 'register',
         summary: 'Register',
-        description: 'Public for SimpleUser, Manager and Association. Cashier and Observer wait for a manager’s approval.',
+        description:
+          'Public for SimpleUser, Manager and Association. Cashier and Observer wait for a manager’s approval.',
         tags: TAGS,
         querystring: LangQuery,
         body: schemas.RegisterBody,
@@ -64,7 +66,13 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
   )
 
   for (const [path, operationId, summary, roles, body] of [
-    ['/login/manager', 'loginManager', 'Log in (managers, cashiers, observers, associations)', MANAGER_ROLES, schemas.ManagerLoginBody],
+    [
+      '/login/manager',
+      'loginManager',
+      'Log in (managers, cashiers, observers, associations)',
+      MANAGER_ROLES,
+      schemas.ManagerLoginBody,
+    ],
     ['/login', 'login', 'Log in (SimpleUser, SuperAdmin, Service)', OTHER_ROLES, schemas.LoginBody],
   ] as const) {
     app.post(
@@ -74,7 +82,8 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         schema: {
           operationId,
           summary,
-          description: 'With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp.',
+          description:
+            'With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp.',
           tags: TAGS,
           headers: schemas.UserIdHeader,
           body,
@@ -95,7 +104,10 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
   }
 
   /** Who answers: a login by its cookie or its token as bearer, or a session that needs a fresh factor. */
-  const challengerOf = async (cookie: string | null, bearer: string | null): Promise<{ token: string } | { actor: Actor }> => {
+  const challengerOf = async (
+    cookie: string | null,
+    bearer: string | null,
+  ): Promise<{ token: string } | { actor: Actor }> => {
     const pending = cookie === null ? undefined : await findChallengeByToken(db, hashToken(cookie))
     if (cookie !== null && challenges.isLive(pending)) return { token: cookie }
     if (bearer?.startsWith(CHALLENGE_PREFIX)) return { token: bearer }
@@ -150,7 +162,8 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       schema: {
         operationId: 'sendEmailOtp',
         summary: 'Send a code by e-mail',
-        description: 'For the login of this browser, or with a bearer for a step-up. Nothing is sent within a minute of the last code.',
+        description:
+          'For the login of this browser, or with a bearer for a step-up. Nothing is sent within a minute of the last code.',
         tags: TAGS,
         body: schemas.EmailBody,
         response: { 200: Envelope(Type.Null()) },

@@ -12,7 +12,11 @@ export const RegisterBody = Type.Object({
   lastName: PersonName,
   role: Role,
   companyName: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Manager: the new company. Cashier, Observer: the one to join.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Manager: the new company. Cashier, Observer: the one to join.',
+    }),
   ),
   associationName: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   origin: Type.Optional(Type.String({ maxLength: 40 })),
@@ -36,25 +40,35 @@ export const EmailBody = Type.Object({ email: Email })
 export const ResetSendBody = Type.Object({
   email: Email,
   origin: Type.Optional(
-    Type.String({ maxLength: 40, description: '`application`: the answer is a token, which works once the mail was read.' }),
+    Type.String({
+      maxLength: 40,
+      description: '`application`: the answer is a token, which works once the mail was read.',
+    }),
   ),
 })
 export const ResetChangeBody = Type.Object({
   token: Type.String({ minLength: 1, maxLength: 200 }),
   newPassword: NewPassword,
-  emailOtp: Type.Optional(Code('The mailed code; needed for a token of origin `application` whose link was not opened.')),
+  emailOtp: Type.Optional(
+    Code('The mailed code; needed for a token of origin `application` whose link was not opened.'),
+  ),
 })
 export const PasswordBody = Type.Object({ password: Password('The present one.'), newPassword: NewPassword })
 export const TokenBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 200 }) })
 
 export const UserIdHeader = Type.Object({
   'x-user-id': Type.Optional(
-    Type.String({ description: 'For several back-office sessions in one browser: which user’s refresh cookie is meant.' }),
+    Type.String({
+      description: 'For several back-office sessions in one browser: which user’s refresh cookie is meant.',
+    }),
   ),
 })
 
 const UserRef = Type.Ref('User')
-export const TokenAndUser = Type.Object({ token: Type.String({ description: 'Access token, ten minutes.' }), user: UserRef })
+export const TokenAndUser = Type.Object({
+  token: Type.String({ description: 'Access token, ten minutes.' }),
+  user: UserRef,
+})
 export const TokenOrNullAndUser = Type.Object({
   token: Nullable(Type.String({ description: 'Null: a code is asked for; see the cookie `otpValidationToken`.' })),
   user: UserRef,

@@ -8,8 +8,8 @@ import { newId } from '../ids.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { User } from '../users/user.ts'
 import type { Vault } from '../vault.ts'
-import * as queries from './challenge-queries.ts'
 import type { Challenge } from './challenge-queries.ts'
+import * as queries from './challenge-queries.ts'
 import { CHALLENGE_MS } from './cookies.ts'
 import * as factors from './factor-queries.ts'
 import type { SessionKind } from './session-queries.ts'
@@ -73,7 +73,12 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     (challenge.codeExpiresAt?.getTime() ?? 0) > clock() &&
     challenge.codeHash === codeHash(`mail:${challenge.id}`, code)
   const proveRecovery = async (tx: Tx, user: User, code: string): Promise<boolean> => {
-    const used = await factors.updateRecoveryCodeUsed(tx, user.id, codeHash(`recovery:${user.id}`, code), new Date(clock()))
+    const used = await factors.updateRecoveryCodeUsed(
+      tx,
+      user.id,
+      codeHash(`recovery:${user.id}`, code),
+      new Date(clock()),
+    )
     if (!used) return false
     const left = String(await factors.countRecoveryCodes(tx, user.id))
     const data = { name: user.firstName, left }
@@ -92,7 +97,8 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     const since = fresh ? new Date(now) : (known.wrongCodesSince ?? new Date(now))
     await queries.updateChallengeWrong(tx, challenge.id)
     await factors.updateWrongCodes(tx, user.id, { wrong: fresh ? 1 : known.wrongCodes + 1, since })
-    if (challenge.wrongCodes + 1 >= MOST_WRONG_CODES) await queries.updateChallengeEnded(tx, challenge.id, new Date(now))
+    if (challenge.wrongCodes + 1 >= MOST_WRONG_CODES)
+      await queries.updateChallengeEnded(tx, challenge.id, new Date(now))
   }
   const checkDay = (known: factors.Factors): void => {
     const sinceMs = known.wrongCodesSince?.getTime() ?? 0
@@ -113,7 +119,11 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     },
     async openForSession(tx, { userId, sessionId }) {
       const known = await queries.lockChallengeBySession(tx, sessionId)
-      if (known && known.expiresAt.getTime() > clock() && (known.endedAt === null || known.wrongCodes >= MOST_WRONG_CODES))
+      if (
+        known &&
+        known.expiresAt.getTime() > clock() &&
+        (known.endedAt === null || known.wrongCodes >= MOST_WRONG_CODES)
+      )
         return known
       return make(tx, { tokenHash: null, userId, sessionId, kind: 'dashboard', namedCookie: false })
     },
@@ -133,7 +143,12 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       else await queries.updateChallengeEnded(tx, challenge.id, new Date(clock()))
       if (proof === null) {
         const companyId = user.company?.id ?? null
-        const entry = { action: 'session.second-factor', result: 'refused', object: `user:${user.id}`, companyId } as const
+        const entry = {
+          action: 'session.second-factor',
+          result: 'refused',
+          object: `user:${user.id}`,
+          companyId,
+        } as const
         await audit.write(tx, { actor: actorName(null), ...entry, caller })
       }
       return proof

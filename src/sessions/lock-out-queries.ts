@@ -3,9 +3,7 @@ import { type Queryable, sql, type Tx } from '../db/db.ts'
 export type LoginFailures = { wrong: number; lockedUntil: Date | null }
 
 export async function findLoginFailures(q: Queryable, accountKey: string): Promise<LoginFailures | undefined> {
-  return q.maybe<LoginFailures>(
-    sql`select wrong, locked_until from login_failures where account_key = ${accountKey}`,
-  )
+  return q.maybe<LoginFailures>(sql`select wrong, locked_until from login_failures where account_key = ${accountKey}`)
 }
 
 /** Counts one more wrong password; the `most`-th in a row locks until `lockUntil`. A lock that is over starts anew. */

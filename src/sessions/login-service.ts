@@ -19,9 +19,7 @@ import type { SessionKind } from './session-queries.ts'
 import { hashToken, type Sessions, type Started } from './session-service.ts'
 
 /** Logged in, or one question away from it. */
-export type LoginResult =
-  | { user: User; challenge: string }
-  | { user: User; started: Started; accessToken: string }
+export type LoginResult = { user: User; challenge: string } | { user: User; started: Started; accessToken: string }
 
 export type LoggedIn = { user: User; started: Started; accessToken: string }
 

@@ -20,7 +20,10 @@ export async function updateResetsVoid(tx: Tx, userId: string | null, at: Date):
 
 export async function insertReset(
   tx: Tx,
-  reset: Pick<Reset, 'tokenHash' | 'userId' | 'kind' | 'codeHash' | 'expiresAt'> & { proofHash: string | null; at: Date },
+  reset: Pick<Reset, 'tokenHash' | 'userId' | 'kind' | 'codeHash' | 'expiresAt'> & {
+    proofHash: string | null
+    at: Date
+  },
 ): Promise<void> {
   await tx.run(sql`
     insert into password_resets (token_hash, user_id, kind, proof_hash, code_hash, created_at, expires_at)

@@ -7,16 +7,17 @@ import type { JobQueue } from '../db/job-runner.ts'
 import { AppError } from '../errors.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
 import type { Caller } from '../http/caller.ts'
+import type { Lang } from '../lang.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Passwords } from '../users/password.ts'
 import { checkPassword } from '../users/password-rules.ts'
-import { emailKeyOf, type Lang, type User } from '../users/user.ts'
+import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, findUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
 import type { Vault } from '../vault.ts'
 import { updateChallengesEnded } from './challenge-queries.ts'
 import type { LockOuts } from './lock-outs.ts'
-import * as queries from './reset-queries.ts'
 import type { Reset } from './reset-queries.ts'
+import * as queries from './reset-queries.ts'
 import { hashToken, type Sessions } from './session-service.ts'
 import { openCodeHash } from './totp.ts'
 
@@ -70,7 +71,10 @@ export const NO_MAIL_JOB = 'mail-to-nobody'
 const RESETTABLE_BY_SERVICE: readonly UserRole[] = ['SimpleUser', 'Manager', 'Association', 'Cashier', 'Observer']
 
 const isService = (actor: Actor | null): actor is Actor =>
-  actor !== null && actor.valid && actor.role === 'Service' && (actor.scopes ?? ['sessions:write']).includes('sessions:write')
+  actor !== null &&
+  actor.valid &&
+  actor.role === 'Service' &&
+  (actor.scopes ?? ['sessions:write']).includes('sessions:write')
 
 const mayVouch = (actor: Actor | null, user: User): boolean =>
   isService(actor) &&
@@ -119,7 +123,13 @@ export function openResets(deps: ResetDeps): Resets {
     await queries.updateResetWrong(tx, reset.tokenHash)
     return 'wrong'
   }
-  const finish = async (tx: Tx, reset: Reset, user: User, passwordHash: string, request: ChangeRequest): Promise<void> => {
+  const finish = async (
+    tx: Tx,
+    reset: Reset,
+    user: User,
+    passwordHash: string,
+    request: ChangeRequest,
+  ): Promise<void> => {
     const at = new Date(clock())
     await queries.updateResetUsed(tx, reset.tokenHash, at)
     await queries.updateResetsVoid(tx, user.id, at)
@@ -129,7 +139,12 @@ export function openResets(deps: ResetDeps): Resets {
     await sessions.endAll(tx, user.id, 'password changed')
     if (reset.kind !== 'application' || !isService(request.actor)) await updateUserVerified(tx, user.id, at)
     if (reset.kind !== 'invitation') {
-      await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data: { name: user.firstName } })
+      await mailer.send(tx, {
+        to: user.email,
+        lang: user.lang,
+        kind: 'passwordChanged',
+        data: { name: user.firstName },
+      })
     }
     await audit.write(tx, {
       actor: request.actor ? actorName(request.actor) : `user:${user.id}`,

@@ -86,7 +86,7 @@ export async function updateRefreshTokenReplaced(tx: Tx, hash: string, at: Date)
 export async function updateSessionUsed(
   tx: Tx,
   id: string,
-  used: { at: Date; idleExpiresAt: Date; ip: string; userAgent: string | null },
+  used: { at: Date; idleExpiresAt: Date; ip: string | null; userAgent: string | null },
 ): Promise<void> {
   await tx.run(sql`
     update sessions set last_used_at = ${used.at}, idle_expires_at = ${used.idleExpiresAt}, ip = ${used.ip},

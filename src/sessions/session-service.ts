@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { type Audit } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { AppError } from '../errors.ts'
@@ -11,8 +11,8 @@ import { isValidUser, missingOf, type User } from '../users/user.ts'
 import { findUserById } from '../users/user-queries.ts'
 import type { Vault } from '../vault.ts'
 import type { AccessTokens } from './access-token.ts'
-import * as queries from './session-queries.ts'
 import type { Session, SessionKind, SessionState } from './session-queries.ts'
+import * as queries from './session-queries.ts'
 
 export type NewSession = {
   user: User
@@ -112,8 +112,7 @@ export function openSessions(deps: SessionDeps): Sessions {
       if (!session || !user || (userId !== null && user.id !== userId) || !isLive(session, user)) return null
       const current = await queries.findRefreshToken(tx, hashToken(token))
       const replacedAt = current?.replacedAt ?? null
-      const next =
-        replacedAt === null ? await rotate(tx, session, token, caller) : await repeat(tx, token, replacedAt)
+      const next = replacedAt === null ? await rotate(tx, session, token, caller) : await repeat(tx, token, replacedAt)
       if (next !== undefined) return { session, user, refreshToken: next }
       await endReused(tx, session, user, caller)
       return null
@@ -142,7 +141,11 @@ export function openSessions(deps: SessionDeps): Sessions {
       }
       const refreshToken = randomBytes(32).toString('base64url')
       await queries.insertSession(tx, session)
-      await queries.insertRefreshToken(tx, { hash: hashToken(refreshToken), sessionId: session.id, createdAt: new Date(now) })
+      await queries.insertRefreshToken(tx, {
+        hash: hashToken(refreshToken),
+        sessionId: session.id,
+        createdAt: new Date(now),
+      })
       return { session, refreshToken }
     },
     issue: (session, user) => tokens.issue(claimsOf(session, user)),
@@ -205,7 +208,10 @@ function toActor(state: SessionState): Actor {
 }
 
 /** Copies of session states, at most four seconds old. A change on this node makes every copy void, also one on its way. */
-function openStates({ db, clock }: SessionDeps): { find(sid: string): Promise<SessionState | undefined>; forget(): void } {
+function openStates({ db, clock }: SessionDeps): {
+  find(sid: string): Promise<SessionState | undefined>
+  forget(): void
+} {
   const copies = new Map<string, { state: SessionState | undefined; at: number }>()
   const loading = new Map<string, Promise<SessionState | undefined>>()
   let generation = 0

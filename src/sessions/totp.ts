@@ -7,7 +7,14 @@ const PERIOD_SECONDS = 30
 const ISSUER = 'Comptoir'
 
 const totpOf = (secret: string, label = ''): TOTP =>
-  new TOTP({ issuer: ISSUER, label, algorithm: 'SHA1', digits: 6, period: PERIOD_SECONDS, secret: Secret.fromBase32(secret) })
+  new TOTP({
+    issuer: ISSUER,
+    label,
+    algorithm: 'SHA1',
+    digits: 6,
+    period: PERIOD_SECONDS,
+    secret: Secret.fromBase32(secret),
+  })
 
 /** 160 random bits in base32 (RFC 4226 asks for that many). */
 export const newTotpSecret = (): string => new Secret({ size: 20 }).base32

@@ -15,7 +15,12 @@ const LOOKALIKES: Record<string, string> = {
   '€': 'e',
 }
 
-const WALKS = ['qwertyuiopasdfghjklzxcvbnm', 'azertyuiopqsdfghjklmwxcvbn', 'qwertzuiopasdfghjklyxcvbnm', 'abcdefghijklmnopqrstuvwxyz']
+const WALKS = [
+  'qwertyuiopasdfghjklzxcvbnm',
+  'azertyuiopqsdfghjklmwxcvbn',
+  'qwertzuiopasdfghjklyxcvbnm',
+  'abcdefghijklmnopqrstuvwxyz',
+]
 
 let words: Set<string> | undefined
 
@@ -29,11 +34,7 @@ function readWords(): Set<string> {
   return words
 }
 
-const fold = (text: string): string =>
-  text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
+const fold = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
 /** Digits and signs at the ends fall away first, so that `Password123!` is not read as `passwordi2ei`. */
 function coresOf(password: string): string[] {
@@ -71,7 +72,9 @@ function isWalk(text: string): boolean {
 export function isCommonPassword(password: string, own: readonly string[], extra: ReadonlySet<string>): boolean {
   if (extra.has(password.toLowerCase())) return true
   if (new Set(password).size < 5) return true
-  const personal = new Set(own.flatMap((text) => [fold(text), fold(text.split('@')[0] ?? '')]).map((text) => text.replace(/[^a-z]/g, '')))
+  const personal = new Set(
+    own.flatMap((text) => [fold(text), fold(text.split('@')[0] ?? '')]).map((text) => text.replace(/[^a-z]/g, '')),
+  )
   return coresOf(password)
     .map(unrepeat)
     .some((core) => core.length < 3 || isWalk(core) || readWords().has(core) || (core.length > 3 && personal.has(core)))

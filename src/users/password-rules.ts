@@ -33,7 +33,8 @@ export function checkPassword(
   }
   if (!isCommonPassword(text, own, extra)) return
   throw new AppError('WEAK_PASSWORD', {
-    message: 'This password is one of the first that a guesser tries. Choose several unrelated words, or let a password manager make one.',
+    message:
+      'This password is one of the first that a guesser tries. Choose several unrelated words, or let a password manager make one.',
     details: [{ path, message: 'is a common or breached password' }],
   })
 }

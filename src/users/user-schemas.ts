@@ -1,10 +1,12 @@
 import { type TSchema, Type } from 'typebox'
 import { USER_ROLES } from '../http/actor.ts'
-import { LANGS } from './user.ts'
+import { LANGS } from '../lang.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
-export const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' }) })
+export const IdParams = Type.Object({
+  id: Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' }),
+})
 
 export const Email = Type.String({ format: 'email', maxLength: 254, examples: ['maud@cafe.example'] })
 export const PersonName = Type.String({ minLength: 1, maxLength: 100 })
@@ -35,11 +37,15 @@ export const UserSchema = Type.Object(
     apiKey: Nullable(Type.String({ description: 'Public id of the newest API key of this user; never the secret.' })),
     valid: Type.Boolean({ description: 'E-mail verified and, for Cashier and Observer, approved.' }),
     twoFactorAuthEnabled: Type.Boolean(),
-    authenticatorEnabled: Type.Boolean({ description: 'An authenticator app is enrolled; otherwise codes come by e-mail.' }),
+    authenticatorEnabled: Type.Boolean({
+      description: 'An authenticator app is enrolled; otherwise codes come by e-mail.',
+    }),
     lastConnection: Nullable(Type.String({ format: 'date-time' })),
     lang: Type.String(),
     disabled: Type.Boolean(),
-    missing: Type.Array(Type.String(), { description: 'What keeps this account from working; empty when nothing does.' }),
+    missing: Type.Array(Type.String(), {
+      description: 'What keeps this account from working; empty when nothing does.',
+    }),
     company: Nullable(UserCompanySchema),
   },
   { $id: 'User', description: 'A person or machine that can log in.' },

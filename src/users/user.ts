@@ -1,9 +1,5 @@
 import type { UserRole } from '../http/actor.ts'
-
-export const LANGS = ['en', 'fr', 'de', 'es', 'it'] as const
-export type Lang = (typeof LANGS)[number]
-
-export const isLang = (text: string): text is Lang => (LANGS as readonly string[]).includes(text)
+import type { Lang } from '../lang.ts'
 
 export type UserCompany = {
   id: string

@@ -28,6 +28,12 @@ export type ServerKeys = {
 export const KEY_OVERLAP_MS = 15 * MINUTE
 const MAX_AGE_MS = 5 * SECOND
 
+/** The audit log's view of the keys. */
+export const auditKeysOf = (keys: ServerKeys) => ({
+  current: () => keys.current('audit'),
+  find: (id: string) => keys.find('audit', id),
+})
+
 type Opened = ServerKey & { purpose: string; retiredAt: number | null }
 
 /** The server's own keys: kept in the database, sealed by the master key, shared by all nodes. */
