@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, RouteOptions } from 'fastify'
 import { Registry } from 'prom-client'
+import { auditOf, openAudit } from './audit/audit.ts'
 import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
 import { type Network, networkFor } from './chain/networks.ts'
 import { createRpc, type Rpc } from './chain/rpc.ts'
@@ -9,14 +10,21 @@ import type { Clock } from './clock.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
+import { openJobQueue, openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { checkSchema } from './http/health-queries.ts'
 import { healthRoutes } from './http/health-routes.ts'
+import { openRateLimits } from './http/rate-limits.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
+import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
+import { MAIL_JOB, openMailer } from './mail/mail.ts'
+import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
+import { mailboxRoutes } from './pages/mailbox-routes.ts'
+import { verifyRoutes } from './pages/verify-routes.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
@@ -25,8 +33,18 @@ import { rateRoutes } from './rates/rate-routes.ts'
 import { openRates } from './rates/rate-service.ts'
 import { refundRoutes, revertRoutes } from './refunds/refund-routes.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
+import { openAccessTokens } from './sessions/access-token.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
+import { authRoutes } from './sessions/auth-routes.ts'
+import { openAuth } from './sessions/auth-service.ts'
 import { openAuthenticate } from './sessions/authenticate.ts'
+import { passwordRoutes } from './sessions/password-routes.ts'
+import { NO_MAIL_JOB } from './sessions/reset-service.ts'
+import { sessionRoutes } from './sessions/session-routes.ts'
+import { openSessions } from './sessions/session-service.ts'
+import { openPasswords } from './users/password.ts'
+import { readRefusedPasswords } from './users/refused-passwords.ts'
+import { UserSchema } from './users/user-schemas.ts'
 import type { Vault } from './vault.ts'
 import { subscriptionRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -81,15 +99,24 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { config, db, vault, clock } = deps
   const metrics = new Registry()
   const apiKeys = openApiKeys({ db, clock })
+  const limits = openRateLimits({ db, clock, limits: config.limits })
+  const jobQueue = openJobQueue({ clock })
+  const mailer = openMailer({ jobs: jobQueue, vault, clock })
+  const serverKeys = openServerKeys({ db, vault, clock })
+  const audit = openAudit({ db, clock, keys: auditKeysOf(serverKeys) })
+  const tokens = openAccessTokens({ keys: serverKeys, clock, issuer: config.baseUrl })
+  const sessions = openSessions({ db, clock, vault, tokens, audit, mailer })
   const app = await buildServer({
     config,
     db,
     clock,
+    vault,
     metrics,
-    authenticate: openAuthenticate({ apiKeys }),
+    limits,
+    authenticate: openAuthenticate({ apiKeys, sessions }),
     ...(deps.logStream ? { logStream: deps.logStream } : {}),
   })
-  for (const schema of orderSchemas) app.addSchema(schema)
+  for (const schema of [...orderSchemas, UserSchema]) app.addSchema(schema)
   const { log } = app
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
@@ -138,8 +165,23 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     )
   }
 
+  const passwords = openPasswords()
+  const refusedPasswords = readRefusedPasswords(config.passwordListFile)
+  const base = { db, clock, vault, config, sessions, mailer, jobs: jobQueue, audit, limits }
+  const auth = openAuth({ ...base, passwords, refusedPasswords })
+  await app.register(
+    async (scope) => {
+      await scope.register(authRoutes, auth)
+      await scope.register(sessionRoutes, auth)
+      await scope.register(passwordRoutes, auth)
+    },
+    { prefix: '/api/next/auth' },
+  )
+  await app.register(verifyRoutes, auth)
+  if (keepsMails(config)) await app.register(mailboxRoutes, { db })
+
   await app.register(refundRoutes, { ...refunds, prefix: '/api/next' })
-  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: async () => {} }
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
   await app.register(deliveryRoutes, { ...webhooks, prefix: '/api/next' })
   await app.register(subscriptionRoutes, { ...webhooks, prefix: '/api/next' })
   await app.register(webhookSecretRoutes, { ...webhooks, prefix: '/api/users' })
@@ -150,7 +192,9 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     async startWorkers() {
       for (const { rpc, network } of chains) await checkChain(rpc, network, log)
       sender = await startSender({ db, vault, config, clock, log, metrics })
-      jobs = startJobs({ db, clock, log, payments, refunds, chains })
+      const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
+      const runner = openJobRunner({ db, clock, log, handlers })
+      jobs = startJobs({ db, clock, log, payments, refunds, chains, runner, jobQueue })
     },
     async stopWorkers() {
       await Promise.all([jobs?.stop(), sender?.stop()])

@@ -7,6 +7,7 @@ import Stripe from 'stripe'
 import { systemClock } from '../src/clock.ts'
 import { sql } from '../src/db/db.ts'
 import type { Actor, UserRole } from '../src/http/actor.ts'
+import { openRateLimits } from '../src/http/rate-limits.ts'
 import { buildServer } from '../src/http/server.ts'
 import { newId } from '../src/ids.ts'
 import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '../src/webhooks/account-routes.ts'
@@ -26,6 +27,8 @@ let attempts: AttemptSender
 let shop: { id: string; secret: string }
 let other: { id: string; secret: string }
 const audits: AuditEntry[] = []
+
+const NO_LIMITS = { accountPerMinute: 0, addressPerMinute: 0, publicPerMinute: 0, companyPerMinute: 0 }
 
 const actorAs = (role: UserRole, companyId: string | null): Actor => ({
   kind: 'user',
@@ -67,6 +70,8 @@ before(async () => {
   app = await buildServer({
     config: { baseUrl: 'http://localhost', corsOrigins: [], trustProxy: [], logLevel: 'silent' },
     db,
+    vault,
+    limits: openRateLimits({ db, clock: systemClock, limits: NO_LIMITS }),
     clock: systemClock,
     metrics: new Registry(),
     authenticate: async (request) => {
