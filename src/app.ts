@@ -13,6 +13,9 @@ import { startJobs } from './jobs.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
+import { openOrderFeed } from './pages/order-feed.ts'
+import { payRoutes } from './pages/pay-routes.ts'
+import type { ChainWindow } from './pages/pay-service.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
@@ -42,6 +45,9 @@ const PREFIXES = [
   { prefix: '/api/confirm_conversion', hide: true },
 ] as const
 
+/** No chain is watched yet: its number is all that pages can tell of it. */
+const NO_CHAIN: ChainWindow = { nameOf: (chainId) => `Chain ${chainId}`, progressOf: async () => null }
+
 function hideFromReference(route: RouteOptions): void {
   route.schema = { ...route.schema, hide: true }
 }
@@ -64,7 +70,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
 
-  const signals: OrderSignals = { onDelivery: () => {}, onChange: () => {} }
+  const feed = openOrderFeed({ db, log })
+  const signals: OrderSignals = { onDelivery: () => {}, onChange: feed.changed }
   const rates = openRates({ config: config.rates, db, clock, log })
   const transitionDeps = { clock, vault, payUrl: config.payUrl, signals }
   const announce = openAnnounce(transitionDeps)
@@ -83,6 +90,14 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
       { prefix },
     )
   }
+
+  await app.register(payRoutes, {
+    ...payments,
+    config,
+    feed,
+    chain: NO_CHAIN,
+    providersUrl: config.sandbox.providersUrl,
+  })
 
   let jobs: { stop(): Promise<void> } | undefined
   return {
