@@ -41,6 +41,9 @@ const MARKS = {
 export const mark = (name: keyof typeof MARKS): Html =>
   html`<svg class="mark" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="12" cy="12" r="10.5"/><path d="${raw(MARKS[name])}"/></svg>`
 
+/** Something goes on: three quarters of a circle that turn. */
+export const ring = html`<svg class="mark" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" aria-hidden="true"><circle cx="12" cy="12" r="10.5" opacity=".2"/><path class="turn" d="M12 1.5A10.5 10.5 0 0 1 22.5 12"/></svg>`
+
 /** A form of this page: one POST with the order's code and the proof that we rendered it. */
 export function form(view: PayView, page: PageContext, action: 'accept' | 'cancel', fields: Html): Html {
   return html`<form method="post" action="${page.basePath}/pay/${action}">
@@ -69,6 +72,10 @@ const copyButton = (texts: PayTexts, what: string, from: string, value: string):
 /** The payment link for what is missing: the amount of an EIP-681 link is in smallest units. */
 export const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
 
+/** Breaks a hash or an address in its middle where it does not fit on one line; nothing is left out. */
+const halves = (text: string): Html =>
+  html`${text.slice(0, Math.ceil(text.length / 2))}<wbr>${text.slice(Math.ceil(text.length / 2))}`
+
 /** QR codes to switch between without a script: two radio buttons and their labels. */
 function walletCodes(uri: string, address: string, { texts }: PageContext): Html {
   return html`<div class="code">
@@ -91,7 +98,7 @@ function chainInstructions(payment: PaymentView, page: PageContext): Html | null
     ${paymentUri && html`<a class="button main app" href="${uri}">${texts.openWallet}</a>`}
     <dl>
       <div><dt>${texts.amount}</dt><dd><span class="sum"><span id="amount">${amount}</span> USDC</span>${copyButton(texts, texts.copyAmount, 'amount', amount)}</dd></div>
-      <div><dt>${texts.address}</dt><dd><span class="mono" id="address">${toAddress}</span>${copyButton(texts, texts.copyAddress, 'address', toAddress)}</dd></div>
+      <div><dt>${texts.address}</dt><dd><span class="mono" id="address">${halves(toAddress)}</span>${copyButton(texts, texts.copyAddress, 'address', toAddress)}</dd></div>
       <div><dt>${texts.network}</dt><dd><span>${network}</span></dd></div>
     </dl>
     <p class="note">${texts.onlyOn(network)}</p>`
@@ -132,7 +139,7 @@ export function testWallet(view: PayView, page: PageContext): Html | null {
 export const fact = (name: string, value: Html | string | null): Html | null =>
   value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 
-/** Proof of payment: also what prints. */
+/** What arrived and how it can be found. Of a paid order also what prints. */
 export function receipt(view: PayView, { texts }: PageContext): Html {
   const { payment } = view
   const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
@@ -142,6 +149,6 @@ export function receipt(view: PayView, { texts }: PageContext): Html {
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}
     ${fact(texts.paidAt, view.paidAt && showTime(view.paidAt, texts.locale))}
-    ${payment?.progress?.transactions.map((hash) => fact(texts.transaction, html`<span class="mono">${hash}</span>`))}
+    ${payment?.progress?.transactions.map((hash) => fact(texts.transaction, html`<span class="mono">${halves(hash)}</span>`))}
   </dl>`
 }

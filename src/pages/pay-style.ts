@@ -34,28 +34,31 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 .quiet .mark { color: var(--soft); }
 @media (prefers-reduced-motion: no-preference) {
   .busy .dot { animation: beat 1.8s ease-in-out infinite; }
+  .turn { animation: turn 1.4s linear infinite; transform-origin: center; }
   @keyframes beat { 50% { opacity: .3; } }
+  @keyframes turn { to { transform: rotate(1turn); } }
 }
 .big { display: block; text-align: center; border: 0; padding: 1.75rem 0 1.25rem; }
 .big .mark { width: 4rem; height: 4rem; }
-.big h2 { font-size: 1.5rem; margin-top: .5rem; }
+.big h1, .big h2 { font-size: 1.5rem; font-weight: 600; line-height: 1.3; color: var(--text); margin: .5rem 0 .25rem; }
+.big progress { max-width: 14rem; margin: 1rem auto .375rem; display: block; }
 .code { text-align: center; }
-.frame { display: none; width: 15.5rem; max-width: 100%; margin: .25rem auto .75rem; background: #fff; border: 1px solid var(--line); border-radius: 1rem; padding: .5rem; line-height: 0; }
-.frame.only, #as-link:checked ~ .frame.link, #as-address:checked ~ .frame.plain { display: block; }
+.frame { display: none; width: 15.5rem; max-width: 100%; min-height: 15.5rem; margin: .25rem auto .875rem; background: #fff; border: 1px solid var(--line); border-radius: 1rem; line-height: 0; align-items: center; justify-content: center; }
+.frame.only, #as-link:checked ~ .frame.link, #as-address:checked ~ .frame.plain { display: flex; }
 .code > .hint { display: none; margin-bottom: .75rem; }
 #as-address:checked ~ .hint { display: block; }
 .code > input { position: absolute; opacity: 0; }
 .code label { display: inline-block; padding: .375rem .875rem; font-size: .875rem; color: var(--soft); border-radius: 2rem; cursor: pointer; margin: 0 .125rem .75rem; border: 1px solid transparent; }
 #as-link:checked ~ [for=as-link], #as-address:checked ~ [for=as-address] { color: var(--text); background: var(--field); border-color: var(--line); font-weight: 600; }
 #as-link:focus-visible ~ [for=as-link], #as-address:focus-visible ~ [for=as-address], a:focus-visible, button:focus-visible, summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-.qr { width: 100%; height: auto; }
+.qr { max-width: 100%; height: auto; }
 dl > div { padding: .625rem 0; border-bottom: 1px solid var(--line); }
 dl > div:last-child { border-bottom: 0; }
 dt { color: var(--soft); font-size: .8125rem; }
 dd { display: flex; gap: .75rem; align-items: center; justify-content: space-between; }
 dd > span { overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular-nums; }
 .sum { font-size: 1.125rem; font-weight: 600; }
-.mono { font: .875rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.mono { font: .875rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .facts dt, .facts dd { display: inline; font-size: .9375rem; }
 .facts > div { display: flex; justify-content: space-between; gap: 1.5rem; }
 .facts dd { text-align: right; overflow-wrap: anywhere; min-width: 0; }
@@ -82,10 +85,10 @@ details { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9375
 dl + details, .note + details { margin-top: .75rem; }
 summary { color: var(--soft); cursor: pointer; padding: .625rem 0; }
 details > :not(summary) { margin-bottom: .75rem; }
-.sandbox { border: 1px dashed var(--soft); border-radius: .875rem; padding: .875rem 1rem 1rem; margin-top: 1rem; }
+.sandbox { border: 1px dashed var(--soft); border-radius: .875rem; padding: .875rem 1rem 1rem; margin: 1rem 0; }
 .sandbox h3 { font-size: .875rem; font-weight: 600; margin-bottom: .625rem; }
 .sandbox div { display: flex; flex-wrap: wrap; gap: .5rem; }
-.sandbox button { font-size: .875rem; font-weight: 500; padding: .5rem .75rem; min-height: 2.5rem; }
+.sandbox button { flex: 1; font-size: .8125rem; font-weight: 500; padding: .5rem; min-height: 2.5rem; white-space: nowrap; }
 footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; }
 .say { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (min-width: 30rem) {

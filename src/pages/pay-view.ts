@@ -10,6 +10,7 @@ import {
   mark,
   type PageContext,
   receipt,
+  ring,
   testWallet,
   validity,
 } from './pay-parts.ts'
@@ -65,7 +66,7 @@ const help = (view: PayView, { texts }: PageContext): Html =>
   html`<details id="help"><summary>${texts.help}</summary><p class="soft">${texts.helpText(view.merchant, view.shortCode)}</p></details>`
 
 function choose(view: PayView, page: PageContext): Html {
-  if (view.choices.length === 0) return html`${busy(view, page)}<p class="note">${page.texts.noChannel}</p>`
+  if (view.choices.length === 0) return html`<p class="note">${page.texts.noChannel}</p>`
   return html`${busy(view, page)}${choices(view, page)}${cancelling(view, page)}`
 }
 
@@ -96,14 +97,16 @@ function confirmations(payment: PaymentView | null, texts: PayTexts): Html | nul
   const { progress } = payment ?? {}
   if (!progress) return null
   const { confirmations: done, needed } = progress
-  if (needed === null) return html`<p>${texts.confirmationsOpen(done)}</p>`
+  if (needed === null) return html`<p class="hint">${texts.confirmationsOpen(done)}</p>`
   const shown = Math.min(done, needed)
   const words = texts.confirmations(shown, needed)
-  return html`<progress max="${needed}" value="${shown}" aria-label="${words}"></progress><p>${words}</p>`
+  return html`<progress max="${needed}" value="${shown}" aria-label="${words}"></progress><p class="hint">${words}</p>`
 }
 
 const seen: Part = (view, page) =>
-  html`${busy(view, page)}${confirmations(view.payment, page.texts)}<p class="soft">${page.texts.seen}</p>`
+  html`<div class="state big">${ring}<h2>${page.texts.states.seen}</h2>
+    ${confirmations(view.payment, page.texts)}<p class="soft">${page.texts.seen}</p></div>
+    ${receipt(view, page)}`
 
 const paid: Part = (view, page) =>
   html`<div class="state big">${mark('done')}<h2>${page.texts.states.paid}</h2>

@@ -2,6 +2,8 @@ import { encodeQR } from 'qr'
 import { type Html, html, raw } from './html.ts'
 
 const MARGIN = 4
+/** Modules become whole pixels, so that all are the same size; the page leaves about this much room. */
+const WIDTH_PX = 236
 const MAX_KEPT = 500
 const kept = new Map<string, Html>()
 
@@ -36,7 +38,8 @@ export function qrSvg(content: string, label: string): Html {
   if (known) return known
   const framed = encodeQR(content, 'raw', { ecc: 'medium', border: MARGIN })
   const size = framed.length
-  const svg = html`<svg class="qr" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path stroke="#000" d="${raw(strokesOf(framed))}"/></svg>`
+  const width = Math.max(1, Math.floor(WIDTH_PX / size)) * size
+  const svg = html`<svg class="qr" width="${width}" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path stroke="#000" d="${raw(strokesOf(framed))}"/></svg>`
   if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '')
   kept.set(key, svg)
   return svg
