@@ -130,6 +130,12 @@ create table mispayments (
   unique (company_id, payment_id, kind, source_reference)
 );
 
+-- Up to which change of a chain's transfers the payments were told.
+create table payment_chain_cursors (
+  chain_id integer primary key,
+  after_change bigint not null
+);
+
 create table payer_information (
   company_id text not null,
   order_id text not null,

@@ -19,7 +19,7 @@ type Section = {
   database: boolean
 }
 
-const NO_ISOLATION = ['--test-isolation=none', '--test-timeout=60000']
+const NO_ISOLATION = ['--test-isolation=none', '--test-timeout=60000', '--test-force-exit']
 const SECTIONS: Section[] = [
   {
     name: 'unit',
@@ -33,14 +33,14 @@ const SECTIONS: Section[] = [
     title: 'integration tests (PostgreSQL)',
     patterns: ['test/*.test.ts'],
     except: 'test/tidy.test.ts',
-    options: ['--test-concurrency=2', '--test-timeout=300000'],
+    options: ['--test-concurrency=2', '--test-timeout=300000', '--test-force-exit'],
     database: true,
   },
   {
     name: 'browser',
     title: 'browser tests',
     patterns: ['test/browser/*.test.ts'],
-    options: ['--test-concurrency=1', '--test-timeout=300000'],
+    options: ['--test-concurrency=1', '--test-timeout=300000', '--test-force-exit'],
     database: true,
   },
 ]

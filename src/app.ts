@@ -1,5 +1,9 @@
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, RouteOptions } from 'fastify'
 import { Registry } from 'prom-client'
+import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
+import { type Network, networkFor } from './chain/networks.ts'
+import { createRpc, type Rpc } from './chain/rpc.ts'
+import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { openChannels } from './channels/registry.ts'
 import type { Clock } from './clock.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
@@ -15,7 +19,6 @@ import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/order-feed.ts'
 import { payRoutes } from './pages/pay-routes.ts'
-import type { ChainWindow } from './pages/pay-service.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
@@ -23,6 +26,10 @@ import { openRates } from './rates/rate-service.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
 import { openAuthenticate } from './sessions/authenticate.ts'
 import type { Vault } from './vault.ts'
+import { subscriptionRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
+import { deliveryRoutes } from './webhooks/delivery-routes.ts'
+import type { WebhookDeps } from './webhooks/delivery-service.ts'
+import { type Sender, startSender } from './webhooks/sender.ts'
 
 export type ServiceDeps = {
   config: Config
@@ -45,11 +52,26 @@ const PREFIXES = [
   { prefix: '/api/confirm_conversion', hide: true },
 ] as const
 
-/** No chain is watched yet: its number is all that pages can tell of it. */
-const NO_CHAIN: ChainWindow = { nameOf: (chainId) => `Chain ${chainId}`, progressOf: async () => null }
-
 function hideFromReference(route: RouteOptions): void {
   route.schema = { ...route.schema, hide: true }
+}
+
+function openChains(config: Config) {
+  return config.chains.map((chain) => ({
+    network: networkFor(chain),
+    rpc: createRpc({ url: chain.rpcUrl }),
+    xpub: chain.xpub,
+  }))
+}
+
+/** A chain that is not what was configured stops the start; one that does not answer is scanned as soon as it does. */
+async function checkChain(rpc: Rpc, network: Network, log: FastifyBaseLogger): Promise<void> {
+  try {
+    await checkNetwork(rpc, network)
+  } catch (error) {
+    if (error instanceof NetworkMismatch) throw error
+    log.warn({ err: error, chainId: network.chainId }, 'the chain does not answer; it is asked again')
+  }
 }
 
 /** Builds the parts and joins them: every plugin, route and worker by name. */
@@ -71,13 +93,24 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
 
   const feed = openOrderFeed({ db, log })
-  const signals: OrderSignals = { onDelivery: () => {}, onChange: feed.changed }
+  let sender: Sender | undefined
+  const wake = (companyId?: string): void => sender?.wake(companyId)
+  const signals: OrderSignals = { onDelivery: wake, onChange: feed.changed }
+  const chains = openChains(config)
+  const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
   const rates = openRates({ config: config.rates, db, clock, log })
   const transitionDeps = { clock, vault, payUrl: config.payUrl, signals }
   const announce = openAnnounce(transitionDeps)
   const transition = openTransition(transitionDeps, announce)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache: openSaleCache(db, clock), announce })
-  const payments: PaymentDeps = { db, clock, vault, config, channels: openChannels([]), transition }
+  const payments: PaymentDeps = {
+    db,
+    clock,
+    vault,
+    config,
+    channels: openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : []),
+    transition,
+  }
 
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
@@ -91,22 +124,31 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     )
   }
 
+  const networkName = (chainId: number): string =>
+    chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
   await app.register(payRoutes, {
     ...payments,
     config,
     feed,
-    chain: NO_CHAIN,
+    networkName,
     providersUrl: config.sandbox.providersUrl,
   })
+
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: async () => {} }
+  await app.register(deliveryRoutes, { ...webhooks, prefix: '/api/next' })
+  await app.register(subscriptionRoutes, { ...webhooks, prefix: '/api/next' })
+  await app.register(webhookSecretRoutes, { ...webhooks, prefix: '/api/users' })
 
   let jobs: { stop(): Promise<void> } | undefined
   return {
     app,
     async startWorkers() {
-      jobs = startJobs({ db, clock, log, payments })
+      for (const { rpc, network } of chains) await checkChain(rpc, network, log)
+      sender = await startSender({ db, vault, config, clock, log, metrics })
+      jobs = startJobs({ db, clock, log, payments, chains })
     },
     async stopWorkers() {
-      await jobs?.stop()
+      await Promise.all([jobs?.stop(), sender?.stop()])
     },
   }
 }

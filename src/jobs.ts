@@ -1,19 +1,44 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Network } from './chain/networks.ts'
+import type { Rpc } from './chain/rpc.ts'
+import { startScanner } from './chain/scanner.ts'
 import type { Clock } from './clock.ts'
 import { HOUR } from './clock.ts'
 import type { Db } from './db/db.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { expireOrders } from './orders/order-jobs.ts'
+import { followChain } from './payments/chain-watch.ts'
 import { visitDuePayments } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
-import { startTicker, type Ticker } from './ticker.ts'
+import { startTicker } from './ticker.ts'
 
-export type JobDeps = { db: Db; clock: Clock; log: FastifyBaseLogger; payments: PaymentDeps }
+const SCAN_EVERY_MS = 500
+
+type Stoppable = { stop(): Promise<void> }
+
+export type JobDeps = {
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  payments: PaymentDeps
+  /** Chains whose transfers pay orders. */
+  chains: readonly { network: Network; rpc: Rpc }[]
+}
+
+/** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
+function startChain({ db, clock, log, payments }: JobDeps, { network, rpc }: JobDeps['chains'][number]): Stoppable[] {
+  const { chainId } = network
+  const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
+  const scanner = startScanner({ db, network, rpc, log, clock, onChange: () => follower.wake(), pollMs: SCAN_EVERY_MS })
+  return [scanner, follower]
+}
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
-export function startJobs({ db, clock, log, payments }: JobDeps): { stop(): Promise<void> } {
-  const tickers: Ticker[] = [
+export function startJobs(deps: JobDeps): Stoppable {
+  const { db, clock, log, payments } = deps
+  const tickers: Stoppable[] = [
+    ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
     startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0),
     startTicker('idempotency.clean', HOUR, log, async () => {

@@ -58,10 +58,11 @@ export function startSandboxProcess(options: {
     }
     const timer = setTimeout(() => fail(`nothing heard for ${START_TIMEOUT_MS / 1000} s`), START_TIMEOUT_MS)
     child.once('error', (error) => fail(error.message))
-    child.once('exit', (code) => fail(`it ended with code ${code}`))
+    const onEarlyExit = (code: number | null): void => fail(`it ended with code ${code}`)
+    child.once('exit', onEarlyExit)
     child.once('message', (message) => {
       clearTimeout(timer)
-      child.removeAllListeners('exit')
+      child.off('exit', onEarlyExit)
       void ended.then(() => options.log('the sandbox ended'))
       resolve({ ...(message as Omit<SandboxProcess, 'stop'>), stop })
     })

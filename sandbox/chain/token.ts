@@ -43,8 +43,8 @@ export async function balanceOf(call: Call, account: string): Promise<bigint> {
 }
 
 /** Makes new test money. */
-export async function mint(call: Call, to: string, units: bigint): Promise<void> {
-  await transact(call, { from: DEPLOYER, to: USDC_ADDRESS, data: SELECTOR.mint + word(to) + word(units) })
+export async function mint(call: Call, to: string, units: bigint, token: string = USDC_ADDRESS): Promise<void> {
+  await transact(call, { from: DEPLOYER, to: token, data: SELECTOR.mint + word(to) + word(units) })
 }
 
 /** Call data of a token transfer. */

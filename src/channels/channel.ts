@@ -61,21 +61,37 @@ export type PaymentRequest = {
   providerReference: string | null
 }
 
+/** One transfer on a chain, for the page that shows how far it is. */
+export type SeenTransfer = {
+  network: number
+  txHash: string
+  units: bigint
+  final: boolean
+  confirmations: number
+  /** Null where no number decides (a tag of the node). */
+  needed: number | null
+}
+
+/** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
+export type SeenReport = {
+  outcome: 'seen'
+  providerReference: string
+  final: bigint
+  pending: bigint
+  payerAddresses: string[]
+  transfers: SeenTransfer[]
+  /** Other tokens that came to the same place: noticed, never counted. */
+  strays: { asset: string; units: bigint; reference: string }[]
+  words: string
+}
+
 /**
  * What a provider, or the chain, says about one payment. `unknown` changes nothing and is asked again; words that nobody
  * has seen before are unknown, never paid or failed.
  */
 export type PaymentReport =
   | { outcome: 'waiting' | 'expired' | 'unknown'; providerReference: string; words: string }
-  /** Money was seen. `final` cannot disappear any more, `pending` still can. In smallest units of the due asset. */
-  | {
-      outcome: 'seen'
-      providerReference: string
-      final: bigint
-      pending: bigint
-      payerAddresses: string[]
-      words: string
-    }
+  | SeenReport
   | { outcome: 'failed'; providerReference: string; words: string }
 
 export type Callback = { headers: Record<string, string | string[] | undefined>; rawBody: Buffer }

@@ -38,6 +38,12 @@ export const PERMISSIONS = {
   'payments.accept': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'payments.confirm': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },
+  'webhooks.deliveries': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'webhooks:read', limit: 'company' },
+  'webhooks.redeliver': { roles: MANAGERS, limit: 'company' },
+  'webhooks.secret': { roles: MANAGERS, limit: 'company' },
+  'webhooks.regenerate': { roles: MANAGERS, limit: 'company' },
+  'webhooks.subscriptions': { roles: [...MANAGERS, 'Observer'], limit: 'company' },
+  'webhooks.subscribe': { roles: ['SuperAdmin'], limit: 'company' },
   'rates.read': { roles: 'anyone', limit: 'public' },
   'channels.callback': { roles: 'anyone', limit: 'none' },
 } as const satisfies Record<string, Rule>

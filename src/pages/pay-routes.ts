@@ -13,7 +13,7 @@ import { compressPage } from './compress.ts'
 import type { Html } from './html.ts'
 import type { OrderFeed } from './order-feed.ts'
 import type { PageContext } from './pay-parts.ts'
-import { type ChainWindow, isOrderCode, type PayView, type PayViewDeps, readPayView } from './pay-service.ts'
+import { isOrderCode, type PayView, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams } from './pay-stream.ts'
 import { chooseLanguage, type PayLanguage, textsOf } from './pay-texts.ts'
 import { contentSecurityPolicy, renderFragment, renderNotice, renderPage } from './pay-view.ts'
@@ -22,7 +22,8 @@ import { checkSameOrigin, isPayerToken, payerOf } from './payer.ts'
 export type PayPageDeps = Omit<PaymentDeps, 'config'> & {
   config: Pick<Config, 'mode' | 'payUrl' | 'orders'>
   feed: OrderFeed
-  chain: ChainWindow
+  /** A chain's name that payers know: "Base". */
+  networkName(chainId: number): string
   /** Where the sandbox's test wallet answers; null when there is none. Only used in sandbox mode. */
   providersUrl: string | null
 }

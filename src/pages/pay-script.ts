@@ -5,7 +5,7 @@
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')
 const skew = live.dataset.now - Date.now()
-let last = live.dataset.id, said = '', wait = 1000, source, timer
+let said = '', wait = 1000, source, timer
 d.documentElement.className = 'js'
 const root = () => live.firstElementChild
 const two = (n) => String(n).padStart(2, '0')
@@ -17,7 +17,7 @@ const tick = () => {
 }
 const show = (text, id) => {
   const kept = [d.activeElement, live.querySelector('input:checked'), live.querySelector('details[open]')].map((e) => e && byId(e.id) && e.id)
-  last = id
+  live.dataset.id = id
   live.innerHTML = text
   byId('problem')?.remove()
   const [focus, checked, open] = kept.map((k) => k && byId(k))
@@ -32,7 +32,7 @@ const show = (text, id) => {
 }
 const poll = () => fetch(location.href).then((r) => r.text()).then((text) => {
   const page = new DOMParser().parseFromString(text, 'text/html').getElementById('live')
-  if (page && page.dataset.id !== last) show(page.innerHTML, page.dataset.id)
+  if (page && page.dataset.id !== live.dataset.id) show(page.innerHTML, page.dataset.id)
 }).catch(() => {})
 const fail = () => {
   source.close()
@@ -45,7 +45,7 @@ const connect = () => {
   clearTimeout(timer)
   if (source) source.close()
   if (root().dataset.final) return
-  source = new EventSource(live.dataset.events + '&last=' + encodeURIComponent(last))
+  source = new EventSource(live.dataset.events + '&last=' + encodeURIComponent(live.dataset.id))
   timer = setTimeout(fail, 8000)
   source.onopen = () => { clearTimeout(timer); wait = 1000; lost.hidden = true }
   source.onerror = fail

@@ -10,14 +10,6 @@ import { findMerchantName } from './pay-queries.ts'
 import { arrivedUnits, type ChainProgress, isFinalState, type PayState, stateOf } from './pay-state.ts'
 import { payerToken } from './payer.ts'
 
-/** What the pages ask about chains. */
-export type ChainWindow = {
-  /** A name that payers know: "Base". */
-  nameOf(chainId: number): string
-  /** Null when nothing was seen, or the payment is not on a chain. */
-  progressOf(payment: Payment): Promise<ChainProgress | null>
-}
-
 /** One way to pay that the payer may choose. */
 export type Choice = { channel: ChannelId; network: { id: number; name: string } | null }
 
@@ -57,24 +49,53 @@ export type PayView = {
   token: string
 }
 
-export type PayViewDeps = { db: Db; clock: Clock; channels: Channels; chain: ChainWindow; payerKey: Buffer }
+export type PayViewDeps = {
+  db: Db
+  clock: Clock
+  channels: Channels
+  /** A chain's name that payers know: "Base". */
+  networkName(chainId: number): string
+  payerKey: Buffer
+}
 
 export const isOrderCode = (text: string): boolean => /^[0-9A-Za-z]{24}$/.test(text)
 
-function listChoices(channels: Channels, chain: ChainWindow): Choice[] {
+function listChoices({ channels, networkName }: PayViewDeps): Choice[] {
   return channels.available.flatMap((id): Choice[] => {
     const networks = channels.find(id)?.networks ?? []
     if (networks.length === 0) return [{ channel: id, network: null }]
-    return networks.map((chainId) => ({ channel: id, network: { id: chainId, name: chain.nameOf(chainId) } }))
+    return networks.map((chainId) => ({ channel: id, network: { id: chainId, name: networkName(chainId) } }))
   })
 }
 
-function viewPayment(payment: Payment, progress: ChainProgress | null, chain: ChainWindow): PaymentView {
+/**
+ * How far the transfers of a payment are; null while there are none. Only the wallet channel is asked: its answer comes
+ * from our own tables, others would call their provider for every look at a page.
+ */
+async function readProgress(channels: Channels, payment: Payment): Promise<ChainProgress | null> {
+  const { channel: id, providerReference, merchantReference, network } = payment
+  const channel = id === 'crypto' ? channels.find(id) : undefined
+  if (!channel || providerReference === null) return null
+  const report = await channel.fetchPayment({ providerReference, merchantReference, network })
+  if (report.outcome !== 'seen') return null
+  const { transfers, final, pending } = report
+  const [first, ...others] = transfers.some((one) => !one.final) ? transfers.filter((one) => !one.final) : transfers
+  if (!first) return null
+  const youngest = others.reduce((low, one) => (one.confirmations < low.confirmations ? one : low), first)
+  return {
+    seenUnits: final + pending,
+    confirmations: youngest.confirmations,
+    needed: youngest.needed,
+    transactions: [...new Set(transfers.map(({ txHash }) => txHash))],
+  }
+}
+
+function viewPayment(payment: Payment, progress: ChainProgress | null, { networkName }: PayViewDeps): PaymentView {
   const arrived = arrivedUnits(payment, progress)
   const missing = payment.dueUnits > arrived ? payment.dueUnits - arrived : 0n
   return {
     channel: payment.channel,
-    network: payment.network === null ? null : { id: payment.network, name: chain.nameOf(payment.network) },
+    network: payment.network === null ? null : { id: payment.network, name: networkName(payment.network) },
     instructions: payment.instructions,
     due: { asset: 'USDC', units: payment.dueUnits },
     arrived: { asset: 'USDC', units: arrived },
@@ -85,14 +106,14 @@ function viewPayment(payment: Payment, progress: ChainProgress | null, chain: Ch
 
 /** @throws ORDER_NOT_FOUND */
 export async function readPayView(deps: PayViewDeps, code: string): Promise<PayView> {
-  const { db, chain, channels } = deps
+  const { db, channels } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
   const [merchant, payment] = await Promise.all([
     findMerchantName(db, order.companyId),
     order.paymentId === null ? undefined : findPayment(db, order.companyId, order.paymentId),
   ])
-  const progress = payment?.network ? await chain.progressOf(payment) : null
+  const progress = payment ? await readProgress(channels, payment) : null
   const now = deps.clock()
   const state = stateOf(order, payment, progress, now)
   const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]
@@ -112,8 +133,8 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refunded: { asset: order.to.asset, units: order.refundedUnits },
-    choices: listChoices(channels, chain),
-    payment: payment ? viewPayment(payment, progress, chain) : null,
+    choices: listChoices(deps),
+    payment: payment ? viewPayment(payment, progress, deps) : null,
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,
     token: payerToken(deps.payerKey, order.code),

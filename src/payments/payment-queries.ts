@@ -186,3 +186,16 @@ export async function findPaymentPolicy(q: Queryable, companyId: string): Promis
   return q.one<PaymentPolicy>(sql`
     select tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel from companies where id = ${companyId}`)
 }
+
+/** Up to which change of a chain's transfers the payments were told. */
+export async function findChainCursor(q: Queryable, chainId: number): Promise<bigint> {
+  const row = await q.maybe<{ afterChange: bigint }>(sql`
+    select after_change from payment_chain_cursors where chain_id = ${chainId}`)
+  return row?.afterChange ?? 0n
+}
+
+export async function updateChainCursor(q: Queryable, chainId: number, afterChange: bigint): Promise<void> {
+  await q.run(sql`
+    insert into payment_chain_cursors as c (chain_id, after_change) values (${chainId}, ${afterChange})
+    on conflict (chain_id) do update set after_change = greatest(c.after_change, excluded.after_change)`)
+}

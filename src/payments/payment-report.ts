@@ -1,4 +1,4 @@
-import type { PaymentReport } from '../channels/channel.ts'
+import type { PaymentReport, SeenReport } from '../channels/channel.ts'
 import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { newId } from '../ids.ts'
@@ -21,7 +21,6 @@ import { acceptsLate, leastAccepted, nextCheckDelayMs } from './payment-rules.ts
 
 export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
 
-type Seen = Extract<PaymentReport, { outcome: 'seen' }>
 type Scene = {
   tx: Tx
   order: Order
@@ -76,12 +75,12 @@ async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
   return order
 }
 
-async function applyMoney(scene: Scene, report: Seen): Promise<Order> {
+async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now } = scene
   const least = leastAccepted(payment.dueUnits, policy)
   const complete = report.final >= least
   if (payment.status === 'paid' && !complete) {
-    await record(scene, 'orphaned', payment.receivedUnits - report.final)
+    await record(scene, { kind: 'orphaned', units: payment.receivedUnits - report.final })
     return order
   }
   const status = complete ? 'paid' : report.final + report.pending > 0n ? 'confirming' : 'awaiting'
@@ -103,7 +102,7 @@ async function applyMoney(scene: Scene, report: Seen): Promise<Order> {
 }
 
 /** The full payment is final. */
-async function settle(scene: Scene, report: Seen): Promise<Order> {
+async function settle(scene: Scene, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now, requestId, deps } = scene
   const change = { paidAt: now, paidUnits: report.final, paymentChannel: payment.channel, paymentId: payment.id }
   const actor = `channel:${payment.channel}`
@@ -114,7 +113,7 @@ async function settle(scene: Scene, report: Seen): Promise<Order> {
 }
 
 /** Not complete, or not final: the order shows what was seen, and goes back when it left the chain. */
-async function follow(scene: Scene, report: Seen, least: bigint): Promise<Order> {
+async function follow(scene: Scene, report: SeenReport, least: bigint): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const enough = report.final + report.pending >= least
@@ -126,9 +125,11 @@ async function follow(scene: Scene, report: Seen, least: bigint): Promise<Order>
   return order
 }
 
-function record({ tx, order, payment, now }: Scene, kind: NewMispayment['kind'], units: bigint): Promise<void> {
+type Misfit = { kind: NewMispayment['kind']; units: bigint; asset?: string; reference?: string }
+
+function record({ tx, order, payment, now }: Scene, { kind, units, asset = 'USDC', reference }: Misfit): Promise<void> {
   const { companyId, id: orderId } = order
-  const sourceReference = payment.merchantReference
+  const sourceReference = reference ?? payment.merchantReference
   const id = newId(now.getTime())
   return insertMispayment(tx, {
     companyId,
@@ -136,7 +137,7 @@ function record({ tx, order, payment, now }: Scene, kind: NewMispayment['kind'],
     orderId,
     paymentId: payment.id,
     kind,
-    asset: 'USDC',
+    asset,
     units,
     sourceReference,
     at: now,
@@ -144,16 +145,18 @@ function record({ tx, order, payment, now }: Scene, kind: NewMispayment['kind'],
 }
 
 /** Money that does not fit is written down beside the order, for a person to decide. */
-async function recordMisfit(scene: Scene, report: Seen, moved: Order, complete: boolean): Promise<void> {
+async function recordMisfit(scene: Scene, report: SeenReport, moved: Order, complete: boolean): Promise<void> {
   const { tx, payment, now } = scene
+  for (const { asset, units, reference } of report.strays)
+    await record(scene, { kind: 'wrong_token', asset, units, reference })
   const paidByThis = moved.paymentId === payment.id && moved.paidAt !== null
   if (complete && paidByThis) {
     await updateMispaymentsResolved(tx, payment, now)
-    if (report.final > payment.dueUnits) await record(scene, 'over', report.final - payment.dueUnits)
+    if (report.final > payment.dueUnits) await record(scene, { kind: 'over', units: report.final - payment.dueUnits })
     return
   }
   if (report.final === 0n) return
-  if (moved.paidAt !== null) await record(scene, 'duplicate', report.final)
-  else if (complete) await record(scene, 'late', report.final)
-  else if (!isOpen(moved.status)) await record(scene, 'under', report.final)
+  if (moved.paidAt !== null) await record(scene, { kind: 'duplicate', units: report.final })
+  else if (complete) await record(scene, { kind: 'late', units: report.final })
+  else if (!isOpen(moved.status)) await record(scene, { kind: 'under', units: report.final })
 }

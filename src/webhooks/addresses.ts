@@ -16,16 +16,20 @@ type Family = 'ipv4' | 'ipv6'
 
 const familyOf = (address: string): Family => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
+/** One list for each family: a `BlockList` compares IPv4 addresses with IPv6 ranges as `::ffff:a.b.c.d`. */
+type Ranges = Record<Family, BlockList>
+
 /** @throws Error when a range is not written as address/prefix */
-function toBlockList(ranges: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const range of ranges) {
+function toRanges(written: readonly string[]): Ranges {
+  const ranges = { ipv4: new BlockList(), ipv6: new BlockList() }
+  for (const range of written) {
     const [address = '', prefix = ''] = range.split('/')
     if (isIP(address) === 0 || !/^\d{1,3}$/.test(prefix))
       throw new Error(`"${range}" is not an address range like 10.0.0.0/8`)
-    list.addSubnet(address, Number(prefix), familyOf(address))
+    const family = familyOf(address)
+    ranges[family].addSubnet(address, Number(prefix), family)
   }
-  return list
+  return ranges
 }
 
 const MAPPED = /^::ffff:(?:(\d+\.\d+\.\d+\.\d+)|([0-9a-f]{1,4}):([0-9a-f]{1,4}))$/i
@@ -39,7 +43,8 @@ function unmapped(address: string): string {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.')
 }
 
-const refused = toBlockList(REFUSED_RANGES)
+const refused = toRanges(REFUSED_RANGES)
+const rules = new WeakMap<readonly string[], AddressRule>()
 
 /** Says whether a webhook may be sent to an address (dotted IPv4, or IPv6 without brackets). */
 export type AddressRule = (address: string) => boolean
@@ -49,11 +54,15 @@ export type AddressRule = (address: string) => boolean
  * @throws Error when a range cannot be read
  */
 export function addressRule(allowedRanges: readonly string[]): AddressRule {
-  const allowed = toBlockList(allowedRanges)
-  return (written) => {
+  const known = rules.get(allowedRanges)
+  if (known) return known
+  const allowed = toRanges(allowedRanges)
+  const rule: AddressRule = (written) => {
     const address = unmapped(written.split('%')[0] ?? '')
     if (isIP(address) === 0) return false
     const family = familyOf(address)
-    return allowed.check(address, family) || !refused.check(address, family)
+    return allowed[family].check(address, family) || !refused[family].check(address, family)
   }
+  rules.set(allowedRanges, rule)
+  return rule
 }

@@ -1,0 +1,51 @@
+import type { FinalityRule, Network } from './networks.ts'
+import type { Head, Transfer } from './transfer.ts'
+
+type Placed = Pick<Transfer, 'blockNumber' | 'status'>
+type Reached = Pick<Head, 'number' | 'safeNumber' | 'finalizedNumber'>
+
+/** 1 in the newest block; 0 when orphaned. */
+export function confirmationsOf(transfer: Placed, head: Pick<Head, 'number'>): bigint {
+  if (transfer.status === 'orphaned' || transfer.blockNumber > head.number) return 0n
+  return head.number - transfer.blockNumber + 1n
+}
+
+/**
+ * Whether a transfer cannot disappear any more, as far as this network's rule for its amount says.
+ * @param units the amount that is at stake, in USDC units: the order's sum where several transfers pay it
+ * @param largeFromUnits a merchant's own border between small and large amounts
+ */
+export function isFinal(
+  network: Pick<Network, 'small' | 'large' | 'largeFromUnits'>,
+  {
+    units,
+    transfer,
+    head,
+    largeFromUnits,
+  }: { units: bigint; transfer: Placed; head: Reached; largeFromUnits?: bigint | undefined },
+): boolean {
+  const rule = units >= (largeFromUnits ?? network.largeFromUnits) ? network.large : network.small
+  return isSatisfied(rule, transfer, head)
+}
+
+/** Whether small and large rule both say so: no further block can change anything. */
+export function isSettled(network: Pick<Network, 'small' | 'large'>, transfer: Placed, head: Reached): boolean {
+  return isSatisfied(network.small, transfer, head) && isSatisfied(network.large, transfer, head)
+}
+
+/** Confirmations that a payer is told to wait for; null where a tag of the node decides. */
+export function confirmationsNeeded(
+  network: Pick<Network, 'small' | 'large' | 'largeFromUnits'>,
+  units: bigint,
+): number | null {
+  const rule = units >= network.largeFromUnits ? network.large : network.small
+  return rule.kind === 'confirmations' ? rule.confirmations : null
+}
+
+function isSatisfied(rule: FinalityRule, transfer: Placed, head: Reached): boolean {
+  const confirmations = confirmationsOf(transfer, head)
+  if (confirmations === 0n) return false
+  if (rule.kind === 'confirmations') return confirmations >= BigInt(rule.confirmations)
+  const tagged = rule.tag === 'safe' ? head.safeNumber : head.finalizedNumber
+  return tagged !== null && transfer.blockNumber + BigInt(rule.extraBlocks) <= tagged
+}

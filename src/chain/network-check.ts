@@ -1,0 +1,79 @@
+import { decodeAbiParameters, encodeAbiParameters, keccak256, parseAbiParameters, stringToHex } from 'viem/utils'
+import type { Network } from './networks.ts'
+import { type Hex, type Rpc, RpcError } from './rpc.ts'
+
+const SELECTOR = {
+  name: '0x06fdde03',
+  version: '0x54fd4d50',
+  decimals: '0x313ce567',
+  DOMAIN_SEPARATOR: '0x3644e515',
+} as const
+
+/** The chain behind a node, or its token, is not the one that was configured. */
+export class NetworkMismatch extends Error {
+  override readonly name = 'NetworkMismatch'
+}
+
+/**
+ * Proves that a node serves this network and that the token there is USDC as we know it: chain id, 6 decimals, the
+ * EIP-712 domain recomputed from its own name and version, and the block tags that the finality rule needs.
+ * @throws NetworkMismatch saying what differs; RpcError when the node gave no answer
+ */
+export async function checkNetwork(rpc: Rpc, network: Network): Promise<void> {
+  const { chainId, usdcAddress } = network
+  const answered = Number(BigInt(await rpc.call<Hex>('eth_chainId')))
+  if (answered !== chainId) {
+    throw new NetworkMismatch(`CHAIN_${chainId}_RPC_URL: this node serves chain ${answered}, not ${chainId}.`)
+  }
+  const read = async (what: keyof typeof SELECTOR): Promise<Hex> => {
+    const refuse = () => new NetworkMismatch(`Chain ${chainId}: the contract at ${usdcAddress} has no ${what}().`)
+    const call = rpc.call<Hex>('eth_call', { to: usdcAddress, data: SELECTOR[what] }, 'latest')
+    const answer = await call.catch((error: unknown) => {
+      throw error instanceof RpcError && error.kind === 'definite' ? refuse() : error
+    })
+    if (answer === '0x') throw refuse()
+    return answer
+  }
+  const decimals = BigInt(await read('decimals'))
+  if (decimals !== 6n) {
+    throw new NetworkMismatch(`Chain ${chainId}: the token at ${usdcAddress} has ${decimals} decimals, USDC has 6.`)
+  }
+  const [name] = decodeAbiParameters([{ type: 'string' }], await read('name'))
+  const [version] = decodeAbiParameters([{ type: 'string' }], await read('version'))
+  const separator = domainSeparator({ name, version, chainId, token: usdcAddress as Hex })
+  if (separator !== (await read('DOMAIN_SEPARATOR'))) {
+    throw new NetworkMismatch(
+      `Chain ${chainId}: the signing domain of ${usdcAddress} does not fit its name "${name}" and version "${version}".`,
+    )
+  }
+  await checkTags(rpc, network)
+}
+
+/** EIP-712's hash of the domain that the token's holders sign in. */
+function domainSeparator(domain: { name: string; version: string; chainId: number; token: Hex }): Hex {
+  const type = 'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)'
+  const [typeHash, nameHash, versionHash] = [type, domain.name, domain.version].map((text) =>
+    keccak256(stringToHex(text)),
+  )
+  const parameters = parseAbiParameters('bytes32, bytes32, bytes32, uint256, address')
+  const values = [typeHash as Hex, nameHash as Hex, versionHash as Hex, BigInt(domain.chainId), domain.token] as const
+  return keccak256(encodeAbiParameters(parameters, values))
+}
+
+/** Names of the block tags that a network's finality rules ask the node for. */
+export function tagsOf({ small, large }: Network): ('safe' | 'finalized')[] {
+  return [...new Set([small, large].flatMap((rule) => (rule.kind === 'tag' ? [rule.tag] : [])))]
+}
+
+async function checkTags(rpc: Rpc, network: Network): Promise<void> {
+  for (const tag of tagsOf(network)) {
+    const block = await rpc.call('eth_getBlockByNumber', tag, false).catch((error: unknown) => {
+      if (error instanceof RpcError && error.kind === 'definite') return null
+      throw error
+    })
+    if (block === null) {
+      const remedy = `Use another node, or set CHAIN_${network.chainId}_CONFIRMATIONS.`
+      throw new NetworkMismatch(`Chain ${network.chainId}: this node does not know the "${tag}" block. ${remedy}`)
+    }
+  }
+}

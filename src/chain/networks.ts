@@ -1,0 +1,170 @@
+import { getAddress } from 'viem/utils'
+
+/** When a transfer is final: a number of confirmations, or a tag of the node and so many blocks after it. */
+export type FinalityRule =
+  | { kind: 'confirmations'; confirmations: number }
+  | { kind: 'tag'; tag: 'safe' | 'finalized'; extraBlocks: number }
+
+export type Network = {
+  chainId: number
+  name: string
+  testnet: boolean
+  /** With EIP-55 checksum. */
+  usdcAddress: string
+  /** USDC has 6 decimals everywhere. From this amount on, `large` decides. */
+  largeFromUnits: bigint
+  small: FinalityRule
+  large: FinalityRule
+  /** Tokens that payers confuse with USDC: noticed, never counted as payment. */
+  otherTokens: readonly { symbol: string; address: string }[]
+}
+
+const after = (confirmations: number): FinalityRule => ({ kind: 'confirmations', confirmations })
+const tagged = (tag: 'safe' | 'finalized', extraBlocks = 0): FinalityRule => ({ kind: 'tag', tag, extraBlocks })
+
+/**
+ * Small and large amounts per chain. On Ethereum a block count or `finalized` only: what `safe` means there depends on
+ * the provider since October 2026 (ankr.com/docs/changelog, docs.chainstack.com/docs/ethereum-fast-confirmation).
+ */
+const RULES = {
+  ethereum: { small: after(6), large: tagged('finalized') },
+  polygon: { small: tagged('finalized'), large: tagged('finalized', 10) },
+  base: { small: after(5), large: tagged('safe') },
+  optimism: { small: after(10), large: tagged('safe') },
+  arbitrum: { small: after(40), large: tagged('safe') },
+  avalanche: { small: after(1), large: after(1) },
+  sandbox: { small: after(3), large: after(3) },
+  unknown: { small: after(20), large: after(20) },
+}
+
+type Known = { chainId: number; name: string; usdc: string; rules: keyof typeof RULES; others?: Record<string, string> }
+
+/** USDC addresses as Circle publishes them (npm @circle-fin/bridge-kit 1.15.1). */
+const MAIN: Known[] = [
+  {
+    chainId: 1,
+    name: 'Ethereum',
+    usdc: '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48',
+    rules: 'ethereum',
+    others: {
+      USDT: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
+      DAI: '0x6B175474E89094C44Da98b954EedeAC495271d0F',
+    },
+  },
+  {
+    chainId: 10,
+    name: 'OP Mainnet',
+    usdc: '0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85',
+    rules: 'optimism',
+    others: {
+      'USDC.e': '0x7F5c764cBc14f9669B88837ca1490cCa17c31607',
+      USDT: '0x94b008aA00579c1307B0EF2c499aD98a8ce58e58',
+    },
+  },
+  {
+    chainId: 137,
+    name: 'Polygon',
+    usdc: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
+    rules: 'polygon',
+    others: {
+      'USDC.e': '0x2791Bca1f2de4661ED88A30C99A7a9449Aa84174',
+      USDT: '0xc2132D05D31c914a87C6611C10748AEb04B58e8F',
+    },
+  },
+  {
+    chainId: 8453,
+    name: 'Base',
+    usdc: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+    rules: 'base',
+    others: {
+      USDbC: '0xd9aAEc86B65D86f6A7B5B1b0c42FFA531710b6CA',
+      USDT: '0xfde4C96c8593536E31F229EA8f37b2ADa2699bb2',
+    },
+  },
+  {
+    chainId: 42161,
+    name: 'Arbitrum One',
+    usdc: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
+    rules: 'arbitrum',
+    others: {
+      'USDC.e': '0xFF970A61A04b1Ca14834A43f5dE4533eBDDB5CC8',
+      USDT: '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9',
+    },
+  },
+  {
+    chainId: 43114,
+    name: 'Avalanche',
+    usdc: '0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E',
+    rules: 'avalanche',
+    others: {
+      'USDC.e': '0xA7D7079b0FEaD91F3e65f86E8915Cb59c1a4C664',
+      USDt: '0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7',
+    },
+  },
+]
+
+const TEST: Known[] = [
+  { chainId: 11155111, name: 'Sepolia', usdc: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238', rules: 'ethereum' },
+  { chainId: 84532, name: 'Base Sepolia', usdc: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', rules: 'base' },
+  { chainId: 80002, name: 'Polygon Amoy', usdc: '0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582', rules: 'polygon' },
+  { chainId: 421614, name: 'Arbitrum Sepolia', usdc: '0x75faf114eafb1BDbe2F0316DF893fd58CE46AA4d', rules: 'arbitrum' },
+  { chainId: 11155420, name: 'OP Sepolia', usdc: '0x5fd84259d66Cd46123540766Be93DFE6D43130D7', rules: 'optimism' },
+  { chainId: 43113, name: 'Avalanche Fuji', usdc: '0x5425890298aed601595a70AB815c96711a31Bc65', rules: 'avalanche' },
+]
+
+const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: boolean): Network => ({
+  chainId,
+  name,
+  testnet,
+  usdcAddress: usdc,
+  largeFromUnits: 1_000_000_000n,
+  ...RULES[rules],
+  otherTokens: Object.entries(others).map(([symbol, address]) => ({ symbol, address })),
+})
+
+/** The chains that need no more than a node's URL. */
+export const KNOWN_NETWORKS: ReadonlyMap<number, Network> = new Map(
+  [...MAIN.map((known) => toNetwork(known, false)), ...TEST.map((known) => toNetwork(known, true))].map((network) => [
+    network.chainId,
+    network,
+  ]),
+)
+
+/** The local chain of the sandbox; its token's address is given. */
+export const SANDBOX_CHAIN_ID = 31337
+
+/**
+ * What we know about a chain, with the operator's own values where he gave them.
+ * @param confirmations decides alone for all amounts, also where a tag would be asked
+ * @throws Error when the chain is not known and no token address is given, or the address is none
+ */
+export function networkFor(options: {
+  chainId: number
+  usdcAddress?: string | null
+  confirmations?: number | null
+}): Network {
+  const { chainId, usdcAddress, confirmations } = options
+  const known = KNOWN_NETWORKS.get(chainId)
+  if (!known && !usdcAddress) {
+    throw new Error(`Chain ${chainId} is not known here: set CHAIN_${chainId}_USDC to the address of USDC on it.`)
+  }
+  const sandbox = chainId === SANDBOX_CHAIN_ID
+  const base = known ?? {
+    ...toNetwork({ chainId, name: `Chain ${chainId}`, usdc: '', rules: sandbox ? 'sandbox' : 'unknown' }, true),
+    ...(sandbox ? { name: 'Sandbox chain' } : {}),
+  }
+  const rules = confirmations ? { small: after(confirmations), large: after(confirmations) } : {}
+  return { ...base, ...rules, usdcAddress: usdcAddress ? toChecksum(usdcAddress, chainId) : base.usdcAddress }
+}
+
+function toChecksum(address: string, chainId: number): string {
+  try {
+    return getAddress(address)
+  } catch {
+    throw new Error(`CHAIN_${chainId}_USDC: "${address}" is not an address, or its checksum (EIP-55) is wrong.`)
+  }
+}
+
+/** Whether a contract (any spelling) is this network's USDC; symbols prove nothing. */
+export const isUsdc = (network: Pick<Network, 'usdcAddress'>, token: string): boolean =>
+  token.toLowerCase() === network.usdcAddress.toLowerCase()

@@ -1,0 +1,115 @@
+import { Pool } from 'undici'
+
+/** Whole numbers travel as 0x-hex. */
+export type Hex = `0x${string}`
+
+export type RpcCall = { method: string; params: readonly unknown[] }
+
+/** A chain's node. Answers are as the node gave them: hex text for numbers, null for what it does not know. */
+export interface Rpc {
+  /** @throws RpcError */
+  call<Result>(method: string, ...params: unknown[]): Promise<Result>
+  /** Several questions in one request, answered in order. @throws RpcError when any of them fails */
+  batch<Result>(calls: readonly RpcCall[]): Promise<Result[]>
+  close(): Promise<void>
+}
+
+/**
+ * `definite`: the node read the request and refused it. `unknown`: no usable answer (time-out, broken connection,
+ * overload, internal error of the node); a transaction handed in may still have been taken.
+ */
+export class RpcError extends Error {
+  override readonly name = 'RpcError'
+  readonly kind: 'unknown' | 'definite'
+  readonly code: number | null
+  constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
+    super(message, { cause })
+    this.kind = kind
+    this.code = code
+  }
+}
+
+/**
+ * Addresses or topics in one position of an eth_getLogs filter. geth and Erigon refuse more by default
+ * (--rpc.logquerylimit, go-ethereum pull 32327); anvil would take any number, so we hold ourselves to it.
+ */
+export const MAX_FILTER_VALUES = 1000
+
+/** Internal error, resource unavailable, limit exceeded (EIP-1474): the same question may be answered later. */
+const PASSING_CODES = new Set([-32603, -32002, -32005])
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+export type RpcOptions = { url: string; timeoutMs?: number }
+
+/** Opens a client for one node. The URL may hold a secret and never appears in a message. */
+export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
+  const { origin, pathname, search, username, password } = new URL(url)
+  const pool = new Pool(origin, { connections: 4, maxResponseSize: MAX_ANSWER_BYTES })
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (username !== '') {
+    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+    headers.authorization = `Basic ${Buffer.from(credentials).toString('base64')}`
+  }
+
+  const post = async (body: unknown, what: string): Promise<unknown> => {
+    const fail = (reason: string, cause?: unknown) => new RpcError('unknown', `${what}: ${reason}`, null, cause)
+    const request = { path: pathname + search, method: 'POST' as const, headers, body: JSON.stringify(body) }
+    let answer: { status: number; text: string }
+    try {
+      const response = await pool.request({ ...request, signal: AbortSignal.timeout(timeoutMs) })
+      answer = { status: response.statusCode, text: await response.body.text() }
+    } catch (error) {
+      throw fail((error as Error).name === 'TimeoutError' ? `no answer within ${timeoutMs} ms` : 'no answer', error)
+    }
+    try {
+      return JSON.parse(answer.text)
+    } catch (error) {
+      throw fail(`HTTP ${answer.status} without JSON`, error)
+    }
+  }
+
+  return {
+    async call<Result>(method: string, ...params: unknown[]): Promise<Result> {
+      checkFilter({ method, params })
+      return readAnswer<Result>(await post({ jsonrpc: '2.0', id: 1, method, params }, method), method)
+    },
+    async batch<Result>(calls: readonly RpcCall[]): Promise<Result[]> {
+      if (calls.length === 0) return []
+      for (const call of calls) checkFilter(call)
+      const what = `${calls[0]?.method} and ${calls.length - 1} more`
+      const answers = await post(
+        calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })),
+        what,
+      )
+      if (!Array.isArray(answers)) return [readAnswer<Result>(answers, what)] // a refusal of the whole batch throws
+      const byId = new Map(answers.map((answer: { id?: unknown }) => [answer?.id, answer]))
+      return calls.map((call, id) => readAnswer<Result>(byId.get(id), call.method))
+    },
+    close: () => pool.close(),
+  }
+}
+
+function readAnswer<Result>(answer: unknown, method: string): Result {
+  if (typeof answer === 'object' && answer !== null) {
+    if ('error' in answer && typeof answer.error === 'object' && answer.error !== null) {
+      const { code, message } = answer.error as { code?: unknown; message?: unknown }
+      const number = typeof code === 'number' ? code : null
+      const kind = number === null || PASSING_CODES.has(number) ? 'unknown' : 'definite'
+      throw new RpcError(kind, `${method}: ${String(message)}`, number)
+    }
+    if ('result' in answer) return answer.result as Result
+  }
+  throw new RpcError('unknown', `${method}: the node's answer has neither result nor error`)
+}
+
+function checkFilter({ method, params }: RpcCall): void {
+  if (method !== 'eth_getLogs') return
+  const { address, topics } = (params[0] ?? {}) as { address?: unknown; topics?: unknown[] }
+  for (const values of [address, ...(topics ?? [])]) {
+    if (Array.isArray(values) && values.length > MAX_FILTER_VALUES) {
+      throw new RangeError(
+        `eth_getLogs takes at most ${MAX_FILTER_VALUES} values in one position, not ${values.length}`,
+      )
+    }
+  }
+}

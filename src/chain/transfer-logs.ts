@@ -1,0 +1,145 @@
+import type { Queryable } from '../db/db.ts'
+import { listWatchedAddresses, listWatchedAmong } from './deposit-queries.ts'
+import type { Network } from './networks.ts'
+import { type Hex, MAX_FILTER_VALUES, type RpcCall } from './rpc.ts'
+import type { FoundTransfer } from './transfer-queries.ts'
+
+/** keccak256("Transfer(address,address,uint256)") */
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+export type Block = { number: bigint; hash: string; parentHash: string; at: Date }
+
+export type RpcBlock = { number: Hex; hash: Hex; parentHash: Hex; timestamp: Hex }
+
+/** The node contradicted itself or us. Nothing is wrong with the payments: look again at the next tick. */
+export class ChainDoubt extends Error {
+  override readonly name = 'ChainDoubt'
+}
+
+export const toBlock = (block: RpcBlock): Block => ({
+  number: BigInt(block.number),
+  hash: block.hash,
+  parentHash: block.parentHash,
+  at: new Date(Number(BigInt(block.timestamp)) * 1000),
+})
+
+export const blockCall = (number: bigint | string): RpcCall => ({
+  method: 'eth_getBlockByNumber',
+  params: [typeof number === 'bigint' ? toHex(number) : number, false],
+})
+
+export const toHex = (number: bigint): Hex => `0x${number.toString(16)}`
+
+export type RpcLog = {
+  address: string
+  topics: string[]
+  data: string
+  blockHash: string
+  blockNumber: Hex
+  transactionHash: string
+  logIndex: Hex
+  removed?: boolean
+}
+
+/**
+ * Which logs to ask for. Up to 1,000 watched addresses are named in the filter; above that all transfers of the tokens
+ * are read and matched against the table. Read it after the blocks in question exist: an address that is assigned later
+ * cannot have been paid in them.
+ */
+export type LogFilter = {
+  addresses: readonly string[] | 'all'
+  /** Symbol by contract, in lower case. */
+  tokens: ReadonlyMap<string, string>
+  at: Date
+}
+
+/** @param at when the first block in question was made: whatever was watched then is looked for */
+export async function readLogFilter(q: Queryable, network: Network, at: Date): Promise<LogFilter> {
+  const watched = await listWatchedAddresses(q, at, MAX_FILTER_VALUES + 1)
+  const tokens = new Map([[network.usdcAddress.toLowerCase(), 'USDC']])
+  for (const { symbol, address } of network.otherTokens) tokens.set(address.toLowerCase(), symbol)
+  return { addresses: watched.length > MAX_FILTER_VALUES ? 'all' : watched, tokens, at }
+}
+
+/** The eth_getLogs call of a filter over one block (by hash) or a range; undefined when nobody is watched. */
+export function logsCall(
+  filter: LogFilter,
+  where: { blockHash: string } | { fromBlock: Hex; toBlock: Hex },
+): RpcCall | undefined {
+  if (filter.addresses.length === 0) return undefined
+  const receivers =
+    filter.addresses === 'all' ? [] : [filter.addresses.map((address) => `0x${address.slice(2).padStart(64, '0')}`)]
+  const topics = receivers.length === 0 ? [TRANSFER_TOPIC] : [TRANSFER_TOPIC, null, ...receivers]
+  return { method: 'eth_getLogs', params: [{ address: [...filter.tokens.keys()], topics, ...where }] }
+}
+
+/**
+ * Reads the node's logs as transfers to watched addresses; zero values (address poisoning) are left out.
+ * @param blocks those that the logs may be in, by hash
+ * @throws ChainDoubt when a log stands in another block
+ */
+export async function readTransfers(
+  q: Queryable,
+  scene: { chainId: number; filter: LogFilter },
+  logs: readonly RpcLog[],
+  blocks: ReadonlyMap<string, Block>,
+): Promise<FoundTransfer[]> {
+  const decoded = logs.flatMap((log) => {
+    const transfer = decode(scene, log, blocks)
+    return transfer ? [transfer] : []
+  })
+  if (decoded.length === 0) return []
+  const receivers = [...new Set(decoded.map((transfer) => transfer.toAddress))]
+  const watched =
+    scene.filter.addresses === 'all'
+      ? await listWatchedAmong(q, scene.filter.at, receivers)
+      : new Set(scene.filter.addresses)
+  const mine = decoded.filter((transfer) => watched.has(transfer.toAddress) && transfer.units > 0n)
+  return countWithinTransaction(mine)
+}
+
+function decode(
+  { chainId, filter }: { chainId: number; filter: LogFilter },
+  log: RpcLog,
+  blocks: ReadonlyMap<string, Block>,
+): FoundTransfer | undefined {
+  const block = blocks.get(log.blockHash)
+  if (!block || BigInt(log.blockNumber) !== block.number || log.removed === true) {
+    throw new ChainDoubt(`a log of ${log.transactionHash} stands in an unexpected block`)
+  }
+  const [topic, from, to, ...more] = log.topics
+  const token = log.address.toLowerCase()
+  const symbol = filter.tokens.get(token)
+  const fits = topic === TRANSFER_TOPIC && from?.length === 66 && to?.length === 66 && more.length === 0
+  if (!fits || symbol === undefined || !/^0x[0-9a-fA-F]{64}$/.test(log.data)) return undefined
+  return {
+    chainId,
+    txHash: log.transactionHash,
+    nth: 0,
+    logIndex: Number(BigInt(log.logIndex)),
+    blockNumber: block.number,
+    blockHash: block.hash,
+    blockAt: block.at,
+    token,
+    symbol,
+    fromAddress: `0x${from.slice(26)}`.toLowerCase(),
+    toAddress: `0x${to.slice(26)}`.toLowerCase(),
+    units: BigInt(log.data),
+  }
+}
+
+/** Several transfers of one transaction to one address are told apart by their order, which outlives a new block. */
+function countWithinTransaction(transfers: FoundTransfer[]): FoundTransfer[] {
+  const counts = new Map<string, number>()
+  const inOrder = transfers.toSorted((left, right) =>
+    left.blockNumber === right.blockNumber
+      ? left.logIndex - right.logIndex
+      : Number(left.blockNumber - right.blockNumber),
+  )
+  return inOrder.map((transfer) => {
+    const key = [transfer.txHash, transfer.token, transfer.toAddress].join()
+    const nth = counts.get(key) ?? 0
+    counts.set(key, nth + 1)
+    return { ...transfer, nth }
+  })
+}

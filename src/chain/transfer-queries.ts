@@ -1,0 +1,87 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { newId } from '../ids.ts'
+import type { Transfer } from './transfer.ts'
+
+/** What the chain says about a transfer; the rest of the row is ours. */
+export type FoundTransfer = Omit<Transfer, 'id' | 'status' | 'firstSeenAt' | 'finalAt' | 'change'>
+
+const COLUMNS = sql`id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol,
+  from_address, to_address, units, status, first_seen_at, final_at, change`
+
+type TransferRow = Omit<Transfer, 'units'> & { units: string }
+
+async function list(q: Queryable, statement: ReturnType<typeof sql>): Promise<Transfer[]> {
+  const rows = await q.many<TransferRow>(statement)
+  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+}
+
+/**
+ * Writes what was found; a transfer that is known (mined again elsewhere) gets its new place and is seen again.
+ * @returns how many rows are new or changed
+ */
+export function upsertTransfers(tx: Tx, transfers: readonly FoundTransfer[]): Promise<number> {
+  const column = (pick: (transfer: FoundTransfer) => unknown): string[] => transfers.map((row) => String(pick(row)))
+  return tx.run(sql`
+    insert into chain_transfers as known (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at,
+      token, symbol, from_address, to_address, units, status, change)
+    select *, 'seen', nextval('chain_changes') from unnest(
+      ${transfers.map(() => newId())}::text[], ${column((row) => row.chainId)}::integer[],
+      ${column((row) => row.txHash)}::text[], ${column((row) => row.nth)}::integer[],
+      ${column((row) => row.logIndex)}::integer[], ${column((row) => row.blockNumber)}::bigint[],
+      ${column((row) => row.blockHash)}::text[], ${column((row) => row.blockAt.toISOString())}::timestamptz[],
+      ${column((row) => row.token)}::text[], ${column((row) => row.symbol)}::text[],
+      ${column((row) => row.fromAddress)}::text[], ${column((row) => row.toAddress)}::text[],
+      ${column((row) => row.units)}::numeric[])
+    on conflict (chain_id, tx_hash, token, to_address, nth) do update set
+      log_index = excluded.log_index, block_number = excluded.block_number, block_hash = excluded.block_hash,
+      block_at = excluded.block_at, from_address = excluded.from_address, units = excluded.units,
+      status = 'seen', final_at = null, change = excluded.change
+    where (known.status, known.block_hash) is distinct from ('seen', excluded.block_hash)`)
+}
+
+/** The blocks above `number` have left the chain. */
+export const updateOrphaned = (tx: Tx, chainId: number, number: bigint): Promise<number> =>
+  tx.run(sql`
+    update chain_transfers set status = 'orphaned', final_at = null, change = nextval('chain_changes')
+    where chain_id = ${chainId} and block_number > ${number} and status = 'seen'`)
+
+/** Transfers whose confirmations still count. */
+export const listOpenTransfers = (q: Queryable, chainId: number): Promise<Transfer[]> =>
+  list(
+    q,
+    sql`select ${COLUMNS} from chain_transfers where chain_id = ${chainId} and status = 'seen' and final_at is null`,
+  )
+
+/** Announces transfers again, because the chain has grown over them. */
+export const updateConfirmed = (
+  tx: Tx,
+  { ids, finalIds }: { ids: readonly string[]; finalIds: readonly string[] },
+): Promise<number> =>
+  tx.run(sql`
+    update chain_transfers set change = nextval('chain_changes'),
+      final_at = case when id = any(${[...finalIds]}::text[]) then now() end
+    where id = any(${[...ids]}::text[])`)
+
+/**
+ * What happened on a chain since a cursor: new, orphaned, returned, and more deeply confirmed transfers, each with its
+ * present state, oldest change first. No change is ever inserted behind a cursor that was handed out.
+ * @param afterChange `change` of the last one that was handled; 0n from the beginning
+ */
+export const listChangedTransfers = (
+  q: Queryable,
+  { chainId, afterChange, limit }: { chainId: number; afterChange: bigint; limit: number },
+): Promise<Transfer[]> =>
+  list(
+    q,
+    sql`select ${COLUMNS} from chain_transfers where chain_id = ${chainId} and change > ${afterChange}
+      order by change limit ${limit}`,
+  )
+
+/** All transfers to these addresses (any spelling) on all chains, also orphaned ones, oldest first. */
+export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Promise<Transfer[]> =>
+  list(
+    q,
+    sql`select ${COLUMNS} from chain_transfers
+      where to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])
+      order by first_seen_at, chain_id, block_number, log_index`,
+  )

@@ -1,0 +1,38 @@
+/** One Transfer log to an address that we watch. Addresses and hashes are lower-case hex. */
+export type Transfer = {
+  id: string
+  chainId: number
+  txHash: string
+  /** Counts the transfers of this token to this address within the transaction, from 0. */
+  nth: number
+  logIndex: number
+  blockNumber: bigint
+  blockHash: string
+  /** When the block says it was made. */
+  blockAt: Date
+  /** The token's contract: compare this, never the symbol. */
+  token: string
+  symbol: string
+  fromAddress: string
+  toAddress: string
+  /** In the token's smallest units. */
+  units: bigint
+  /** `orphaned`: its block left the chain; it may come back, in another block. */
+  status: 'seen' | 'orphaned'
+  firstSeenAt: Date
+  /** Since when nothing about it is expected to change any more; null while its confirmations still count. */
+  finalAt: Date | null
+  /** Grows with every change; the cursor of `listChangedTransfers`. */
+  change: bigint
+}
+
+/** How far the scanner has read a chain. */
+export type Head = {
+  chainId: number
+  number: bigint
+  hash: string
+  /** What the node calls safe and finalized; null where the network's rule does not ask for it. */
+  safeNumber: bigint | null
+  finalizedNumber: bigint | null
+  scannedAt: Date
+}

@@ -1,0 +1,96 @@
+import { createHash, ECDH } from 'node:crypto'
+import { HARDENED_OFFSET, HDKey } from '@scure/bip32'
+import { publicKeyToAddress } from 'viem/utils'
+import { AppError } from '../errors.ts'
+
+/** A merchant's public account key: addresses can be derived from it, nothing can be spent. */
+export type Xpub = {
+  /** The same for every spelling of the same key. */
+  id: string
+  text: string
+  /** 3 for the account level m/44'/60'/0' that wallets export. */
+  depth: number
+}
+
+const refuse = (message: string): AppError =>
+  new AppError('VALIDATION_FAILED', { message, details: [{ path: 'xpub', message }] })
+
+const EXPORT_HINT = "Export the account's public key (m/44'/60'/0') from the wallet; it begins with xpub."
+
+function parseKey(input: string): HDKey {
+  const text = input.trim()
+  if (/^[a-z]prv/.test(text) || /^(0x)?[0-9a-fA-F]{64}$/.test(text)) {
+    throw refuse(
+      'This is a PRIVATE key: whoever has it can take all the money. It was not stored. Treat it as lost, move the ' +
+        `funds to a new wallet, and paste a public key instead. ${EXPORT_HINT}`,
+    )
+  }
+  if (text.split(/\s+/).length >= 12) {
+    throw refuse(
+      'This looks like a recovery phrase: whoever has it can take all the money. It was not stored. Treat it as lost, ' +
+        `move the funds to a new wallet, and paste a public key instead. ${EXPORT_HINT}`,
+    )
+  }
+  if (/^[tuvyzUVYZ]pub/.test(text)) {
+    throw refuse(`A key that begins with ${text.slice(0, 4)} belongs to Bitcoin or a test net. ${EXPORT_HINT}`)
+  }
+  if (!text.startsWith('xpub')) throw refuse(`This is not an extended public key. ${EXPORT_HINT}`)
+  let key: HDKey
+  try {
+    key = HDKey.fromExtendedKey(text)
+  } catch (error) {
+    const checksum = /checksum/i.test((error as Error).message)
+    throw refuse(
+      checksum
+        ? 'The checksum of this xpub is wrong: a character was changed or is missing. Copy it again.'
+        : `This xpub cannot be read. Copy it again, whole. ${EXPORT_HINT}`,
+    )
+  }
+  // fromExtendedKey reads private keys without a word
+  if (key.privateKey !== null || key.publicKey === null || key.chainCode === null) {
+    throw refuse(`This is a PRIVATE key; it was not stored. ${EXPORT_HINT}`)
+  }
+  return key
+}
+
+/**
+ * Checks an extended public key (BIP-32) that a merchant pasted.
+ * @throws VALIDATION_FAILED at path `xpub`, saying what is wrong; private keys are refused loudly and never echoed
+ */
+export function parseXpub(input: string): Xpub {
+  const key = parseKey(input)
+  const identity = createHash('sha256')
+    .update(key.publicKey ?? '')
+    .update(key.chainCode ?? '')
+    .digest('hex')
+  return { id: identity.slice(0, 32), text: key.publicExtendedKey, depth: key.depth }
+}
+
+const MAX_CACHED = 200
+const receiving = new Map<string, HDKey>()
+
+/** The branch 0 of an account, from which receiving addresses come (BIP-44); kept, because parsing costs as much as deriving. */
+function receivingBranch(xpub: string): HDKey {
+  const known = receiving.get(xpub)
+  if (known) return known
+  const branch = parseKey(xpub).deriveChild(0)
+  if (receiving.size >= MAX_CACHED) receiving.clear()
+  receiving.set(xpub, branch)
+  return branch
+}
+
+/**
+ * The receiving address number `index` of an account: `0/index` below the xpub, as wallets do, with EIP-55 checksum.
+ * @throws VALIDATION_FAILED for a bad xpub, RangeError for an index that only the private key could derive
+ */
+export function deriveAddress(xpub: string, index: number): string {
+  if (!Number.isInteger(index) || index < 0 || index >= HARDENED_OFFSET) {
+    throw new RangeError(
+      `index ${index} is outside 0 to ${HARDENED_OFFSET - 1}: hardened children need the private key`,
+    )
+  }
+  const { publicKey } = receivingBranch(xpub).deriveChild(index)
+  if (publicKey === null) throw new Error('a child of a public key has no public key')
+  const point = ECDH.convertKey(publicKey, 'secp256k1', undefined, 'hex', 'uncompressed') as string
+  return publicKeyToAddress(`0x${point}`)
+}

@@ -1,0 +1,119 @@
+import { findHead } from '../../chain/chain-queries.ts'
+import { assignDepositAddress } from '../../chain/deposit-addresses.ts'
+import { paymentUri } from '../../chain/eip681.ts'
+import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
+import { isUsdc, type Network } from '../../chain/networks.ts'
+import type { Head, Transfer } from '../../chain/transfer.ts'
+import { listTransfersTo } from '../../chain/transfer-queries.ts'
+import { DAY } from '../../clock.ts'
+import type { Db } from '../../db/db.ts'
+import { AppError } from '../../errors.ts'
+import { formatMoney } from '../../money.ts'
+import {
+  type Channel,
+  NO_INSTRUCTIONS,
+  type PaymentReport,
+  type PaymentRequest,
+  type SeenTransfer,
+} from '../channel.ts'
+
+/** A chain that payers may choose, with the account key that its deposit addresses come from. */
+export type PayableNetwork = { network: Network; xpub: string }
+
+/** Money can come long after an order ended; its address is watched for this long. */
+const WATCH_MS = 30 * DAY
+
+type Placed = { transfer: Transfer; network: Network; head: Head | undefined }
+
+const confirmations = ({ transfer, head }: Placed): bigint => (head ? confirmationsOf(transfer, head) : 0n)
+
+function toSeen(placed: Placed, final: boolean): SeenTransfer {
+  const { transfer, network } = placed
+  return {
+    network: network.chainId,
+    txHash: transfer.txHash,
+    units: transfer.units,
+    final,
+    confirmations: Number(confirmations(placed)),
+    needed: confirmationsNeeded(network, transfer.units),
+  }
+}
+
+/** Sums what the chains show for one address; whether it is final is judged by the whole amount that is at stake. */
+function reportOf(
+  address: string,
+  transfers: Transfer[],
+  networks: readonly Network[],
+  heads: (Head | undefined)[],
+): PaymentReport {
+  const placed = transfers.flatMap((transfer): Placed[] => {
+    const index = networks.findIndex(({ chainId }) => chainId === transfer.chainId)
+    const network = networks[index]
+    return network && transfer.status === 'seen' ? [{ transfer, network, head: heads[index] }] : []
+  })
+  const usdc = placed.filter(({ transfer, network }) => isUsdc(network, transfer.token))
+  const total = usdc.reduce((sum, { transfer }) => sum + transfer.units, 0n)
+  const seen = usdc.map((item) =>
+    toSeen(
+      item,
+      item.head !== undefined && isFinal(item.network, { units: total, transfer: item.transfer, head: item.head }),
+    ),
+  )
+  const final = seen.reduce((sum, { units, final: done }) => (done ? sum + units : sum), 0n)
+  return {
+    outcome: 'seen',
+    providerReference: address,
+    final,
+    pending: total - final,
+    payerAddresses: [...new Set(usdc.map(({ transfer }) => transfer.fromAddress))],
+    transfers: seen,
+    strays: placed
+      .filter(({ transfer, network }) => !isUsdc(network, transfer.token))
+      .map(({ transfer }) => ({
+        asset: transfer.symbol,
+        units: transfer.units,
+        reference: `${transfer.txHash}:${transfer.nth}`,
+      })),
+    words: `${usdc.length} transfers`,
+  }
+}
+
+/**
+ * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our scanners.
+ * What it says of a payment is what stands in the scanners' tables.
+ */
+export function openCryptoChannel({ db, payable }: { db: Db; payable: readonly PayableNetwork[] }): Channel {
+  const networks = payable.map(({ network }) => network)
+  return {
+    id: 'crypto',
+    networks: networks.map(({ chainId }) => chainId),
+    async createPayment(request: PaymentRequest) {
+      const chosen = payable.find(({ network }) => network.chainId === request.network)
+      if (!chosen) throw new AppError('CHANNEL_NOT_AVAILABLE')
+      const { network, xpub } = chosen
+      const { companyId, merchantReference: reference, due } = request
+      const watchedUntil = new Date(request.expiresAt.getTime() + WATCH_MS)
+      const { address } = await db.tx((tx) => assignDepositAddress(tx, { companyId, reference, xpub, watchedUntil }))
+      const { chainId, usdcAddress } = network
+      const uri = paymentUri({ token: usdcAddress, chainId, to: address, units: due.units })
+      return {
+        ...NO_INSTRUCTIONS,
+        qrData: uri,
+        deepLink: uri,
+        toAddress: address,
+        tokenAmount: formatMoney(due),
+        tokenAddress: usdcAddress,
+        network: chainId,
+        paymentUri: uri,
+        providerReference: address,
+      }
+    },
+    async fetchPayment({ providerReference }) {
+      const [transfers, ...heads] = await Promise.all([
+        listTransfersTo(db, [providerReference]),
+        ...networks.map(({ chainId }) => findHead(db, chainId)),
+      ])
+      return reportOf(providerReference, transfers, networks, heads)
+    },
+  }
+}

@@ -1,0 +1,21 @@
+import { listChangedTransfers } from '../chain/transfer-queries.ts'
+import { visitDepositAddresses } from './payment-jobs.ts'
+import { findChainCursor, updateChainCursor } from './payment-queries.ts'
+import type { PaymentDeps } from './payment-service.ts'
+
+const BATCH = 500
+
+/**
+ * Brings what the scanner of one chain saw to the payments that wait for it. The cursor moves only after the payments were
+ * looked at, so a crash repeats work and loses none.
+ * @returns whether there may be more
+ */
+export async function followChain(deps: PaymentDeps, chainId: number): Promise<boolean> {
+  const afterChange = await findChainCursor(deps.db, chainId)
+  const changed = await listChangedTransfers(deps.db, { chainId, afterChange, limit: BATCH })
+  const last = changed.at(-1)
+  if (!last) return false
+  await visitDepositAddresses(deps, [...new Set(changed.map((transfer) => transfer.toAddress))])
+  await updateChainCursor(deps.db, chainId, last.change)
+  return changed.length === BATCH
+}

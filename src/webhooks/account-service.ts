@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, companyOf, sees } from '../http/actor.ts'
+import { newWebhookSecret } from '../ids.ts'
+import * as queries from './account-queries.ts'
+import type { WebhookDeps } from './delivery-service.ts'
+import { EVENTS, isSubscribed, OPTIONAL_EVENTS, type WebhookEvent } from './events.ts'
+import { SECRET_AGE_MS, secretContext } from './webhook-secret.ts'
+
+/** The company that is meant: an operator names it, everybody else has one. */
+function accountOf(actor: Actor, companyId: string | undefined): string {
+  if (companyId !== undefined) {
+    if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+    return companyId
+  }
+  if (actor.companyId === null && ['SuperAdmin', 'SuperManager'].includes(actor.role)) {
+    throw invalid('companyId', 'Say which company you mean.')
+  }
+  return companyOf(actor)
+}
+
+async function findAccount({ db }: WebhookDeps, companyId: string): Promise<queries.WebhookAccount> {
+  const account = await queries.findWebhookAccount(db, companyId)
+  if (!account) throw new AppError('OBJECT_NOT_FOUND')
+  return account
+}
+
+export type SecretView = { webhookSigningSecret: string }
+
+export async function readSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<SecretView> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  await deps.db.tx((tx) =>
+    deps.audit(tx, { actor, companyId: account.id, action: 'webhook.read-secret', requestId, details: {} }),
+  )
+  return { webhookSigningSecret: deps.vault.open(account.webhookSecretSealed, secretContext(account.id)) }
+}
+
+/**
+ * Replaces the secret; the old one is dead when this returns, on every node and for retries of old events too: senders
+ * read the secret for each attempt and never use one that they read longer than SECRET_AGE_MS ago.
+ */
+export async function regenerateSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<SecretView> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  const webhookSigningSecret = newWebhookSecret()
+  await deps.db.tx(async (tx) => {
+    await queries.updateWebhookSecret(tx, account.id, deps.vault.seal(webhookSigningSecret, secretContext(account.id)))
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.regenerate-secret', requestId, details: {} })
+  })
+  await delay(SECRET_AGE_MS)
+  return { webhookSigningSecret }
+}
+
+export type SubscriptionsView = { events: WebhookEvent[]; available: WebhookEvent[] }
+
+const view = (optionalEvents: readonly string[]): SubscriptionsView => ({
+  events: EVENTS.filter((event) => isSubscribed(optionalEvents, event)),
+  available: [...OPTIONAL_EVENTS],
+})
+
+export async function readSubscriptions(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+): Promise<SubscriptionsView> {
+  return view((await findAccount(deps, accountOf(actor, companyId))).optionalEvents)
+}
+
+/** Sets the optional events; the four default ones stay whatever `events` says. Counts from the next event on. */
+export async function changeSubscriptions(
+  deps: WebhookDeps,
+  actor: Actor,
+  input: { events: readonly string[]; companyId?: string | undefined },
+  requestId: string,
+): Promise<SubscriptionsView> {
+  const account = await findAccount(deps, accountOf(actor, input.companyId))
+  const events = OPTIONAL_EVENTS.filter((event) => input.events.includes(event))
+  await deps.db.tx(async (tx) => {
+    await queries.updateOptionalEvents(tx, account.id, events)
+    const details = { before: account.optionalEvents, after: events }
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.change-subscriptions', requestId, details })
+  })
+  return view(events)
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { createWebhookAgent } from './connector.ts'
+import { createResolver, DnsError, type ResolvedAddress } from './resolver.ts'
+
+let secretServer: Server
+let port = 0
+let reached = 0
+
+before(async () => {
+  secretServer = createServer((_request, response) => {
+    reached += 1
+    response.end('secret')
+  })
+  await new Promise<void>((resolve) => secretServer.listen(0, resolve))
+  port = (secretServer.address() as AddressInfo).port
+})
+
+after(() => {
+  secretServer.closeAllConnections()
+  secretServer.close()
+})
+
+const PUBLIC: ResolvedAddress = { address: '192.0.0.9', family: 4 } // in a refused range too, but never reached
+const LOOPBACK: ResolvedAddress = { address: '127.0.0.1', family: 4 }
+
+const codeOf = async (
+  url: string,
+  resolve?: () => Promise<ResolvedAddress[]>,
+  allowedRanges: string[] = [],
+): Promise<string> => {
+  const dispatcher = createWebhookAgent({ allowedRanges, timeoutMs: 200, ...(resolve ? { resolve } : {}) })
+  try {
+    const { body } = await request(url, { dispatcher, method: 'POST', body: '{}' })
+    await body.dump()
+    return 'reached'
+  } catch (error) {
+    return (error as { code: string }).code
+  } finally {
+    await dispatcher.destroy()
+  }
+}
+
+test('a literal private address is refused although no look-up happens for one', async () => {
+  for (const host of ['127.0.0.1', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0177.0.0.1', '[::]', '0.0.0.0']) {
+    assert.equal(await codeOf(`http://${host}:${port}/`), 'ADDRESS_REFUSED', host)
+  }
+  assert.equal(reached, 0)
+})
+
+test('a name at a private address is refused, also when only one of its addresses is private', async () => {
+  assert.equal(await codeOf(`http://evil.example:${port}/`, async () => [LOOPBACK]), 'ADDRESS_REFUSED')
+  const mixed = async () => [{ address: '203.0.114.1', family: 4 as const }, LOOPBACK]
+  assert.equal(await codeOf(`http://evil.example:${port}/`, mixed), 'ADDRESS_REFUSED')
+  assert.equal(await codeOf(`http://evil.example:${port}/`, async () => []), 'ADDRESS_REFUSED')
+  assert.equal(await codeOf(`http://localhost:${port}/`), 'ADDRESS_REFUSED')
+  assert.equal(reached, 0)
+})
+
+test('a name that answers an allowed address first and loopback next never reaches loopback, in 1 000 tries', async () => {
+  let turn = 0
+  const resolve = async (): Promise<ResolvedAddress[]> => {
+    turn += 1
+    return turn % 2 === 1 ? [PUBLIC] : [LOOPBACK]
+  }
+  // what is allowed is an address where nothing listens, so that every try needs a new look-up
+  const dispatcher = createWebhookAgent({ allowedRanges: ['192.0.0.9/32'], timeoutMs: 20, resolve })
+  const tries = Array.from({ length: 1000 }, () =>
+    request(`http://rebind.example:${port}/`, { dispatcher, method: 'POST', body: '{}' }).then(
+      () => 'reached',
+      () => 'refused',
+    ),
+  )
+  assert.deepEqual(new Set(await Promise.all(tries)), new Set(['refused']))
+  await dispatcher.destroy()
+  assert.ok(turn >= 1000)
+  assert.equal(reached, 0)
+})
+
+test('an allowed range is reached, by literal and by name', async () => {
+  assert.equal(await codeOf(`http://127.0.0.1:${port}/`, undefined, ['127.0.0.0/8']), 'reached')
+  assert.equal(await codeOf(`http://shop.example:${port}/`, async () => [LOOPBACK], ['127.0.0.0/8']), 'reached')
+  assert.equal(await codeOf(`http://localhost:${port}/`, undefined, ['127.0.0.0/8', '::1/128']), 'reached')
+})
+
+test('a name server that never answers is told apart from a name that does not exist', async () => {
+  const silent = createSocket('udp4')
+  await new Promise<void>((resolve) => silent.bind(0, '127.0.0.1', resolve))
+  const resolve = createResolver({ servers: [`127.0.0.1:${silent.address().port}`], timeoutMs: 100 })
+  await assert.rejects(resolve('shop.example'), (error) => error instanceof DnsError && error.code === 'ETIMEOUT')
+  silent.close()
+  assert.deepEqual((await resolve('LOCALHOST.')).map(({ address }) => address).includes('127.0.0.1'), true)
+})

@@ -1,0 +1,145 @@
+/** Attempts in flight for one (company, origin), per node. */
+export const LANE_CAP = 8
+/** Time-outs in a row that lead to the slow lane: one attempt at a time until the receiver answers again. */
+export const SLOW_AFTER = 3
+/** Part of the node's places that all slow lanes together may take. */
+export const SLOW_SHARE = 0.25
+
+export type LaneKey = { companyId: string; lane: string }
+/** How many more deliveries of this lane may start now. */
+export type LaneRoom = LaneKey & { free: number }
+/** A lane that has due deliveries and room; `lowerMs` (epoch, database) bounds the search for them. */
+export type LaneTurn = LaneRoom & { lowerMs: number }
+
+type LaneState = LaneKey & {
+  inFlight: number
+  timeouts: number
+  /** Due deliveries are known to wait here since this due time; null: none known. */
+  backlogFromMs: number | null
+}
+
+const keyOf = ({ companyId, lane }: LaneKey): string => `${companyId} ${lane}`
+
+const isSlow = (state: LaneState): boolean => state.timeouts >= SLOW_AFTER
+
+/**
+ * What this node knows of its lanes: how full, how slow, and where deliveries wait because the lane was full.
+ * Such a lane leaves the common search by due time and takes turns with its like, so that a long queue in front of one
+ * receiver is neither read again and again nor in anyone's way.
+ */
+export class Lanes {
+  readonly #states = new Map<string, LaneState>()
+  readonly #slots: number
+  #slowInFlight = 0
+
+  constructor(slots: number) {
+    this.#slots = slots
+  }
+
+  #stateOf(key: LaneKey): LaneState {
+    const known = this.#states.get(keyOf(key))
+    if (known) return known
+    const state = { companyId: key.companyId, lane: key.lane, inFlight: 0, timeouts: 0, backlogFromMs: null }
+    this.#states.set(keyOf(key), state)
+    return state
+  }
+
+  #forgetIdle(state: LaneState): void {
+    if (state.inFlight === 0 && state.timeouts === 0 && state.backlogFromMs === null) this.#states.delete(keyOf(state))
+  }
+
+  started(key: LaneKey): void {
+    const state = this.#stateOf(key)
+    state.inFlight += 1
+    if (isSlow(state)) this.#slowInFlight += 1
+  }
+
+  /**
+   * @param timedOut null when no attempt was made: says nothing about the receiver
+   * @returns true when a place became free in a lane where deliveries wait
+   */
+  ended(key: LaneKey, timedOut: boolean | null): boolean {
+    const state = this.#stateOf(key)
+    const wasSlow = isSlow(state)
+    const before = state.inFlight
+    state.inFlight -= 1
+    if (timedOut !== null) state.timeouts = timedOut ? state.timeouts + 1 : 0
+    this.#slowInFlight += (isSlow(state) ? state.inFlight : 0) - (wasSlow ? before : 0)
+    this.#forgetIdle(state)
+    return state.backlogFromMs !== null
+  }
+
+  /** Due deliveries wait in this lane, the first since `fromMs`. */
+  noteBacklog(key: LaneKey, fromMs: number): void {
+    const state = this.#stateOf(key)
+    state.backlogFromMs = Math.min(state.backlogFromMs ?? Number.POSITIVE_INFINITY, fromMs)
+  }
+
+  /** A turn took all it had room for: more may wait from there on. */
+  noteTurn(key: LaneKey, fromMs: number): void {
+    this.#stateOf(key).backlogFromMs = fromMs
+  }
+
+  /** A turn found fewer due deliveries than there was room: the lane returns to the common search. */
+  noteDrained(key: LaneKey): void {
+    const state = this.#stateOf(key)
+    state.backlogFromMs = null
+    this.#forgetIdle(state)
+  }
+
+  /** Lanes in use that may take less than a whole lane's share of the next common search. */
+  limits(): LaneRoom[] {
+    let slowFree = this.#slowFree()
+    const rooms: LaneRoom[] = []
+    for (const state of this.#states.values()) {
+      const { companyId, lane, inFlight } = state
+      if (state.backlogFromMs !== null) continue
+      if (!isSlow(state)) rooms.push({ companyId, lane, free: Math.max(0, LANE_CAP - inFlight) })
+      else {
+        const free = inFlight === 0 && slowFree > 0 ? 1 : 0
+        slowFree -= free
+        rooms.push({ companyId, lane, free })
+      }
+    }
+    return rooms
+  }
+
+  /** Lanes that take turns: left out of the common search. */
+  backlogged(): LaneKey[] {
+    return [...this.#states.values()].filter((state) => state.backlogFromMs !== null)
+  }
+
+  /** The next lanes whose turn it is, as many as fit into `room` deliveries; they move to the end of the line. */
+  takeTurns(room: number): LaneTurn[] {
+    const turns: LaneTurn[] = []
+    let slowFree = this.#slowFree()
+    let left = room
+    for (const [key, state] of [...this.#states]) {
+      if (left <= 0) break
+      if (state.backlogFromMs === null) continue
+      const slow = isSlow(state)
+      const open = slow ? (state.inFlight === 0 && slowFree > 0 ? 1 : 0) : LANE_CAP - state.inFlight
+      const free = Math.min(left, open)
+      if (free <= 0) continue
+      if (slow) slowFree -= 1
+      left -= free
+      turns.push({ companyId: state.companyId, lane: state.lane, free, lowerMs: state.backlogFromMs })
+      this.#states.delete(key)
+      this.#states.set(key, state)
+    }
+    return turns
+  }
+
+  #slowFree(): number {
+    return Math.floor(this.#slots * SLOW_SHARE) - this.#slowInFlight
+  }
+
+  counts(): { active: number; slow: number; backlogged: number } {
+    const states = [...this.#states.values()]
+    return {
+      active: states.filter((state) => state.inFlight > 0).length,
+      slow: states.filter(isSlow).length,
+      backlogged: states.filter((state) => state.backlogFromMs !== null).length,
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { Resolver } from 'node:dns/promises'
+import { readFileSync, statSync } from 'node:fs'
+
+export type ResolvedAddress = { address: string; family: 4 | 6 }
+
+/** All addresses of a host name. @throws DnsError */
+export type Resolve = (host: string) => Promise<ResolvedAddress[]>
+
+/** A name that gave no address; `code` as in node:dns (`ENOTFOUND`, `ETIMEOUT` …). */
+export class DnsError extends Error {
+  override readonly name = 'DnsError'
+  readonly code: string
+  constructor(host: string, code: string) {
+    super(`cannot resolve ${host}: ${code}`)
+    this.code = code
+  }
+}
+
+const familyOf = (address: string): 4 | 6 => (address.includes(':') ? 6 : 4)
+
+function parseHosts(text: string): Map<string, ResolvedAddress[]> {
+  const hosts = new Map<string, ResolvedAddress[]>()
+  for (const line of text.split('\n')) {
+    const [address, ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/)
+    if (!address) continue
+    for (const name of names.map((word) => word.toLowerCase())) {
+      hosts.set(name, [...(hosts.get(name) ?? []), { address, family: familyOf(address) }])
+    }
+  }
+  return hosts
+}
+
+/** The machine's own host table, read again when it changes. */
+function hostTable(path: string): () => Map<string, ResolvedAddress[]> {
+  let readAtMs = Number.NaN
+  let table = new Map<string, ResolvedAddress[]>()
+  return () => {
+    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0 }
+    if (mtimeMs !== readAtMs) {
+      readAtMs = mtimeMs
+      table = mtimeMs === 0 ? new Map() : parseHosts(readFileSync(path, 'utf8'))
+    }
+    return table
+  }
+}
+
+const LOOPBACK: ResolvedAddress[] = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+]
+
+/** How long IPv6 answers are waited for once IPv4's are there (RFC 8305, section 3). */
+const SECOND_FAMILY_DELAY_MS = 50
+
+const codeOf = (error: unknown): string => (error as { code?: string }).code ?? 'EFAIL'
+
+export type ResolverOptions = { servers?: string[]; hostsPath?: string; timeoutMs?: number }
+
+/**
+ * Names by the host table, then by DNS (c-ares). The system's `getaddrinfo` is not used: it occupies one of libuv's
+ * four threads for as long as a dead name server likes, and then nothing else in the process resolves or hashes.
+ * Search domains are not applied: write full names.
+ */
+export function createResolver(options: ResolverOptions = {}): Resolve {
+  const dns = new Resolver({ timeout: options.timeoutMs ?? 2500, tries: 2 })
+  if (options.servers) dns.setServers(options.servers)
+  const hosts = hostTable(options.hostsPath ?? '/etc/hosts')
+  const query = (host: string, family: 4 | 6): Promise<ResolvedAddress[] | DnsError> =>
+    (family === 4 ? dns.resolve4(host) : dns.resolve6(host)).then(
+      (addresses) => addresses.map((address) => ({ address, family })),
+      (error: unknown) => new DnsError(host, codeOf(error)),
+    )
+  return async (written) => {
+    const host = written.replace(/\.$/, '').toLowerCase()
+    const local = hosts().get(host)
+    if (local) return local
+    if (host === 'localhost' || host.endsWith('.localhost')) return LOOPBACK
+    const [four, six] = [query(host, 4), query(host, 6)]
+    const first = await four
+    if (Array.isArray(first)) {
+      const late = new Promise<null>((done) => setTimeout(done, SECOND_FAMILY_DELAY_MS, null))
+      const second = await Promise.race([six, late])
+      return Array.isArray(second) ? [...first, ...second] : first
+    }
+    const second = await six
+    if (Array.isArray(second)) return second
+    throw [first, second].find((error) => !['ENOTFOUND', 'ENODATA'].includes(error.code)) ?? first
+  }
+}

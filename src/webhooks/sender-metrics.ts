@@ -1,0 +1,63 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** What an operator watches of the webhooks; alarms stand in `docs/operating.md`. */
+export function senderMetrics(registry: Registry) {
+  const registers = [registry]
+  return {
+    attempts: new Counter({
+      name: 'comptoir_webhook_attempts_total',
+      help: 'Attempts by what came of them; failure is empty for delivered ones.',
+      labelNames: ['outcome', 'failure'],
+      registers,
+    }),
+    startDelay: new Histogram({
+      name: 'comptoir_webhook_start_delay_seconds',
+      help: 'From the time a delivery was due to its claim.',
+      buckets: SECONDS,
+      registers,
+    }),
+    duration: new Histogram({
+      name: 'comptoir_webhook_attempt_seconds',
+      help: 'How long an attempt took.',
+      buckets: SECONDS,
+      registers,
+    }),
+    due: new Gauge({ name: 'comptoir_webhook_due', help: 'Deliveries that are due and not yet claimed.', registers }),
+    oldestDue: new Gauge({
+      name: 'comptoir_webhook_oldest_due_seconds',
+      help: 'How late the oldest due delivery is.',
+      registers,
+    }),
+    inFlight: new Gauge({ name: 'comptoir_webhook_in_flight', help: 'Attempts under way on this node.', registers }),
+    lanes: new Gauge({
+      name: 'comptoir_webhook_lanes',
+      help: 'Receivers by state on this node.',
+      labelNames: ['state'],
+      registers,
+    }),
+    takeovers: new Counter({
+      name: 'comptoir_webhook_takeovers_total',
+      help: 'Dead nodes whose deliveries this node took over.',
+      registers,
+    }),
+    unknownOutcomes: new Counter({
+      name: 'comptoir_webhook_unknown_outcomes_total',
+      help: 'Attempts whose node died before the outcome was written; they are made again.',
+      registers,
+    }),
+    fenced: new Counter({
+      name: 'comptoir_webhook_fenced_total',
+      help: 'Outcomes dropped because the lease had passed to another node.',
+      registers,
+    }),
+    clockSkew: new Gauge({
+      name: 'comptoir_webhook_clock_skew_seconds',
+      help: 'This node’s clock minus the database’s; receivers refuse signatures 300 s off.',
+      registers,
+    }),
+  }
+}
+
+export type SenderMetrics = ReturnType<typeof senderMetrics>

@@ -1,0 +1,157 @@
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import type { Vault } from '../vault.ts'
+import { AttemptSender } from './attempt.ts'
+import { ClaimLoop } from './claim-loop.ts'
+import { createWebhookAgent, type VettedConnectorOptions } from './connector.ts'
+import { DeliveryRunner } from './delivery-runner.ts'
+import { Lanes } from './lanes.ts'
+import { onLateCommit } from './late-commits.ts'
+import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
+import { SenderNode } from './sender-node.ts'
+import { countDue } from './sender-queries.ts'
+import { Settlement } from './settlement.ts'
+
+/** Attempts at once. Those that linger for more than a second are counted apart, up to the hard limit. */
+const SLOTS = 512
+const HARD_LIMIT = 2048
+const LINGERING_MS = 1000
+/** Longer than one attempt with its draining, shorter than a lease. */
+const STOP_MS = 12_000
+const GAUGES_MS = 10_000
+const SKEW_ALARM_MS = 30_000
+
+export type SenderOptions = {
+  db: Db
+  vault: Vault
+  config: Pick<Config, 'webhooks' | 'port'>
+  clock: Clock
+  log: Pick<Logger, 'info' | 'warn' | 'error'>
+  metrics?: Registry
+  /** Stable over restarts and unique among living nodes; default host name and port. */
+  nodeName?: string
+  /** For receivers inside an operator's own network: his name servers, his certificate authority. */
+  connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
+}
+
+export type SenderStats = {
+  inFlight: number
+  lanes: { active: number; slow: number; backlogged: number }
+  delivered: number
+  retried: number
+  failed: number
+  parked: number
+  unknownOutcomes: number
+  fenced: number
+  takeovers: number
+}
+
+export type Sender = {
+  /** Call after the commit of a transaction that inserted deliveries. */
+  wake(companyId?: string): void
+  /** Lets what is in flight end (12 s at most), writes it down and gives the leases back. */
+  stop(): Promise<void>
+  stats(): SenderStats
+}
+
+/** Starts sending what is due, on this node, beside any number of others on the same database. */
+export async function startSender(options: SenderOptions): Promise<Sender> {
+  const { db, config, log } = options
+  const metrics = options.metrics ? senderMetrics(options.metrics) : null
+  const lanes = new Lanes(SLOTS)
+  const { allowedRanges, allowHttp } = config.webhooks
+  const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
+  const counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
+  const settlement = new Settlement(db, {
+    settled: (row) => {
+      if (row.outcome !== 'released') counts[row.outcome === 'retry' ? 'retried' : row.outcome] += 1
+      metrics?.attempts.inc({ outcome: row.outcome, failure: row.errorCode ?? '' })
+      if (row.outcome === 'parked') log.error({ deliveryId: row.deliveryId }, 'webhook parked after three crashes')
+    },
+    fenced: () => {
+      counts.fenced += 1
+      metrics?.fenced.inc()
+    },
+    failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
+  })
+  const node = new SenderNode(db, options.nodeName ?? `${hostname()}:${config.port}`, {
+    tookOver: (takeover) => {
+      counts.takeovers += takeover.instances.length
+      metrics?.takeovers.inc(takeover.instances.length)
+      log.warn(takeover, 'took over the webhooks of a dead node')
+      loop.sweep()
+    },
+    clockSkew: (skewMs) => {
+      metrics?.clockSkew.set(skewMs / 1000)
+      if (Math.abs(skewMs) > SKEW_ALARM_MS)
+        log.error({ skewMs }, 'this node’s clock is off; receivers may refuse signatures')
+    },
+    failed: (error) => log.warn({ err: error }, 'webhook heartbeat failed'),
+  })
+  const runner = new DeliveryRunner({
+    ...options,
+    allowHttp,
+    attempts,
+    lanes,
+    settlement,
+    metrics,
+    freed: () => loop.wake(),
+  })
+  const loop = new ClaimLoop({
+    db,
+    lanes,
+    instance: () => node.instance,
+    room: () => roomOf(attempts),
+    start: (delivery, sentAtMs) => {
+      if (delivery.wasInterrupted) counts.unknownOutcomes += 1
+      runner.start(delivery, sentAtMs)
+    },
+    failed: (error) => log.warn({ err: error }, 'claiming webhooks failed'),
+  })
+  await node.start()
+  loop.start()
+  const forget = onLateCommit(() => loop.sweep())
+  const gauges = metrics ? watchGauges(db, metrics, attempts, lanes) : null
+  return {
+    wake: () => loop.wake(),
+    stats: () => ({ ...counts, inFlight: attempts.inFlight.size, lanes: lanes.counts() }),
+    stop: async () => {
+      if (gauges) clearInterval(gauges)
+      forget()
+      await loop.stop()
+      await runner.idle(STOP_MS)
+      await attempts.close()
+      await settlement.drain(STOP_MS)
+      await node.stop()
+    },
+  }
+}
+
+function roomOf(attempts: AttemptSender): number {
+  const youngSinceMs = performance.now() - LINGERING_MS
+  let lingering = 0
+  for (const attempt of attempts.inFlight) {
+    if (attempt.startedAtMs > youngSinceMs) break
+    lingering += 1
+  }
+  const { size } = attempts.inFlight
+  return Math.min(SLOTS - (size - lingering), HARD_LIMIT - size)
+}
+
+function watchGauges(db: Db, metrics: SenderMetrics, attempts: AttemptSender, lanes: Lanes): NodeJS.Timeout {
+  return setInterval(() => {
+    metrics.inFlight.set(attempts.inFlight.size)
+    for (const [state, count] of Object.entries(lanes.counts())) metrics.lanes.set({ state }, count)
+    countDue(db, 100_000).then(
+      ({ due, oldestMs }) => {
+        metrics.due.set(due)
+        metrics.oldestDue.set(oldestMs / 1000)
+      },
+      () => {}, // the database is away: readiness and the loops already say so
+    )
+  }, GAUGES_MS)
+}

@@ -1,0 +1,114 @@
+import { getContractAddress } from 'viem/utils'
+import { type Anvil, CHAIN_ID, startAnvil } from '../../sandbox/chain/anvil.ts'
+import { testUsdcBytecode } from '../../sandbox/chain/compile.ts'
+import { word } from '../../sandbox/chain/rpc.ts'
+import { DEPLOYER, PAYER } from '../../sandbox/chain/throwaway-keys.ts'
+import { balanceOf, deployTestUsdc, mint, transferData } from '../../sandbox/chain/token.ts'
+
+export type TestChain = {
+  rpcUrl: string
+  chainId: typeof CHAIN_ID
+  usdcAddress: string
+  payer: string
+  call: Anvil['call']
+  /** Mines blocks; by default one. */
+  mine(blocks?: number): Promise<void>
+  /** Hands in a transfer of the payer (or another account of the node); it waits for the next block. */
+  send(payment: { to: string; units: bigint; token?: string; from?: string }): Promise<string>
+  /** Hands in a transfer and mines it. */
+  pay(payment: { to: string; units: bigint; token?: string; from?: string }): Promise<string>
+  /** Replaces the newest blocks by as many empty ones; what was in them is forgotten unless it is sent again. */
+  reorg(depth: number): Promise<void>
+  /** The signed bytes of a transaction, to hand it in again after a reorganisation. */
+  rawTransaction(txHash: string): Promise<string>
+  resend(raw: string): Promise<string>
+  /** Takes blocks away, without others in their place. */
+  rollback(depth: number): Promise<void>
+  /** Another token of the same kind, with money for the payer: it transfers like USDC and is not USDC. */
+  deployOtherToken(): Promise<string>
+  /** Several transfers in one transaction, by a contract; mines it. */
+  payMany(payments: { to: string; units: bigint }[]): Promise<string>
+  balanceOf(address: string): Promise<bigint>
+  blockNumber(): Promise<bigint>
+  stop(): Promise<void>
+}
+
+const PURSE = 1_000_000_000_000n
+
+/**
+ * A chain of its own with the test token, for one test file. No block comes by itself: `mine`, `pay` and `reorg` make
+ * them. Reorganisations reach 60 blocks back.
+ */
+export async function startTestChain(options: { stateFile?: string; port?: number } = {}): Promise<TestChain> {
+  const anvil = await startAnvil({ ...options, mining: 'manual' })
+  const { call, rpcUrl } = anvil
+  const { usdcAddress } = await deployTestUsdc(rpcUrl)
+  await mint(call, PAYER.address, PURSE)
+
+  const mine = async (blocks = 1): Promise<void> => void (await call('anvil_mine', toHex(blocks)))
+  const send: TestChain['send'] = ({ to, units, token = usdcAddress, from = PAYER.address }) =>
+    call<string>('eth_sendTransaction', { from, to: token, data: transferData(to, units), gas: '0x186a0' })
+  const afterMining = async (txHash: string): Promise<string> => {
+    await mine()
+    const receipt = await call<{ status: string } | null>('eth_getTransactionReceipt', txHash)
+    if (receipt?.status !== '0x1') throw new Error(`the transaction ${txHash} was not mined well`)
+    return txHash
+  }
+
+  return {
+    rpcUrl,
+    chainId: CHAIN_ID,
+    usdcAddress,
+    payer: PAYER.address,
+    call,
+    mine,
+    send,
+    pay: async (payment) => afterMining(await send(payment)),
+    reorg: async (depth) => void (await call('anvil_reorg', depth, [])),
+    rollback: async (depth) => void (await call('anvil_rollback', depth)),
+    rawTransaction: (txHash) => call<string>('eth_getRawTransactionByHash', txHash),
+    resend: (raw) => call<string>('eth_sendRawTransaction', raw),
+    deployOtherToken: async () => {
+      const token = await deploy(call, testUsdcBytecode() + word(DEPLOYER))
+      await mint(call, PAYER.address, PURSE, token)
+      return token
+    },
+    payMany: async (payments) => {
+      const total = payments.reduce((sum, payment) => sum + payment.units, 0n)
+      await mint(call, await nextContract(call), total)
+      const data = sendManyCode(usdcAddress, payments)
+      return afterMining(await call<string>('eth_sendTransaction', { from: PAYER.address, data, gas: '0xf4240' }))
+    },
+    balanceOf: (address) => balanceOf(call, address),
+    blockNumber: async () => BigInt(await call<string>('eth_blockNumber')),
+    stop: anvil.stop,
+  }
+}
+
+const toHex = (number: number): string => `0x${number.toString(16)}`
+
+async function deploy(call: Anvil['call'], data: string): Promise<string> {
+  const txHash = await call<string>('eth_sendTransaction', { from: DEPLOYER, data })
+  await call('evm_mine')
+  return (await call<{ contractAddress: string }>('eth_getTransactionReceipt', txHash)).contractAddress
+}
+
+async function nextContract(call: Anvil['call']): Promise<string> {
+  const nonce = BigInt(await call<string>('eth_getTransactionCount', PAYER.address, 'latest'))
+  return getContractAddress({ from: PAYER.address, nonce })
+}
+
+/** Creation code that, instead of making a contract, calls `transfer` once for each payment out of its own balance. */
+function sendManyCode(token: string, payments: readonly { to: string; units: bigint }[]): string {
+  const PAYLOAD_BYTES = 68
+  const STEP_BYTES = 42
+  const codeBytes = payments.length * STEP_BYTES + 1
+  const steps = payments.map((_, index) => {
+    const offset = (codeBytes + index * PAYLOAD_BYTES).toString(16).padStart(4, '0')
+    const copy = `6044 61${offset} 6000 39` // CODECOPY(0, offset, 68)
+    const transfer = `6000 6000 6044 6000 6000 73${token.slice(2)} 5a f1 50` // CALL(gas, token, 0, 0, 68, 0, 0), POP
+    return (copy + transfer).replaceAll(' ', '')
+  })
+  const payloads = payments.map(({ to, units }) => transferData(to, units).slice(2))
+  return `0x${steps.join('')}00${payloads.join('')}`
+}

@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { after, before, test } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import { Registry } from 'prom-client'
+import Stripe from 'stripe'
+import { systemClock } from '../src/clock.ts'
+import { sql } from '../src/db/db.ts'
+import type { Actor, UserRole } from '../src/http/actor.ts'
+import { buildServer } from '../src/http/server.ts'
+import { newId } from '../src/ids.ts'
+import { subscriptionRoutes, webhookSecretRoutes } from '../src/webhooks/account-routes.ts'
+import { deliveryRoutes } from '../src/webhooks/delivery-routes.ts'
+import type { AuditEntry } from '../src/webhooks/delivery-service.ts'
+import type { Sender } from '../src/webhooks/sender.ts'
+import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
+import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
+
+let world: WebhookWorld
+let receiver: Receiver
+let sender: Sender
+let app: FastifyInstance
+let shop: { id: string; secret: string }
+let other: { id: string; secret: string }
+const audits: AuditEntry[] = []
+
+const actorAs = (role: UserRole, companyId: string | null): Actor => ({
+  kind: 'user',
+  id: newId(),
+  role,
+  companyId,
+  companyIds: [],
+  collectorIds: [],
+  scopes: null,
+  valid: true,
+  sessionId: null,
+  secondFactorAt: Date.now(),
+})
+
+type Answer = { status: number; headers: Record<string, unknown>; text: string; data: never; code: string | undefined }
+
+async function call(method: 'GET' | 'POST' | 'PUT', url: string, actor: Actor | null, body?: object): Promise<Answer> {
+  const headers = actor ? { 'x-actor': JSON.stringify(actor) } : {}
+  const answer = await app.inject({ method, url, headers, ...(body ? { payload: body } : {}) })
+  const isJson = String(answer.headers['content-type']).startsWith('application/json')
+  const { data, error } = isJson ? answer.json() : { data: null, error: undefined }
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    text: answer.body,
+    data: data as never,
+    code: error?.code,
+  }
+}
+
+const manager = () => actorAs('Manager', shop.id)
+
+before(async () => {
+  world = await openWebhookWorld()
+  receiver = await startReceiver()
+  ;[shop, other] = await Promise.all([world.newCompany(), world.newCompany()])
+  sender = await world.start()
+  const { db, vault } = world
+  app = await buildServer({
+    config: { baseUrl: 'http://localhost', corsOrigins: [], trustProxy: [], logLevel: 'silent' },
+    db,
+    clock: systemClock,
+    metrics: new Registry(),
+    authenticate: async (request) => {
+      const text = request.headers['x-actor']
+      return typeof text === 'string' ? JSON.parse(text) : null
+    },
+  })
+  const audit = async (_tx: unknown, entry: AuditEntry) => void audits.push(entry)
+  const deps = { db, vault, clock: systemClock, wake: sender.wake, audit }
+  await app.register(deliveryRoutes, { prefix: '/api/next', ...deps })
+  await app.register(subscriptionRoutes, { prefix: '/api/next', ...deps })
+  await app.register(webhookSecretRoutes, { prefix: '/api/users', ...deps })
+  await app.ready()
+})
+
+after(async () => {
+  await app.close()
+  await world.close()
+  await receiver.close()
+})
+
+async function deliver(path: string, count = 1, companyId = shop.id): Promise<string[]> {
+  const deliveries = Array.from({ length: count }, () => world.newDelivery(companyId, receiver.url + path))
+  await world.insert(deliveries)
+  sender.wake()
+  return deliveries.map((delivery) => delivery.id)
+}
+
+type Delivery = {
+  id: string
+  event: string
+  status: string
+  attempts: {
+    number: number
+    series: number
+    trigger: string
+    statusCode: number
+    errorCode: string | null
+    responseBody: string
+  }[]
+  request: { headers: Record<string, string>; body: string; url: string }
+}
+
+test('the log shows each attempt with number, start, duration, status, error and answer', async () => {
+  receiver.answer('/log', (_request, response) => void response.writeHead(201).end(`thanks ${'x'.repeat(3000)}`))
+  const [id = ''] = await deliver('/log')
+  await waitFor('delivery', async () => (await world.statusOf(id)) === 'delivered')
+  const list = await call('GET', '/api/next/webhook-deliveries?event=order.paid&status=delivered&limit=5', manager())
+  assert.equal(list.status, 200)
+  const page = list.data as { deliveries: Delivery[]; total: number; page: number; limit: number }
+  assert.deepEqual([page.total >= 1, page.page, page.limit], [true, 1, 5])
+  const [attempt] = page.deliveries.find((delivery) => delivery.id === id)?.attempts ?? []
+  assert.equal(attempt?.number, 1)
+  assert.equal(attempt?.statusCode, 201)
+  assert.equal(attempt?.errorCode, null)
+  assert.equal(attempt?.responseBody.length, 1024)
+  const one = (await call('GET', `/api/next/webhook-deliveries/${id}`, manager())).data as Delivery
+  assert.equal(one.request.body, receiver.at('/log')[0]?.body)
+  assert.equal(one.request.headers['service-webhook-id'], id)
+  assert.equal('service-signature' in one.request.headers, false)
+})
+
+test("another company's delivery is 404, for reading, redelivering and copying", async () => {
+  const [id = ''] = await deliver('/foreign')
+  const stranger = actorAs('Manager', other.id)
+  const answers = await Promise.all([
+    call('GET', `/api/next/webhook-deliveries/${id}`, stranger),
+    call('GET', `/api/next/webhook-deliveries/${id}/curl`, stranger),
+    call('POST', `/api/next/webhook-deliveries/${id}/redeliver`, stranger),
+    call('GET', `/api/next/webhook-deliveries?companyId=${shop.id}`, stranger),
+  ])
+  assert.deepEqual(
+    answers.map((answer) => answer.status),
+    [404, 404, 404, 404],
+  )
+  const list = (await call('GET', '/api/next/webhook-deliveries', stranger)).data as { total: number }
+  assert.equal(list.total, 0)
+})
+
+test('a wrong status is 422, a role without the right is 403, no credential is 401', async () => {
+  assert.equal((await call('GET', '/api/next/webhook-deliveries?status=lost', manager())).status, 422)
+  assert.equal((await call('GET', '/api/next/webhook-deliveries', actorAs('Cashier', shop.id))).status, 403)
+  assert.equal((await call('GET', '/api/next/webhook-deliveries', null)).status, 401)
+  assert.equal((await call('GET', '/api/users/webhook-secret', actorAs('Observer', shop.id))).status, 403)
+})
+
+test('redelivery repeats id and body as a new series, for failed and for delivered ones, but not for one under way', async () => {
+  const [id = ''] = await deliver('/again')
+  await waitFor('first series', async () => (await world.statusOf(id)) === 'delivered')
+  assert.equal((await call('POST', `/api/next/webhook-deliveries/${id}/redeliver`, manager())).status, 200)
+  await waitFor('second series', () => receiver.at('/again').length === 2)
+  await waitFor('its settlement', async () => (await world.statusOf(id)) === 'delivered')
+  const [first, second] = receiver.at('/again')
+  assert.equal(second?.body, first?.body)
+  assert.equal(second?.headers['service-webhook-id'], first?.headers['service-webhook-id'])
+  const { attempts } = (await call('GET', `/api/next/webhook-deliveries/${id}`, manager())).data as Delivery
+  assert.deepEqual(
+    attempts.map(({ series, number, trigger }) => [series, number, trigger]),
+    [
+      [1, 1, 'schedule'],
+      [2, 1, 'manual'],
+    ],
+  )
+  assert.ok(audits.some((entry) => entry.action === 'webhook.redeliver' && entry.details.deliveryId === id))
+  receiver.answer('/busy', 500)
+  const [busy = ''] = await deliver('/busy')
+  await waitFor('its first attempt', () => receiver.at('/busy').length === 1)
+  const refused = await call('POST', `/api/next/webhook-deliveries/${busy}/redeliver`, manager())
+  assert.deepEqual([refused.status, refused.code], [409, 'OBJECT_CONFLICT'])
+})
+
+test('redelivery by filter starts every failed delivery once, and leaves delivered ones alone without a status', async () => {
+  const company = await world.newCompany()
+  const ids = await deliver('/many', 300, company.id)
+  await waitFor(
+    'all delivered',
+    async () => receiver.at('/many').length === 300 && (await statusCount(company.id, 'delivered')) === 300,
+  )
+  await world.db.run(sql`update deliveries set status = 'failed' where id = any (${ids.slice(0, 250)}::text[])`)
+  const result = await call('POST', '/api/next/webhook-deliveries/redeliver', actorAs('Manager', company.id))
+  assert.deepEqual(result.data, { redelivered: 250, limit: 10_000 })
+  await waitFor(
+    '250 more',
+    async () => receiver.at('/many').length === 550 && (await statusCount(company.id, 'delivered')) === 300,
+  )
+  assert.ok(receiver.open('/many').most <= 8)
+})
+
+const statusCount = async (companyId: string, status: string): Promise<number> => {
+  const statement = sql`select count(*) as count from deliveries where company_id = ${companyId} and status = ${status}`
+  return Number((await world.db.one<{ count: bigint }>(statement)).count)
+}
+
+test('a delivery copied as curl and run in a shell arrives with the same bytes and a good signature', async () => {
+  const company = await world.newCompany()
+  const body = JSON.stringify({ event: 'order.paid', alias: `it's "50 %" \\ $HOME \`id\` €`, n: '\n' })
+  await world.insert([world.newDelivery(company.id, `${receiver.url}/curl?a=1&b='2'`, { body })])
+  const row = await world.db.one<{ id: string }>(sql`select id from deliveries where company_id = ${company.id}`)
+  const answer = await call('GET', `/api/next/webhook-deliveries/${row.id}/curl`, actorAs('Manager', company.id))
+  assert.match(String(answer.headers['content-type']), /^text\/plain/)
+  await waitFor('the sender', () => receiver.received.some((request) => request.path.startsWith('/curl')))
+  const before = receiver.received.length
+  await runCurl(answer.text)
+  await waitFor('the copy', () => receiver.received.length > before)
+  const copy = receiver.received.at(-1)
+  assert.equal(copy?.body, body)
+  new Stripe('sk_test_unused').webhooks.constructEvent(
+    copy?.body ?? '',
+    copy?.headers['service-signature'] ?? '',
+    company.secret,
+  )
+})
+
+async function runCurl(text: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    execFile('sh', ['-c', text], (error) => (error ? reject(error) : resolve()))
+  })
+}
+
+test('the default subscription is the four events; only a SuperAdmin enables others, audited, and defaults stay', async () => {
+  const path = '/api/next/webhook-subscriptions'
+  const before = (await call('GET', path, manager())).data as { events: string[] }
+  assert.deepEqual(before.events, ['order.paid', 'order.refunding', 'order.refunded', 'order.full_refunded'])
+  assert.equal((await call('PUT', path, manager(), { events: ['order.expired'] })).status, 403)
+  const admin = actorAs('SuperAdmin', null)
+  assert.equal((await call('PUT', path, admin, { events: ['order.expired'] })).status, 422)
+  assert.equal((await call('PUT', path, admin, { events: ['order.lost'], companyId: shop.id })).status, 422)
+  const changed = await call('PUT', path, admin, { events: ['order.expired', 'kyc.approved'], companyId: shop.id })
+  assert.deepEqual(
+    (changed.data as { events: string[] }).events.filter((event) => !before.events.includes(event)),
+    ['order.expired', 'kyc.approved'],
+  )
+  const row = await world.db.one<{ version: bigint }>(sql`select version from companies where id = ${shop.id}`)
+  assert.equal(row.version, 2n)
+  assert.ok(audits.some((entry) => entry.action === 'webhook.change-subscriptions'))
+})
+
+test('a regenerated secret signs every attempt that starts after the answer, also the retry of an older event', async () => {
+  const company = await world.newCompany()
+  receiver.answer('/rotate', 500)
+  await world.insert([world.newDelivery(company.id, `${receiver.url}/rotate`)])
+  sender.wake()
+  await waitFor('attempt 1', () => receiver.at('/rotate').length === 1)
+  const owner = actorAs('Manager', company.id)
+  const answer = await call('POST', '/api/users/webhook-secret/regenerate', owner)
+  const { webhookSigningSecret: secret } = answer.data as { webhookSigningSecret: string }
+  assert.equal(answer.headers['cache-control'], 'no-store')
+  assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/)
+  const read = await call('GET', '/api/users/webhook-secret', owner)
+  assert.deepEqual(read.data, { webhookSigningSecret: secret })
+  assert.equal(read.headers['cache-control'], 'no-store')
+  receiver.answer('/rotate', 200)
+  await waitFor('attempt 2', () => receiver.at('/rotate').length === 2)
+  const [first, retry] = receiver.at('/rotate')
+  const { webhooks } = new Stripe('sk_test_unused')
+  webhooks.constructEvent(first?.body ?? '', first?.headers['service-signature'] ?? '', company.secret)
+  webhooks.constructEvent(retry?.body ?? '', retry?.headers['service-signature'] ?? '', secret)
+  assert.equal(retry?.headers['service-webhook-id'], first?.headers['service-webhook-id'])
+})
+
+test('100 concurrent regenerations leave exactly one good secret', async () => {
+  const company = await world.newCompany()
+  const owner = actorAs('Manager', company.id)
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => call('POST', '/api/users/webhook-secret/regenerate', owner)),
+  )
+  const secrets = answers.map((answer) => (answer.data as { webhookSigningSecret: string }).webhookSigningSecret)
+  assert.equal(new Set(secrets).size, 100)
+  const { data } = await call('GET', '/api/users/webhook-secret', owner)
+  assert.equal(
+    secrets.filter((secret) => secret === (data as { webhookSigningSecret: string }).webhookSigningSecret).length,
+    1,
+  )
+})
+
+test('no secret appears in the log lines of the sender', () => {
+  const text = JSON.stringify(world.log.lines)
+  assert.equal(text.includes(shop.secret) || text.includes('whsec_'), false)
+})

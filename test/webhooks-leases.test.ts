@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { insertDeliveries } from '../src/webhooks/delivery-queries.ts'
+import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
+import { type NodeProcess, startNode } from './harness/webhook-node.ts'
+import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
+
+/* Each test has a database of its own, so that its nodes see no others; they run beside each other. */
+
+let receiver: Receiver
+const worlds: WebhookWorld[] = []
+const nodes: NodeProcess[] = []
+
+before(async () => {
+  receiver = await startReceiver()
+})
+
+after(async () => {
+  for (const node of nodes) node.kill('SIGKILL')
+  await Promise.all(nodes.map((node) => node.ended))
+  await Promise.all(worlds.map((world) => world.close()))
+  await receiver.close()
+})
+
+async function open(): Promise<{ world: WebhookWorld; companyId: string }> {
+  const world = await openWebhookWorld()
+  worlds.push(world)
+  return { world, companyId: (await world.newCompany()).id }
+}
+
+async function startOne(world: WebhookWorld, name: string): Promise<NodeProcess> {
+  const node = await startNode(world, name)
+  nodes.push(node)
+  return node
+}
+
+const count = async (world: WebhookWorld, statement: ReturnType<typeof sql>): Promise<number> =>
+  Number((await world.db.one<{ count: bigint }>(statement)).count)
+
+const unknownOutcomes = (world: WebhookWorld) =>
+  count(world, sql`select count(*) as count from delivery_attempts where error_code = 'unknown_outcome'`)
+
+/** Inserts `total` deliveries to a path that hangs until `release` is called. */
+async function hang(
+  world: WebhookWorld,
+  companyId: string,
+  path: string,
+  total: number,
+): Promise<{ ids: string[]; release: () => void }> {
+  const held: (() => void)[] = []
+  receiver.answer(path, (_request, response) => void held.push(() => response.writeHead(200).end()))
+  const deliveries = Array.from({ length: total }, () => world.newDelivery(companyId, receiver.url + path))
+  await world.insert(deliveries)
+  const release = (): void => {
+    receiver.answer(path, 200)
+    for (const answer of held) answer()
+  }
+  return { ids: deliveries.map((delivery) => delivery.id), release }
+}
+
+describe('leases', { concurrency: true }, () => {
+  test("a killed node's attempts are made again by a peer within 6 s, logged as unknown and not counted", async (t) => {
+    const { world, companyId } = await open()
+    const victim = await startOne(world, 'victim')
+    const { ids, release } = await hang(world, companyId, '/takeover', 5)
+    await waitFor('five in flight', () => receiver.at('/takeover').length === 5)
+    await startOne(world, 'peer')
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    victim.kill('SIGKILL')
+    const killedAtMs = Date.now()
+    release()
+    await waitFor('the repeats', () => receiver.at('/takeover').length === 10)
+    const tookMs = (receiver.received.findLast((request) => request.path === '/takeover')?.atMs ?? 0) - killedAtMs
+    t.diagnostic(`taken over ${tookMs} ms after the kill`)
+    assert.ok(tookMs <= 6500, `${tookMs} ms`)
+    await waitFor('delivery', async () => (await count(world, sql`select count(*) as count from delivery_due`)) === 0)
+    assert.equal(await unknownOutcomes(world), 5)
+    const statement = sql`select count(*) as count from delivery_attempts where error_code is null and number = 1`
+    assert.equal(await count(world, statement), ids.length)
+  })
+
+  test('a node that restarts under its name repeats its own attempts within 2 s of being ready', async (t) => {
+    const { world, companyId } = await open()
+    const victim = await startOne(world, 'same')
+    const { release } = await hang(world, companyId, '/restart', 5)
+    await waitFor('five in flight', () => receiver.at('/restart').length === 5)
+    victim.kill('SIGKILL')
+    await victim.ended
+    release()
+    await startOne(world, 'same')
+    const readyAtMs = Date.now()
+    await waitFor('the repeats', () => receiver.at('/restart').length === 10)
+    t.diagnostic(`repeated ${Date.now() - readyAtMs} ms after the restart`)
+    assert.ok(Date.now() - readyAtMs <= 2000)
+  })
+
+  test('a delivery whose attempt kills its node three times is parked, and the others go on', async () => {
+    const { world, companyId } = await open()
+    let node = await startOne(world, 'poisoned')
+    receiver.answer('/poison', () => node.kill('SIGKILL'))
+    const poison = world.newDelivery(companyId, `${receiver.url}/poison`)
+    await world.insert([poison])
+    for (let crash = 0; crash < 3; crash += 1) {
+      await node.ended
+      node = await startOne(world, 'poisoned')
+    }
+    await waitFor('parking', async () => (await world.statusOf(poison.id)) === 'parked')
+    assert.equal(receiver.at('/poison').length, 3)
+    assert.equal(await unknownOutcomes(world), 3)
+    const good = world.newDelivery(companyId, `${receiver.url}/after-poison`)
+    await world.insert([good])
+    await waitFor('the next delivery', async () => (await world.statusOf(good.id)) === 'delivered')
+  })
+
+  test('a node stopped for longer than its lease comes back as a stranger: its outcomes are dropped', async () => {
+    const { world, companyId } = await open()
+    const zombie = await startOne(world, 'zombie')
+    const { ids, release } = await hang(world, companyId, '/zombie', 3)
+    await waitFor('three in flight', () => receiver.at('/zombie').length === 3)
+    zombie.kill('SIGSTOP')
+    await startOne(world, 'awake')
+    receiver.answer('/zombie', 500)
+    await waitFor('the repeats', () => receiver.at('/zombie').length === 6, 15_000)
+    const attempts = () => count(world, sql`select count(*) as count from delivery_attempts where status_code = 500`)
+    await waitFor('their settlement', async () => (await attempts()) >= 3)
+    receiver.answer('/zombie', 200)
+    release()
+    zombie.kill('SIGCONT')
+    await waitFor('the end', async () => (await count(world, sql`select count(*) as count from delivery_due`)) === 0)
+    const rows = await world.db.many<{
+      deliveryId: string
+      number: number
+      statusCode: number | null
+      errorCode: string | null
+    }>(sql`
+      select delivery_id, number, status_code, error_code from delivery_attempts order by started_at, number`)
+    for (const id of ids) {
+      const own = rows.filter((row) => row.deliveryId === id && row.errorCode !== 'unknown_outcome')
+      assert.deepEqual(
+        own.map((row) => [row.number, row.statusCode]),
+        [
+          [1, 500],
+          [2, 200],
+        ],
+      )
+    }
+  })
+
+  test('a node told to stop lets its attempts end, keeps their outcome and leaves nothing leased', async () => {
+    const { world, companyId } = await open()
+    const node = await startOne(world, 'leaving')
+    receiver.answer('/leaving', (_request, response) => setTimeout(() => response.writeHead(200).end(), 1500))
+    const deliveries = Array.from({ length: 20 }, () => world.newDelivery(companyId, `${receiver.url}/leaving`))
+    await world.insert(deliveries)
+    await waitFor('eight in flight', () => receiver.open('/leaving').now === 8)
+    node.kill('SIGTERM')
+    assert.equal(await node.ended, 0)
+    assert.equal(receiver.at('/leaving').length, 8)
+    const delivered = sql`select count(*) as count from deliveries where status = 'delivered'`
+    assert.equal(await count(world, delivered), 8)
+    assert.equal(await count(world, sql`select count(*) as count from delivery_due where owner is not null`), 0)
+    assert.equal(await count(world, sql`select count(*) as count from sender_nodes`), 0)
+  })
+
+  test('what a transaction commits long after writing it is sent within a second by its own process', async () => {
+    const { world, companyId } = await open()
+    const sender = await world.start()
+    await world.insert([world.newDelivery(companyId, `${receiver.url}/early`)])
+    sender.wake()
+    await waitFor('the early one', () => receiver.at('/early').length === 1)
+    await world.db.tx(async (tx) => {
+      await insertDeliveries(tx, [world.newDelivery(companyId, `${receiver.url}/late`)])
+      await tx.run(sql`select pg_sleep(4)`)
+      tx.afterCommit(() => sender.wake(companyId))
+    })
+    const committedAtMs = Date.now()
+    await waitFor('the late one', () => receiver.at('/late').length === 1)
+    assert.ok(Date.now() - committedAtMs <= 1000)
+  })
+
+  test('another process finds what was committed late within 6 s', async () => {
+    const { world, companyId } = await open()
+    await startOne(world, 'elsewhere')
+    await world.db.tx(async (tx) => {
+      await insertDeliveries(tx, [world.newDelivery(companyId, `${receiver.url}/late-elsewhere`)])
+      await tx.run(sql`select pg_sleep(4)`)
+    })
+    const committedAtMs = Date.now()
+    await waitFor('the late one', () => receiver.at('/late-elsewhere').length === 1)
+    assert.ok(Date.now() - committedAtMs <= 6000)
+  })
+
+  test('a delivery exists exactly when its transaction committed', async () => {
+    const { world, companyId } = await open()
+    const expected: string[] = []
+    await Promise.all(
+      Array.from({ length: 300 }, async (_, index) => {
+        const delivery = world.newDelivery(companyId, `${receiver.url}/commit`)
+        const isKept = Math.random() < 0.5
+        if (isKept) expected.push(delivery.id)
+        const work = world.db.tx(async (tx) => {
+          await insertDeliveries(tx, [delivery])
+          if (!isKept) throw new Error(`rolled back ${index}`)
+        })
+        await work.catch((error: Error) => assert.match(error.message, /^rolled back/))
+      }),
+    )
+    const rows = await world.db.many<{ id: string }>(sql`select id from deliveries`)
+    const due = await world.db.many<{ id: string }>(sql`select delivery_id as id from delivery_due`)
+    assert.deepEqual(rows.map((row) => row.id).sort(), expected.sort())
+    assert.deepEqual(due.map((row) => row.id).sort(), expected.sort())
+  })
+})
