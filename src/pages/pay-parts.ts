@@ -136,8 +136,11 @@ export function testWallet(view: PayView, page: PageContext): Html | null {
   </form>`
 }
 
-export const fact = (name: string, value: Html | string | null): Html | null =>
+export const fact = (name: string, value: string | null): Html | null =>
   value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`
+
+const longFact = (name: string, value: string): Html =>
+  html`<div class="long"><dt>${name}</dt><dd><span class="mono">${halves(value)}</span></dd></div>`
 
 /** What arrived and how it can be found. Of a paid order also what prints. */
 export function receipt(view: PayView, { texts }: PageContext): Html {
@@ -149,6 +152,6 @@ export function receipt(view: PayView, { texts }: PageContext): Html {
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}
     ${fact(texts.paidAt, view.paidAt && showTime(view.paidAt, texts.locale))}
-    ${payment?.progress?.transactions.map((hash) => fact(texts.transaction, html`<span class="mono">${halves(hash)}</span>`))}
+    ${payment?.progress?.transactions.map((hash) => longFact(texts.transaction, hash))}
   </dl>`
 }

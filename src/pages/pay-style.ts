@@ -42,6 +42,7 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 .big .mark { width: 4rem; height: 4rem; }
 .big h1, .big h2 { font-size: 1.5rem; font-weight: 600; line-height: 1.3; color: var(--text); margin: .5rem 0 .25rem; }
 .big progress { max-width: 14rem; margin: 1rem auto .375rem; display: block; }
+.big .hint { margin-bottom: .75rem; }
 .code { text-align: center; }
 .frame { display: none; width: 15.5rem; max-width: 100%; min-height: 15.5rem; margin: .25rem auto .875rem; background: #fff; border: 1px solid var(--line); border-radius: 1rem; line-height: 0; align-items: center; justify-content: center; }
 .frame.only, #as-link:checked ~ .frame.link, #as-address:checked ~ .frame.plain { display: flex; }
@@ -62,6 +63,9 @@ dd > span { overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular
 .facts dt, .facts dd { display: inline; font-size: .9375rem; }
 .facts > div { display: flex; justify-content: space-between; gap: 1.5rem; }
 .facts dd { text-align: right; overflow-wrap: anywhere; min-width: 0; }
+.facts > .long { display: block; }
+.long dd { display: block; text-align: left; margin-top: .125rem; }
+.long .mono { font-size: .8125rem; }
 .note { background: var(--warn-field); color: var(--warn); border-radius: .75rem; padding: .75rem .875rem; font-size: .875rem; margin: .75rem 0; }
 .box { border: 1px solid var(--line); border-radius: .875rem; padding: 1rem 1.125rem; margin-top: .875rem; }
 .box h3 { font-size: 1rem; margin-bottom: .25rem; }
@@ -82,7 +86,7 @@ progress::-webkit-progress-bar { background: var(--field); }
 progress::-webkit-progress-value { background: var(--accent); }
 progress::-moz-progress-bar { background: var(--accent); }
 details { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9375rem; }
-dl + details, .note + details { margin-top: .75rem; }
+form + details, .note + details, .soft + details { margin-top: 1.25rem; }
 summary { color: var(--soft); cursor: pointer; padding: .625rem 0; }
 details > :not(summary) { margin-bottom: .75rem; }
 .sandbox { border: 1px dashed var(--soft); border-radius: .875rem; padding: .875rem 1rem 1rem; margin: 1rem 0; }
