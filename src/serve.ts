@@ -67,7 +67,7 @@ function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vaul
     ...config,
     chains: [
       ...config.chains,
-      { chainId, rpcUrl, usdcAddress, xpub, confirmations: null, refundKey: null, relayerKey: null },
+      { chainId, rpcUrl, usdcAddress, otherTokens: [], xpub, confirmations: null, refundKey: null, relayerKey: null },
     ],
   }
 }

@@ -14,12 +14,16 @@ import {
   type NewMispayment,
   type Payment,
   type PaymentPolicy,
+  type PaymentStatus,
   updateMispaymentsResolved,
   updatePayment,
 } from './payment-queries.ts'
 import { acceptsLate, leastAccepted, nextCheckDelayMs } from './payment-rules.ts'
 
 export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
+
+/** An attempt that was given up or has failed is not opened again by a part of the money. */
+const ENDED: readonly PaymentStatus[] = ['closing', 'closed', 'failed']
 
 type Scene = {
   tx: Tx
@@ -80,11 +84,13 @@ async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
   const least = leastAccepted(payment.dueUnits, policy)
   const complete = report.final >= least
   if (payment.status === 'paid' && !complete) {
-    await record(scene, { kind: 'orphaned', units: payment.receivedUnits - report.final })
+    // more money may ask for more confirmations than the payment had when it counted; that is no loss
+    if (report.final + report.pending < least)
+      await record(scene, { kind: 'orphaned', units: payment.receivedUnits - report.final })
     return order
   }
-  const status = complete ? 'paid' : report.final + report.pending > 0n ? 'confirming' : 'awaiting'
-  const stays = payment.status === 'closed' || payment.status === 'failed' ? payment.status : status
+  const status = report.final + report.pending > 0n ? 'confirming' : 'awaiting'
+  const stays = ENDED.includes(payment.status) ? payment.status : status
   await updatePayment(
     tx,
     payment,
