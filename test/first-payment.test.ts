@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import Stripe from 'stripe'
 import { mint } from '../sandbox/chain/token.ts'
+import { sql } from '../src/db/db.ts'
 import { waitFor } from './harness/receiver.ts'
 import { eventually } from './harness/service.ts'
 import { type OrderStory, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
@@ -226,12 +227,17 @@ test('once money has arrived the channel cannot be changed', async () => {
   assert.equal(same.data.toAddress, order.toAddress)
 })
 
-test('money that no record can hold does not hold up the payments of others', async () => {
+test('money that no record can hold does not hold up the news of other payments', async () => {
   const [absurd, normal] = [await shop.createAwaiting(), await shop.createAwaiting()]
   await mint(shop.chain.call, shop.chain.payer, 10n ** 40n, otherToken)
   await shop.chain.send({ to: absurd.toAddress, units: 10n ** 40n, token: otherToken })
   await payFinally({ to: normal.toAddress, units: normal.units })
   await shop.reaches(normal.code, 'PAID')
+  const isBehind = () =>
+    shop.host.db.one<{ behind: boolean }>(sql`
+      select after_change < (select max(change) from chain_transfers where to_address = ${normal.toAddress.toLowerCase()})
+        as behind from payment_chain_cursors where chain_id = ${shop.chain.chainId}`)
+  await eventually(isBehind, ({ behind }) => !behind)
 })
 
 test('nothing of all this was unexpected to the service', () => {
