@@ -9,6 +9,8 @@ export type ChainConfig = {
   chainId: number
   rpcUrl: string
   usdcAddress: string | null
+  /** Tokens beside USDC whose arrival is noticed, so that a payer's mistake can be put right. */
+  otherTokens: { symbol: string; address: string }[]
   xpub: string | null
   confirmations: number | null
   refundKey: string | null
@@ -157,12 +159,23 @@ function readMasterKey(reader: Reader, mode: Mode): Buffer | null {
   return null
 }
 
+/** `USDT:0x…,DAI:0x…` */
+function readTokens(reader: Reader, name: string): ChainConfig['otherTokens'] {
+  return reader.list(name, []).flatMap((entry) => {
+    const [, symbol, address] = /^([\w.]{1,20}):(0x[0-9a-fA-F]{40})$/.exec(entry) ?? []
+    if (symbol !== undefined && address !== undefined) return [{ symbol, address }]
+    reader.faults.push(`${name}: "${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
+    return []
+  })
+}
+
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => ({
     chainId: Number(id),
     rpcUrl: reader.url(`CHAIN_${id}_RPC_URL`, ''),
     usdcAddress: reader.optional(`CHAIN_${id}_USDC`),
+    otherTokens: readTokens(reader, `CHAIN_${id}_OTHER_TOKENS`),
     xpub: reader.optional(`CHAIN_${id}_XPUB`),
     confirmations:
       reader.optional(`CHAIN_${id}_CONFIRMATIONS`) === null

@@ -70,7 +70,7 @@ function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vaul
     sandbox: { ...config.sandbox, providersUrl },
     chains: [
       ...config.chains,
-      { chainId, rpcUrl, usdcAddress, xpub, confirmations: null, refundKey: null, relayerKey: null },
+      { chainId, rpcUrl, usdcAddress, otherTokens: [], xpub, confirmations: null, refundKey: null, relayerKey: null },
     ],
   }
 }

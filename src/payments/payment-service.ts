@@ -7,7 +7,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { type AcceptDeps, resumeAttempt } from './payment-accept.ts'
-import { findPayment, type Payment, updatePayment } from './payment-queries.ts'
+import { findPayment, type Payment, updatePaymentClosed } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps & ReportDeps & { channels: Channels }
@@ -64,8 +64,5 @@ async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> 
       merchantReference: payment.merchantReference,
     })
   }
-  const now = new Date(deps.clock())
-  await deps.db.tx((tx) =>
-    updatePayment(tx, payment, { status: 'closed', words: 'closed by us', nextCheckAt: null }, now),
-  )
+  await updatePaymentClosed(deps.db, payment, new Date(deps.clock()))
 }
