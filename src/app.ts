@@ -44,7 +44,9 @@ import { sessionRoutes } from './sessions/session-routes.ts'
 import { openSessions } from './sessions/session-service.ts'
 import { openPasswords } from './users/password.ts'
 import { readRefusedPasswords } from './users/refused-passwords.ts'
+import { userRoutes } from './users/user-routes.ts'
 import { UserSchema } from './users/user-schemas.ts'
+import type { SessionHooks } from './users/user-service.ts'
 import type { Vault } from './vault.ts'
 import { subscriptionRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -177,6 +179,13 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     },
     { prefix: '/api/next/auth' },
   )
+  const hooks: SessionHooks = {
+    endSessions: (tx, userId, reason) => sessions.endAll(tx, userId, reason),
+    forgetSessions: sessions.forget,
+    sendInvitation: auth.resets.invite,
+    removeTwoFactor: auth.twoFactor.remove,
+  }
+  await app.register(userRoutes, { db, clock, audit, mailer, config, hooks, prefix: '/api/next' })
   await app.register(verifyRoutes, auth)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 
