@@ -63,10 +63,11 @@ async function openSandbox(config: Config, say: Say, closers: Closers): Promise<
 /** The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key. */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
-  const { chainId, rpcUrl, usdcAddress } = sandbox
+  const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
   const xpub = sandboxXpub(vault)
   return {
     ...config,
+    sandbox: { ...config.sandbox, providersUrl },
     chains: [
       ...config.chains,
       { chainId, rpcUrl, usdcAddress, xpub, confirmations: null, refundKey: null, relayerKey: null },
