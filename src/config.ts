@@ -49,6 +49,8 @@ export type Config = {
   chains: ChainConfig[]
   /** `providersUrl`: a sandbox that runs elsewhere; this process then starts none. */
   sandbox: { port: number; chainPort: number; providersUrl: string | null }
+  /** One password a line that nobody may choose, beside our own rules; null: none. */
+  passwordListFile: string | null
   superAdmin: { email: string; password: string } | null
   /** Everything else that providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
   provider: Readonly<Record<string, string>>
@@ -295,6 +297,7 @@ export function loadConfig(env: Env): Config {
       chainPort: reader.integer('CHAIN_PORT', 0, 0, 65_535),
       providersUrl: reader.optional('SANDBOX_PROVIDERS_URL') === null ? null : reader.url('SANDBOX_PROVIDERS_URL', ''),
     },
+    passwordListFile: reader.optional('PASSWORD_LIST_FILE'),
     superAdmin: readSuperAdmin(reader),
     provider: Object.fromEntries(Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name))),
   }

@@ -6,6 +6,8 @@ export type Vault = {
   seal(plain: string, context: string): string
   /** @throws Error when the text was changed, belongs to another context or to an unknown master key */
   open(sealed: string, context: string): string
+  /** How everything begins that the present key sealed. */
+  readonly sealPrefix: string
   /** 32 bytes for one purpose (HKDF-SHA-256, RFC 5869). */
   derive(purpose: string): Buffer
 }
@@ -41,6 +43,7 @@ export function openVault(masterKey: Buffer, previous: Buffer[] = []): Vault {
       decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(-16))
       return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
     },
+    sealPrefix: `s1.${current.id}.`,
     derive: (purpose) => keyFrom(masterKey, purpose),
   }
 }

@@ -8,18 +8,16 @@ import { confirmationsOf, isFinal } from '../src/chain/finality.ts'
 import { checkNativeBalance } from '../src/chain/native-balance.ts'
 import { checkNetwork, NetworkMismatch } from '../src/chain/network-check.ts'
 import { type Network, networkFor } from '../src/chain/networks.ts'
-import { createRpc, type Rpc } from '../src/chain/rpc.ts'
+import { createRpc, type Rpc, RpcError } from '../src/chain/rpc.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
 import type { Transfer } from '../src/chain/transfer.ts'
-import { listChangedTransfers, listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { listChangedTransfers, listPlacedTransfers, listTransfersTo } from '../src/chain/transfer-queries.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
-import { startTestChain, type TestChain } from './harness/chain.ts'
+import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { startProxy } from './harness/proxy.ts'
 
-/** The account m/44'/60'/0' of the public test phrase "test test … junk". */
-const XPUB =
-  'xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V'
+const XPUB = newTestXpub()
 const COMPANY = 'a'.repeat(24)
 const FAR = new Date('2100-01-01')
 const log = pino({ level: 'silent' })
@@ -219,6 +217,43 @@ describe('what the scanner sees', () => {
 })
 
 describe('reorganisations', () => {
+  it('never let a transfer be read beside a head that does not belong to it', async () => {
+    const address = await assign()
+    const raw = await chain.rawTransaction(await chain.pay({ to: address, units: 1n }))
+    await scanner.tick()
+    await chain.mine()
+    let running = true
+    const contradictions: string[] = []
+    const watch = async (): Promise<void> => {
+      while (running) {
+        for (const { transfer, head } of await listPlacedTransfers(db, [address])) {
+          const count = confirmationsOf(transfer, head)
+          if (transfer.status === 'seen' && (count < 1n || count > 2n)) contradictions.push(`${count}`)
+        }
+      }
+    }
+    const watching = watch()
+    for (let round = 0; round < 15; round += 1) {
+      await scanner.tick()
+      await chain.reorg(2)
+      await scanner.tick()
+      await chain.resend(raw)
+      await chain.mine(2)
+    }
+    running = false
+    await watching
+    assert.deepEqual(contradictions, [])
+    const placed = await listPlacedTransfers(db, [address.toLowerCase()])
+    assert.deepEqual(
+      placed.map(({ head }) => head),
+      [await findHead(db, chain.chainId)],
+    )
+    assert.deepEqual(
+      placed.map(({ transfer }) => transfer),
+      await listTransfersTo(db, [address]),
+    )
+  })
+
   it('orphan a transfer, and bring it back in its new block when it is mined again', async () => {
     const address = await assign()
     const raw = await chain.rawTransaction(await chain.pay({ to: address, units: 5_000_000n }))
@@ -324,6 +359,28 @@ describe('trouble', () => {
     assert.equal((await findHead(db, chain.chainId))?.number, await chain.blockNumber())
   })
 
+  it('a node that refuses long ranges is asked for shorter ones', async () => {
+    const address = await assign()
+    await scanner.stop()
+    await chain.pay({ to: address, units: 1n })
+    await chain.mine(400)
+    const spans: bigint[] = []
+    const strict: Rpc = {
+      ...rpc,
+      call: async <Result>(method: string, ...params: unknown[]) => {
+        const { fromBlock, toBlock } = (params[0] ?? {}) as { fromBlock?: string; toBlock?: string }
+        const span = fromBlock && toBlock ? BigInt(toBlock) - BigInt(fromBlock) + 1n : 0n
+        if (span > 100n) throw new RpcError('definite', 'block range is too wide', -32602)
+        if (span > 0n) spans.push(span)
+        return rpc.call<Result>(method, ...params)
+      },
+    }
+    scanner = openScanner(strict)
+    assert.equal(one(await see(address)).units, 1n)
+    assert.equal((await findHead(db, chain.chainId))?.number, await chain.blockNumber())
+    assert.ok(spans.length >= 4, `ranges of ${spans.join(', ')} blocks`)
+  })
+
   it('an outage of the node in the middle loses nothing', async () => {
     const address = await assign()
     const proxy = await startProxy(chain.rpcUrl)
@@ -356,17 +413,28 @@ describe('trouble', () => {
     await second.stop()
   })
 
-  it('a node whose lease was taken over writes nothing more', async () => {
+  it('a node whose lease was taken over writes nothing more, not even what it is reading just then', async () => {
     const address = await assign()
+    await scanner.tick()
+    const before = await findHead(db, chain.chainId)
     await chain.pay({ to: address, units: 1n })
-    const looking = scanner.tick()
-    await db.run(sql`update chain_heads set lease_owner = 'other', lease_until = now() + interval '1 minute'`)
-    await looking
-    await chain.mine()
+    const takeOver = async (): Promise<unknown> =>
+      db.run(sql`update chain_heads set lease_owner = 'other', lease_until = now() + interval '1 minute'`)
+    const slow: Rpc = {
+      ...rpc,
+      batch: async (calls) => {
+        if (calls.some(({ method }) => method === 'eth_getLogs')) await takeOver()
+        return rpc.batch(calls)
+      },
+    }
+    await scanner.stop()
+    scanner = openScanner(slow)
     assert.equal(await scanner.tick(), false)
-    const head = await findHead(db, chain.chainId)
-    assert.ok(head && head.number < (await chain.blockNumber()))
+    assert.equal(await scanner.tick(), false)
+    assert.equal((await findHead(db, chain.chainId))?.number, before?.number)
+    assert.deepEqual(await listTransfersTo(db, [address]), [])
     await db.run(sql`update chain_heads set lease_until = now() - interval '1 second'`)
+    scanner = openScanner()
     assert.equal(one(await see(address)).status, 'seen')
   })
 
@@ -375,6 +443,9 @@ describe('trouble', () => {
     await chain.pay({ to: address, units: 9n })
     assert.equal(one(await see(address)).status, 'seen')
     await scanner.stop()
+    await chain.mine(300)
+    const head = await findHead(db, chain.chainId)
+    await db.run(sql`delete from chain_blocks where number < ${head?.number}`)
     const fresh = await startTestChain()
     const freshRpc = createRpc({ url: fresh.rpcUrl })
     try {

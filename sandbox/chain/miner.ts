@@ -42,10 +42,12 @@ export function startMiner({ call, blockTimeMs, persist, log }: MinerOptions): M
     if (waiting) activeAt = now
     else if (!stopped && now - activeAt > IDLE_AFTER_MS && now - minedAt < IDLE_BLOCK_MS) return
     minedAt = now
+    await call('evm_mine')
+    // counted in the block, not in the pool before it: a transaction may have come in between
+    const filled = BigInt(await call<string>('eth_getBlockTransactionCountByNumber', 'latest')) > 0n
+    if (filled || stopped || now - savedAt > Math.max(SAVE_EMPTY_EVERY_MS, 50 * saveTookMs)) await save()
     const woken = waiters
     waiters = []
-    await call('evm_mine')
-    if (waiting || stopped || now - savedAt > Math.max(SAVE_EMPTY_EVERY_MS, 50 * saveTookMs)) await save()
     for (const wake of woken) wake()
   }
 

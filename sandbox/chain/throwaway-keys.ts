@@ -13,3 +13,7 @@ export const DEPLOYER = '0xa0Ee7A142d267C1f36714E4a8F75612F20a79720'
 
 /** Address of the first contract that DEPLOYER creates. */
 export const USDC_ADDRESS = '0x700b6A60ce7EaaEA56F065753d8dcB9653dbAD35'
+
+/** Account m/44'/60'/1' of the same phrase, for a demo merchant: its wallet can be opened to see the money arrive. */
+export const DEMO_MERCHANT_XPUB =
+  'xpub6Ce9NcJvTk372KjsGfWqbcex5DumjpNquQLApoeQUavSCjEc823BV1tb4rXUuPuht8h2hSxkg2EXUaKUJmniJvRZAELxypsCzBFdtosmV76'

@@ -1,4 +1,4 @@
-import { getAddress } from 'viem/utils'
+import { getAddress, isAddress } from 'viem/utils'
 
 /** When a transfer is final: a number of confirmations, or a tag of the node and so many blocks after it. */
 export type FinalityRule =
@@ -87,7 +87,7 @@ const MAIN: Known[] = [
     usdc: '0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
     rules: 'arbitrum',
     others: {
-      'USDC.e': '0xFF970A61A04b1Ca14834A43f5dE4533eBDDB5CC8',
+      'USDC.e': '0xFF970A61A04b1cA14834A43f5dE4533eBDDB5CC8',
       USDT: '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9',
     },
   },
@@ -164,11 +164,8 @@ export function networkFor(options: {
 }
 
 function toChecksum(address: string, chainId: number): string {
-  try {
-    return getAddress(address)
-  } catch {
-    throw new Error(`CHAIN_${chainId}_USDC: "${address}" is not an address, or its checksum (EIP-55) is wrong.`)
-  }
+  if (isAddress(address)) return getAddress(address)
+  throw new Error(`CHAIN_${chainId}_USDC: "${address}" is not an address, or its checksum (EIP-55) is wrong.`)
 }
 
 /** Whether a contract (any spelling) is this network's USDC; symbols prove nothing. */

@@ -3,11 +3,11 @@ import { type Clock, systemClock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
 import { newId } from '../ids.ts'
 import { startTicker } from '../ticker.ts'
-import { type BlockId, claimChain, findHead, insertChain, updateChainReleased } from './chain-queries.ts'
+import { type BlockId, claimChain, findHead, insertChain, type Lease, updateChainReleased } from './chain-queries.ts'
 import type { Network } from './networks.ts'
 import { type Rpc, RpcError } from './rpc.ts'
 import { begin, finish, isFarBehind, LeaseLost, readBlocks, readRange, readView, reconcile, type Scan } from './scan.ts'
-import { ChainDoubt } from './transfer-logs.ts'
+import { type Block, ChainDoubt } from './transfer-logs.ts'
 
 export type ScannerOptions = {
   db: Db
@@ -36,6 +36,90 @@ const RENEW_MS = 3000
 const MAX_SPAN = 100_000n
 const FIRST_SPAN = 2000n
 
+/** Where one node stands with one chain; what must outlive it is in the database. */
+class Reader {
+  readonly scan: Scan
+  readonly clock: Clock
+  stopped = false
+  /** When a node of ours last stood at the chain's newest block. */
+  atHeadMs: number
+  private span = FIRST_SPAN
+  private announced = ''
+  private claimedMs = 0
+  private registered = false
+
+  constructor(scan: Scan, clock: Clock) {
+    this.scan = scan
+    this.clock = clock
+    this.atHeadMs = clock()
+  }
+
+  /** Brings the tables to the node's newest block. @returns whether anything changed */
+  async look(): Promise<boolean> {
+    const { scan, clock } = this
+    const view = await readView(scan)
+    const news = [view.head.hash, view.safe?.hash, view.finalized?.hash].join()
+    if (news === this.announced && clock() - this.claimedMs < RENEW_MS) {
+      this.atHeadMs = clock()
+      return false
+    }
+    const lease = await this.claim()
+    if (!lease) return false
+    const { number, hash } = lease
+    const known = number === null || hash === null ? undefined : { number, hash }
+    const start = known ?? (await begin(scan, view.head))
+    if (!(await this.walk({ top: start, genesisHash: lease.genesisHash }, view.head))) return false
+    this.atHeadMs = clock()
+    await finish(scan, view)
+    const changed = news !== this.announced
+    this.announced = news
+    return changed
+  }
+
+  private async claim(): Promise<Lease | undefined> {
+    const { db, network, owner, leaseMs } = this.scan
+    if (!this.registered) await insertChain(db, network.chainId)
+    this.registered = true
+    this.claimedMs = this.clock()
+    const lease = await claimChain(db, { chainId: network.chainId, owner, leaseMs })
+    if (lease) return lease
+    this.announced = ''
+    const head = await findHead(db, network.chainId)
+    this.atHeadMs = Math.max(this.atHeadMs, head?.scannedAt.getTime() ?? 0)
+    return undefined
+  }
+
+  /** Back to the common ancestor where needed, then forward. @returns whether the head was reached */
+  private async walk(state: { top: BlockId; genesisHash: string | null }, head: Block): Promise<boolean> {
+    const { scan } = this
+    let { top } = state
+    while (!this.stopped && top.hash !== head.hash) {
+      const grown = head.number > top.number
+      const next = grown
+        ? await (isFarBehind(top, head) ? this.catchUp(top, head) : readBlocks(scan, top, head))
+        : undefined
+      const reached = next ?? (await reconcile(scan, { ...state, top }, head))
+      // the node is behind us, or changed its mind meanwhile: look again later
+      if (!next && reached.hash === top.hash) return false
+      top = reached
+    }
+    return !this.stopped
+  }
+
+  private async catchUp(top: BlockId, head: Block): Promise<BlockId | undefined> {
+    try {
+      const reached = await readRange(this.scan, top, head, this.span)
+      this.span = this.span * 2n > MAX_SPAN ? MAX_SPAN : this.span * 2n
+      return reached
+    } catch (error) {
+      const smaller = error instanceof RpcError && this.span > 1n
+      if (smaller) this.span /= 2n
+      if (smaller && error.kind === 'definite') return top // the node refused the size: again, smaller
+      throw error
+    }
+  }
+}
+
 /**
  * Reads one chain into `chain_transfers`: every transfer to a watched address, gone when its block is gone, back when it
  * is mined again. Of several nodes one reads; when it dies another goes on within seconds. Whatever is doubtful ends the
@@ -45,73 +129,11 @@ export function startScanner(options: ScannerOptions): Scanner {
   const { db, network, rpc, log, onChange, pollMs, clock = systemClock } = options
   const { chainId } = network
   const scan: Scan = { db, rpc, network, log, owner: newId(), leaseMs: LEASE_MS }
-  let span = FIRST_SPAN
-  let atHeadMs = clock()
-  let announced = ''
-  let claimedMs = 0
-  let registered = false
-  let stopped = false
+  const reader = new Reader(scan, clock)
 
-  const register = async (): Promise<void> => {
-    if (!registered) await insertChain(db, chainId)
-    registered = true
-  }
-
-  const catchUp = async (top: BlockId, head: Parameters<typeof readRange>[2]): Promise<BlockId | undefined> => {
+  const lookOnce = async (): Promise<boolean> => {
     try {
-      const reached = await readRange(scan, top, head, span)
-      span = span * 2n > MAX_SPAN ? MAX_SPAN : span * 2n
-      return reached
-    } catch (error) {
-      const smaller = error instanceof RpcError && span > 1n
-      if (smaller) span /= 2n
-      if (smaller && error.kind === 'definite') return top // the node refused the size: again, smaller
-      throw error
-    }
-  }
-
-  const look = async (): Promise<boolean> => {
-    await register()
-    const view = await readView(scan)
-    const news = [view.head.hash, view.safe?.hash, view.finalized?.hash].join()
-    if (news === announced && clock() - claimedMs < RENEW_MS) {
-      atHeadMs = clock()
-      return false
-    }
-    claimedMs = clock()
-    const lease = await claimChain(db, { chainId, owner: scan.owner, leaseMs: LEASE_MS })
-    if (!lease) {
-      announced = ''
-      const head = await findHead(db, chainId)
-      atHeadMs = Math.max(atHeadMs, head?.scannedAt.getTime() ?? 0)
-      return false
-    }
-    const { number, hash, genesisHash } = lease
-    const known = number === null || hash === null ? undefined : { number, hash }
-    let top = known ?? (await begin(scan, view.head))
-    while (!stopped && top.hash !== view.head.hash) {
-      const grown = view.head.number > top.number
-      const read = isFarBehind(top, view.head) ? catchUp : (from: BlockId) => readBlocks(scan, from, view.head)
-      const next = grown ? await read(top, view.head) : undefined
-      if (next) {
-        top = next
-        continue
-      }
-      const ancestor = await reconcile(scan, { top, genesisHash }, view.head)
-      if (ancestor.hash === top.hash) return false // the node is behind us, or changed its mind: look again later
-      top = ancestor
-    }
-    if (stopped) return false
-    atHeadMs = clock()
-    await finish(scan, view)
-    const changed = news !== announced
-    announced = news
-    return changed
-  }
-
-  const tickOnce = async (): Promise<boolean> => {
-    try {
-      const changed = await look()
+      const changed = await reader.look()
       if (changed) onChange()
       return changed
     } catch (error) {
@@ -123,7 +145,7 @@ export function startScanner(options: ScannerOptions): Scanner {
 
   let last: Promise<unknown> = Promise.resolve()
   const tick = (): Promise<boolean> => {
-    const next = last.then(tickOnce)
+    const next = last.then(lookOnce)
     last = next.catch(() => {})
     return next
   }
@@ -132,9 +154,9 @@ export function startScanner(options: ScannerOptions): Scanner {
 
   return {
     tick,
-    lagSeconds: () => Math.max(0, (clock() - atHeadMs) / 1000),
+    lagSeconds: () => Math.max(0, (clock() - reader.atHeadMs) / 1000),
     stop: async () => {
-      stopped = true
+      reader.stopped = true
       await ticker?.stop()
       await last
       await updateChainReleased(db, chainId, scan.owner).catch((error: Error) =>

@@ -1,6 +1,6 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 import { newId } from '../ids.ts'
-import type { Transfer } from './transfer.ts'
+import type { Head, Transfer } from './transfer.ts'
 
 /** What the chain says about a transfer; the rest of the row is ours. */
 export type FoundTransfer = Omit<Transfer, 'id' | 'status' | 'firstSeenAt' | 'finalAt' | 'change'>
@@ -85,3 +85,33 @@ export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Pro
       where to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])
       order by first_seen_at, chain_id, block_number, log_index`,
   )
+
+/**
+ * Transfers to these addresses (any spelling), each with how far its chain is read, from one snapshot. Finality must be
+ * judged on these pairs: read one after the other, a reorganisation in between would let a lost transfer look final.
+ */
+export async function listPlacedTransfers(
+  q: Queryable,
+  addresses: readonly string[],
+): Promise<{ transfer: Transfer; head: Head }[]> {
+  type HeadColumns = { headNumber: bigint; headHash: string; headScannedAt: Date }
+  type Row = TransferRow & HeadColumns & Pick<Head, 'safeNumber' | 'finalizedNumber'>
+  const rows = await q.many<Row>(sql`
+    select t.*, h.number as head_number, h.hash as head_hash, h.safe_number, h.finalized_number,
+      coalesce(h.scanned_at, 'epoch') as head_scanned_at
+    from (select ${COLUMNS} from chain_transfers
+      where to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])) as t
+    join chain_heads as h on h.chain_id = t.chain_id and h.number is not null
+    order by t.first_seen_at, t.chain_id, t.block_number, t.log_index`)
+  return rows.map(({ headNumber, headHash, headScannedAt, safeNumber, finalizedNumber, units, ...row }) => ({
+    transfer: { ...row, units: BigInt(units) },
+    head: {
+      chainId: row.chainId,
+      number: headNumber,
+      hash: headHash,
+      scannedAt: headScannedAt,
+      safeNumber,
+      finalizedNumber,
+    },
+  }))
+}

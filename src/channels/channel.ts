@@ -96,6 +96,31 @@ export type PaymentReport =
 
 export type Callback = { headers: Record<string, string | string[] | undefined>; rawBody: Buffer }
 
+export type RefundRequest = {
+  /** Ours, the same in every repetition: at most one payout for it, whatever happens in between. */
+  refundId: string
+  companyId: string
+  merchantReference: string
+  providerReference: string
+  /** USDC units; `fiat` is the same share of the price in the order's currency, rounded down. */
+  units: bigint
+  fiat: Money
+  network: number | null
+  address: string | null
+  reason: string | null
+}
+
+/**
+ * `manual`: this channel cannot send here (no signer is set up); a person sends and names the transaction.
+ * `unknown`: nobody can say; it is asked again with the same id, never sent blindly a second time.
+ */
+export type RefundReport = {
+  outcome: 'settled' | 'pending' | 'refused' | 'unknown' | 'manual'
+  reference: string | null
+  txHash: string | null
+  words: string
+}
+
 /** One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it returns. */
 export interface Channel {
   readonly id: ChannelId
@@ -112,4 +137,10 @@ export interface Channel {
   readCallback?(callback: Callback): Promise<{ merchantReference: string | null; report: PaymentReport }>
   /** Ends an unpaid payment at the provider; done already is fine. */
   closePayment?(payment: { providerReference: string; merchantReference: string }): Promise<void>
+  /** Sends money back. Safe to repeat with the same refundId. Absent: only by hand. */
+  refundPayment?(refund: RefundRequest): Promise<RefundReport>
+  /** Whether a refund's destination must be known (a chain), or the provider sends it back where it came from. */
+  readonly refundsToAddress?: true
+  /** Checks that a transaction which a person names pays this refund. @throws VALIDATION_FAILED saying what is wrong */
+  checkRefundTransaction?(refund: RefundRequest, txHash: string): Promise<RefundReport>
 }

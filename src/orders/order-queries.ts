@@ -93,6 +93,12 @@ export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChang
   return toOrder(row)
 }
 
+/** More arrived after the order was paid: it can be refunded too. No change of state, so no event. */
+export async function updateOrderPaidUnits(tx: Tx, order: Order, paidUnits: bigint): Promise<void> {
+  await tx.run(sql`
+    update orders set paid_units = ${paidUnits} where company_id = ${order.companyId} and id = ${order.id}`)
+}
+
 export type NewOrderEvent = {
   trigger: string
   fromStatus: OrderStatus | null

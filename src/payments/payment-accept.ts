@@ -1,3 +1,4 @@
+import { readAddress } from '../addresses.ts'
 import type { Channel, ChannelId, Instructions, PaymentRequest } from '../channels/channel.ts'
 import type { Channels } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
@@ -13,6 +14,7 @@ import { readPageUrl } from '../orders/order-rules.ts'
 import { lockReachableOrder } from '../orders/order-service.ts'
 import { allows, nextStatus } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
+import { checkIdentity, findEuroRate, notePayerEmail, type PayerDeps } from '../payers/payer-service.ts'
 import type { Vault } from '../vault.ts'
 import {
   countPayments,
@@ -33,6 +35,7 @@ export type AcceptDeps = {
   config: Pick<Config, 'orders'>
   channels: Channels
   transition: TransitionOrder
+  payers: PayerDeps
 }
 
 export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
@@ -52,13 +55,6 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
   }
   if (!channel.networks.includes(network)) throw invalid('network', `is not offered here; choose one of: ${offered}`)
   return network
-}
-
-function readUserAddress(address: string | undefined): string | null {
-  if (address === undefined) return null
-  if (!/^0x[0-9a-fA-F]{40}$/.test(address))
-    throw invalid('userAddress', 'must be an EVM address: 0x and 40 hexadecimal digits')
-  return address
 }
 
 const instructionsOf = (order: Order, channel: ChannelId, instructions: Instructions): Accepted => ({
@@ -102,9 +98,10 @@ async function openAttempt(
 ): Promise<{ order: Order; payment: Payment }> {
   const { body, actor, call } = request
   const network = readNetwork(channel, body.network)
-  const userAddress = readUserAddress(body.userAddress)
+  const userAddress = body.userAddress === undefined ? null : readAddress('userAddress', body.userAddress)
   const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
+  const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, request.code)
     const now = new Date(deps.clock())
@@ -114,6 +111,9 @@ async function openAttempt(
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
     }
+    const email = body.payerEmail ?? null
+    await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
+    if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
     await giveUpAttempt(tx, order, now)
     const number = (await countPayments(tx, order.companyId, order.id)) + 1
     const id = newId(now.getTime())

@@ -160,46 +160,17 @@ export async function listPaymentsByDepositAddress(q: Queryable, addresses: read
   return rows.map(toPayment)
 }
 
-export type NewMispayment = {
-  companyId: string
-  id: string
-  orderId: string
-  paymentId: string
-  kind: 'under' | 'over' | 'late' | 'duplicate' | 'wrong_token' | 'orphaned'
-  asset: string
-  units: bigint
-  sourceReference: string
-  at: Date
-}
-
-/** Records money that does not fit; the same fact again raises the amount instead of making a second record. */
-export async function insertMispayment(tx: Tx, record: NewMispayment): Promise<void> {
-  await tx.run(sql`
-    insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
-    values (${record.companyId}, ${record.id}, ${record.orderId}, ${record.paymentId}, ${record.kind}, ${record.asset},
-      ${record.units}, ${record.sourceReference}, ${record.at}, ${record.at})
-    on conflict (company_id, payment_id, kind, source_reference) do update
-      set units = excluded.units, updated_at = excluded.updated_at where mispayments.status = 'open'`)
-}
-
-/** A shortfall that was made up, or money that came back to the chain, is no mispayment any more. */
-export async function updateMispaymentsResolved(tx: Tx, payment: Payment, now: Date): Promise<void> {
-  await tx.run(sql`
-    update mispayments set status = 'resolved', updated_at = ${now}
-    where company_id = ${payment.companyId} and payment_id = ${payment.id} and kind in ('under', 'late', 'orphaned')
-      and status = 'open'`)
-}
-
 export type PaymentPolicy = {
   toleranceBps: number
   toleranceMaxUnits: string
   lateAcceptHours: number
   lateAfterCancel: string
+  feeBps: number
 }
 
 export async function findPaymentPolicy(q: Queryable, companyId: string): Promise<PaymentPolicy> {
   return q.one<PaymentPolicy>(sql`
-    select tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel from companies where id = ${companyId}`)
+    select tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel, fee_bps from companies where id = ${companyId}`)
 }
 
 /** Up to which change of a chain's transfers the payments were told. */

@@ -1,21 +1,18 @@
 import type { PaymentReport, SeenReport } from '../channels/channel.ts'
 import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
-import { newId } from '../ids.ts'
 import type { Order } from '../orders/order.ts'
-import { lockOrderById } from '../orders/order-queries.ts'
+import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
+import { bookOrderPaid, endLoss, holdExcess, holdMoney, recordLoss, recordStray } from './mispayments.ts'
 import {
   findPayment,
   findPaymentPolicy,
-  insertMispayment,
   lockPayment,
-  type NewMispayment,
   type Payment,
   type PaymentPolicy,
   type PaymentStatus,
-  updateMispaymentsResolved,
   updatePayment,
 } from './payment-queries.ts'
 import { acceptsLate, leastAccepted, nextCheckDelayMs } from './payment-rules.ts'
@@ -86,7 +83,7 @@ async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
   if (payment.status === 'paid' && !complete) {
     // more money may ask for more confirmations than the payment had when it counted; that is no loss
     if (report.final + report.pending < least)
-      await record(scene, { kind: 'orphaned', units: payment.receivedUnits - report.final })
+      await recordLoss({ tx, order, payment, now }, payment.receivedUnits - report.final)
     return order
   }
   const status = report.final + report.pending > 0n ? 'confirming' : 'awaiting'
@@ -131,38 +128,23 @@ async function follow(scene: Scene, report: SeenReport, least: bigint): Promise<
   return order
 }
 
-type Misfit = { kind: NewMispayment['kind']; units: bigint; asset?: string; reference?: string }
-
-function record({ tx, order, payment, now }: Scene, { kind, units, asset = 'USDC', reference }: Misfit): Promise<void> {
-  const { companyId, id: orderId } = order
-  const sourceReference = reference ?? payment.merchantReference
-  const id = newId(now.getTime())
-  return insertMispayment(tx, {
-    companyId,
-    id,
-    orderId,
-    paymentId: payment.id,
-    kind,
-    asset,
-    units,
-    sourceReference,
-    at: now,
-  })
-}
-
-/** Money that does not fit is written down beside the order, for a person to decide. */
+/** Money that does not fit is written down and booked beside the order, for a person to decide. */
 async function recordMisfit(scene: Scene, report: SeenReport, moved: Order, complete: boolean): Promise<void> {
-  const { tx, payment, now } = scene
-  for (const { asset, units, reference } of report.strays)
-    await record(scene, { kind: 'wrong_token', asset, units, reference })
+  const { tx, order, payment, policy, now } = scene
+  const place = { tx, order, payment, now }
+  for (const stray of report.strays) await recordStray(place, stray)
   const paidByThis = moved.paymentId === payment.id && moved.paidAt !== null
   if (complete && paidByThis) {
-    await updateMispaymentsResolved(tx, payment, now)
-    if (report.final > payment.dueUnits) await record(scene, { kind: 'over', units: report.final - payment.dueUnits })
+    const { feeBps } = policy
+    if (order.paidAt === null) await bookOrderPaid(place, { received: report.final, due: payment.dueUnits, feeBps })
+    else await endLoss(place)
+    if (order.paidAt !== null && report.final > order.paidUnits) await updateOrderPaidUnits(tx, moved, report.final)
+    if (report.final > payment.dueUnits) await holdExcess(place, report.final - payment.dueUnits, order.paidAt !== null)
     return
   }
   if (report.final === 0n) return
-  if (moved.paidAt !== null) await record(scene, { kind: 'duplicate', units: report.final })
-  else if (complete) await record(scene, { kind: 'late', units: report.final })
-  else if (!isOpen(moved.status)) await record(scene, { kind: 'under', units: report.final })
+  const forgotten = order.paymentId !== payment.id
+  if (moved.paidAt !== null) await holdMoney(place, 'duplicate', report.final)
+  else if (complete) await holdMoney(place, 'late', report.final)
+  else if (!isOpen(moved.status) || forgotten) await holdMoney(place, 'under', report.final)
 }

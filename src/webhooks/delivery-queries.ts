@@ -1,4 +1,5 @@
 import { sql, type Tx } from '../db/db.ts'
+import { bucketOf } from './buckets.ts'
 import type { WebhookEvent } from './events.ts'
 import { LATE_COMMIT_MS, reportLateCommit } from './late-commits.ts'
 import { laneOf } from './webhook-url.ts'
@@ -17,15 +18,6 @@ export type NewDelivery = {
   body: string
   requestId: string | null
   at: Date
-}
-
-/** FNV-1a (32 bit) of the company id modulo 256: the part of the work that a node may own. */
-export function bucketOf(companyId: string): number {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < companyId.length; index += 1) {
-    hash = Math.imul(hash ^ companyId.charCodeAt(index), 0x01000193) >>> 0
-  }
-  return hash % 256
 }
 
 /**

@@ -51,7 +51,15 @@ export type ClaimRequest = {
   limits: LaneRoom[]
   excluded: LaneKey[]
   turns: LaneTurn[]
+  /** Null: all. Else these at once, and the others when their own node left them for three seconds. */
+  buckets: readonly number[] | null
 }
+
+/** A node that owns buckets leaves the others to their owners, as long as these are in time. */
+const mine = ({ buckets }: ClaimRequest): Sql =>
+  buckets === null
+    ? sql`true`
+    : sql`(d.bucket = any (${[...buckets]}::smallint[]) or d.next_at < now() - interval '3 seconds')`
 
 const epochMs = (column: Sql): Sql => sql`(extract(epoch from ${column}) * 1000)::float8`
 
@@ -63,7 +71,7 @@ const commonSearch = (request: ClaimRequest): Sql => sql`
       as l (company_id, lane, free)
   ), seen as materialized (
     select d.ctid as place, d.company_id, d.lane, d.next_at from delivery_due d
-    where d.next_at >= to_timestamp(${request.lowerMs}::float8 / 1000) and d.next_at <= now()
+    where d.next_at >= to_timestamp(${request.lowerMs}::float8 / 1000) and d.next_at <= now() and ${mine(request)}
       and (d.company_id || ' ' || d.lane) <> all (${request.excluded.map((key) => `${key.companyId} ${key.lane}`)}::text[])
     order by d.next_at limit ${request.window}
   ), ranked as materialized (
@@ -84,7 +92,7 @@ const turnSearch = (request: ClaimRequest): Sql => sql`
     cross join lateral (
       select d.ctid as place, d.next_at from delivery_due d
       where d.company_id = t.company_id and d.lane = t.lane
-        and d.next_at >= to_timestamp(t.lower_ms / 1000) and d.next_at <= now()
+        and d.next_at >= to_timestamp(t.lower_ms / 1000) and d.next_at <= now() and ${mine(request)}
       order by d.next_at limit t.free
     ) d
   )`
@@ -262,11 +270,14 @@ const releaseLeases = (tx: Tx, instances: string[]): Promise<number> =>
     where owner = any (${instances}::text[]) and next_at > clock_timestamp()
       and next_at <= clock_timestamp() + ${LEASE_MS + 1000} * interval '1 millisecond'`)
 
-/** Renews the heartbeat. @returns the database's clock, or undefined when the others declared this node dead */
-export const updateHeartbeat = (db: Db, instance: string): Promise<{ nowMs: number } | undefined> =>
-  db.maybe<{ nowMs: number }>(sql`
+export type Heartbeat = { nowMs: number; living: string[] }
+
+/** Renews the heartbeat. @returns the database's clock and all nodes, or undefined when this one was declared dead */
+export const updateHeartbeat = (db: Db, instance: string): Promise<Heartbeat | undefined> =>
+  db.maybe<Heartbeat>(sql`
     update sender_nodes set seen_at = clock_timestamp() where instance = ${instance}
-    returning ${epochMs(sql`clock_timestamp()`)} as now_ms`)
+    returning ${epochMs(sql`clock_timestamp()`)} as now_ms,
+      (select array_agg(name order by name) from sender_nodes) as living`)
 
 export type Takeover = { instances: string[]; deliveries: number }
 

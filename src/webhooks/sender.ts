@@ -34,6 +34,11 @@ export type SenderOptions = {
   metrics?: Registry
   /** Stable over restarts and unique among living nodes; default host name and port. */
   nodeName?: string
+  /**
+   * True: nodes divide the companies among themselves instead of competing for each delivery, which makes a lane's cap
+   * hold for all nodes together. For many nodes; all should agree.
+   */
+  ownBuckets?: boolean
   /** For receivers inside an operator's own network: his name servers, his certificate authority. */
   connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
 }
@@ -53,8 +58,11 @@ export type SenderStats = {
 export type Sender = {
   /** Call after the commit of a transaction that inserted deliveries. */
   wake(companyId?: string): void
-  /** Lets what is in flight end (12 s at most), writes it down and gives the leases back. */
-  stop(): Promise<void>
+  /**
+   * Lets what is in flight end, writes it down and gives the leases back.
+   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, longer than any attempt
+   */
+  stop(graceMs?: number): Promise<void>
   stats(): SenderStats
 }
 
@@ -78,13 +86,14 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     },
     failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
   })
-  const node = new SenderNode(db, options.nodeName ?? `${hostname()}:${config.port}`, {
+  const node = new SenderNode(db, options.clock, options.nodeName ?? `${hostname()}:${config.port}`, {
     tookOver: (takeover) => {
       counts.takeovers += takeover.instances.length
       metrics?.takeovers.inc(takeover.instances.length)
       log.warn(takeover, 'took over the webhooks of a dead node')
       loop.sweep()
     },
+    bucketsChanged: () => loop.sweep(),
     clockSkew: (skewMs) => {
       metrics?.clockSkew.set(skewMs / 1000)
       if (Math.abs(skewMs) > SKEW_ALARM_MS)
@@ -105,6 +114,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     db,
     lanes,
     instance: () => node.instance,
+    buckets: () => (options.ownBuckets === true ? node.buckets : null),
     room: () => roomOf(attempts),
     start: (delivery, sentAtMs) => {
       if (delivery.wasInterrupted) counts.unknownOutcomes += 1
@@ -119,13 +129,13 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   return {
     wake: () => loop.wake(),
     stats: () => ({ ...counts, inFlight: attempts.inFlight.size, lanes: lanes.counts() }),
-    stop: async () => {
+    stop: async (graceMs = STOP_MS) => {
       if (gauges) clearInterval(gauges)
       forget()
       await loop.stop()
-      await runner.idle(STOP_MS)
+      await runner.idle(graceMs)
       await attempts.close()
-      await settlement.drain(STOP_MS)
+      await settlement.drain(graceMs)
       await node.stop()
     },
   }

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { HDKey } from '@scure/bip32'
 import { getContractAddress } from 'viem/utils'
 import { type Anvil, CHAIN_ID, startAnvil } from '../../sandbox/chain/anvil.ts'
 import { testUsdcBytecode } from '../../sandbox/chain/compile.ts'
@@ -32,6 +34,9 @@ export type TestChain = {
   blockNumber(): Promise<bigint>
   stop(): Promise<void>
 }
+
+/** The public account key of a wallet that is made now and forgotten. */
+export const newTestXpub = (): string => HDKey.fromMasterSeed(randomBytes(32)).derive("m/44'/60'/0'").publicExtendedKey
 
 const PURSE = 1_000_000_000_000n
 

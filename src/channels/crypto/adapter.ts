@@ -1,10 +1,9 @@
-import { findHead } from '../../chain/chain-queries.ts'
 import { assignDepositAddress } from '../../chain/deposit-addresses.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
 import { isUsdc, type Network } from '../../chain/networks.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
-import { listTransfersTo } from '../../chain/transfer-queries.ts'
+import { listPlacedTransfers } from '../../chain/transfer-queries.ts'
 import { DAY } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
 import { AppError } from '../../errors.ts'
@@ -23,9 +22,7 @@ export type PayableNetwork = { network: Network; xpub: string }
 /** Money can come long after an order ended; its address is watched for this long. */
 const WATCH_MS = 30 * DAY
 
-type Placed = { transfer: Transfer; network: Network; head: Head | undefined }
-
-const confirmations = ({ transfer, head }: Placed): bigint => (head ? confirmationsOf(transfer, head) : 0n)
+type Placed = { transfer: Transfer; network: Network; head: Head }
 
 function toSeen(placed: Placed, final: boolean): SeenTransfer {
   const { transfer, network } = placed
@@ -34,31 +31,25 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
     txHash: transfer.txHash,
     units: transfer.units,
     final,
-    confirmations: Number(confirmations(placed)),
+    confirmations: Number(confirmationsOf(transfer, placed.head)),
     needed: confirmationsNeeded(network, transfer.units),
   }
 }
 
+type Snapshot = { transfer: Transfer; head: Head }[]
+
 /** Sums what the chains show for one address; whether it is final is judged by the whole amount that is at stake. */
-function reportOf(
-  address: string,
-  transfers: Transfer[],
-  networks: readonly Network[],
-  heads: (Head | undefined)[],
-): PaymentReport {
-  const placed = transfers.flatMap((transfer): Placed[] => {
-    const index = networks.findIndex(({ chainId }) => chainId === transfer.chainId)
-    const network = networks[index]
-    return network && transfer.status === 'seen' ? [{ transfer, network, head: heads[index] }] : []
+function reportOf(address: string, snapshot: Snapshot, networks: readonly Network[]): PaymentReport {
+  const placed = snapshot.flatMap(({ transfer, head }): Placed[] => {
+    const network = networks.find(({ chainId }) => chainId === transfer.chainId)
+    return network && transfer.status === 'seen' ? [{ transfer, network, head }] : []
   })
   const usdc = placed.filter(({ transfer, network }) => isUsdc(network, transfer.token))
   const total = usdc.reduce((sum, { transfer }) => sum + transfer.units, 0n)
-  const seen = usdc.map((item) =>
-    toSeen(
-      item,
-      item.head !== undefined && isFinal(item.network, { units: total, transfer: item.transfer, head: item.head }),
-    ),
-  )
+  const seen = usdc.map((item) => {
+    const { network, transfer, head } = item
+    return toSeen(item, isFinal(network, { units: total, transfer, head }))
+  })
   const final = seen.reduce((sum, { units, final: done }) => (done ? sum + units : sum), 0n)
   return {
     outcome: 'seen',
@@ -109,11 +100,7 @@ export function openCryptoChannel({ db, payable }: { db: Db; payable: readonly P
       }
     },
     async fetchPayment({ providerReference }) {
-      const [transfers, ...heads] = await Promise.all([
-        listTransfersTo(db, [providerReference]),
-        ...networks.map(({ chainId }) => findHead(db, chainId)),
-      ])
-      return reportOf(providerReference, transfers, networks, heads)
+      return reportOf(providerReference, await listPlacedTransfers(db, [providerReference]), networks)
     },
   }
 }

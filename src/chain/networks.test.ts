@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { isAddress } from 'viem/utils'
+import { paymentUri } from './eip681.ts'
+import { isUsdc, KNOWN_NETWORKS, networkFor } from './networks.ts'
+
+describe('the known networks', () => {
+  it('have tokens whose checksums are right, none of them twice', () => {
+    for (const { chainId, usdcAddress, otherTokens } of KNOWN_NETWORKS.values()) {
+      const addresses = [usdcAddress, ...otherTokens.map(({ address }) => address)]
+      for (const address of addresses) assert.ok(isAddress(address, { strict: true }), `${chainId} ${address}`)
+      assert.equal(new Set(addresses.map((address) => address.toLowerCase())).size, addresses.length)
+    }
+  })
+
+  it('are the six main nets and their test nets', () => {
+    const main = [...KNOWN_NETWORKS.values()].filter(({ testnet }) => !testnet).map(({ chainId }) => chainId)
+    assert.deepEqual(main, [1, 10, 137, 8453, 42161, 43114])
+    assert.equal(KNOWN_NETWORKS.size, 12)
+  })
+
+  it('can be replaced by the operator’s own token, and an unknown chain needs one', () => {
+    const lower = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
+    assert.equal(networkFor({ chainId: 999, usdcAddress: lower }).usdcAddress, KNOWN_NETWORKS.get(1)?.usdcAddress)
+    assert.throws(() => networkFor({ chainId: 999 }), /CHAIN_999_USDC/)
+    assert.throws(() => networkFor({ chainId: 1, usdcAddress: '0x1' }), /CHAIN_1_USDC: "0x1" is not an address/)
+    const wrongChecksum = '0xa0B86991c6218b36c1d19D4a2e9Eb0cE3606eB48'
+    assert.throws(() => networkFor({ chainId: 1, usdcAddress: wrongChecksum }), /checksum/)
+  })
+
+  it('tell USDC by its contract in any spelling', () => {
+    const base = networkFor({ chainId: 8453 })
+    assert.ok(isUsdc(base, base.usdcAddress.toLowerCase()))
+    assert.ok(!isUsdc(base, base.otherTokens[0]?.address ?? base.usdcAddress))
+  })
+})
+
+describe('the payment URI', () => {
+  it('is what ERC-681 says for a token transfer, in smallest units', () => {
+    const uri = paymentUri({
+      token: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      chainId: 8453,
+      to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+      units: 54_000_000n,
+    })
+    const to = 'address=0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+    assert.equal(uri, `ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?${to}&uint256=54000000`)
+  })
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { after, describe, it } from 'node:test'
+import { createRpc, MAX_FILTER_VALUES, type Rpc } from './rpc.ts'
+
+const opened: { rpc: Rpc; server: Server }[] = []
+
+/** A client of a node that answers as told. */
+async function open(listener: RequestListener, credentials = ''): Promise<Rpc> {
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  const rpc = createRpc({ url: `http://${credentials}127.0.0.1:${port}/v1/secret-key`, timeoutMs: 300 })
+  opened.push({ rpc, server })
+  return rpc
+}
+
+after(async () => {
+  for (const { rpc, server } of opened) {
+    server.closeAllConnections()
+    server.close()
+    await rpc.close()
+  }
+})
+
+const answering = (body: unknown, status = 200): Promise<Rpc> =>
+  open((_, response) => response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body)))
+
+describe('an answer of a node', () => {
+  it('is unknown when it does not come, is no JSON-RPC, or tells of a passing trouble', async () => {
+    const silent = await open(() => {})
+    const unknown = { name: 'RpcError', kind: 'unknown' }
+    await assert.rejects(silent.call('eth_chainId'), { ...unknown, message: 'eth_chainId: no answer within 300 ms' })
+    const dropping = await open((request) => request.socket.destroy())
+    await assert.rejects(dropping.call('eth_chainId'), unknown)
+    await assert.rejects((await answering('<html>502</html>', 502)).call('eth_chainId'), unknown)
+    await assert.rejects((await answering({ jsonrpc: '2.0', id: 1 })).call('eth_chainId'), unknown)
+    const busy = await answering({ id: 1, error: { code: -32005, message: 'too many requests' } }, 429)
+    await assert.rejects(busy.call('eth_chainId'), { ...unknown, code: -32005 })
+  })
+
+  it('is definite when the node refuses what was asked', async () => {
+    const refusing = await answering({ id: 1, error: { code: -32000, message: 'nonce too low' } })
+    const expected = { kind: 'definite', code: -32000, message: 'eth_sendRawTransaction: nonce too low' }
+    await assert.rejects(refusing.call('eth_sendRawTransaction', '0x'), expected)
+  })
+
+  it('never shows the secret in the address of the node', async () => {
+    const dropping = await open((request) => request.socket.destroy())
+    await assert.rejects(dropping.call('eth_chainId'), (error: Error) => !/secret-key/.test(String(error.stack)))
+  })
+})
+
+describe('a batch', () => {
+  it('gives the answers in the order of the questions, however the node orders them', async () => {
+    const rpc = await answering([
+      { id: 1, result: '0xb' },
+      { id: 0, result: '0xa' },
+    ])
+    const calls = ['a', 'b'].map((method) => ({ method, params: [] }))
+    assert.deepEqual(await rpc.batch(calls), ['0xa', '0xb'])
+    assert.deepEqual(await rpc.batch([]), [])
+  })
+
+  it('fails whole when one answer is missing, or the node refuses batches', async () => {
+    const calls = ['a', 'b'].map((method) => ({ method, params: [] }))
+    await assert.rejects((await answering([{ id: 0, result: '0xa' }])).batch(calls), { kind: 'unknown' })
+    const refusing = await answering({ id: null, error: { code: -32600, message: 'no batches' } })
+    await assert.rejects(refusing.batch(calls), { kind: 'definite' })
+  })
+})
+
+it('a log filter with more than 1,000 values never leaves the house: nodes refuse it, the local chain would not', async () => {
+  const rpc = await answering({ id: 1, result: [] })
+  const filter = (count: number) => ({ topics: ['0x', null, Array.from({ length: count }, () => '0x')] })
+  assert.deepEqual(await rpc.call('eth_getLogs', filter(MAX_FILTER_VALUES)), [])
+  await assert.rejects(rpc.call('eth_getLogs', filter(MAX_FILTER_VALUES + 1)), RangeError)
+  await assert.rejects(rpc.batch([{ method: 'eth_getLogs', params: [filter(2000)] }]), RangeError)
+})
+
+it('credentials in the address of the node travel as a header', async () => {
+  const rpc = await open((request, response) => {
+    response.end(JSON.stringify({ id: 1, result: request.headers.authorization }))
+  }, 'me:p%40ss@')
+  assert.equal(await rpc.call('eth_chainId'), `Basic ${Buffer.from('me:p@ss').toString('base64')}`)
+})

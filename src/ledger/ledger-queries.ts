@@ -1,0 +1,90 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+export const ACCOUNTS = [
+  'payer_clearing',
+  'company_payable',
+  'fees',
+  'refunds',
+  'suspense',
+  'rounding',
+  'settlement_transit',
+] as const
+export type Account = (typeof ACCOUNTS)[number]
+
+/** Debits are positive, credits negative. */
+export type Leg = { account: Account; asset: string; units: bigint }
+
+export type Journal = {
+  companyId: string
+  id: string
+  kind:
+    | 'payment'
+    | 'mispayment'
+    | 'late_accept'
+    | 'refund'
+    | 'refund_settled'
+    | 'refund_dropped'
+    | 'settlement'
+    | 'settlement_paid'
+    | 'settlement_cancelled'
+  /** Of what it is the booking; the same cause is booked once. */
+  causeId: string
+  orderId: string | null
+  legs: Leg[]
+  at: Date
+}
+
+/** Writes a journal with its legs, or nothing when its cause is booked already. @returns whether it is new */
+export async function insertJournal(tx: Tx, journal: Journal): Promise<boolean> {
+  const legs = journal.legs.filter((leg) => leg.units !== 0n)
+  if (legs.length === 0) return false
+  const added = await tx.run(sql`
+    with journal as (
+      insert into ledger_journals (company_id, id, kind, cause_id, order_id, at)
+      values (${journal.companyId}, ${journal.id}, ${journal.kind}, ${journal.causeId}, ${journal.orderId}, ${journal.at})
+      on conflict (company_id, kind, cause_id) do nothing returning company_id, id
+    )
+    insert into ledger_entries (company_id, journal_id, account, asset, units)
+    select journal.company_id, journal.id, leg.account, leg.asset, leg.units
+    from journal, unnest(${legs.map((leg) => leg.account)}::text[], ${legs.map((leg) => leg.asset)}::text[],
+      ${legs.map((leg) => leg.units.toString())}::numeric[]) as leg (account, asset, units)`)
+  return added > 0
+}
+
+export type Balance = { account: Account; asset: string; units: bigint }
+
+export async function listBalances(q: Queryable, companyId: string): Promise<Balance[]> {
+  const rows = await q.many<{ account: Account; asset: string; units: string }>(sql`
+    select account, asset, sum(units) as units from ledger_entries where company_id = ${companyId}
+    group by account, asset order by account, asset`)
+  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+}
+
+export type EntryRow = {
+  journalId: string
+  kind: string
+  causeId: string
+  orderId: string | null
+  account: Account
+  asset: string
+  units: bigint
+  at: Date
+}
+
+/** Bookings in order of time; `after` is the last journal of the page before. */
+export async function listEntries(
+  q: Queryable,
+  companyId: string,
+  page: { from: Date | null; to: Date | null; after: string | null; limit: number },
+): Promise<EntryRow[]> {
+  const rows = await q.many<Omit<EntryRow, 'units'> & { units: string }>(sql`
+    with journals as (
+      select * from ledger_journals where company_id = ${companyId}
+        and at >= coalesce(${page.from}::timestamptz, '-infinity') and at < coalesce(${page.to}::timestamptz, 'infinity')
+        and id > coalesce(${page.after}, '') order by id limit ${page.limit}
+    )
+    select j.id as journal_id, j.kind, j.cause_id, j.order_id, e.account, e.asset, e.units, j.at
+    from journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
+    order by j.id, e.account`)
+  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+}

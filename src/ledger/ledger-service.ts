@@ -1,0 +1,68 @@
+import type { Tx } from '../db/db.ts'
+import { newId } from '../ids.ts'
+import { insertJournal, type Journal, type Leg } from './ledger-queries.ts'
+
+const USDC = 'USDC'
+
+const leg = (account: Leg['account'], units: bigint): Leg => ({ account, asset: USDC, units })
+
+type Booking = Pick<Journal, 'companyId' | 'causeId' | 'orderId'> & { at: Date }
+
+const book = (tx: Tx, kind: Journal['kind'], booking: Booking, legs: Leg[]): Promise<boolean> =>
+  insertJournal(tx, { ...booking, id: newId(booking.at.getTime()), kind, legs })
+
+/** The service's fee: a share of the price in hundredths of a percent, rounded down. */
+export const feeOf = (units: bigint, feeBps: number): bigint => (units * BigInt(feeBps)) / 10_000n
+
+/**
+ * A payment became final and paid its order: what arrived, to the company what is its own, the fee as a leg of its own,
+ * money above the price to suspense until somebody decides.
+ */
+export function bookPayment(
+  tx: Tx,
+  booking: Booking,
+  money: { received: bigint; due: bigint; feeBps: number },
+): Promise<boolean> {
+  const excess = money.received > money.due ? money.received - money.due : 0n
+  const price = money.received - excess
+  const fee = feeOf(price, money.feeBps)
+  return book(tx, 'payment', booking, [
+    leg('payer_clearing', money.received),
+    leg('company_payable', fee - price),
+    leg('fees', -fee),
+    leg('suspense', -excess),
+  ])
+}
+
+/** Money that fits no order as it should waits in suspense. `units` may be negative: an earlier record was corrected. */
+export const bookSuspense = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
+  book(tx, 'mispayment', booking, [leg('payer_clearing', units), leg('suspense', -units)])
+
+/** Money that waited in suspense turns out to be the payment of an order. */
+export const bookAccepted = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
+  book(tx, 'late_accept', booking, [leg('suspense', units), leg('payer_clearing', -units)])
+
+export type RefundMoney = { units: bigint; excess: bigint }
+
+/** A refund was started: what will go back is reserved, the excess out of suspense, the rest out of the company's. */
+export const bookRefund = (tx: Tx, booking: Booking, { units, excess }: RefundMoney): Promise<boolean> =>
+  book(tx, 'refund', booking, [leg('company_payable', units - excess), leg('suspense', excess), leg('refunds', -units)])
+
+export const bookRefundSettled = (tx: Tx, booking: Booking, { units }: RefundMoney): Promise<boolean> =>
+  book(tx, 'refund_settled', booking, [leg('refunds', units), leg('payer_clearing', -units)])
+
+export const bookRefundDropped = (tx: Tx, booking: Booking, { units, excess }: RefundMoney): Promise<boolean> =>
+  book(tx, 'refund_dropped', booking, [
+    leg('company_payable', excess - units),
+    leg('suspense', -excess),
+    leg('refunds', units),
+  ])
+
+export const bookSettlement = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
+  book(tx, 'settlement', booking, [leg('company_payable', units), leg('settlement_transit', -units)])
+
+export const bookSettlementPaid = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
+  book(tx, 'settlement_paid', booking, [leg('settlement_transit', units), leg('payer_clearing', -units)])
+
+export const bookSettlementCancelled = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
+  book(tx, 'settlement_cancelled', booking, [leg('settlement_transit', units), leg('company_payable', -units)])

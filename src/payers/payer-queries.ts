@@ -1,0 +1,56 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+export type SealedPayer = { companyId: string; orderId: string; sealed: string }
+
+export async function findSealedPayer(
+  q: Queryable,
+  companyId: string,
+  orderId: string,
+): Promise<SealedPayer | undefined> {
+  return q.maybe<SealedPayer>(sql`
+    select company_id, order_id, sealed from payer_information where company_id = ${companyId} and order_id = ${orderId}`)
+}
+
+export async function upsertSealedPayer(tx: Tx, row: SealedPayer, now: Date): Promise<void> {
+  await tx.run(sql`
+    insert into payer_information (company_id, order_id, sealed, updated_at)
+    values (${row.companyId}, ${row.orderId}, ${row.sealed}, ${now})
+    on conflict (company_id, order_id) do update set sealed = excluded.sealed, updated_at = excluded.updated_at`)
+}
+
+/** @returns whether there was anything to erase */
+export async function deletePayer(tx: Tx, companyId: string, orderId: string): Promise<boolean> {
+  const payer = await tx.run(
+    sql`delete from payer_information where company_id = ${companyId} and order_id = ${orderId}`,
+  )
+  const emails = await tx.run(sql`
+    update payments set payer_email_sealed = null
+    where company_id = ${companyId} and order_id = ${orderId} and payer_email_sealed is not null`)
+  return payer + emails > 0
+}
+
+/** Those whose time to be kept is over. @returns how many were erased */
+export async function deleteOldPayers(q: Queryable, before: Date, limit: number): Promise<number> {
+  return q.run(sql`
+    delete from payer_information where (company_id, order_id) in
+      (select company_id, order_id from payer_information where updated_at < ${before} limit ${limit})`)
+}
+
+/** Rows that are sealed by another key than the present one. */
+export async function listPayersSealedOtherwise(q: Queryable, prefix: string, limit: number): Promise<SealedPayer[]> {
+  return q.many<SealedPayer>(sql`
+    select company_id, order_id, sealed from payer_information where left(sealed, length(${prefix})) <> ${prefix} limit ${limit}`)
+}
+
+/** Only if nobody wrote it meanwhile. */
+export async function updateSealedPayer(q: Queryable, row: SealedPayer, sealed: string): Promise<void> {
+  await q.run(sql`
+    update payer_information set sealed = ${sealed}
+    where company_id = ${row.companyId} and order_id = ${row.orderId} and sealed = ${row.sealed}`)
+}
+
+export async function findIdentityThreshold(q: Queryable, companyId: string): Promise<string> {
+  const row = await q.one<{ identityThresholdAmount: string }>(sql`
+    select identity_threshold_amount from companies where id = ${companyId}`)
+  return row.identityThresholdAmount
+}

@@ -1,0 +1,79 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../http/actor.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import { CodeParams } from '../orders/order-schemas.ts'
+import { PayerEmailBody, PayerInformation, SavePayerBody } from './payer-schemas.ts'
+import { erasePayer, type PayerDeps, readPayer, savePayer, savePayerEmail } from './payer-service.ts'
+
+/** Who pays: saved before or at the payment, read by managers only, erased on request. */
+export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, deps) => {
+  app.post(
+    '/payer-information',
+    {
+      config: { permission: 'orders.payer' },
+      schema: {
+        operationId: 'savePayerInformation',
+        summary: 'Save who pays',
+        tags: ['orders'],
+        body: SavePayerBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await savePayer(deps, actorOf(request), request.body, callOf(request))
+      return ok(null)
+    },
+  )
+  app.post(
+    '/email/:code',
+    {
+      config: { permission: 'orders.payer' },
+      schema: {
+        operationId: 'setPayerEmail',
+        summary: 'Set the payer’s e-mail',
+        tags: ['orders'],
+        params: CodeParams,
+        body: PayerEmailBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await savePayerEmail(deps, actorOf(request), request.params.code, request.body.email, callOf(request))
+      return ok(null)
+    },
+  )
+  app.get(
+    '/payer-information/:code',
+    {
+      config: { permission: 'payers.read' },
+      schema: {
+        operationId: 'getPayerInformation',
+        summary: 'Read who paid',
+        tags: ['orders'],
+        params: CodeParams,
+        response: { 200: Envelope(PayerInformation) },
+      },
+    },
+    async (request, reply) => {
+      void reply.header('cache-control', 'no-store')
+      return ok(await readPayer(deps, actorOf(request), request.params.code))
+    },
+  )
+  app.delete(
+    '/payer-information/:code',
+    {
+      config: { permission: 'payers.erase' },
+      schema: {
+        operationId: 'erasePayerInformation',
+        summary: 'Erase who paid',
+        description: 'For an erasure request (GDPR). The order and its money stay; it cannot be undone.',
+        tags: ['orders'],
+        params: CodeParams,
+        response: { 200: Envelope(Type.Object({ erased: Type.Boolean() })) },
+      },
+    },
+    async (request) => ok(await erasePayer(deps, actorOf(request), request.params.code)),
+  )
+}

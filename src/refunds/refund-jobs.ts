@@ -1,0 +1,73 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { RefundReport, RefundRequest } from '../channels/channel.ts'
+import { findOrderById } from '../orders/order-queries.ts'
+import { findPayment } from '../payments/payment-queries.ts'
+import { claimDueRefunds, type Refund, updateRefund } from './refund-queries.ts'
+import { dropRefund, lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
+
+const LEASE_MS = 60_000
+const BATCH = 20
+const DELAYS_MS = [2000, 5000, 10_000, 30_000, 60_000, 300_000]
+
+const delayMs = (checks: number): number => DELAYS_MS[Math.min(checks, DELAYS_MS.length - 1)] ?? 300_000
+
+/** What a channel needs to know of a refund. */
+export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
+  const [order, payment] = await Promise.all([
+    findOrderById(deps.db, refund.companyId, refund.orderId),
+    findPayment(deps.db, refund.companyId, refund.paymentId),
+  ])
+  if (!order || !payment) throw new Error(`refund ${refund.id} without its order or payment`)
+  return {
+    refundId: refund.id,
+    companyId: refund.companyId,
+    merchantReference: payment.merchantReference,
+    providerReference: payment.providerReference ?? '',
+    units: refund.units,
+    fiat: { asset: order.from.asset, units: refund.fiatUnits },
+    network: refund.network,
+    address: refund.address,
+    reason: refund.reason,
+  }
+}
+
+/** One look at a refund under way: send it, or ask what became of it; the channel makes sure that it happens once. */
+async function visitRefund(deps: RefundDeps, refund: Refund): Promise<void> {
+  const channel = deps.channels.find(refund.channel)
+  const byHand: RefundReport = { outcome: 'manual', reference: null, txHash: null, words: 'to be sent by hand' }
+  const request = await refundRequestOf(deps, refund)
+  const report = channel?.refundPayment ? await channel.refundPayment(request) : byHand
+  await applyRefundReport(deps, refund, report)
+}
+
+export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
+  const { reference, txHash, words } = report
+  const actor = `channel:${refund.channel}`
+  if (report.outcome === 'settled') return settleRefund(deps, refund, { actor, reference, txHash, words })
+  if (report.outcome === 'refused') return dropRefund(deps, refund, { status: 'refused', actor, words })
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (current.status !== 'ready' && current.status !== 'submitted') return
+    const now = new Date(deps.clock())
+    const manual = report.outcome === 'manual'
+    const nextCheckAt = manual ? null : new Date(now.getTime() + delayMs(current.checks))
+    await updateRefund(
+      tx,
+      current,
+      { status: manual ? 'ready' : 'submitted', reference, txHash, words, nextCheckAt },
+      now,
+    )
+  })
+}
+
+/** Sends and follows refunds. One that fails is tried again after its lease, with the same id. */
+export async function visitDueRefunds(deps: RefundDeps, log: FastifyBaseLogger): Promise<number> {
+  const now = deps.clock()
+  const due = await claimDueRefunds(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
+  for (const refund of due) {
+    await visitRefund(deps, refund).catch((error: unknown) =>
+      log.warn({ err: error, refundId: refund.id }, 'refund could not be sent'),
+    )
+  }
+  return due.length
+}

@@ -1,0 +1,200 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { AppError } from '../errors.ts'
+import { type Actor, actorOf, sees } from '../http/actor.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import { formatDecimal } from '../money.ts'
+import { CodeParams } from '../orders/order-schemas.ts'
+import { scopeOf } from '../orders/order-service.ts'
+import { applyRefundReport, refundRequestOf } from './refund-jobs.ts'
+import { findRefund, listRefunds, type Refund } from './refund-queries.ts'
+import { RefundListQuery, RefundSchema, RevertBody } from './refund-schemas.ts'
+import {
+  approveRefund,
+  dropRefund,
+  type RefundDeps,
+  readTxHash,
+  revertOrder,
+  setRefundAddress,
+} from './refund-service.ts'
+
+const tags = ['payments']
+const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
+
+const viewRefund = (refund: Refund) => ({
+  _id: refund.id,
+  orderId: refund.orderId,
+  status: refund.status,
+  amount: formatDecimal(refund.units, 6),
+  excessAmount: formatDecimal(refund.excessUnits, 6),
+  channel: refund.channel,
+  address: refund.address,
+  network: refund.network,
+  reason: refund.reason,
+  requestedBy: refund.requestedBy,
+  decidedBy: refund.decidedBy,
+  txHash: refund.txHash,
+  message: refund.lastWords,
+  createdAt: refund.createdAt.toISOString(),
+  updatedAt: refund.updatedAt.toISOString(),
+  settledAt: refund.settledAt?.toISOString() ?? null,
+})
+
+async function findReachableRefund(deps: RefundDeps, actor: Actor, id: string): Promise<Refund> {
+  const refund = await findRefund(deps.db, id)
+  if (!refund || !sees(actor, refund.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return refund
+}
+
+/** The payer's money back: started under the order's path. */
+export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, deps) => {
+  app.post(
+    '/revert/:code',
+    {
+      config: { permission: 'refunds.revert' },
+      schema: {
+        operationId: 'revertOrder',
+        summary: 'Refund a paid order, wholly or in part',
+        description: 'The body is optional: without it everything that is left goes back.',
+        tags,
+        params: CodeParams,
+        body: Type.Optional(RevertBody),
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await revertOrder(deps, actorOf(request), request.params.code, request.body ?? {}, callOf(request))
+      return ok(null)
+    },
+  )
+}
+
+/** Refunds as objects: list, decide, give a destination, report one that was sent by hand. */
+export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, deps) => {
+  app.get(
+    '/refunds',
+    {
+      config: { permission: 'refunds.read' },
+      schema: {
+        operationId: 'listRefunds',
+        summary: 'List refunds',
+        tags,
+        querystring: RefundListQuery,
+        response: { 200: Envelope(Type.Array(RefundSchema)) },
+      },
+    },
+    async (request) => {
+      const { status, page = 1, limit = 20 } = request.query
+      const { companyIds } = scopeOf(actorOf(request))
+      const rows = await listRefunds(deps.db, { companyIds, status: status ?? null, limit, offset: (page - 1) * limit })
+      return ok(rows.map(viewRefund))
+    },
+  )
+  app.get(
+    '/refunds/:id',
+    {
+      config: { permission: 'refunds.read' },
+      schema: {
+        operationId: 'getRefund',
+        summary: 'One refund',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(RefundSchema) },
+      },
+    },
+    async (request) => ok(viewRefund(await findReachableRefund(deps, actorOf(request), request.params.id))),
+  )
+  const answer = async (refund: Refund) => ok(viewRefund((await findRefund(deps.db, refund.id)) ?? refund))
+  app.post(
+    '/refunds/:id/approve',
+    {
+      config: { permission: 'refunds.decide' },
+      schema: {
+        operationId: 'approveRefund',
+        summary: 'Let a refund go on',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(RefundSchema) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const refund = await findReachableRefund(deps, actor, request.params.id)
+      await approveRefund(deps, refund, `${actor.kind}:${actor.id}`)
+      return answer(refund)
+    },
+  )
+  app.post(
+    '/refunds/:id/reject',
+    {
+      config: { permission: 'refunds.decide' },
+      schema: {
+        operationId: 'rejectRefund',
+        summary: 'Refuse a refund; the order goes back to what it was',
+        tags,
+        params: IdParams,
+        body: Type.Object({ reason: Type.String({ minLength: 1, maxLength: 256 }) }),
+        response: { 200: Envelope(RefundSchema) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const refund = await findReachableRefund(deps, actor, request.params.id)
+      await dropRefund(deps, refund, {
+        status: 'rejected',
+        actor: `${actor.kind}:${actor.id}`,
+        words: request.body.reason,
+      })
+      return answer(refund)
+    },
+  )
+  app.post(
+    '/refunds/:id/address',
+    {
+      config: { permission: 'refunds.revert' },
+      schema: {
+        operationId: 'setRefundAddress',
+        summary: 'Where an on-chain refund goes',
+        tags,
+        params: IdParams,
+        body: Type.Object({ address: Type.String({ maxLength: 42 }) }),
+        response: { 200: Envelope(RefundSchema) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const refund = await findReachableRefund(deps, actor, request.params.id)
+      await setRefundAddress(deps, refund, request.body.address, `${actor.kind}:${actor.id}`)
+      return answer(refund)
+    },
+  )
+  app.post(
+    '/refunds/:id/transaction',
+    {
+      config: { permission: 'refunds.revert' },
+      schema: {
+        operationId: 'reportRefundTransaction',
+        summary: 'A refund that was sent by hand',
+        description: 'The transaction is checked on its chain; the refund is settled when it is final.',
+        tags,
+        params: IdParams,
+        body: Type.Object({ txHash: Type.String({ maxLength: 66 }) }),
+        response: { 200: Envelope(RefundSchema) },
+      },
+    },
+    async (request) => {
+      const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      const txHash = readTxHash(request.body.txHash)
+      const channel = deps.channels.find(refund.channel)
+      if (!channel?.checkRefundTransaction || (refund.status !== 'ready' && refund.status !== 'submitted')) {
+        throw new AppError('OBJECT_CONFLICT', {
+          message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
+        })
+      }
+      const report = await channel.checkRefundTransaction(await refundRequestOf(deps, refund), txHash)
+      await applyRefundReport(deps, refund, report)
+      return answer(refund)
+    },
+  )
+}

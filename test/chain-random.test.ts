@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { after, before, it } from 'node:test'
+import { pino } from 'pino'
+import { findHead } from '../src/chain/chain-queries.ts'
+import { assignDepositAddress } from '../src/chain/deposit-addresses.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { createRpc, type Rpc } from '../src/chain/rpc.ts'
+import { type Scanner, startScanner } from '../src/chain/scanner.ts'
+import { listChangedTransfers, listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { type Db, openDb } from '../src/db/db.ts'
+import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+
+const STEPS = 150
+const SEED = Number(process.env.SEED ?? 20261120)
+const XPUB = newTestXpub()
+const FAR = new Date('2100-01-01')
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+let database: TestDatabase
+let db: Db
+let chain: TestChain
+let rpc: Rpc
+let scanner: Scanner
+
+before(async () => {
+  database = await createTestDatabase()
+  db = openDb({ connectionString: database.connectionString, max: 4 })
+  chain = await startTestChain()
+  rpc = createRpc({ url: chain.rpcUrl })
+})
+
+after(async () => {
+  await scanner?.stop()
+  await rpc?.close()
+  await chain?.stop()
+  await db?.close()
+  await database?.drop()
+})
+
+/** mulberry32: the same numbers for the same seed. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296) * below)
+  }
+}
+
+const openScanner = (): Scanner => {
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  return startScanner({ db, network, rpc, log: pino({ level: 'silent' }), pollMs: 0, onChange: () => {} })
+}
+
+type Placed = { txHash: string; blockHash: string; logIndex: number; to: string; units: bigint }
+const inOrder = (rows: Placed[]): string[] =>
+  rows.map((row) => [row.txHash, row.blockHash, row.logIndex, row.to, row.units].join(' ')).sort()
+
+async function listOnChain(addresses: string[]): Promise<Placed[]> {
+  type Log = { transactionHash: string; blockHash: string; logIndex: string; topics: string[]; data: string }
+  const filter = { address: chain.usdcAddress, topics: [TRANSFER], fromBlock: '0x0', toBlock: 'latest' }
+  const logs = await chain.call<Log[]>('eth_getLogs', filter)
+  const mine = new Set(addresses.map((address) => address.toLowerCase()))
+  return logs
+    .map((log) => ({
+      txHash: log.transactionHash,
+      blockHash: log.blockHash,
+      logIndex: Number(log.logIndex),
+      to: `0x${log.topics[2]?.slice(26)}`,
+      units: BigInt(log.data),
+    }))
+    .filter((row) => mine.has(row.to))
+}
+
+/** Looks until nothing is left to read; a doubtful look may end early. */
+async function readAll(): Promise<void> {
+  for (let look = 0; look < 5; look += 1) {
+    await scanner.tick()
+    const head = await findHead(db, chain.chainId)
+    const newest = await chain.call<{ hash: string }>('eth_getBlockByNumber', 'latest', false)
+    if (head?.hash === newest.hash) return
+  }
+  assert.fail('the scanner does not reach the head of the chain')
+}
+
+type Pick = <Item>(items: readonly Item[]) => Item
+
+/** Makes things happen on the chain and to the scanner, and compares what the scanner knows with the chain itself. */
+class Story {
+  readonly random: (below: number) => number
+  readonly accounts: string[]
+  readonly addresses: string[] = []
+  readonly feed = new Map<string, string>()
+  readonly orphans = new Set<string>()
+  raws: string[] = []
+  cursor = 0n
+  compared = 0
+  reorganised = 0
+
+  constructor(random: (below: number) => number, accounts: string[]) {
+    this.random = random
+    this.accounts = accounts
+  }
+
+  pick: Pick = (items) => items[this.random(items.length)] as (typeof items)[number]
+
+  async assign(): Promise<string> {
+    const wanted = { companyId: 'c', reference: String(this.addresses.length), xpub: XPUB, watchedUntil: FAR }
+    const { address } = await db.tx((tx) => assignDepositAddress(tx, wanted))
+    this.addresses.push(address)
+    return address
+  }
+
+  async pay(): Promise<void> {
+    const to = this.addresses.length < 10 || this.random(4) === 0 ? await this.assign() : this.pick(this.addresses)
+    const payment = { from: this.pick(this.accounts), to, units: BigInt(1 + this.random(1_000_000)) }
+    // the node may refuse, or keep it waiting for an earlier payment that a reorganisation took away
+    const txHash = await chain.send(payment).catch(() => undefined)
+    if (txHash !== undefined) this.raws = [...this.raws.slice(-30), await chain.rawTransaction(txHash)]
+  }
+
+  /** Some payments of the lost blocks come back later, some never. */
+  async lose(replace: (depth: number) => Promise<void>): Promise<void> {
+    this.reorganised += 1
+    await replace(1 + this.random(5))
+    const again = this.raws.slice(-12).filter(() => this.random(3) > 0)
+    for (const raw of again) await chain.resend(raw).catch(() => undefined)
+  }
+
+  async step(): Promise<void> {
+    const dice = this.random(20)
+    if (dice < 9) for (let count = this.random(4); count >= 0; count -= 1) await this.pay()
+    else if (dice < 14) await chain.mine(1 + this.random(3))
+    else if (dice < 16) await this.lose((depth) => chain.reorg(depth))
+    else if (dice < 17)
+      await this.lose(async (depth) => {
+        await chain.rollback(depth)
+        await chain.mine(depth + 1)
+      })
+    else if (dice < 19) {
+      // the ground moves while the scanner is looking: it may find the node's answers not to fit, and has to come again
+      const looking = scanner.tick().catch((error: Error) => assert.equal(error.name, 'RpcError'))
+      await this.lose((depth) => chain.reorg(depth))
+      await looking
+    } else {
+      await scanner.stop()
+      scanner = openScanner()
+    }
+  }
+
+  async compare(): Promise<void> {
+    await readAll()
+    const transfers = await listTransfersTo(db, this.addresses)
+    const seen = transfers.filter(({ status }) => status === 'seen')
+    const rows = seen.map(({ toAddress, ...row }) => ({ ...row, to: toAddress }))
+    assert.deepEqual(inOrder(rows), inOrder(await listOnChain(this.addresses)))
+    for (const address of this.addresses) {
+      const own = seen.filter(({ toAddress }) => toAddress === address.toLowerCase())
+      const sum = own.reduce((left, { units }) => left + units, 0n)
+      assert.equal(sum, await chain.balanceOf(address), address)
+    }
+    const { cursor: afterChange, feed } = this
+    const changed = await listChangedTransfers(db, { chainId: chain.chainId, afterChange, limit: 10_000 })
+    this.cursor = changed.at(-1)?.change ?? afterChange
+    for (const { id, status, blockHash } of changed) feed.set(id, `${status} ${blockHash}`)
+    assert.deepEqual(feed, new Map(transfers.map(({ id, status, blockHash }) => [id, `${status} ${blockHash}`])))
+    for (const { id, status } of transfers) if (status === 'orphaned') this.orphans.add(id)
+    this.compared += 1
+  }
+}
+
+it(`after each of ${STEPS} random steps (seed ${SEED}) the sums equal the chain's, and the feed missed nothing`, async () => {
+  const accounts = (await chain.call<string[]>('eth_accounts')).slice(2, 8)
+  for (const to of accounts) await chain.pay({ to, units: 1_000_000_000n })
+  scanner = openScanner()
+  const random = randomFrom(SEED)
+  const story = new Story(random, accounts)
+  for (let count = 0; count < STEPS; count += 1) {
+    await story.step()
+    if (random(3) > 0) await story.compare()
+  }
+  await story.compare()
+  const { compared, reorganised, orphans } = story
+  const wild = compared > STEPS / 2 && reorganised > 10 && orphans.size > 5
+  assert.ok(wild, `too tame: ${compared} comparisons, ${reorganised} reorganisations, ${orphans.size} orphans`)
+})
