@@ -9,6 +9,7 @@ import { buildService } from './app.ts'
 import { systemClock } from './clock.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
 import type { Config } from './config.ts'
+import { armCrashPoint } from './crash-point.ts'
 import { type Db, openDb } from './db/db.ts'
 import { assertDurable } from './db/durable.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
@@ -17,6 +18,8 @@ import { API_SCOPES } from './http/actor.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import { readMasterKey } from './server-keys.ts'
 import { hashApiSecret } from './sessions/api-key-service.ts'
+import { openPasswords } from './users/password.ts'
+import { makeSuperAdmin } from './users/super-admin.ts'
 import { openVault, type Vault } from './vault.ts'
 
 type Closer = () => Promise<unknown>
@@ -61,13 +64,14 @@ async function openSandbox(config: Config, say: Say, closers: Closers): Promise<
 /** The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key. */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
-  const { chainId, rpcUrl, usdcAddress } = sandbox
+  const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
   const xpub = sandboxXpub(vault)
   return {
     ...config,
+    sandbox: { ...config.sandbox, providersUrl },
     chains: [
       ...config.chains,
-      { chainId, rpcUrl, usdcAddress, xpub, confirmations: null, refundKey: null, relayerKey: null },
+      { chainId, rpcUrl, usdcAddress, otherTokens: [], xpub, confirmations: null, refundKey: null, relayerKey: null },
     ],
   }
 }
@@ -118,6 +122,7 @@ const sandboxXpub = (vault: Vault): string =>
  * @throws Error with a sentence for the operator; what was started by then is ended again
  */
 export async function serve(given: Config, say: Say): Promise<Running> {
+  armCrashPoint(given.crashPoint)
   const closers = new Closers()
   try {
     return await start(await withPort(given), say, closers)
@@ -136,7 +141,12 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
   await migrate(connectionString)
   const db = openDb({ connectionString })
   closers.add(() => db.close())
-  const demo = config.mode === 'sandbox' ? await makeDemo({ db, vault, hashApiSecret, scopes: API_SCOPES }) : null
+  const passwords = openPasswords()
+  if (config.superAdmin) await makeSuperAdmin(config.superAdmin, { db, vault, clock: systemClock, passwords })
+  const demo =
+    config.mode === 'sandbox'
+      ? await makeDemo({ db, vault, hashPassword: passwords.hash, hashApiSecret, scopes: API_SCOPES })
+      : null
   const { app, stop: stopService } = await startService(config, db, vault)
   closers.add(stopService)
   const facts = demo && writeSandboxFile(config, sandbox, demo)

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -9,6 +9,8 @@ const POLL_MS = 25
 const LOCKED_MS = 10_000
 const READY_MS = 300_000
 const RETRY_MS = 200
+/** A server that does not come up again is tried ever more rarely. */
+const LONGEST_RESTART_MS = 30_000
 const RESTART_MS = 1000
 const LOG_BYTES = 10_000_000
 
@@ -138,13 +140,18 @@ export async function runServer(place: Place, log: Log): Promise<{ stop(): Promi
   let running = await startUntilReady(place)
   let stopping = false
   const keepAlive = async (): Promise<void> => {
-    for (;;) {
+    for (let failures = 0; ; ) {
       const reason = await running.ended
       if (stopping) return
+      if (!existsSync(join(place.clusterDir, 'PG_VERSION'))) {
+        log(`The database in ${place.clusterDir} is gone. Stop Comptoir, restore the directory and start again.`)
+        return
+      }
       log(`PostgreSQL ended unexpectedly (${reason}) and is started again; see ${place.logFile}.`)
-      await sleep(RESTART_MS)
+      await sleep(Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** failures))
       if (stopping) return
       const next = await startUntilReady(place).catch((error: Error) => error)
+      failures = next instanceof Error ? failures + 1 : 0
       if (next instanceof Error) log(next.message)
       else running = next
       if (stopping) await halt(running)

@@ -1,4 +1,5 @@
 import type { Channels } from '../channels/registry.ts'
+import { crashPoint } from '../crash-point.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
@@ -7,7 +8,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { type AcceptDeps, resumeAttempt } from './payment-accept.ts'
-import { findPayment, type Payment, updatePayment } from './payment-queries.ts'
+import { findPayment, type Payment, updatePaymentClosed } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps & ReportDeps & { channels: Channels }
@@ -22,6 +23,7 @@ export async function checkPayment(
   if (!channel || payment.providerReference === null) return undefined
   const { providerReference, merchantReference, network } = payment
   const report = await channel.fetchPayment({ providerReference, merchantReference, network })
+  if (requestId !== null) crashPoint('confirm:after-fetch')
   return applyReport(deps, payment, report, requestId)
 }
 
@@ -38,6 +40,7 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
       })
     }
     const after = await checkPayment(deps, payment, call.requestId)
+    crashPoint('confirm:after-apply')
     if (!after || after.paidAt === null) throw new AppError('PAYMENT_NOT_RECEIVED')
   }
   await deps.db.tx((tx) => call.remember(tx, null))
@@ -64,8 +67,5 @@ async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> 
       merchantReference: payment.merchantReference,
     })
   }
-  const now = new Date(deps.clock())
-  await deps.db.tx((tx) =>
-    updatePayment(tx, payment, { status: 'closed', words: 'closed by us', nextCheckAt: null }, now),
-  )
+  await updatePaymentClosed(deps.db, payment, new Date(deps.clock()))
 }

@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { type Channel, NO_INSTRUCTIONS, type PaymentReport } from '../src/channels/channel.ts'
+import { openChannels } from '../src/channels/registry.ts'
+import { sql } from '../src/db/db.ts'
+import { AppError } from '../src/errors.ts'
+import type { Actor } from '../src/http/actor.ts'
+import type { Call } from '../src/http/idempotency.ts'
+import { newId } from '../src/ids.ts'
+import type { Order } from '../src/orders/order.ts'
+import { insertOrders } from '../src/orders/order-insert-queries.ts'
+import { expireOrders } from '../src/orders/order-jobs.ts'
+import { findOrderByCode, lockOrderById } from '../src/orders/order-queries.ts'
+import { endOrder } from '../src/orders/order-service.ts'
+import { ORDER_STATUSES, type OrderStatus, TRANSITIONS, type Trigger } from '../src/orders/order-states.ts'
+import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
+import { acceptOrder } from '../src/payments/payment-accept.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { confirmOrder, type PaymentDeps } from '../src/payments/payment-service.ts'
+import { openRates } from '../src/rates/rate-service.ts'
+import { applyRefundReport } from '../src/refunds/refund-jobs.ts'
+import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
+import { type RefundDeps, revertOrder } from '../src/refunds/refund-service.ts'
+import { type Merchant, startTestService, type TestService } from './harness/service.ts'
+
+/*
+ * Random sequences of everything that can happen to one order, against a small model of the table in the decisions.
+ * MODEL_SEQUENCES=10000 npm test -- test/model.test.ts     the long run; MODEL_SEED=… repeats one
+ */
+const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 250)
+const SEED = Number(process.env.MODEL_SEED ?? 20_261_120)
+
+const DUE = 54_000_000n
+
+let host: TestService
+let merchant: Merchant
+let payments: PaymentDeps
+let refunds: RefundDeps
+let nowMs = Date.now()
+
+/** A provider that answers at once; what it says of a payment is what the test reports. */
+const provider: Channel = {
+  id: 'binance',
+  networks: [],
+  createPayment: async ({ merchantReference }) => ({ ...NO_INSTRUCTIONS, providerReference: merchantReference }),
+  fetchPayment: async ({ providerReference }) => ({ outcome: 'waiting', providerReference, words: 'WAITING' }),
+}
+
+before(async () => {
+  host = await startTestService()
+  merchant = await host.createMerchant()
+  const { db, vault, config } = host
+  const clock = (): number => nowMs
+  const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
+  const transition = openTransition(deps, openAnnounce(deps))
+  const rates = openRates({ config: config.rates, db, clock, log: host.service.app.log })
+  const payers = { db, vault, clock, rates }
+  const channels = openChannels([provider])
+  payments = { db, clock, vault, config, channels, transition, payers }
+  refunds = { db, clock, channels, transition, payers, askForAddress: async () => {} }
+})
+after(() => host.stop())
+
+const call: Call = { requestId: 'model', remember: async () => {} }
+const actorOf = (): Actor => ({
+  kind: 'apiKey',
+  id: 'model',
+  role: 'Service',
+  companyId: merchant.companyId,
+  companyIds: [],
+  collectorIds: [],
+  scopes: null,
+  valid: true,
+  sessionId: null,
+  secondFactorAt: null,
+})
+
+async function makeOrder(): Promise<Order> {
+  const [id, code] = [newId(), newId()]
+  const at = new Date(nowMs)
+  const order: Order = {
+    companyId: merchant.companyId,
+    id,
+    code,
+    shortCode: id.slice(4, 20).toUpperCase(),
+    status: 'INITIAL',
+    alias: null,
+    from: { asset: 'EUR', units: 5000n },
+    to: { asset: 'USDC', units: DUE },
+    rate: 1_080_000_000_000n,
+    quoteId: 'model',
+    paymentChannel: null,
+    paymentId: null,
+    collectorId: merchant.collectorId,
+    merchantIdentifier: 'TILL-1',
+    websiteUrl: null,
+    buttonSessionId: null,
+    webhookUrl: 'http://127.0.0.1:8099/model',
+    cancelUrl: null,
+    returnUrl: null,
+    goods: null,
+    anonymous: true,
+    createdBy: 'model',
+    requestId: null,
+    createdAt: at,
+    updatedAt: at,
+    expiresAt: new Date(nowMs + 300_000),
+    paidAt: null,
+    paidUnits: 0n,
+    refundedUnits: 0n,
+    version: 1,
+  }
+  const { version } = await host.db.one<{ version: bigint }>(
+    sql`select version from companies where id = ${merchant.companyId}`,
+  )
+  const made = await insertOrders(host.db, [{ order, companyVersion: version, actor: 'model', idempotency: null }])
+  assert.ok(made.has(id))
+  return order
+}
+
+/** What the model knows of one order. */
+type Model = {
+  status: OrderStatus
+  accepted: boolean
+  paid: bigint
+  refunded: bigint
+  pendingRefund: bigint
+  seen: bigint
+  endedAtMs: number
+}
+
+type Word = 'accept' | 'confirm' | 'cancel' | 'expire' | 'wait' | 'fail' | 'unknown' | 'settleRefund' | 'refuseRefund'
+type Step = { kind: Word } | { kind: 'report'; final: bigint; pending: bigint } | { kind: 'revert'; part: boolean }
+
+const word = (...kinds: Word[]) => kinds.map((kind) => fc.constant<Step>({ kind }))
+const steps = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.constant<Step>({ kind: 'accept' }) },
+    ...word('confirm', 'cancel', 'expire', 'wait', 'fail', 'unknown', 'settleRefund', 'refuseRefund'),
+    {
+      weight: 4,
+      arbitrary: fc.constantFrom<Step>(
+        { kind: 'report', final: 0n, pending: 0n },
+        { kind: 'report', final: 0n, pending: DUE },
+        { kind: 'report', final: DUE / 2n, pending: 0n },
+        { kind: 'report', final: DUE, pending: 0n },
+        { kind: 'report', final: DUE + 5_000_000n, pending: 0n },
+      ),
+    },
+    { weight: 2, arbitrary: fc.boolean().map((part): Step => ({ kind: 'revert', part })) },
+  ),
+  { minLength: 3, maxLength: 14 },
+)
+
+const allowed = (status: OrderStatus, trigger: Trigger): boolean =>
+  (TRANSITIONS[trigger].from as readonly string[]).includes(status)
+
+/** Runs a command; true when it was done, false when it was refused as a conflict; everything else is a failure. */
+async function attempt(work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work()
+    return true
+  } catch (error) {
+    if (error instanceof AppError && error.status === 409) return false
+    throw error
+  }
+}
+
+const report = (order: Order, final: bigint, pending: bigint): PaymentReport => ({
+  outcome: 'seen',
+  providerReference: order.paymentId ?? '',
+  final,
+  pending,
+  payerAddresses: [],
+  transfers: [],
+  strays: [],
+  words: 'model',
+})
+
+async function currentOrder(order: Order): Promise<Order> {
+  const found = await findOrderByCode(host.db, order.code)
+  assert.ok(found)
+  return found
+}
+
+/** One step for real and in the model; the model decides what must come out. */
+async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
+  const { companyId } = order
+  const actor = actorOf()
+  const now = await currentOrder(order)
+  const paymentKey = now.paymentId === null ? null : { companyId, id: now.paymentId }
+  switch (step.kind) {
+    case 'accept': {
+      const repeated = model.accepted && model.status === 'AWAITING'
+      const can = repeated || (allowed(model.status, 'accept') && now.expiresAt.getTime() > nowMs)
+      const done = await attempt(() =>
+        acceptOrder(payments, { actor, code: order.code, body: { paymentChannel: 'binance' }, call }),
+      )
+      assert.equal(done, can, `accept while ${model.status}`)
+      if (done) Object.assign(model, { status: 'AWAITING', accepted: true })
+      return
+    }
+    case 'confirm': {
+      const done = await attempt(() => confirmOrder(payments, actor, order.code, call))
+      assert.equal(done, model.paid > 0n)
+      return
+    }
+    case 'cancel':
+    case 'expire': {
+      const trigger = step.kind as 'cancel' | 'expire'
+      const reached = trigger === 'cancel' ? 'CANCELLED' : 'EXPIRED'
+      const done = await attempt(() =>
+        endOrder(
+          { db: host.db, config: host.config, transition: payments.transition },
+          actor,
+          order.code,
+          trigger,
+          call,
+        ),
+      )
+      assert.equal(done, model.status === reached || allowed(model.status, trigger))
+      if (done && model.status !== reached) Object.assign(model, { status: reached, endedAtMs: nowMs })
+      return
+    }
+    case 'wait': {
+      nowMs += 400_000
+      await expireOrders(host.db, payments.transition, nowMs)
+      if (allowed(model.status, 'expire')) Object.assign(model, { status: 'EXPIRED', endedAtMs: nowMs })
+      return
+    }
+    case 'fail':
+    case 'unknown': {
+      if (!paymentKey) return
+      const outcome = step.kind === 'fail' ? 'failed' : 'unknown'
+      await applyReport(payments, paymentKey, { outcome, providerReference: paymentKey.id, words: 'model' })
+      if (step.kind === 'fail' && model.paid === 0n && allowed(model.status, 'fail'))
+        Object.assign(model, { status: 'ERROR', endedAtMs: nowMs })
+      return
+    }
+    case 'report':
+      return takeReport(order, model, step, paymentKey)
+    case 'revert': {
+      const left = model.paid - model.refunded
+      const units = step.part ? left / 2n : left
+      const body = step.part ? { amount: `${units / 1_000_000n}.${String(units % 1_000_000n).padStart(6, '0')}` } : {}
+      const done = await attempt(() => revertOrder(refunds, actor, order.code, body, call))
+      assert.equal(done, allowed(model.status, 'revert'))
+      if (done) Object.assign(model, { status: 'REFUNDING', pendingRefund: units })
+      return
+    }
+    case 'settleRefund':
+    case 'refuseRefund': {
+      const open = (await listRefundsOfOrder(host.db, companyId, order.id)).find(
+        ({ status }) => status === 'ready' || status === 'submitted',
+      )
+      assert.equal(open !== undefined, model.status === 'REFUNDING')
+      if (!open) return
+      const settled = step.kind === 'settleRefund'
+      for (let turn = 0; turn < 2; turn += 1) {
+        const news = {
+          outcome: settled ? ('settled' as const) : ('refused' as const),
+          reference: null,
+          txHash: null,
+          words: 'model',
+        }
+        await attempt(() => applyRefundReport(refunds, open, news))
+      }
+      const refunded = settled ? model.refunded + model.pendingRefund : model.refunded
+      const status = settled && refunded >= model.paid ? 'FULL_REFUNDED' : refunded > 0n ? 'REFUNDED' : 'PAID'
+      Object.assign(model, { status, refunded, pendingRefund: 0n })
+      return
+    }
+  }
+}
+
+async function takeReport(
+  order: Order,
+  model: Model,
+  step: Extract<Step, { kind: 'report' }>,
+  key: { companyId: string; id: string } | null,
+): Promise<void> {
+  if (!key) return
+  const final = step.final > model.seen ? step.final : model.seen
+  model.seen = final
+  for (let turn = 0; turn < 2; turn += 1) await applyReport(payments, key, report(order, final, step.pending))
+  if (model.paid > 0n) {
+    if (final > model.paid) model.paid = final
+    return
+  }
+  const late = model.status === 'EXPIRED' && nowMs - model.endedAtMs <= 24 * 3_600_000
+  if (final >= DUE && (allowed(model.status, 'pay') || late)) Object.assign(model, { status: 'PAID', paid: final })
+  else if (final + step.pending >= DUE && allowed(model.status, 'seePayment'))
+    model.status = 'WAITING_CHAIN_CONFIRMATION'
+  else if (final + step.pending < DUE && allowed(model.status, 'losePayment')) model.status = 'AWAITING'
+}
+
+type EventRow = { seq: number; trigger: string; fromStatus: string | null; toStatus: string; at: Date }
+
+/** What must hold after every step, whatever happened. */
+async function checkInvariants(order: Order, model: Model): Promise<void> {
+  const now = await currentOrder(order)
+  assert.equal(now.status, model.status)
+  assert.equal(now.paidUnits, model.paid)
+  assert.equal(now.refundedUnits, model.refunded)
+  const events = await host.db.many<EventRow>(sql`
+    select seq, trigger, from_status, to_status, at from order_events where company_id = ${order.companyId} and order_id = ${order.id} order by seq`)
+  for (const [index, event] of events.entries()) {
+    if (index === 0) continue
+    const earlier = events[index - 1]
+    assert.equal(event.fromStatus, earlier?.toStatus)
+    assert.ok(
+      allowed(event.fromStatus as OrderStatus, event.trigger as Trigger),
+      `${event.fromStatus} ${event.trigger}`,
+    )
+    assert.equal(TRANSITIONS[event.trigger as Trigger].to, event.toStatus)
+    assert.ok(event.at > (earlier?.at ?? 0), 'updatedAt grows')
+  }
+  assert.equal(events.at(-1)?.toStatus, now.status)
+  const { clearing, refunded, payable, suspense } = await host.db.one<
+    Record<'clearing' | 'refunded' | 'payable' | 'suspense', string>
+  >(sql`
+    select coalesce(sum(e.units) filter (where e.account = 'payer_clearing'), 0) as clearing,
+      coalesce(-sum(e.units) filter (where e.account = 'refunds'), 0) as refunded,
+      coalesce(-sum(e.units) filter (where e.account = 'company_payable'), 0) as payable,
+      coalesce(-sum(e.units) filter (where e.account = 'suspense'), 0) as suspense
+    from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
+    where j.company_id = ${order.companyId} and j.order_id = ${order.id}`)
+  if (model.paid > 0n) {
+    assert.equal(BigInt(clearing), model.paid - model.refunded, 'what is held')
+    assert.equal(BigInt(refunded), model.pendingRefund, 'what is reserved')
+    assert.equal(BigInt(payable) + BigInt(suspense), model.paid - model.refunded - model.pendingRefund, 'whose it is')
+    assert.ok(BigInt(payable) >= 0n && BigInt(payable) <= DUE)
+  }
+}
+
+test('whatever happens to an order, in any sequence, the model and the books agree', async () => {
+  const property = fc.asyncProperty(steps, async (sequence) => {
+    const order = await makeOrder()
+    const model: Model = {
+      status: 'INITIAL',
+      accepted: false,
+      paid: 0n,
+      refunded: 0n,
+      pendingRefund: 0n,
+      seen: 0n,
+      endedAtMs: 0,
+    }
+    for (const step of sequence) {
+      await takeStep(order, model, step)
+      await checkInvariants(order, model)
+    }
+    await host.db.run(
+      sql`update orders set expires_at = now() + interval '100 years' where id = ${order.id} and status in ('INITIAL', 'PENDING', 'AWAITING')`,
+    )
+  })
+  await fc.assert(property, { numRuns: SEQUENCES, seed: SEED, endOnFailure: SEQUENCES > 1000 })
+})
+
+test('each of the twelve states allows exactly the triggers of the table, and a refused one changes nothing', async () => {
+  const triggers = Object.keys(TRANSITIONS) as Trigger[]
+  for (const status of ORDER_STATUSES) {
+    const order = await makeOrder()
+    for (const trigger of triggers) {
+      await host.db.run(sql`update orders set status = ${status} where id = ${order.id}`)
+      const before = await currentOrder(order)
+      const done = await attempt(() =>
+        host.db.tx(async (tx) => {
+          const locked = await lockOrderById(tx, order.companyId, order.id)
+          assert.ok(locked)
+          return payments.transition(tx, locked, { trigger, actor: 'matrix', requestId: null, refundId: newId() })
+        }),
+      )
+      const after = await currentOrder(order)
+      assert.equal(done, allowed(status, trigger), `${status} ${trigger}`)
+      if (done) assert.equal(after.status, TRANSITIONS[trigger].to)
+      else assert.deepEqual(after, before)
+    }
+  }
+})
+
+test('each (order, event) is announced once', async () => {
+  const twice = await host.db.many(sql`
+    select order_id, event from deliveries group by order_id, event, refund_id having count(*) > 1`)
+  assert.deepEqual(twice, [])
+})
