@@ -263,7 +263,10 @@ export async function insertNode(
   return true
 }
 
-/** Makes what these instances had leased due now. Its outcome is unknown, so the owner stays for the next claim to see. */
+/**
+ * Makes what these instances had leased due now. Its outcome is unknown, so the owner stays for the next claim to
+ * see.
+ */
 const releaseLeases = (tx: Tx, instances: string[]): Promise<number> =>
   tx.run(sql`
     update delivery_due set next_at = clock_timestamp()

@@ -60,7 +60,8 @@ export type Sender = {
   wake(companyId?: string): void
   /**
    * Lets what is in flight end, writes it down and gives the leases back.
-   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, longer than any attempt
+   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, longer than any
+   * attempt
    */
   stop(graceMs?: number): Promise<void>
   stats(): SenderStats
