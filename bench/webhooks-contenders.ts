@@ -92,7 +92,8 @@ export async function openGraphileWorker({ db, connectionString, receiverUrl }: 
       const ids = newJobIds(count)
       await db.run(sql`
         select graphile_worker.add_jobs(array_agg(
-          ('send', json_build_object('id', id), null, now(), 5::smallint, null, null::smallint, null)::graphile_worker.job_spec))
+          ('send', json_build_object('id', id), null, now(), 5::smallint, null, null::smallint, null)
+            ::graphile_worker.job_spec))
         from unnest(${ids}::text[]) as t (id)`)
       return ids
     },

@@ -98,9 +98,7 @@ function print(rows: Figures[]): void {
   }
 }
 
-/**
- * Deliveries per second and commit-to-arrival delay of our sender, graphile-worker and pg-boss, one after the other.
- */
+/** Deliveries per second and delay from commit to arrival: our sender, graphile-worker and pg-boss, one by one. */
 export async function run(): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   const receiver = fork(fileURLToPath(new URL('webhooks-receiver.ts', import.meta.url)))

@@ -68,7 +68,7 @@ Every account is sent ${code(DEFAULT_EVENTS)}. The operator can enable ${code(op
 /** Documents that follow from the code, by file. */
 export const printDocs = (): Record<string, string> => ({ 'docs/order-states.md': printStates() })
 
-if (import.meta.main) {
+if (process.argv[1] === import.meta.filename) {
   for (const [file, text] of Object.entries(printDocs())) {
     writeFileSync(join(ROOT, file), text)
     process.stdout.write(`${file}\n`)

@@ -24,6 +24,7 @@ import { authRoutes } from './sessions/auth-routes.ts'
 import { passwordRoutes } from './sessions/password-routes.ts'
 import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
+import { userRoutes } from './users/user-routes.ts'
 import { UserSchema } from './users/user-schemas.ts'
 import { subscriptionRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
@@ -80,6 +81,7 @@ async function registerApi(
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
       await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })
       await scope.register(passwordRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(userRoutes, accounts.users)
     },
     { prefix: '/api/next' },
   )

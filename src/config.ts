@@ -52,6 +52,8 @@ export type Config = {
   /** One password a line that nobody may choose, beside our own rules; null: none. */
   passwordListFile: string | null
   superAdmin: { email: string; password: string } | null
+  /** Tests of what a crash leaves behind: where this process dies. Sandbox only. */
+  crashPoint: string | null
   /** Everything else that providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
   provider: Readonly<Record<string, string>>
 }
@@ -299,6 +301,7 @@ export function loadConfig(env: Env): Config {
     },
     passwordListFile: reader.optional('PASSWORD_LIST_FILE'),
     superAdmin: readSuperAdmin(reader),
+    crashPoint: sandbox ? reader.optional('CRASH_POINT') : null,
     provider: Object.fromEntries(Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name))),
   }
   if (mode === 'live') checkLive(config, faults)

@@ -27,6 +27,7 @@ import { openAuthenticate } from './sessions/authenticate.ts'
 import { openSessions } from './sessions/session-service.ts'
 import { openPasswords } from './users/password.ts'
 import { readRefusedPasswords } from './users/refused-passwords.ts'
+import type { SessionHooks, UserDeps } from './users/user-service.ts'
 import type { Vault } from './vault.ts'
 import type { WebhookDeps } from './webhooks/delivery-service.ts'
 import type { Sender } from './webhooks/sender.ts'
@@ -51,7 +52,24 @@ export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 
   const refusedPasswords = readRefusedPasswords(config.passwordListFile)
   const base = { db, clock, vault, config, sessions, mailer, jobs, audit, limits }
   const auth = openAuth({ ...base, passwords, refusedPasswords })
-  return { apiKeys, limits, jobs, mailer, audit, sessions, auth, authenticate: openAuthenticate({ apiKeys, sessions }) }
+  const hooks: SessionHooks = {
+    endSessions: (tx, userId, reason) => sessions.endAll(tx, userId, reason),
+    forgetSessions: sessions.forget,
+    sendInvitation: auth.resets.invite,
+    removeTwoFactor: auth.twoFactor.remove,
+  }
+  const users: UserDeps = { db, clock, audit, mailer, config, hooks }
+  return {
+    users,
+    apiKeys,
+    limits,
+    jobs,
+    mailer,
+    audit,
+    sessions,
+    auth,
+    authenticate: openAuthenticate({ apiKeys, sessions }),
+  }
 }
 export type Accounts = ReturnType<typeof openAccounts>
 

@@ -9,6 +9,7 @@ import { buildService } from './app.ts'
 import { systemClock } from './clock.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
 import type { Config } from './config.ts'
+import { armCrashPoint } from './crash-point.ts'
 import { type Db, openDb } from './db/db.ts'
 import { assertDurable } from './db/durable.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
@@ -123,6 +124,7 @@ const sandboxXpub = (vault: Vault): string =>
  * @throws Error with a sentence for the operator; what was started by then is ended again
  */
 export async function serve(given: Config, say: Say): Promise<Running> {
+  armCrashPoint(given.crashPoint)
   const closers = new Closers()
   try {
     return await start(await withPort(given), say, closers)

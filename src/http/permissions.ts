@@ -69,6 +69,13 @@ export const PERMISSIONS = {
   'auth.password': { roles: EVERYBODY, evenInvalid: true, limit: 'credentials' },
   'auth.twoFactor': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
   'auth.twoFactorRemove': { roles: EVERYBODY, evenInvalid: true, stepUp: true, limit: 'company' },
+  'users.me': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
+  'users.list': { roles: MANAGERS, limit: 'company' },
+  'users.invite': { roles: MANAGERS, limit: 'company' },
+  'users.change': { roles: MANAGERS, limit: 'company' },
+  'users.approve': { roles: MANAGERS, limit: 'company' },
+  'users.companies': { roles: ['SuperAdmin'], limit: 'company' },
+  'users.resetTwoFactor': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
 } as const satisfies Record<string, Rule>
 
 export type PermissionName = keyof typeof PERMISSIONS

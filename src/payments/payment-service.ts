@@ -1,4 +1,5 @@
 import type { Channels } from '../channels/registry.ts'
+import { crashPoint } from '../crash-point.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
@@ -22,6 +23,7 @@ export async function checkPayment(
   if (!channel || payment.providerReference === null) return undefined
   const { providerReference, merchantReference, network } = payment
   const report = await channel.fetchPayment({ providerReference, merchantReference, network })
+  if (requestId !== null) crashPoint('confirm:after-fetch')
   return applyReport(deps, payment, report, requestId)
 }
 
@@ -41,6 +43,7 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
       })
     }
     const after = await checkPayment(deps, payment, call.requestId)
+    crashPoint('confirm:after-apply')
     if (!after || after.paidAt === null) throw new AppError('PAYMENT_NOT_RECEIVED')
   }
   await deps.db.tx((tx) => call.remember(tx, null))
