@@ -1,6 +1,6 @@
 /**
- * The pay page's own script: ticks the clock, copies, and follows the order by server-sent events. When the stream stays
- * down it reads the page itself now and then. Everything but the clock also works without it.
+ * The pay page's own script: ticks the clock, copies, and follows the order by server-sent events. When the stream
+ * stays down it reads the page itself now and then. Everything but the clock also works without it.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')

@@ -157,7 +157,9 @@ export function renderFragment(view: PayView, page: PageContext): Html {
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/** Only our own style and script run, nothing is loaded, and forms go to us (in the sandbox also to its test wallet). */
+/**
+ * Only our own style and script run, nothing is loaded, and forms go to us (in the sandbox also to its test wallet).
+ */
 export function contentSecurityPolicy(providersUrl: string | null): string {
   const forms = providersUrl === null ? "'self'" : `'self' ${new URL(providersUrl).origin}`
   return [

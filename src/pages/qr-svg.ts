@@ -28,8 +28,9 @@ function strokesOf(rows: readonly (readonly boolean[])[]): string {
 }
 
 /**
- * A QR code (ISO/IEC 18004, error correction M) as SVG with its quiet zone of four modules, always dark on white, because
- * scanners read no other. Kept by content: making one costs milliseconds, and everybody who watches an order sees the same.
+ * A QR code (ISO/IEC 18004, error correction M) as SVG with its quiet zone of four modules, always dark on white,
+ * because scanners read no other. Kept by content: making one costs milliseconds, and everybody who watches an order
+ * sees the same.
  * @param label what a screen reader says
  */
 export function qrSvg(content: string, label: string): Html {
