@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { openPasswords } from '../src/users/password.ts'
-import { type Client, insertSuperAdmin, logIn, newEmail, PASSWORD, type Person, register, registerManager, waitForMail } from './harness/accounts.ts'
+import {
+  type Client,
+  insertSuperAdmin,
+  logIn,
+  newEmail,
+  PASSWORD,
+  type Person,
+  register,
+  registerManager,
+  waitForMail,
+} from './harness/accounts.ts'
 import { callService, startTestService, type TestService } from './harness/service.ts'
 
 let service: TestService
@@ -79,7 +89,10 @@ test('a cashier registers, can do nothing until the manager approves, then sells
   assert.equal((await boss.post(`users/${cashier.userId}/approve`)).status, 200)
   assert.equal((await cashier.client.get<Object_>('users/me')).data.valid, true)
   await waitForMail(service.baseUrl, cashier.email, /approved/)
-  assert.equal((await order(cashier.client, { merchantIdentifier: 'TILL-1' })).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+  assert.equal(
+    (await order(cashier.client, { merchantIdentifier: 'TILL-1' })).error.code,
+    'UNKNOWN_MERCHANT_IDENTIFIER',
+  )
   const { collectors } = (await boss.get<{ collectors: Object_[] }>('collectors/list')).data
   const till = collectors.find(({ identifier }) => identifier === 'TILL-1')
   await boss.call('PUT', `collectors/${till?._id}`, { cashiers: [cashier.userId] })
@@ -94,7 +107,13 @@ test('a cashier registers, can do nothing until the manager approves, then sells
 
 test('an invited person chooses a password by the mailed link, on a page without JavaScript', async () => {
   const email = newEmail('invited')
-  const invitation = await boss.post('users', { email, firstName: 'Ida', lastName: 'Neu', role: 'Observer', lang: 'de' })
+  const invitation = await boss.post('users', {
+    email,
+    firstName: 'Ida',
+    lastName: 'Neu',
+    role: 'Observer',
+    lang: 'de',
+  })
   assert.equal(invitation.status, 200, invitation.text)
   const mail = await waitForMail(service.baseUrl, email, /lädt Sie ein/)
   const link = /http:\/\/\S+reset-password\?token=(\S+)/.exec(mail.text)
@@ -187,7 +206,11 @@ test('in live mode nobody sells before the address is verified and the company a
     const mail = await waitForMail(live.baseUrl, person.email, /Confirm your e-mail/)
     const link = /http:\/\/\S+verify-email\?token=(\S+)/.exec(mail.text)
     assert.equal((await fetch(link?.[0] ?? '')).status, 200)
-    assert.equal((await person.client.get<Object_>('users/me')).data.valid, false, 'opening the page alone does nothing')
+    assert.equal(
+      (await person.client.get<Object_>('users/me')).data.valid,
+      false,
+      'opening the page alone does nothing',
+    )
     const form = new URLSearchParams({ token: link?.[1] ?? '' })
     assert.equal((await fetch(`${live.baseUrl}/account/verify-email`, { method: 'POST', body: form })).status, 200)
     assert.equal((await person.client.get<Object_>('users/me')).data.valid, true)
