@@ -57,7 +57,13 @@ function documentRoute(route: RouteOptions): void {
     rule.roles === 'anyone'
       ? [{}, { bearer: [] }, { apiKey: [], apiSecret: [] }]
       : [{ bearer: [] }, { apiKey: [], apiSecret: [] }]
-  route.schema = { security, ...route.schema, response: { ...failures, ...(route.schema.response as object) } }
+  const extra = { 'x-permission': permission }
+  route.schema = {
+    security,
+    ...extra,
+    ...route.schema,
+    response: { ...failures, ...(route.schema.response as object) },
+  }
 }
 
 /** OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs`. */
