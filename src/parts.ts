@@ -72,6 +72,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 
   return {
     users,
     apiKeyDeps,
+    keys,
     apiKeys,
     limits,
     jobs,
