@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { inflate } from '@sparticuz/chromium'
@@ -50,6 +50,8 @@ export async function unpackChromium(): Promise<PackagedChromium> {
         ['chromium.br', 'al2023.tar.br', 'fonts.tar.br'].map((name) => join(home, 'bin', name)),
       )
       writeFileSync(join(fresh, 'fonts.xml'), fontsConfig(folder))
+      // whoever runs the tests next may be another user
+      for (const path of [fresh, join(fresh, 'chromium')]) chmodSync(path, 0o755)
       renameSync(fresh, folder)
     } catch (error) {
       rmSync(fresh, { recursive: true, force: true })
