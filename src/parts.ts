@@ -12,7 +12,9 @@ import type { Db } from './db/db.ts'
 import { openJobQueue } from './db/job-runner.ts'
 import { openRateLimits } from './http/rate-limits.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
+import { isLang } from './lang.ts'
 import { openMailer } from './mail/mail.ts'
+import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/order-feed.ts'
@@ -29,8 +31,12 @@ import { openPasswords } from './users/password.ts'
 import { readRefusedPasswords } from './users/refused-passwords.ts'
 import type { SessionHooks, UserDeps } from './users/user-service.ts'
 import type { Vault } from './vault.ts'
+import type { RotationDeps } from './webhooks/account-service.ts'
+import { AttemptSender } from './webhooks/attempt.ts'
+import { createWebhookAgent } from './webhooks/connector.ts'
 import type { WebhookDeps } from './webhooks/delivery-service.ts'
 import type { Sender } from './webhooks/sender.ts'
+import type { FailureDeps } from './webhooks/webhook-jobs.ts'
 
 /** What the service stands on; the same for every part. */
 export type Ground = { config: Config; db: Db; vault: Vault; clock: Clock; metrics: Registry; log: FastifyBaseLogger }
@@ -82,7 +88,7 @@ export function openChains(config: Config) {
 }
 
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
-export function openTrade({ config, db, vault, clock, log }: Ground, { audit }: Accounts) {
+export function openTrade({ config, db, vault, clock, log }: Ground, { audit, mailer }: Accounts) {
   const seat: SenderSeat = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const feed = openOrderFeed({ db, log })
@@ -98,6 +104,16 @@ export function openTrade({ config, db, vault, clock, log }: Ground, { audit }: 
   const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
   const refunds: RefundDeps = { db, clock, channels, transition, payers, askForAddress: async () => {} }
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
-  return { seat, feed, chains, rates, transition, createOrder, payers, payments, refunds, webhooks }
+  const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
+  const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
+  const failures: FailureDeps = {
+    db,
+    async send(tx, { to, lang, facts }) {
+      const known = isLang(lang) ? lang : 'en'
+      const data = webhookFailureNotice(known, { ...facts, officeUrl: config.officeUrl })
+      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
+    },
+  }
+  return { seat, feed, chains, rates, transition, createOrder, payers, payments, refunds, webhooks, rotation, failures }
 }
 export type Trade = ReturnType<typeof openTrade>
