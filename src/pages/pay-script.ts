@@ -1,6 +1,6 @@
 /**
- * The pay page's own script: ticks the clock, copies, and follows the order by server-sent events. When the stream stays
- * down it reads the page itself now and then. Everything but the clock also works without it.
+ * The pay page's own script: ticks the clock, copies, and follows the order by server-sent events. When the stream
+ * stays down it reads the page itself now and then. Everything but the clock also works without it.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')
@@ -11,12 +11,14 @@ const root = () => live.firstElementChild, final = () => root().dataset.final
 const two = (n) => String(n).padStart(2, '0')
 const tick = () => {
   for (const c of live.querySelectorAll('[data-until]')) {
-    const s = Math.max(0, Math.ceil((c.dataset.until - Date.now() - skew) / 1000)), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60
+    const s = Math.max(0, Math.ceil((c.dataset.until - Date.now() - skew) / 1000))
+    const h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60
     c.textContent = (h ? h + ':' + two(m) : m) + ':' + two(s % 60)
   }
 }
 const show = (text, id) => {
-  const kept = [d.activeElement, live.querySelector('input:checked'), live.querySelector('details[open]')].map((e) => e && byId(e.id) && e.id)
+  const find = (what) => live.querySelector(what)
+  const kept = [d.activeElement, find('input:checked'), find('details[open]')].map((e) => e && byId(e.id) && e.id)
   live.dataset.id = id
   live.innerHTML = text
   byId('problem')?.remove()

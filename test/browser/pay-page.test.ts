@@ -28,7 +28,7 @@ async function waitForState(page: Page, words: string): Promise<void> {
   await page.locator('#live h2', { hasText: words }).waitFor({ timeout: 15_000 })
 }
 
-test('one way to pay is not asked for: the page leads to address, amount and a QR code of the payment link', async () => {
+test('one way to pay is not asked for: the page leads to address, amount and the QR code of the link', async () => {
   const code = await world.createOrder(SHOP)
   const { page, context, complaints } = await open(code)
   await waitForState(page, 'Waiting for your payment')

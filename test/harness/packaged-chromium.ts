@@ -29,8 +29,9 @@ async function inflateInto(folder: string, archives: readonly string[]): Promise
 }
 
 /**
- * Chromium out of the npm package `@sparticuz/chromium` (x64 Linux), with the libraries that bare machines lack (NSS, from
- * the package's archive for Amazon Linux). Unpacked once beside the modules; two that unpack at once do not disturb each other.
+ * Chromium out of the npm package `@sparticuz/chromium` (x64 Linux), with the libraries that bare machines lack (NSS,
+ * from the package's archive for Amazon Linux). Unpacked once, beside the modules; two that unpack at the same time do
+ * not disturb each other.
  * @throws Error on machines that the package has no build for
  */
 export async function unpackChromium(): Promise<PackagedChromium> {
