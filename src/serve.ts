@@ -61,7 +61,9 @@ async function openSandbox(config: Config, say: Say, closers: Closers): Promise<
   return sandbox
 }
 
-/** The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key. */
+/**
+ * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key.
+ */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
   const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox

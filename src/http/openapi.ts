@@ -60,7 +60,9 @@ function documentRoute(route: RouteOptions): void {
   route.schema = { security, ...route.schema, response: { ...failures, ...(route.schema.response as object) } }
 }
 
-/** OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs`. */
+/**
+ * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs`.
+ */
 export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> {
   app.addSchema(FailureSchema)
   await app.register(swagger, {

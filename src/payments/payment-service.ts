@@ -27,7 +27,10 @@ export async function checkPayment(
   return applyReport(deps, payment, report, requestId)
 }
 
-/** "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED, ORDER_STATE_CONFLICT */
+/**
+ * "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED,
+ * ORDER_STATE_CONFLICT
+ */
 export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string, call: Call): Promise<void> {
   const order = await findReachableOrder(deps.db, actor, code)
   const payment = order.paymentId === null ? undefined : await findPayment(deps.db, order.companyId, order.paymentId)
