@@ -142,18 +142,18 @@ async function liveThrough(point: CrashPoint): Promise<number> {
     const { code } = created.data
     const accept = (): Promise<Answer<Instructions>> =>
       life.insist('POST', `accept/${code}`, { body: { paymentChannel: 'crypto' }, headers: as('accept') })
-    const accepted = await eventually(accept, ({ status }) => status === 200, 75_000)
+    const accepted = await eventually(accept, ({ status }) => status === 200, 90_000)
     await chain.pay({ to: accepted.data.toAddress, units: 54_000_000n })
     await chain.mine(4)
     await eventually(
       () => life.insist('POST', `confirm/${code}`, {}),
       ({ status }) => status === 200,
-      20_000,
+      60_000,
     )
     await eventually(
       () => life.insist('POST', `revert/${code}`, { body: { address: DESTINATION }, headers: as('revert') }),
       ({ status }) => status === 200,
-      75_000,
+      90_000,
     )
     await eventually(
       async () => {
@@ -161,7 +161,7 @@ async function liveThrough(point: CrashPoint): Promise<number> {
         return life.insist<OrderData>('GET', `status/${code}`, {})
       },
       ({ data }) => data.status === 'REFUNDING' && (life.deaths > 0 || !point.startsWith('refund:')),
-      20_000,
+      60_000,
     )
     await checkStory(world.db, code, key)
     return life.deaths
