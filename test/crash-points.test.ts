@@ -61,7 +61,7 @@ class Life {
   #start(more: Record<string, string>): Served {
     return startServed({
       DATABASE_URL: this.world.database.connectionString,
-      DATA_DIR: dataDir,
+      DATA_DIR: join(dataDir, String(this.port)),
       MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
       PORT: String(this.port),
       BASE_URL: this.baseUrl,
