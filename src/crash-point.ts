@@ -1,6 +1,6 @@
 /**
- * Places where a test lets the process die as if the power had failed: the state that is left there must be one from which
- * everything goes on. Armed only in the sandbox, by `CRASH_POINT=<name>`; elsewhere it does nothing.
+ * Places where a test lets the process die as if the power had failed: the state that is left there must be one from
+ * which everything goes on. Armed only in the sandbox, by `CRASH_POINT=<name>`; elsewhere it does nothing.
  */
 export const CRASH_POINTS = [
   'create:before-insert',
@@ -8,8 +8,8 @@ export const CRASH_POINTS = [
   'accept:after-choice',
   'accept:after-provider',
   'accept:after-forward',
-  'confirm:after-fetch',
-  'confirm:after-apply',
+  'confirm:start',
+  'confirm:before-answer',
   'revert:before-commit',
   'revert:after-commit',
   'refund:before-send',

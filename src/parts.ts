@@ -8,6 +8,7 @@ import { localSigner } from './chain/signer.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { openChannels } from './channels/registry.ts'
 import type { Clock } from './clock.ts'
+import type { ButtonDeps } from './companies/button-service.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
@@ -25,6 +26,7 @@ import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
+import type { ApiKeyDeps } from './sessions/api-key-routes.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
 import { openAuth } from './sessions/auth-service.ts'
 import { openAuthenticate } from './sessions/authenticate.ts'
@@ -39,6 +41,7 @@ import { createWebhookAgent } from './webhooks/connector.ts'
 import type { WebhookDeps } from './webhooks/delivery-service.ts'
 import type { Sender } from './webhooks/sender.ts'
 import type { FailureDeps } from './webhooks/webhook-jobs.ts'
+import { webhookUrlFault } from './webhooks/webhook-url.ts'
 
 /** What the service stands on; the same for every part. */
 export type Ground = { config: Config; db: Db; vault: Vault; clock: Clock; metrics: Registry; log: FastifyBaseLogger }
@@ -66,9 +69,12 @@ export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 
     sendInvitation: auth.resets.invite,
     removeTwoFactor: auth.twoFactor.remove,
   }
+  const apiKeyDeps: ApiKeyDeps = { db, clock, audit, apiKeys }
   const users: UserDeps = { db, clock, audit, mailer, config, hooks }
   return {
     users,
+    apiKeyDeps,
+    keys,
     apiKeys,
     limits,
     jobs,
@@ -93,22 +99,8 @@ export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | '
   })
 }
 
-/** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
-export function openTrade({ config, db, vault, clock, log }: Ground, { audit, mailer }: Accounts) {
-  const seat: SenderSeat = { sender: undefined }
-  const wake = (companyId?: string): void => seat.sender?.wake(companyId)
-  const feed = openOrderFeed({ db, log })
-  const chains = openChains({ config, db, clock, log })
-  const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : [])
-  const rates = openRates({ config: config.rates, db, clock, log })
-  const transitionDeps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: wake, onChange: feed.changed } }
-  const announce = openAnnounce(transitionDeps)
-  const transition = openTransition(transitionDeps, announce)
-  const createOrder = openCreateOrder({ db, clock, config, rates, cache: openSaleCache(db, clock), announce })
-  const payers: PayerDeps = { db, vault, clock, rates }
-  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
-  const refunds: RefundDeps = { db, clock, channels, transition, payers, askForAddress: async () => {} }
+/** What merchants' servers are told, with which secret, and what their people hear when that fails. */
+function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
   const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
   const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
@@ -120,6 +112,42 @@ export function openTrade({ config, db, vault, clock, log }: Ground, { audit, ma
       await mailer.send(tx, { to, lang: known, kind: 'notice', data })
     },
   }
-  return { seat, feed, chains, rates, transition, createOrder, payers, payments, refunds, webhooks, rotation, failures }
+  return { webhooks, rotation, failures }
+}
+
+/** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
+export function openTrade(ground: Ground, accounts: Accounts) {
+  const { config, db, vault, clock, log } = ground
+  const { audit, mailer, sessions, apiKeys } = accounts
+  const seat: SenderSeat = { sender: undefined }
+  const wake = (companyId?: string): void => seat.sender?.wake(companyId)
+  const feed = openOrderFeed({ db, log })
+  const chains = openChains(ground)
+  const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
+  const channels = openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : [])
+  const rates = openRates({ config: config.rates, db, clock, log })
+  const transitionDeps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: wake, onChange: feed.changed } }
+  const announce = openAnnounce(transitionDeps)
+  const transition = openTransition(transitionDeps, announce)
+  const cache = openSaleCache(db, clock)
+  const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
+  const payers: PayerDeps = { db, vault, clock, rates }
+  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
+  const refunds: RefundDeps = { db, clock, channels, transition, payers, askForAddress: async () => {} }
+  const companies: ButtonDeps = {
+    db,
+    clock,
+    audit,
+    mailer,
+    cache,
+    fiatAssets: config.fiatAssets,
+    forgetActors() {
+      sessions.forget()
+      apiKeys.forget()
+    },
+    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+  }
+  const messages = openMessages(ground, accounts, wake)
+  return { seat, feed, chains, rates, transition, createOrder, companies, payers, payments, refunds, ...messages }
 }
 export type Trade = ReturnType<typeof openTrade>

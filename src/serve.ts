@@ -14,6 +14,7 @@ import { armCrashPoint } from './crash-point.ts'
 import { type Db, openDb } from './db/db.ts'
 import { assertDurable } from './db/durable.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
+import { lockDataDir } from './db/embedded-lock.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
@@ -47,7 +48,11 @@ class Closers {
 }
 
 async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
-  if (config.databaseUrl !== null) return config.databaseUrl
+  if (config.databaseUrl !== null) {
+    const lock = await lockDataDir(config.dataDir)
+    closers.add(async () => lock.release())
+    return config.databaseUrl
+  }
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
   return server.connectionString
@@ -64,7 +69,9 @@ async function openSandbox(config: Config, vault: Vault, say: Say, closers: Clos
   return sandbox
 }
 
-/** The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key. */
+/**
+ * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key.
+ */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
   const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox

@@ -235,7 +235,7 @@ test('money that no record can hold does not hold up the news of other payments'
   await shop.reaches(normal.code, 'PAID')
   const isBehind = () =>
     shop.host.db.one<{ behind: boolean }>(sql`
-      select after_change < (select max(change) from chain_transfers where to_address = ${normal.toAddress.toLowerCase()})
+      select after_change < (select max(change) from chain_transfers where to_address = lower(${normal.toAddress}))
         as behind from payment_chain_cursors where chain_id = ${shop.chain.chainId}`)
   await eventually(isBehind, ({ behind }) => !behind)
 })

@@ -43,7 +43,10 @@ const times = <Result>(count: number, work: () => Promise<Result>): Promise<Resu
 
 const pause = (delayMs: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, delayMs))
 
-/** The scanner has seen the final transfer; its news, confirms and the cancels reach for the order at almost the same time. */
+/**
+ * The scanner has seen the final transfer; its news, confirms and the cancels reach for the order at almost the same
+ * time.
+ */
 async function afterTheScanner({ code, toAddress, units }: Payable, round: number) {
   await shop.chain.pay({ to: toAddress, units })
   await shop.makeFinal()

@@ -16,7 +16,9 @@ const paid = ({ network }: PayoutDeps, payout: Payout, receipt: Receipt | null |
 
 const RECENT_BLOCKS = 1000n
 
-/** Whoever submitted the authorization, the money moved: its transaction is looked for, first among the newest blocks. */
+/**
+ * Whoever submitted the authorization, the money moved: its transaction is looked for, first among the newest blocks.
+ */
 async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Receipt | null> {
   const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
   for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {

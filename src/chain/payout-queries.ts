@@ -108,7 +108,8 @@ export async function updatePayout(
 
 /**
  * Gives a payout its relayer's next account nonce, under the relayer's row lock.
- * @param chainNonce how many transactions of the relayer the chain has: where counting begins, and begins again when none
+ * @param chainNonce how many transactions of the relayer the chain has: where counting begins, and begins again when
+ * none
  *   of ours is under way (the chain was reset, or the key was used elsewhere)
  */
 export async function updatePayoutRelayer(

@@ -116,7 +116,10 @@ async function hold(
   return change(deps, payout, { words, refusals: payout.refusals + 1 })
 }
 
-/** The first step, and again after a try that came to nothing: check, sign the authorization, keep a nonce, sign, store. */
+/**
+ * The first step, and again after a try that came to nothing: check, sign the authorization, keep a nonce, sign,
+ * store.
+ */
 export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const { rpc, network, relayerSigner } = deps
   const obstacle = await findObstacle(deps, payout)
@@ -177,7 +180,9 @@ type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
 
 const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
 
-/** An eighth more, rounded up: nodes replace a transaction only for at least a tenth more of both fees (go-ethereum). */
+/**
+ * An eighth more, rounded up: nodes replace a transaction only for at least a tenth more of both fees (go-ethereum).
+ */
 const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
 
 /** What the chain asks now, and enough to replace what we sent before with the same nonce. */
@@ -252,7 +257,10 @@ export async function resend(deps: PayoutDeps, payout: Payout, view: ChainView):
   return prepared.status === 'signed' ? broadcast(deps, prepared, view) : prepared
 }
 
-/** Transactions wait for an account nonce that no payout keeps any more: it is used up by sending nothing to ourselves. */
+/**
+ * Transactions wait for an account nonce that no payout keeps any more: it is used up by sending nothing to
+ * ourselves.
+ */
 export async function fillGap(deps: PayoutDeps, payout: Payout, view: ChainView, count: bigint): Promise<void> {
   if (payout.relayerAddress === null) return
   const place = { chainId: payout.chainId, address: payout.relayerAddress, nonce: count }

@@ -35,7 +35,10 @@ export type PayoutResult = {
 export type Payouts = {
   /** The wallet that the money leaves. */
   readonly address: string
-  /** Starts a payout, or goes on with it and says how it stands; settled only when it is final. Safe to repeat, also at once. */
+  /**
+   * Starts a payout, or goes on with it and says how it stands; settled only when it is final. Safe to repeat, also
+   * at once.
+   */
   send(request: PayoutRequest): Promise<PayoutResult>
   /** Somebody pays it in another way: from now on it is never sent. @returns false when it is under way already */
   withdraw(request: PayoutRequest, words: string): Promise<boolean>
@@ -74,7 +77,8 @@ async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
 }
 
 /**
- * Pays USDC out of one wallet by EIP-3009: the refund key signs an authorization whose nonce is the hash of the payout's id,
+ * Pays USDC out of one wallet by EIP-3009: the refund key signs an authorization whose nonce is the hash of the
+ * payout's id,
  * the relayer key submits it. The token itself refuses a second payment for the same id, also after a restored backup.
  * @throws Error when an id is used again with another destination or amount
  */

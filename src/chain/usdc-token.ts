@@ -26,7 +26,9 @@ const AUTHORIZATION_FIELDS = [
   { name: 'nonce', type: 'bytes32' },
 ]
 
-/** EIP-3009: whoever has the signature may submit it, before `validBefore` (the chain's seconds), once for each nonce. */
+/**
+ * EIP-3009: whoever has the signature may submit it, before `validBefore` (the chain's seconds), once for each nonce.
+ */
 export type Authorization = { from: Hex; to: Hex; units: bigint; validBefore: bigint; nonce: Hex }
 
 /** What the signer of an authorization signs. @throws RpcError, NetworkMismatch */
@@ -41,7 +43,9 @@ export async function authorizationData(rpc: Rpc, network: Network, authorizatio
   }
 }
 
-/** Call data of the transfer that an authorization allows; the form with v, r and s, which every version of USDC has. */
+/**
+ * Call data of the transfer that an authorization allows; the form with v, r and s, which every version of USDC has.
+ */
 export function authorizedTransferData(authorization: Authorization, signature: Hex): Hex {
   const { from, to, units, validBefore, nonce } = authorization
   const r: Hex = `0x${signature.slice(2, 66)}`
@@ -91,7 +95,9 @@ export async function isAuthorizationUsed(
   return BigInt(await ask(rpc, { to, data })) !== 0n
 }
 
-/** Would the token let this transfer pass? Asked without any signature. @throws RpcError `definite` when it would not */
+/**
+ * Would the token let this transfer pass? Asked without any signature. @throws RpcError `definite` when it would not
+ */
 export async function tryTransfer(
   rpc: Rpc,
   { usdcAddress: to }: Network,

@@ -98,8 +98,9 @@ export const callOf = (request: FastifyRequest): Call => ({
 })
 
 /**
- * `Idempotency-Key` on every authenticated POST (decisions 1.5): claimed before the handler runs, the answer stored with
- * the effect (`Call.remember`), or after it when the handler had no transaction of its own; only 2xx answers are kept.
+ * `Idempotency-Key` on every authenticated POST (decisions 1.5): claimed before the handler runs, the answer stored
+ * with the effect (`Call.remember`), or after it when the handler had no transaction of its own; only 2xx answers are
+ * kept.
  */
 export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock: Clock; vault: Vault }): void {
   const { db, clock, vault } = deps

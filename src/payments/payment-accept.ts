@@ -78,7 +78,9 @@ async function findSameAttempt(
   return open && payment.channel === channel && payment.network === network ? payment : undefined
 }
 
-/** The attempt before is given up: it is closed at its provider by a job, and can still receive money that is noticed. */
+/**
+ * The attempt before is given up: it is closed at its provider by a job, and can still receive money that is noticed.
+ */
 async function giveUpAttempt(tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)

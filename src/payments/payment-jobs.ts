@@ -20,8 +20,8 @@ export async function visitDuePayments(deps: PaymentDeps, log: FastifyBaseLogger
 }
 
 /**
- * The scanner saw something at these addresses: the payments behind them are looked at now. One that cannot be is left to
- * `visitDuePayments`, which says why, so that it does not hold up the others.
+ * The scanner saw something at these addresses: the payments behind them are looked at now. One that cannot be is
+ * left to `visitDuePayments`, which says why, so that it does not hold up the others.
  */
 export async function visitDepositAddresses(deps: PaymentDeps, addresses: readonly string[]): Promise<void> {
   const payments = await listPaymentsByDepositAddress(deps.db, addresses)

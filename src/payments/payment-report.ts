@@ -33,8 +33,9 @@ type Scene = {
 }
 
 /**
- * Applies what a provider or the chain says about one payment: the only way such news changes an order. Repeated and late
- * news is harmless: a paid order never moves back, an old attempt never touches an order that another attempt paid.
+ * Applies what a provider or the chain says about one payment: the only way such news changes an order. Repeated and
+ * late news is harmless: a paid order never moves back, an old attempt never touches an order that another attempt
+ * paid.
  */
 export async function applyReport(
   deps: ReportDeps,
