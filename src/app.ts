@@ -32,7 +32,7 @@ import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { userRoutes } from './users/user-routes.ts'
 import { UserSchema } from './users/user-schemas.ts'
-import { subscriptionRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
+import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
 import { startSender } from './webhooks/sender.ts'
 
@@ -56,6 +56,9 @@ const PREFIXES = [
 function hideFromReference(route: RouteOptions): void {
   route.schema = { ...route.schema, hide: true }
 }
+
+/** What is being sent may end for this long; the rest is due again at the next start. */
+const STOP_MS = 4000
 
 /** Every route of the API, by name. */
 async function registerApi(
@@ -99,6 +102,7 @@ async function registerApi(
     { prefix: '/api/next' },
   )
   await app.register(webhookSecretRoutes, { ...trade.webhooks, prefix: '/api/users' })
+  await app.register(webhookRotationRoutes, { ...trade.rotation, prefix: '/api/users' })
 }
 
 /** Every page, by name. */
@@ -133,11 +137,11 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, chains } = trade
-  const jobs = startJobs({ db, clock, log, payments, refunds, chains, runner, jobQueue: accounts.jobs })
+  const { payments, refunds, chains, failures } = trade
+  const jobs = startJobs({ db, clock, log, payments, refunds, chains, failures, runner, jobQueue: accounts.jobs })
   return {
     async stop() {
-      await Promise.all([jobs.stop(), sender.stop()])
+      await Promise.all([jobs.stop(), sender.stop(STOP_MS)])
     },
   }
 }
@@ -153,6 +157,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema]) app.addSchema(schema)
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
+  app.addHook('onClose', () => trade.rotation.attempts.close())
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
   await registerApi(app, ground, accounts, trade)

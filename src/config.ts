@@ -9,6 +9,8 @@ export type ChainConfig = {
   chainId: number
   rpcUrl: string
   usdcAddress: string | null
+  /** Tokens beside USDC whose arrival is noticed, so that a payer's mistake can be put right. */
+  otherTokens: { symbol: string; address: string }[]
   xpub: string | null
   confirmations: number | null
   refundKey: string | null
@@ -50,6 +52,8 @@ export type Config = {
   /** One password a line that nobody may choose, beside our own rules; null: none. */
   passwordListFile: string | null
   superAdmin: { email: string; password: string } | null
+  /** Tests of what a crash leaves behind: where this process dies. Sandbox only. */
+  crashPoint: string | null
   /** Everything else that providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
   provider: Readonly<Record<string, string>>
 }
@@ -157,12 +161,23 @@ function readMasterKey(reader: Reader, mode: Mode): Buffer | null {
   return null
 }
 
+/** `USDT:0x…,DAI:0x…` */
+function readTokens(reader: Reader, name: string): ChainConfig['otherTokens'] {
+  return reader.list(name, []).flatMap((entry) => {
+    const [, symbol, address] = /^([\w.]{1,20}):(0x[0-9a-fA-F]{40})$/.exec(entry) ?? []
+    if (symbol !== undefined && address !== undefined) return [{ symbol, address }]
+    reader.faults.push(`${name}: "${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
+    return []
+  })
+}
+
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => ({
     chainId: Number(id),
     rpcUrl: reader.url(`CHAIN_${id}_RPC_URL`, ''),
     usdcAddress: reader.optional(`CHAIN_${id}_USDC`),
+    otherTokens: readTokens(reader, `CHAIN_${id}_OTHER_TOKENS`),
     xpub: reader.optional(`CHAIN_${id}_XPUB`),
     confirmations:
       reader.optional(`CHAIN_${id}_CONFIRMATIONS`) === null
@@ -286,6 +301,7 @@ export function loadConfig(env: Env): Config {
     },
     passwordListFile: reader.optional('PASSWORD_LIST_FILE'),
     superAdmin: readSuperAdmin(reader),
+    crashPoint: sandbox ? reader.optional('CRASH_POINT') : null,
     provider: Object.fromEntries(Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name))),
   }
   if (mode === 'live') checkLive(config, faults)

@@ -13,7 +13,9 @@ import type { Db } from './db/db.ts'
 import { openJobQueue } from './db/job-runner.ts'
 import { openRateLimits } from './http/rate-limits.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
+import { isLang } from './lang.ts'
 import { openMailer } from './mail/mail.ts'
+import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/order-feed.ts'
@@ -31,8 +33,12 @@ import { openPasswords } from './users/password.ts'
 import { readRefusedPasswords } from './users/refused-passwords.ts'
 import type { SessionHooks, UserDeps } from './users/user-service.ts'
 import type { Vault } from './vault.ts'
+import type { RotationDeps } from './webhooks/account-service.ts'
+import { AttemptSender } from './webhooks/attempt.ts'
+import { createWebhookAgent } from './webhooks/connector.ts'
 import type { WebhookDeps } from './webhooks/delivery-service.ts'
 import type { Sender } from './webhooks/sender.ts'
+import type { FailureDeps } from './webhooks/webhook-jobs.ts'
 import { webhookUrlFault } from './webhooks/webhook-url.ts'
 
 /** What the service stands on; the same for every part. */
@@ -87,8 +93,26 @@ export function openChains(config: Config) {
   }))
 }
 
+/** What merchants' servers are told, with which secret, and what their people hear when that fails. */
+function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
+  const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
+  const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
+  const failures: FailureDeps = {
+    db,
+    async send(tx, { to, lang, facts }) {
+      const known = isLang(lang) ? lang : 'en'
+      const data = webhookFailureNotice(known, { ...facts, officeUrl: config.officeUrl })
+      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
+    },
+  }
+  return { webhooks, rotation, failures }
+}
+
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
-export function openTrade({ config, db, vault, clock, log }: Ground, { audit, mailer, sessions, apiKeys }: Accounts) {
+export function openTrade(ground: Ground, accounts: Accounts) {
+  const { config, db, vault, clock, log } = ground
+  const { audit, mailer, sessions, apiKeys } = accounts
   const seat: SenderSeat = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const feed = openOrderFeed({ db, log })
@@ -117,7 +141,7 @@ export function openTrade({ config, db, vault, clock, log }: Ground, { audit, ma
     },
     callbackFault: (url) => webhookUrlFault(url, config.webhooks),
   }
-  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
-  return { seat, feed, chains, rates, transition, createOrder, companies, payers, payments, refunds, webhooks }
+  const messages = openMessages(ground, accounts, wake)
+  return { seat, feed, chains, rates, transition, createOrder, companies, payers, payments, refunds, ...messages }
 }
 export type Trade = ReturnType<typeof openTrade>

@@ -9,9 +9,11 @@ import { buildService } from './app.ts'
 import { systemClock } from './clock.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
 import type { Config } from './config.ts'
+import { armCrashPoint } from './crash-point.ts'
 import { type Db, openDb } from './db/db.ts'
 import { assertDurable } from './db/durable.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
+import { lockDataDir } from './db/embedded-lock.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
@@ -45,7 +47,11 @@ class Closers {
 }
 
 async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
-  if (config.databaseUrl !== null) return config.databaseUrl
+  if (config.databaseUrl !== null) {
+    const lock = await lockDataDir(config.dataDir)
+    closers.add(async () => lock.release())
+    return config.databaseUrl
+  }
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
   return server.connectionString
@@ -60,7 +66,9 @@ async function openSandbox(config: Config, say: Say, closers: Closers): Promise<
   return sandbox
 }
 
-/** The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key. */
+/**
+ * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key.
+ */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
   const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
@@ -70,7 +78,7 @@ function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vaul
     sandbox: { ...config.sandbox, providersUrl },
     chains: [
       ...config.chains,
-      { chainId, rpcUrl, usdcAddress, xpub, confirmations: null, refundKey: null, relayerKey: null },
+      { chainId, rpcUrl, usdcAddress, otherTokens: [], xpub, confirmations: null, refundKey: null, relayerKey: null },
     ],
   }
 }
@@ -121,6 +129,7 @@ const sandboxXpub = (vault: Vault): string =>
  * @throws Error with a sentence for the operator; what was started by then is ended again
  */
 export async function serve(given: Config, say: Say): Promise<Running> {
+  armCrashPoint(given.crashPoint)
   const closers = new Closers()
   try {
     return await start(await withPort(given), say, closers)

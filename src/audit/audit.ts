@@ -26,8 +26,8 @@ export type AuditVerdict = { entries: number; fault: null | { seq: bigint; reaso
 
 export type Audit = {
   /**
-   * Writes an entry in the transaction of the action, so that no action happens without its entry. It holds the end of the
-   * chain until the commit: make it the last statement of the transaction.
+   * Writes an entry in the transaction of the action, so that no action happens without its entry. It holds the end
+   * of the chain until the commit: make it the last statement of the transaction.
    */
   write(tx: Tx, entry: AuditEntry): Promise<void>
   /** Recomputes the whole chain. */

@@ -86,8 +86,8 @@ export type SeenReport = {
 }
 
 /**
- * What a provider, or the chain, says about one payment. `unknown` changes nothing and is asked again; words that nobody
- * has seen before are unknown, never paid or failed.
+ * What a provider, or the chain, says about one payment. `unknown` changes nothing and is asked again; words that
+ * nobody has seen before are unknown, never paid or failed.
  */
 export type PaymentReport =
   | { outcome: 'waiting' | 'expired' | 'unknown'; providerReference: string; words: string }
@@ -121,7 +121,10 @@ export type RefundReport = {
   words: string
 }
 
-/** One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it returns. */
+/**
+ * One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it
+ * returns.
+ */
 export interface Channel {
   readonly id: ChannelId
   /** Networks that the payer can choose from; empty where the question has no meaning. */

@@ -168,7 +168,9 @@ export async function approveCompany(deps: CompanyDeps, actor: Actor, id: string
   })
 }
 
-/** Writes an entry and makes the copies of the create path void, in the transaction of a change to a company's object. */
+/**
+ * Writes an entry and makes the copies of the create path void, in the transaction of a change to a company's object.
+ */
 export async function noteChange(
   deps: CompanyDeps,
   tx: Tx,

@@ -2,7 +2,10 @@ import type { Db } from '../db/db.ts'
 import type { Vault } from '../vault.ts'
 import { type DemoRows, insertDemo } from './demo-queries.ts'
 
-/** What the sandbox's user needs in order to try everything; the same on every node, because it follows from the master key. */
+/**
+ * What the sandbox's user needs in order to try everything; the same on every node, because it follows from the
+ * master key.
+ */
 export type DemoCredentials = {
   manager: { email: string; password: string }
   superAdmin: { email: string; password: string }

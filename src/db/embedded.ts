@@ -9,7 +9,9 @@ import { endOrphan } from './embedded-orphan.ts'
 import { answers, connectionStringFor, type Log, runServer } from './embedded-server.ts'
 
 export type EmbeddedPostgres = {
-  /** For the database `comptoir`; its role may do everything. Goes through a unix socket that only the owner can open. */
+  /**
+   * For the database `comptoir`; its role may do everything. Goes through a unix socket that only the owner can open.
+   */
   connectionString: string
   /** Fast shutdown, at most 4 s; then the data directory is free for another start. */
   stop(): Promise<void>

@@ -129,3 +129,12 @@ export async function bookOrderPaid(
   )
   await bookPayment(place.tx, bookingOf(place, place.payment.id), money)
 }
+
+/** Money that had left the chain is there again. */
+export async function endLoss(place: Place): Promise<void> {
+  const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
+  for (const record of records) {
+    if (record.kind === 'orphaned' && record.status === 'open')
+      await updateMispayment(place.tx, record, { status: 'resolved' }, place.now)
+  }
+}

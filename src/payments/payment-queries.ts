@@ -129,6 +129,20 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
+/** Ends an attempt that was given up; one that was paid or has failed meanwhile stays what it is. */
+export async function updatePaymentClosed(q: Queryable, payment: Payment, now: Date): Promise<void> {
+  await q.run(sql`
+    update payments set status = 'closed', last_words = 'closed by us', next_check_at = null, closed_at = ${now},
+      updated_at = ${now}
+    where company_id = ${payment.companyId} and id = ${payment.id} and status not in ('paid', 'failed')`)
+}
+
+/** The payment is looked at again from then on. */
+export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nextCheckAt: Date): Promise<void> {
+  await q.run(sql`
+    update payments set next_check_at = ${nextCheckAt} where company_id = ${payment.companyId} and id = ${payment.id}`)
+}
+
 /** Takes payments whose time to be looked at has come; a node that dies leaves them to the next one after `until`. */
 export async function claimDuePayments(q: Queryable, now: Date, until: Date, limit: number): Promise<Payment[]> {
   const rows = await q.many<Row>(sql`

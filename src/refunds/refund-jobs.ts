@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { RefundReport, RefundRequest } from '../channels/channel.ts'
+import { crashPoint } from '../crash-point.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { claimDueRefunds, type Refund, updateRefund } from './refund-queries.ts'
@@ -36,8 +37,11 @@ async function visitRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   const channel = deps.channels.find(refund.channel)
   const byHand: RefundReport = { outcome: 'manual', reference: null, txHash: null, words: 'to be sent by hand' }
   const request = await refundRequestOf(deps, refund)
+  crashPoint('refund:before-send')
   const report = channel?.refundPayment ? await channel.refundPayment(request) : byHand
+  crashPoint('refund:after-send')
   await applyRefundReport(deps, refund, report)
+  crashPoint('refund:after-settle')
 }
 
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {

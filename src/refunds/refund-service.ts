@@ -1,6 +1,7 @@
 import { readAddress } from '../addresses.ts'
 import type { Channels } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
+import { crashPoint } from '../crash-point.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
@@ -143,7 +144,9 @@ export async function revertOrder(
       refundId: refund.id,
     })
     await call.remember(tx, null)
+    crashPoint('revert:before-commit')
   })
+  crashPoint('revert:after-commit')
 }
 
 const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, at: Date) => ({

@@ -30,8 +30,8 @@ export type Sessions = {
   start(tx: Tx, session: NewSession): Promise<Started>
   issue(session: Session, user: User): Promise<string>
   /**
-   * Rotates a refresh token. Within 10 s the old one gets the same successor while that is unused; later its use ends the
-   * whole session (RFC 9700, 4.14).
+   * Rotates a refresh token. Within 10 s the old one gets the same successor while that is unused; later its use ends
+   * the whole session (RFC 9700, 4.14).
    * @param userId of `x-user-id`: the token must be this user's
    * @throws UNAUTHORIZED
    */
@@ -207,7 +207,10 @@ function toActor(state: SessionState): Actor {
   }
 }
 
-/** Copies of session states, at most four seconds old. A change on this node makes every copy void, also one on its way. */
+/**
+ * Copies of session states, at most four seconds old. A change on this node makes every copy void, also one on its
+ * way.
+ */
 function openStates({ db, clock }: SessionDeps): {
   find(sid: string): Promise<SessionState | undefined>
   forget(): void

@@ -20,8 +20,8 @@ function stirred(hash: number): number {
 export const bucketOf = (companyId: string): number => hashOf(companyId) % BUCKETS
 
 /**
- * The buckets of one node among the living ones, by rendezvous hashing: each bucket belongs to the node with the highest
- * hash, so that a node that comes or goes moves only its own share.
+ * The buckets of one node among the living ones, by rendezvous hashing: each bucket belongs to the node with the
+ * highest hash, so that a node that comes or goes moves only its own share.
  */
 export function ownedBuckets(name: string, living: readonly string[]): number[] {
   const weightOf = (node: string, bucket: number): number => stirred(hashOf(`${node} ${bucket}`))

@@ -70,7 +70,7 @@ test('a name at a private address is refused, also when only one of its addresse
   assert.equal(reached, 0)
 })
 
-test('a name that answers an allowed address first and loopback next never reaches loopback, in 1 000 tries', async () => {
+test('a name that answers an allowed address first, loopback next, never reaches loopback in 1 000 tries', async () => {
   let turn = 0
   const resolve = async (): Promise<ResolvedAddress[]> => {
     turn += 1

@@ -39,13 +39,13 @@ export async function insertDeliveries(tx: Tx, rows: readonly NewDelivery[]): Pr
         ${column((row) => row.orderId)}::text[], ${column((row) => row.event)}::text[],
         ${column((row) => row.refundId ?? '')}::text[], ${column((row) => row.url)}::text[],
         ${column((row) => row.body)}::text[], ${column((row) => row.requestId)}::text[],
-        ${column((row) => row.at.toISOString())}::timestamptz[], ${column((row) => bucketOf(row.companyId))}::smallint[],
-        ${column((row) => laneOf(row.url))}::text[]
+        ${column((row) => row.at.toISOString())}::timestamptz[],
+        ${column((row) => bucketOf(row.companyId))}::smallint[], ${column((row) => laneOf(row.url))}::text[]
       ) as i (company_id, id, order_id, event, refund_id, url, body, request_id, at, bucket, lane)
     ), added as (
       insert into deliveries (company_id, id, order_id, event, refund_id, url, body, request_id, created_at, updated_at)
       select company_id, id, order_id, event, refund_id, url, body, request_id, at, at from input
-      on conflict (company_id, order_id, event, refund_id) do nothing
+      on conflict do nothing -- of either key: two racing transactions collide on whichever index is written first
       returning company_id, id
     )
     insert into delivery_due (company_id, delivery_id, bucket, lane, next_at)

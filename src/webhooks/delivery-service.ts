@@ -135,7 +135,8 @@ export async function redeliver(deps: WebhookDeps, actor: Actor, id: string, cal
   await deps.db.tx(async (tx) => {
     const [restarted] = await queries.restartDeliveries(tx, filter, { limit: 1, bucketOf, laneOf })
     if (!restarted) {
-      const message = `This delivery is ${status === 'pending' ? 'still under way' : 'being changed'}. Look again in a moment.`
+      const state = status === 'pending' ? 'still under way' : 'being changed'
+      const message = `This delivery is ${state}. Look again in a moment.`
       throw new AppError('OBJECT_CONFLICT', { message })
     }
     const { requestId } = call

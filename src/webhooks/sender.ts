@@ -14,7 +14,7 @@ import { onLateCommit } from './late-commits.ts'
 import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
 import { SenderNode } from './sender-node.ts'
 import { countDue } from './sender-queries.ts'
-import { Settlement } from './settlement.ts'
+import { Settlement, type SettlementEvents } from './settlement.ts'
 
 /** Attempts at once. Those that linger for more than a second are counted apart, up to the hard limit. */
 const SLOTS = 512
@@ -43,9 +43,7 @@ export type SenderOptions = {
   connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
 }
 
-export type SenderStats = {
-  inFlight: number
-  lanes: { active: number; slow: number; backlogged: number }
+type Counts = {
   delivered: number
   retried: number
   failed: number
@@ -55,12 +53,15 @@ export type SenderStats = {
   takeovers: number
 }
 
+export type SenderStats = Counts & { inFlight: number; lanes: ReturnType<Lanes['counts']> }
+
 export type Sender = {
   /** Call after the commit of a transaction that inserted deliveries. */
   wake(companyId?: string): void
   /**
    * Lets what is in flight end, writes it down and gives the leases back.
-   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, longer than any attempt
+   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, which is longer
+   *   than any attempt
    */
   stop(graceMs?: number): Promise<void>
   stats(): SenderStats
@@ -73,19 +74,8 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   const lanes = new Lanes(SLOTS)
   const { allowedRanges, allowHttp } = config.webhooks
   const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
-  const counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
-  const settlement = new Settlement(db, {
-    settled: (row) => {
-      if (row.outcome !== 'released') counts[row.outcome === 'retry' ? 'retried' : row.outcome] += 1
-      metrics?.attempts.inc({ outcome: row.outcome, failure: row.errorCode ?? '' })
-      if (row.outcome === 'parked') log.error({ deliveryId: row.deliveryId }, 'webhook parked after three crashes')
-    },
-    fenced: () => {
-      counts.fenced += 1
-      metrics?.fenced.inc()
-    },
-    failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
-  })
+  const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
+  const settlement = new Settlement(db, settlementEvents(counts, metrics, log))
   const node = new SenderNode(db, options.clock, options.nodeName ?? `${hostname()}:${config.port}`, {
     tookOver: (takeover) => {
       counts.takeovers += takeover.instances.length
@@ -138,6 +128,21 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
       await settlement.drain(graceMs)
       await node.stop()
     },
+  }
+}
+
+function settlementEvents(counts: Counts, metrics: SenderMetrics | null, log: SenderOptions['log']): SettlementEvents {
+  return {
+    settled: ({ outcome, errorCode, deliveryId }) => {
+      if (outcome !== 'released') counts[outcome === 'retry' ? 'retried' : outcome] += 1
+      metrics?.attempts.inc({ outcome, failure: errorCode ?? '' })
+      if (outcome === 'parked') log.error({ deliveryId }, 'webhook parked after three crashes')
+    },
+    fenced: () => {
+      counts.fenced += 1
+      metrics?.fenced.inc()
+    },
+    failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
   }
 }
 

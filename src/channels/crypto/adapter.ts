@@ -70,8 +70,8 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
 }
 
 /**
- * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our scanners.
- * What it says of a payment is what stands in the scanners' tables.
+ * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
+ * scanners. What it says of a payment is what stands in the scanners' tables.
  */
 export function openCryptoChannel({ db, payable }: { db: Db; payable: readonly PayableNetwork[] }): Channel {
   const networks = payable.map(({ network }) => network)
