@@ -18,6 +18,8 @@ export type Contender = {
   name: string
   /** Commits `count` deliveries in one transaction. @returns their ids */
   enqueue(count: number): Promise<string[]>
+  /** Commits deliveries of companies of their own to a server that never answers. */
+  enqueueDead?(companies: number, each: number, url: string): Promise<void>
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -52,6 +54,21 @@ export async function openComptoir({ db, vault, receiverUrl }: Place): Promise<C
         tx.afterCommit(() => sender?.wake())
         return rows.map((row) => row.id)
       })
+    },
+    async enqueueDead(count, each, url) {
+      const dead = Array.from({ length: count }, () => newId())
+      for (const id of dead) {
+        const sealed = vault.seal(newWebhookSecret(), secretContext(id))
+        await db.run(sql`insert into companies (id, name, webhook_secret_sealed) values (${id}, 'Dead', ${sealed})`)
+      }
+      const rows = dead.flatMap((companyId) =>
+        Array.from({ length: each }, () => {
+          const [orderId, event] = [newId(), 'order.paid' as const]
+          const id = deliveryId(key, { companyId, orderId, event, refundId: null })
+          return { companyId, id, orderId, event, url, body: BODY, refundId: null, requestId: null, at: new Date() }
+        }),
+      )
+      await db.tx(async (tx) => void (await insertDeliveries(tx, rows)))
     },
     start: async () => {
       sender = await startSender({ db, vault, config, clock: systemClock, log: silent as never, nodeName: 'bench' })

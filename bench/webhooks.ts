@@ -2,10 +2,11 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openDb } from '../src/db/db.ts'
+import { openDb, sql } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { openVault } from '../src/vault.ts'
@@ -85,6 +86,45 @@ async function measure(
   }
 }
 
+const DEAD = 64
+const ROUNDS = 3
+
+/** A server that takes connections and never answers. */
+async function openDeadServer(): Promise<{ url: string; close(): void }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${port}/dead`, close }
+}
+
+/** Throughput to living receivers, alone and beside 64 dead ones with 30 queued deliveries each, in turn. */
+async function measureIsolation(place: Place, receiver: ChildProcess): Promise<void> {
+  const [alone, beside]: [number[], number[]] = [[], []]
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const dead = await openDeadServer()
+    for (const rates of [alone, beside]) {
+      const contender = await openComptoir(place)
+      if (rates === beside) await contender.enqueueDead?.(DEAD, 30, dead.url)
+      rates.push(await measureThroughput(contender, receiver))
+      if (rates === beside) dead.close()
+      await contender.stop()
+    }
+    await place.db.run(sql`truncate delivery_due`)
+  }
+  const middle = (rates: number[]): number => rates.sort((left, right) => left - right)[1] ?? 0
+  const ratio = middle(beside) / middle(alone)
+  console.log(`\n${BACKLOG} deliveries to living receivers, median of ${ROUNDS} rounds in turn:`)
+  console.log(
+    `alone ${middle(alone).toFixed(0)}/s, beside ${DEAD} dead receivers ${middle(beside).toFixed(0)}/s: ${(ratio * 100).toFixed(0)} %`,
+  )
+}
+
 function print(rows: Figures[]): void {
   console.log(`\nWebhooks: ${BACKLOG} waiting deliveries, then ${STEADY_PER_SECOND}/s for ${STEADY_SECONDS} s.`)
   console.log(
@@ -112,6 +152,7 @@ export async function run(): Promise<void> {
     const rows: Figures[] = []
     for (const open of [openComptoir, openGraphileWorker, openPgBoss]) rows.push(await measure(open, place, receiver))
     print(rows)
+    await measureIsolation(place, receiver)
   } finally {
     await db.close()
     await server.stop()

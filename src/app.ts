@@ -1,8 +1,13 @@
 import type { FastifyBaseLogger, FastifyInstance, RouteOptions } from 'fastify'
 import { Registry } from 'prom-client'
+import { auditRoutes } from './audit/audit-routes.ts'
 import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
+import { buttonRoutes, buttonSessionRoutes } from './companies/button-routes.ts'
+import { companyRoutes } from './companies/company-routes.ts'
+import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
+import { tillRoutes } from './companies/till-routes.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { checkSchema } from './http/health-queries.ts'
@@ -20,13 +25,14 @@ import { payerRoutes } from './payers/payer-routes.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
 import { refundRoutes, revertRoutes } from './refunds/refund-routes.ts'
+import { apiKeyRoutes } from './sessions/api-key-routes.ts'
 import { authRoutes } from './sessions/auth-routes.ts'
 import { passwordRoutes } from './sessions/password-routes.ts'
 import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { sessionRoutes } from './sessions/session-routes.ts'
 import { userRoutes } from './users/user-routes.ts'
 import { UserSchema } from './users/user-schemas.ts'
-import { subscriptionRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
+import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
 import { startSender } from './webhooks/sender.ts'
 
@@ -51,6 +57,9 @@ function hideFromReference(route: RouteOptions): void {
   route.schema = { ...route.schema, hide: true }
 }
 
+/** What is being sent may end for this long; the rest is due again at the next start. */
+const STOP_MS = 4000
+
 /** Every route of the API, by name. */
 async function registerApi(
   app: FastifyInstance,
@@ -59,6 +68,7 @@ async function registerApi(
   trade: Trade,
 ): Promise<void> {
   const { auth } = accounts
+  const { companies } = trade
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
       async (scope) => {
@@ -82,10 +92,17 @@ async function registerApi(
       await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })
       await scope.register(passwordRoutes, { ...auth, prefix: '/auth' })
       await scope.register(userRoutes, accounts.users)
+      await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
+      await scope.register(auditRoutes, { db })
+      await scope.register(companyRoutes, companies)
+      await scope.register(tillRoutes, companies)
+      await scope.register(buttonRoutes, companies)
+      await scope.register(buttonSessionRoutes, companies)
     },
     { prefix: '/api/next' },
   )
   await app.register(webhookSecretRoutes, { ...trade.webhooks, prefix: '/api/users' })
+  await app.register(webhookRotationRoutes, { ...trade.rotation, prefix: '/api/users' })
 }
 
 /** Every page, by name. */
@@ -120,11 +137,11 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, chains } = trade
-  const jobs = startJobs({ db, clock, log, payments, refunds, chains, runner, jobQueue: accounts.jobs })
+  const { payments, refunds, chains, failures } = trade
+  const jobs = startJobs({ db, clock, log, payments, refunds, chains, failures, runner, jobQueue: accounts.jobs })
   return {
     async stop() {
-      await Promise.all([jobs.stop(), sender.stop()])
+      await Promise.all([jobs.stop(), sender.stop(STOP_MS)])
     },
   }
 }
@@ -137,9 +154,10 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
-  for (const schema of [...orderSchemas, UserSchema]) app.addSchema(schema)
+  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema]) app.addSchema(schema)
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
+  app.addHook('onClose', () => trade.rotation.attempts.close())
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
   await registerApi(app, ground, accounts, trade)

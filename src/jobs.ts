@@ -19,6 +19,7 @@ import { visitDueRefunds } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { startTicker } from './ticker.ts'
+import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/webhook-jobs.ts'
 
 const SCAN_EVERY_MS = 500
 
@@ -30,10 +31,11 @@ export type JobDeps = {
   log: FastifyBaseLogger
   payments: PaymentDeps
   refunds: RefundDeps
-  /** Chains whose transfers pay orders. */
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
+  failures: FailureDeps
+  /** Chains whose transfers pay orders. */
   chains: readonly { network: Network; rpc: Rpc }[]
 }
 
@@ -61,6 +63,8 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
     startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
+    startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
+    startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0

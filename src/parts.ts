@@ -6,13 +6,16 @@ import { createRpc } from './chain/rpc.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { openChannels } from './channels/registry.ts'
 import type { Clock } from './clock.ts'
+import type { ButtonDeps } from './companies/button-service.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { openJobQueue } from './db/job-runner.ts'
 import { openRateLimits } from './http/rate-limits.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
+import { isLang } from './lang.ts'
 import { openMailer } from './mail/mail.ts'
+import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/order-feed.ts'
@@ -21,6 +24,7 @@ import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
+import type { ApiKeyDeps } from './sessions/api-key-routes.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
 import { openAuth } from './sessions/auth-service.ts'
 import { openAuthenticate } from './sessions/authenticate.ts'
@@ -29,8 +33,13 @@ import { openPasswords } from './users/password.ts'
 import { readRefusedPasswords } from './users/refused-passwords.ts'
 import type { SessionHooks, UserDeps } from './users/user-service.ts'
 import type { Vault } from './vault.ts'
+import type { RotationDeps } from './webhooks/account-service.ts'
+import { AttemptSender } from './webhooks/attempt.ts'
+import { createWebhookAgent } from './webhooks/connector.ts'
 import type { WebhookDeps } from './webhooks/delivery-service.ts'
 import type { Sender } from './webhooks/sender.ts'
+import type { FailureDeps } from './webhooks/webhook-jobs.ts'
+import { webhookUrlFault } from './webhooks/webhook-url.ts'
 
 /** What the service stands on; the same for every part. */
 export type Ground = { config: Config; db: Db; vault: Vault; clock: Clock; metrics: Registry; log: FastifyBaseLogger }
@@ -58,9 +67,12 @@ export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 
     sendInvitation: auth.resets.invite,
     removeTwoFactor: auth.twoFactor.remove,
   }
+  const apiKeyDeps: ApiKeyDeps = { db, clock, audit, apiKeys }
   const users: UserDeps = { db, clock, audit, mailer, config, hooks }
   return {
     users,
+    apiKeyDeps,
+    keys,
     apiKeys,
     limits,
     jobs,
@@ -81,8 +93,26 @@ export function openChains(config: Config) {
   }))
 }
 
+/** What merchants' servers are told, with which secret, and what their people hear when that fails. */
+function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
+  const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
+  const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
+  const failures: FailureDeps = {
+    db,
+    async send(tx, { to, lang, facts }) {
+      const known = isLang(lang) ? lang : 'en'
+      const data = webhookFailureNotice(known, { ...facts, officeUrl: config.officeUrl })
+      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
+    },
+  }
+  return { webhooks, rotation, failures }
+}
+
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
-export function openTrade({ config, db, vault, clock, log }: Ground, { audit }: Accounts) {
+export function openTrade(ground: Ground, accounts: Accounts) {
+  const { config, db, vault, clock, log } = ground
+  const { audit, mailer, sessions, apiKeys } = accounts
   const seat: SenderSeat = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const feed = openOrderFeed({ db, log })
@@ -93,11 +123,25 @@ export function openTrade({ config, db, vault, clock, log }: Ground, { audit }: 
   const transitionDeps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: wake, onChange: feed.changed } }
   const announce = openAnnounce(transitionDeps)
   const transition = openTransition(transitionDeps, announce)
-  const createOrder = openCreateOrder({ db, clock, config, rates, cache: openSaleCache(db, clock), announce })
+  const cache = openSaleCache(db, clock)
+  const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
   const payers: PayerDeps = { db, vault, clock, rates }
   const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
   const refunds: RefundDeps = { db, clock, channels, transition, payers, askForAddress: async () => {} }
-  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
-  return { seat, feed, chains, rates, transition, createOrder, payers, payments, refunds, webhooks }
+  const companies: ButtonDeps = {
+    db,
+    clock,
+    audit,
+    mailer,
+    cache,
+    fiatAssets: config.fiatAssets,
+    forgetActors() {
+      sessions.forget()
+      apiKeys.forget()
+    },
+    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+  }
+  const messages = openMessages(ground, accounts, wake)
+  return { seat, feed, chains, rates, transition, createOrder, companies, payers, payments, refunds, ...messages }
 }
 export type Trade = ReturnType<typeof openTrade>

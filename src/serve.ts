@@ -13,6 +13,7 @@ import { armCrashPoint } from './crash-point.ts'
 import { type Db, openDb } from './db/db.ts'
 import { assertDurable } from './db/durable.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
+import { lockDataDir } from './db/embedded-lock.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
@@ -46,7 +47,11 @@ class Closers {
 }
 
 async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
-  if (config.databaseUrl !== null) return config.databaseUrl
+  if (config.databaseUrl !== null) {
+    const lock = await lockDataDir(config.dataDir)
+    closers.add(async () => lock.release())
+    return config.databaseUrl
+  }
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
   return server.connectionString

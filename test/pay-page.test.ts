@@ -122,6 +122,7 @@ function listen(path: string, isEnough: (text: string) => boolean, headers: Reco
         answer.on('end', () => done(true))
       })
       request.on('error', reject)
+      request.setTimeout(10_000, () => request.destroy(new Error('the stream was silent for ten seconds')))
     },
   )
 }

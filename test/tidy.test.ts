@@ -52,7 +52,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   channels: [],
   'channels/crypto': ['chain', 'channels'],
   audit: HTTP,
-  companies: HTTP,
+  companies: [...HTTP, 'audit', 'mail'],
   keys: HTTP,
   ledger: HTTP,
   mail: HTTP,
@@ -64,7 +64,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   payments: [...HTTP, 'chain/transfer-queries', 'channels', 'ledger', 'orders', 'payers'],
   refunds: [...HTTP, 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
-  sessions: [...HTTP, 'audit', 'keys', 'mail', 'users'],
+  sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
   pages: [...HTTP, 'channels', 'mail', 'orders', 'payers', 'payments', 'sessions', 'users'],
 }
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { newId } from '../src/ids.ts'
-import { keepAttemptPartitions, mailFailures } from '../src/webhooks/webhook-jobs.ts'
+import { LANGS } from '../src/lang.ts'
+import { webhookFailureNotice } from '../src/mail/webhook-failure-words.ts'
+import { type FailureMail, keepAttemptPartitions, mailFailures } from '../src/webhooks/webhook-jobs.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
 let world: WebhookWorld
@@ -34,16 +36,22 @@ test('one mail a day to each verified manager about what failed for good the day
   )
   await world.db.run(sql`update deliveries set status = 'parked', updated_at = ${yesterday} where id = ${ids[3]}`)
   await world.db.run(sql`update deliveries set status = 'failed', updated_at = ${new Date(NOON)} where id = ${ids[4]}`)
-  const asked = await Promise.all([mailFailures(world.db, NOON), mailFailures(world.db, NOON + 1000)])
+  const mails: FailureMail[] = []
+  const deps = { db: world.db, send: async (_tx: Tx, mail: FailureMail) => void mails.push(mail) }
+  const asked = await Promise.all([mailFailures(deps, NOON), mailFailures(deps, NOON + 1000)])
   assert.equal(asked[0] + asked[1], 1)
-  const jobs = await world.db.many<{ kind: string; payload: { to: string; facts: Record<string, unknown> } }>(
-    sql`select kind, payload from jobs`,
+  const [mail] = mails
+  assert.ok(mail && mails.length === 1)
+  const { failed, parked, day } = mail.facts
+  assert.deepEqual(
+    { to: mail.to, failed, parked, day },
+    { to: 'ada@shop.example', failed: 3, parked: 1, day: '2030-05-19' },
   )
-  assert.equal(jobs.length, 1)
-  assert.deepEqual([jobs[0]?.kind, jobs[0]?.payload.to], ['mail', 'ada@shop.example'])
-  const { failed, parked, day } = jobs[0]?.payload.facts ?? {}
-  assert.deepEqual({ failed, parked, day }, { failed: 3, parked: 1, day: '2030-05-19' })
-  assert.equal(await mailFailures(world.db, NOON + 24 * 3_600_000), 1)
+  for (const lang of LANGS) {
+    const notice = webhookFailureNotice(lang, { ...mail.facts, officeUrl: 'https://office.example' })
+    assert.ok(notice.paragraphs.join().includes('4'), lang)
+  }
+  assert.equal(await mailFailures(deps, NOON + 24 * 3_600_000), 1)
 })
 
 test('attempts live in monthly partitions: made ahead, filled from the default one, dropped when they are old', async () => {

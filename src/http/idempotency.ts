@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, HOUR, MINUTE } from '../clock.ts'
+import { type Clock, HOUR } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
@@ -9,7 +9,8 @@ import { ok } from './envelope.ts'
 import * as queries from './idempotency-queries.ts'
 
 export const IDEMPOTENCY_RETENTION_MS = 48 * HOUR
-const CLAIM_MS = MINUTE
+/** Longer than a request may take; whoever comes later takes over, and the first one can no longer commit. */
+const CLAIM_MS = 15_000
 const SEALED = 'idempotency-answer'
 
 /** One use of an `Idempotency-Key`: who, for which method and path, with which body. */

@@ -57,7 +57,13 @@ function documentRoute(route: RouteOptions): void {
     rule.roles === 'anyone'
       ? [{}, { bearer: [] }, { apiKey: [], apiSecret: [] }]
       : [{ bearer: [] }, { apiKey: [], apiSecret: [] }]
-  route.schema = { security, ...route.schema, response: { ...failures, ...(route.schema.response as object) } }
+  const extra = { 'x-permission': permission }
+  route.schema = {
+    security,
+    ...extra,
+    ...route.schema,
+    response: { ...failures, ...(route.schema.response as object) },
+  }
 }
 
 /** OpenAPI knows no wildcard: the rest of a path becomes the parameter `rest`. */

@@ -76,6 +76,19 @@ export const PERMISSIONS = {
   'users.approve': { roles: MANAGERS, limit: 'company' },
   'users.companies': { roles: ['SuperAdmin'], limit: 'company' },
   'users.resetTwoFactor': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
+  'companies.read': { roles: MANAGERS, limit: 'company' },
+  'companies.change': { roles: MANAGERS, limit: 'company' },
+  'companies.approve': { roles: ['SuperAdmin'], limit: 'company' },
+  'tills.read': { roles: [...MANAGERS, 'Cashier', 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'tills.write': { roles: MANAGERS, limit: 'company' },
+  'buttons.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
+  'buttons.write': { roles: MANAGERS, limit: 'company' },
+  'buttonSessions.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
+  'buttonSessions.write': { roles: [...MANAGERS, 'Service'], scope: 'sessions:write', limit: 'company' },
+  'apiKeys.read': { roles: MANAGERS, limit: 'company' },
+  'apiKeys.create': { roles: MANAGERS, stepUp: true, limit: 'company' },
+  'apiKeys.revoke': { roles: MANAGERS, limit: 'company' },
+  'audit.read': { roles: MANAGERS, limit: 'company' },
 } as const satisfies Record<string, Rule>
 
 export type PermissionName = keyof typeof PERMISSIONS

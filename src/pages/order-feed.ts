@@ -4,15 +4,12 @@ import type { Db } from '../db/db.ts'
 import { startTicker, type Ticker } from '../ticker.ts'
 import { listOrderMarks } from './pay-queries.ts'
 
-/**
- * Called with true when the order changed, with false at every poll, for what is not part of the order
- * (confirmations).
- */
+/** Called with true when the order changed, with false at every poll: for what is no part of it (confirmations). */
 export type FeedListener = (changed: boolean) => void
 
 /**
- * Tells who shows an order that it changed: at once when this node changed it, within two seconds when another node
- * did. One query asks for all orders that anybody watches; nobody watching, no query.
+ * Tells who shows an order that it changed: at once when this node changed it, within two seconds when another did.
+ * One query asks for all orders that anybody watches; nobody watching, no query.
  */
 export type OrderFeed = {
   /** The order with this code changed on this node (`OrderSignals.onChange`). */

@@ -23,7 +23,8 @@ export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null
   const leftMs = view.expiresAt.getTime() - nowMs
   if (leftMs > DAY_MS) return null
   const text = showSpan(leftMs)
-  return html`<span class="clock" role="timer" aria-live="off" aria-label="${texts.timeLeft}" data-until="${view.expiresAt.getTime()}">${text}</span>`
+  return html`<span class="clock" role="timer" aria-live="off" aria-label="${texts.timeLeft}"
+    data-until="${view.expiresAt.getTime()}">${text}</span>`
 }
 
 export function validity(view: PayView, { texts, nowMs }: PageContext): Html | null {
@@ -38,23 +39,31 @@ const MARKS = {
   back: 'M15.5 12h-7m3-3.5L8 12l3.5 3.5',
 } as const
 
-export const mark = (name: keyof typeof MARKS): Html =>
-  html`<svg class="mark" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="12" cy="12" r="10.5"/><path d="${raw(MARKS[name])}"/></svg>`
+const icon = (drawing: Html): Html =>
+  html`<svg class="mark" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6"
+    stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${drawing}</svg>`
 
-/** Something goes on: three quarters of a circle that turn. */
-export const ring = html`<svg class="mark" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" aria-hidden="true"><circle cx="12" cy="12" r="10.5" opacity=".2"/><path class="turn" d="M12 1.5A10.5 10.5 0 0 1 22.5 12"/></svg>`
+export const mark = (name: keyof typeof MARKS): Html =>
+  icon(html`<circle cx="12" cy="12" r="10.5"/><path d="${raw(MARKS[name])}"/>`)
+
+/** Something goes on: a quarter of a circle that turns. */
+export const ring = icon(
+  html`<circle cx="12" cy="12" r="10.5" opacity=".2"/><path class="turn" d="M12 1.5A10.5 10.5 0 0 1 22.5 12"/>`,
+)
 
 /** A form of this page: one POST with the order's code and the proof that we rendered it. */
 export function form(view: PayView, page: PageContext, action: 'accept' | 'cancel', fields: Html): Html {
   return html`<form method="post" action="${page.basePath}/pay/${action}">
-    <input type="hidden" name="code" value="${view.code}"><input type="hidden" name="token" value="${view.token}">${fields}
+    <input type="hidden" name="code" value="${view.code}">
+    <input type="hidden" name="token" value="${view.token}">${fields}
   </form>`
 }
 
 function choiceButton(choice: Choice, texts: PayTexts, only: boolean): Html {
   const name = texts.channels[choice.channel]
   if (only) return html`<button class="main">${texts.continueWith(name)}</button>`
-  return html`<button class="choice">${name}${choice.network && html` <span>${texts.onNetwork(choice.network.name)}</span>`}</button>`
+  const network = choice.network && html` <span>${texts.onNetwork(choice.network.name)}</span>`
+  return html`<button class="choice">${name}${network}</button>`
 }
 
 export function choices(view: PayView, page: PageContext, offered = view.choices): Html {
@@ -67,7 +76,8 @@ export function choices(view: PayView, page: PageContext, offered = view.choices
 }
 
 const copyButton = (texts: PayTexts, what: string, from: string, value: string): Html =>
-  html`<button type="button" class="copy" id="copy-${from}" data-copy="${value}" data-from="${from}" data-done="${texts.copied}">${texts.copy}<span class="say"> ${what}</span></button>`
+  html`<button type="button" class="copy" id="copy-${from}" data-copy="${value}" data-from="${from}"
+    data-done="${texts.copied}">${texts.copy}<span class="say"> ${what}</span></button>`
 
 /** The payment link for what is missing: the amount of an EIP-681 link is in smallest units. */
 export const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
@@ -97,8 +107,12 @@ function chainInstructions(payment: PaymentView, page: PageContext): Html | null
   return html`${walletCodes(uri, toAddress, page)}
     ${paymentUri && html`<a class="button main app" href="${uri}">${texts.openWallet}</a>`}
     <dl>
-      <div><dt>${texts.amount}</dt><dd><span class="sum"><span id="amount">${amount}</span> USDC</span>${copyButton(texts, texts.copyAmount, 'amount', amount)}</dd></div>
-      <div><dt>${texts.address}</dt><dd><span class="mono" id="address">${halves(toAddress)}</span>${copyButton(texts, texts.copyAddress, 'address', toAddress)}</dd></div>
+      <div><dt>${texts.amount}</dt>
+        <dd><span class="sum"><span id="amount">${amount}</span> USDC</span>
+          ${copyButton(texts, texts.copyAmount, 'amount', amount)}</dd></div>
+      <div><dt>${texts.address}</dt>
+        <dd><span class="mono" id="address">${halves(toAddress)}</span>
+          ${copyButton(texts, texts.copyAddress, 'address', toAddress)}</dd></div>
       <div><dt>${texts.network}</dt><dd><span>${network}</span></dd></div>
     </dl>
     <p class="note">${texts.onlyOn(network)}</p>`
@@ -131,7 +145,8 @@ export function testWallet(view: PayView, page: PageContext): Html | null {
     html`<button name="amount" value="${plainToken(amount)}">${label}</button>`
   return html`<form class="sandbox" method="post" action="${providersUrl}/wallet/pay">
     <h3>${texts.testWallet}</h3>
-    <input type="hidden" name="to" value="${to}"><input type="hidden" name="returnTo" value="${payUrl}/pay?code=${view.code}">
+    <input type="hidden" name="to" value="${to}">
+    <input type="hidden" name="returnTo" value="${payUrl}/pay?code=${view.code}">
     <div>${button(due, texts.testFull)}${button(half(due), texts.testHalf)}${button(more(due), texts.testMore)}</div>
   </form>`
 }

@@ -7,16 +7,18 @@ const d = document, byId = (id) => d.getElementById(id), live = byId('live'), sa
 const skew = live.dataset.now - Date.now()
 let said = '', wait = 1000, source, timer
 d.documentElement.className = 'js'
-const root = () => live.firstElementChild
+const root = () => live.firstElementChild, final = () => root().dataset.final
 const two = (n) => String(n).padStart(2, '0')
 const tick = () => {
   for (const c of live.querySelectorAll('[data-until]')) {
-    const s = Math.max(0, Math.ceil((c.dataset.until - Date.now() - skew) / 1000)), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60
+    const s = Math.max(0, Math.ceil((c.dataset.until - Date.now() - skew) / 1000))
+    const h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60
     c.textContent = (h ? h + ':' + two(m) : m) + ':' + two(s % 60)
   }
 }
 const show = (text, id) => {
-  const kept = [d.activeElement, live.querySelector('input:checked'), live.querySelector('details[open]')].map((e) => e && byId(e.id) && e.id)
+  const find = (what) => live.querySelector(what)
+  const kept = [d.activeElement, find('input:checked'), find('details[open]')].map((e) => e && byId(e.id) && e.id)
   live.dataset.id = id
   live.innerHTML = text
   byId('problem')?.remove()
@@ -28,7 +30,7 @@ const show = (text, id) => {
   if (words !== said) say.textContent = said = words
   d.title = title
   tick()
-  if (root().dataset.final) source.close()
+  if (final()) { lost.hidden = true; source.close() }
 }
 const poll = () => fetch(location.href).then((r) => r.text()).then((text) => {
   const page = new DOMParser().parseFromString(text, 'text/html').getElementById('live')
@@ -37,6 +39,7 @@ const poll = () => fetch(location.href).then((r) => r.text()).then((text) => {
 const fail = () => {
   source.close()
   clearTimeout(timer)
+  if (final()) return
   if (wait > 1000) { lost.hidden = false; poll() }
   timer = setTimeout(connect, wait)
   wait = Math.min(wait * 2, 15000)
@@ -44,7 +47,7 @@ const fail = () => {
 const connect = () => {
   clearTimeout(timer)
   if (source) source.close()
-  if (root().dataset.final) return
+  if (final()) return
   source = new EventSource(live.dataset.events + '&last=' + encodeURIComponent(live.dataset.id))
   timer = setTimeout(fail, 8000)
   source.onopen = () => { clearTimeout(timer); wait = 1000; lost.hidden = true }

@@ -33,74 +33,79 @@ const HEARTBEAT_MS = 15_000
 const eventOf = (id: string, html: string): string =>
   `id: ${id}\nevent: state\ndata: ${html.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
 
-type Room = {
-  viewers: Set<Viewer>
-  view: PayView | undefined
+/** Everybody who watches one order. */
+class Room {
+  readonly viewers = new Set<Viewer>()
+  readonly #code: string
+  readonly #deps: PayStreamDeps
+  readonly leave: () => void
   /** One rendering for all who watch in the same language. */
-  rendered: Map<PayLanguage, string>
-  leave(): void
-  refresh(): void
-}
+  readonly #rendered = new Map<PayLanguage, string>()
+  #view: PayView | undefined
+  #loading = false
+  #again = false
+  /** The last load failed: tried again at the next poll. */
+  #stale = false
 
-export function openPayStreams({ feed, log, load, render }: PayStreamDeps): PayStreams {
-  const rooms = new Map<string, Room>()
-  let heartbeat: NodeJS.Timeout | undefined
+  constructor(code: string, deps: PayStreamDeps) {
+    this.#code = code
+    this.#deps = deps
+    this.leave = deps.feed.subscribe(code, (changed) => {
+      const moving = this.#view?.payment?.progress != null && !this.#view.final
+      if (changed || moving || this.#stale) this.refresh()
+    })
+  }
 
-  const show = (room: Room, viewer: Viewer): void => {
-    const { view } = room
-    if (!view) return
+  /** Loads the order once for all viewers; news during the load makes it load once more. */
+  refresh(): void {
+    this.#again = true
+    if (this.#loading) return
+    this.#loading = true
+    void this.#load().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'pay page could not be refreshed'))
+  }
+
+  async #load(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false
+        this.#stale = true
+        const view = await this.#deps.load(this.#code)
+        this.#stale = false
+        if (view.id !== this.#view?.id) this.#rendered.clear()
+        this.#view = view
+        for (const viewer of [...this.viewers]) this.#show(view, viewer)
+      }
+    } finally {
+      this.#loading = false
+    }
+  }
+
+  #show(view: PayView, viewer: Viewer): void {
     if (viewer.lastId !== view.id) {
-      const event = room.rendered.get(viewer.language) ?? eventOf(view.id, render(view, viewer.language))
-      room.rendered.set(viewer.language, event)
       viewer.lastId = view.id
-      viewer.send(event)
+      viewer.send(this.#eventIn(view, viewer.language))
     }
     if (view.final) viewer.end()
   }
 
-  /** Loads the order once for all viewers; news during the load makes it load once more. */
-  const refresher = (code: string, room: Room): (() => void) => {
-    let running = false
-    let again = false
-    const run = async (): Promise<void> => {
-      running = true
-      do {
-        again = false
-        const view = await load(code)
-        if (view.id !== room.view?.id) room.rendered.clear()
-        room.view = view
-        for (const viewer of [...room.viewers]) show(room, viewer)
-      } while (again)
-    }
-    return () => {
-      again = true
-      if (running) return
-      void run()
-        .catch((error: unknown) => log.warn({ err: error }, 'pay page could not be refreshed'))
-        .finally(() => {
-          running = false
-        })
-    }
+  #eventIn(view: PayView, language: PayLanguage): string {
+    const event = this.#rendered.get(language) ?? eventOf(view.id, this.#deps.render(view, language))
+    this.#rendered.set(language, event)
+    return event
   }
+}
 
-  const openRoom = (code: string): Room => {
-    const room: Room = { viewers: new Set(), view: undefined, rendered: new Map(), leave: () => {}, refresh: () => {} }
-    room.refresh = refresher(code, room)
-    room.leave = feed.subscribe(code, (changed) => {
-      const moving = room.view?.payment?.progress != null && !room.view.final
-      if (changed || moving) room.refresh()
-    })
-    rooms.set(code, room)
-    return room
-  }
-
+export function openPayStreams(deps: PayStreamDeps): PayStreams {
+  const rooms = new Map<string, Room>()
+  let heartbeat: NodeJS.Timeout | undefined
+  const viewers = (): Viewer[] => [...rooms.values()].flatMap((room) => [...room.viewers])
   const beat = (): void => {
-    for (const room of rooms.values()) for (const viewer of room.viewers) viewer.send(':\n\n')
+    for (const viewer of viewers()) viewer.send(':\n\n')
   }
-
   return {
     open(code, viewer) {
-      const room = rooms.get(code) ?? openRoom(code)
+      const room = rooms.get(code) ?? new Room(code, deps)
+      rooms.set(code, room)
       room.viewers.add(viewer)
       heartbeat ??= setInterval(beat, HEARTBEAT_MS)
       viewer.send('retry: 1000\n\n')
@@ -117,7 +122,7 @@ export function openPayStreams({ feed, log, load, render }: PayStreamDeps): PayS
     },
     count: () => [...rooms.values()].reduce((sum, room) => sum + room.viewers.size, 0),
     stop() {
-      for (const room of rooms.values()) for (const viewer of [...room.viewers]) viewer.end()
+      for (const viewer of viewers()) viewer.end()
     },
   }
 }

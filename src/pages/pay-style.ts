@@ -24,9 +24,15 @@ a { color: var(--accent); }
 h1 { font-size: 1rem; font-weight: 500; color: var(--soft); overflow-wrap: anywhere; }
 h1 b { color: var(--text); font-weight: 600; }
 h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
-.price { font-size: 2.75rem; line-height: 1.15; font-weight: 650; letter-spacing: -.025em; margin-top: .125rem; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+.price {
+  font-size: 2.75rem; line-height: 1.15; font-weight: 650; letter-spacing: -.025em; margin-top: .125rem;
+  overflow-wrap: anywhere; font-variant-numeric: tabular-nums;
+}
 .soft, .hint { color: var(--soft); font-size: .875rem; }
-.state { display: flex; align-items: center; gap: .625rem; margin: 1.375rem 0 0; padding: .875rem 0; border-top: 1px solid var(--line); }
+.state {
+  display: flex; align-items: center; gap: .625rem; margin: 1.375rem 0 0; padding: .875rem 0;
+  border-top: 1px solid var(--line);
+}
 .state h2 { flex: 1; }
 .clock { font-variant-numeric: tabular-nums; font-weight: 600; white-space: nowrap; }
 .dot { width: .625rem; height: .625rem; border-radius: 50%; background: var(--accent); flex: none; }
@@ -44,14 +50,25 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 .big progress { max-width: 14rem; margin: 1rem auto .375rem; display: block; }
 .big .hint { margin-bottom: .75rem; }
 .code { text-align: center; }
-.frame { display: none; width: 15.5rem; max-width: 100%; min-height: 15.5rem; margin: .25rem auto .875rem; background: #fff; border: 1px solid var(--line); border-radius: 1rem; line-height: 0; align-items: center; justify-content: center; }
+.frame {
+  display: none; width: 15.5rem; max-width: 100%; min-height: 15.5rem; margin: .25rem auto .875rem; background: #fff;
+  border: 1px solid var(--line); border-radius: 1rem; line-height: 0; align-items: center; justify-content: center;
+}
 .frame.only, #as-link:checked ~ .frame.link, #as-address:checked ~ .frame.plain { display: flex; }
 .code > .hint { display: none; margin-bottom: .75rem; }
 #as-address:checked ~ .hint { display: block; }
 .code > input { position: absolute; opacity: 0; }
-.code label { display: inline-block; padding: .375rem .875rem; font-size: .875rem; color: var(--soft); border-radius: 2rem; cursor: pointer; margin: 0 .125rem .75rem; border: 1px solid transparent; }
-#as-link:checked ~ [for=as-link], #as-address:checked ~ [for=as-address] { color: var(--text); background: var(--field); border-color: var(--line); font-weight: 600; }
-#as-link:focus-visible ~ [for=as-link], #as-address:focus-visible ~ [for=as-address], a:focus-visible, button:focus-visible, summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.code label {
+  display: inline-block; padding: .375rem .875rem; font-size: .875rem; color: var(--soft); border-radius: 2rem;
+  cursor: pointer; margin: 0 .125rem .75rem; border: 1px solid transparent;
+}
+#as-link:checked ~ [for=as-link], #as-address:checked ~ [for=as-address] {
+  color: var(--text); background: var(--field); border-color: var(--line); font-weight: 600;
+}
+#as-link:focus-visible ~ [for=as-link], #as-address:focus-visible ~ [for=as-address], a:focus-visible,
+button:focus-visible, summary:focus-visible {
+  outline: 3px solid var(--accent); outline-offset: 2px;
+}
 .qr { max-width: 100%; height: auto; }
 dl > div { padding: .625rem 0; border-bottom: 1px solid var(--line); }
 dl > div:last-child { border-bottom: 0; }
@@ -66,22 +83,38 @@ dd > span { overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular
 .facts > .long { display: block; }
 .long dd { display: block; text-align: left; margin-top: .125rem; }
 .long .mono { font-size: .8125rem; }
-.note { background: var(--warn-field); color: var(--warn); border-radius: .75rem; padding: .75rem .875rem; font-size: .875rem; margin: .75rem 0; }
+.note {
+  background: var(--warn-field); color: var(--warn); border-radius: .75rem; padding: .75rem .875rem;
+  font-size: .875rem; margin: .75rem 0;
+}
 .box { border: 1px solid var(--line); border-radius: .875rem; padding: 1rem 1.125rem; margin-top: .875rem; }
 .box h3 { font-size: 1rem; margin-bottom: .25rem; }
 .box p { font-size: .9375rem; color: var(--soft); }
 .box p + p, .box .button { margin-top: .75rem; }
 button, .button {
-  font: inherit; font-weight: 600; border-radius: .75rem; border: 1px solid var(--line); background: var(--card); color: var(--text);
-  padding: .75rem 1rem; min-height: 3rem; cursor: pointer; text-decoration: none; display: inline-block; text-align: center;
+  font: inherit; font-weight: 600; border-radius: .75rem; border: 1px solid var(--line); background: var(--card);
+  color: var(--text); padding: .75rem 1rem; min-height: 3rem; cursor: pointer; text-decoration: none;
+  display: inline-block; text-align: center;
 }
-.main { display: block; width: 100%; background: var(--accent); border-color: var(--accent); color: var(--on-accent); margin-top: 1.25rem; }
-.choice { display: flex; width: 100%; justify-content: space-between; align-items: center; gap: 1rem; margin-top: .625rem; text-align: left; }
+.main {
+  display: block; width: 100%; background: var(--accent); border-color: var(--accent); color: var(--on-accent);
+  margin-top: 1.25rem;
+}
+.choice {
+  display: flex; width: 100%; justify-content: space-between; align-items: center; gap: 1rem; margin-top: .625rem;
+  text-align: left;
+}
 .choice span { font-weight: 400; color: var(--soft); font-size: .875rem; }
-.copy { padding: .25rem .75rem; min-height: 2.25rem; font-size: .875rem; font-weight: 500; border-radius: .5rem; background: var(--field); flex: none; }
+.copy {
+  padding: .25rem .75rem; min-height: 2.25rem; font-size: .875rem; font-weight: 500; border-radius: .5rem;
+  background: var(--field); flex: none;
+}
 .app { display: none; }
 @media (hover: none) and (pointer: coarse) { .app { display: block; margin: 0 0 .75rem; } }
-progress { width: 100%; height: .375rem; appearance: none; border: 0; border-radius: 1rem; background: var(--field); overflow: hidden; margin: .5rem 0; }
+progress {
+  width: 100%; height: .375rem; appearance: none; border: 0; border-radius: 1rem; background: var(--field);
+  overflow: hidden; margin: .5rem 0;
+}
 progress::-webkit-progress-bar { background: var(--field); }
 progress::-webkit-progress-value { background: var(--accent); }
 progress::-moz-progress-bar { background: var(--accent); }
@@ -92,7 +125,9 @@ details > :not(summary) { margin-bottom: .75rem; }
 .sandbox { border: 1px dashed var(--soft); border-radius: .875rem; padding: .875rem 1rem 1rem; margin: 1rem 0; }
 .sandbox h3 { font-size: .875rem; font-weight: 600; margin-bottom: .625rem; }
 .sandbox div { display: flex; flex-wrap: wrap; gap: .5rem; }
-.sandbox button { flex: 1; font-size: .8125rem; font-weight: 500; padding: .5rem; min-height: 2.5rem; white-space: nowrap; }
+.sandbox button {
+  flex: 1; font-size: .8125rem; font-weight: 500; padding: .5rem; min-height: 2.5rem; white-space: nowrap;
+}
 footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; }
 .say { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (min-width: 30rem) {

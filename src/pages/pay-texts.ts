@@ -78,7 +78,8 @@ const en = {
   notPaidHere: 'Please do not send anything to the old address. Ask at the till for a new code.',
   havePaid: 'I have already paid',
   havePaidHelp: (merchant: string, code: string) =>
-    `Please do not pay again. Your payment is not lost: as soon as it is confirmed, it is added to this order or ${merchant} sends it back. Keep your transaction number and this order number: ${code}.`,
+    'Please do not pay again. Your payment is not lost: as soon as it is confirmed, it is added to this order or ' +
+    `${merchant} sends it back. Keep your transaction number and this order number: ${code}.`,
   havePaidSeen: (amount: string) => `${amount} USDC have arrived for this order.`,
   cancelled: 'Nothing more is expected from you.',
   error: (merchant: string, code: string) =>
@@ -86,14 +87,17 @@ const en = {
   refunding: (merchant: string) => `${merchant} is sending your money back. This can take a while.`,
   refunded: (amount: string) => `${amount} USDC were sent back.`,
   review: (merchant: string, code: string) =>
-    `It needs a check before it can be completed. Please do not pay again. If you have questions, contact ${merchant} and name order ${code}.`,
+    'It needs a check before it can be completed. Please do not pay again. ' +
+    `If you have questions, contact ${merchant} and name order ${code}.`,
   another: 'Pay another way',
   cancel: 'Cancel this order',
   cancelWarning: 'Only cancel if you have not sent anything.',
   cancelNow: 'Yes, cancel',
   help: 'I have paid, but nothing happens',
   helpText: (merchant: string, code: string) =>
-    `A transfer usually shows here within a minute of leaving your wallet. Check in your wallet that it was sent in USDC, on the network named here and to this address. If it was and nothing changes, contact ${merchant} and name order ${code}.`,
+    'A transfer usually shows here within a minute of leaving your wallet. Check in your wallet that it was sent ' +
+    'in USDC, on the network named here and to this address. If it was and nothing changes, ' +
+    `contact ${merchant} and name order ${code}.`,
   lost: 'No connection. This page tries again by itself; your payment is not affected.',
   testWallet: 'Pay from the test wallet',
   testFull: 'Full amount',
@@ -109,7 +113,8 @@ const en = {
   problem: 'That did not work. Please try again in a moment.',
   unknownTitle: 'There is no such order',
   unknown:
-    'Check that the whole link was copied, or scan the code of the shop again. If you came from a shop, go back and start the payment again.',
+    'Check that the whole link was copied, or scan the code of the shop again. ' +
+    'If you came from a shop, go back and start the payment again.',
   failedTitle: 'Something went wrong here',
   failed: 'Your payment is not affected. Load this page again in a moment.',
 }

@@ -63,7 +63,8 @@ function changing(view: PayView, page: PageContext): Html | null {
 }
 
 const help = (view: PayView, { texts }: PageContext): Html =>
-  html`<details id="help"><summary>${texts.help}</summary><p class="soft">${texts.helpText(view.merchant, view.shortCode)}</p></details>`
+  html`<details id="help"><summary>${texts.help}</summary>
+    <p class="soft">${texts.helpText(view.merchant, view.shortCode)}</p></details>`
 
 function choose(view: PayView, page: PageContext): Html {
   if (view.choices.length === 0) return html`<p class="note">${page.texts.noChannel}</p>`
@@ -89,7 +90,8 @@ function partly(view: PayView, page: PageContext): Html {
   if (payment.missing.units === 0n) return html`${busy(view, page)}<p class="soft">${page.texts.confirming}</p>`
   const request = page.texts.partly(showToken(payment.missing, page.texts.locale))
   const sums = payment.arrived.units > 0n && partSums(payment, page)
-  return html`${busy(view, page)}${sums}<p class="note">${request}</p>${instructions(payment, page)}${testWallet(view, page)}
+  return html`${busy(view, page)}${sums}<p class="note">${request}</p>
+    ${instructions(payment, page)}${testWallet(view, page)}
     ${help(view, page)}`
 }
 
@@ -152,14 +154,13 @@ const PARTS: Record<PayState, Part> = {
 export function renderFragment(view: PayView, page: PageContext): Html {
   const say = page.texts.states[view.state]
   const final = view.final && html` data-final="1"`
-  return html`<div data-say="${say}" data-title="${say} · ${view.merchant}"${final}>${headline(view, page)}${PARTS[view.state](view, page)}</div>`
+  return html`<div data-say="${say}" data-title="${say} · ${view.merchant}"${final}>
+    ${headline(view, page)}${PARTS[view.state](view, page)}</div>`
 }
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
-/**
- * Only our own style and script run, nothing is loaded, and forms go to us (in the sandbox also to its test wallet).
- */
+/** Only our own style and script run, nothing is loaded, forms go to us (in the sandbox also to its test wallet). */
 export function contentSecurityPolicy(providersUrl: string | null): string {
   const forms = providersUrl === null ? "'self'" : `'self' ${new URL(providersUrl).origin}`
   return [
@@ -175,7 +176,8 @@ export function contentSecurityPolicy(providersUrl: string | null): string {
 }
 
 const ICON =
-  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 24 24%22%3E%3Ccircle cx=%2212%22 cy=%2212%22 r=%2210%22 fill=%22%230a6652%22/%3E%3C/svg%3E'
+  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 24 24%22%3E' +
+  '%3Ccircle cx=%2212%22 cy=%2212%22 r=%2210%22 fill=%22%230a6652%22/%3E%3C/svg%3E'
 
 type Shell = { language: PayLanguage; title: string; head?: Html | false; body: Html }
 
@@ -193,7 +195,8 @@ export function renderPage(view: PayView, page: PageContext, language: PayLangua
   const auto = view.state === 'choose' && view.choices.length === 1 && problem === null && html` data-auto="1"`
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" role="alert">${problemText(texts, problem)}</p>`}
-      <div id="live" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${auto}>${renderFragment(view, page)}</div>
+      <div id="live" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${auto}>
+        ${renderFragment(view, page)}</div>
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>
     </main>
     <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}</footer>
@@ -204,6 +207,8 @@ export function renderPage(view: PayView, page: PageContext, language: PayLangua
 
 /** A page without an order: what happened and what to do. */
 export function renderNotice(language: PayLanguage, title: string, text: string): Html {
-  const body = html`<main><div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p></div></main>`
+  const body = html`<main>
+    <div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p></div>
+  </main>`
   return shell({ language, title, body })
 }

@@ -28,9 +28,8 @@ function strokesOf(rows: readonly (readonly boolean[])[]): string {
 }
 
 /**
- * A QR code (ISO/IEC 18004, error correction M) as SVG with its quiet zone of four modules, always dark on white,
- * because scanners read no other. Kept by content: making one costs milliseconds, and everybody who watches an order
- * sees the same.
+ * A QR code (ISO/IEC 18004, error correction M) as SVG with its quiet zone of four modules, always dark on white:
+ * scanners read no other. Kept by content: making one costs milliseconds, and all who watch an order see the same.
  * @param label what a screen reader says
  */
 export function qrSvg(content: string, label: string): Html {
@@ -40,7 +39,9 @@ export function qrSvg(content: string, label: string): Html {
   const framed = encodeQR(content, 'raw', { ecc: 'medium', border: MARGIN })
   const size = framed.length
   const width = Math.max(1, Math.floor(WIDTH_PX / size)) * size
-  const svg = html`<svg class="qr" width="${width}" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path stroke="#000" d="${raw(strokesOf(framed))}"/></svg>`
+  const svg = html`<svg class="qr" width="${width}" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}"
+    shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/>
+    <path stroke="#000" d="${raw(strokesOf(framed))}"/></svg>`
   if (kept.size >= MAX_KEPT) kept.delete(kept.keys().next().value ?? '')
   kept.set(key, svg)
   return svg

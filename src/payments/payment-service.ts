@@ -23,7 +23,6 @@ export async function checkPayment(
   if (!channel || payment.providerReference === null) return undefined
   const { providerReference, merchantReference, network } = payment
   const report = await channel.fetchPayment({ providerReference, merchantReference, network })
-  if (requestId !== null) crashPoint('confirm:after-fetch')
   return applyReport(deps, payment, report, requestId)
 }
 
@@ -32,6 +31,7 @@ export async function checkPayment(
  * ORDER_STATE_CONFLICT
  */
 export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string, call: Call): Promise<void> {
+  crashPoint('confirm:start')
   const order = await findReachableOrder(deps.db, actor, code)
   const payment = order.paymentId === null ? undefined : await findPayment(deps.db, order.companyId, order.paymentId)
   if (order.paidAt === null) {
@@ -43,9 +43,9 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
       })
     }
     const after = await checkPayment(deps, payment, call.requestId)
-    crashPoint('confirm:after-apply')
     if (!after || after.paidAt === null) throw new AppError('PAYMENT_NOT_RECEIVED')
   }
+  crashPoint('confirm:before-answer')
   await deps.db.tx((tx) => call.remember(tx, null))
 }
 

@@ -71,10 +71,7 @@ export const NO_MAIL_JOB = 'mail-to-nobody'
 const RESETTABLE_BY_SERVICE: readonly UserRole[] = ['SimpleUser', 'Manager', 'Association', 'Cashier', 'Observer']
 
 const isService = (actor: Actor | null): actor is Actor =>
-  actor !== null &&
-  actor.valid &&
-  actor.role === 'Service' &&
-  (actor.scopes ?? ['sessions:write']).includes('sessions:write')
+  actor?.valid === true && actor.role === 'Service' && (actor.scopes ?? ['sessions:write']).includes('sessions:write')
 
 const mayVouch = (actor: Actor | null, user: User): boolean =>
   isService(actor) &&

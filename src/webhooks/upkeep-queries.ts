@@ -1,4 +1,4 @@
-import { type Db, json, type Sql, sql, type Tx } from '../db/db.ts'
+import { type Db, type Sql, sql, type Tx } from '../db/db.ts'
 
 const LOCK = 4_207_316_010
 
@@ -30,13 +30,9 @@ export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Man
     where company_id = any (${[...companyIds]}::text[]) and role in ('Manager', 'Association')
       and verified_at is not null and disabled_at is null`)
 
-export type NewMailJob = { id: string; dedupeKey: string; payload: unknown; runAt: Date }
-
-/** A mail for the mail room to send; one with the same key exists once, however many nodes ask for it. */
-export const insertMailJob = (db: Db, { id, dedupeKey, payload, runAt }: NewMailJob): Promise<number> =>
-  db.run(sql`
-    insert into jobs (id, kind, payload, dedupe_key, run_at, created_at)
-    values (${id}, 'mail', ${json(payload)}, ${dedupeKey}, ${runAt}, ${runAt}) on conflict (dedupe_key) do nothing`)
+/** @returns false when this was told already */
+export const insertNotice = async (tx: Tx, key: string, now: Date): Promise<boolean> =>
+  (await tx.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
 
 /** One node at a time, until the transaction ends. */
 export const lockUpkeep = async (tx: Tx): Promise<boolean> =>

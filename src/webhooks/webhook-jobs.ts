@@ -1,18 +1,30 @@
 import { DAY } from '../clock.ts'
-import type { Db } from '../db/db.ts'
-import { newId } from '../ids.ts'
+import type { Db, Tx } from '../db/db.ts'
 import * as queries from './upkeep-queries.ts'
 
 /** Attempts are kept for at least this long. */
 const RETENTION_MS = 90 * DAY
 const MONTHS_AHEAD = 2
 
+/** What a manager is told of a day's permanent failures. */
+export type FailureMail = {
+  to: string
+  lang: string
+  facts: { day: string; companyName: string; firstName: string; failed: number; parked: number }
+}
+
+export type FailureDeps = {
+  db: Db
+  /** Hands the mail to the mail room, in the transaction that remembers it. */
+  send(tx: Tx, mail: FailureMail): Promise<void>
+}
+
 /**
  * One mail a day to each manager of a company whose webhooks failed for good on the day before (UTC). May run on any
  * node at any time: each mail is asked for once, by its key.
  * @returns how many mails were asked for now
  */
-export async function mailFailures(db: Db, nowMs: number): Promise<number> {
+export async function mailFailures({ db, send }: FailureDeps, nowMs: number): Promise<number> {
   const to = new Date(Math.floor(nowMs / DAY) * DAY)
   const from = new Date(to.getTime() - DAY)
   const day = from.toISOString().slice(0, 10)
@@ -22,13 +34,14 @@ export async function mailFailures(db: Db, nowMs: number): Promise<number> {
     failures.map((failure) => failure.companyId),
   )
   let asked = 0
-  for (const { companyId, companyName, failed, parked, deliveryIds } of failures) {
-    for (const manager of managers.filter((candidate) => candidate.companyId === companyId)) {
-      const { email, firstName, lang } = manager
-      const facts = { day, companyName, firstName, failed, parked, deliveryIds }
-      const payload = { template: 'webhook-failures', companyId, to: email, lang, facts }
-      const dedupeKey = `webhook-failures:${companyId}:${day}:${email.toLowerCase()}`
-      asked += await queries.insertMailJob(db, { id: newId(nowMs), dedupeKey, payload, runAt: new Date(nowMs) })
+  for (const { companyId, companyName, failed, parked } of failures) {
+    for (const { email, firstName, lang } of managers.filter((candidate) => candidate.companyId === companyId)) {
+      const key = `webhook-failures:${companyId}:${day}:${email.toLowerCase()}`
+      asked += await db.tx(async (tx) => {
+        if (!(await queries.insertNotice(tx, key, new Date(nowMs)))) return 0
+        await send(tx, { to: email, lang, facts: { day, companyName, firstName, failed, parked } })
+        return 1
+      })
     }
   }
   return asked

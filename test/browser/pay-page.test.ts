@@ -28,7 +28,7 @@ async function waitForState(page: Page, words: string): Promise<void> {
   await page.locator('#live h2', { hasText: words }).waitFor({ timeout: 15_000 })
 }
 
-test('one way to pay is not asked for: the page leads to address, amount and a QR code of the payment link', async () => {
+test('one way to pay is not asked for: the page leads to address, amount and the QR code of the link', async () => {
   const code = await world.createOrder(SHOP)
   const { page, context, complaints } = await open(code)
   await waitForState(page, 'Waiting for your payment')
@@ -54,6 +54,7 @@ test('the payment turns the open page from waiting to seen to paid, without a re
   const txHash = await world.chain.pay({ to: toAddress, units: DUE })
   await waitForState(page, 'Payment seen')
   await page.getByText('1 of 3 confirmations').waitFor()
+  await page.waitForTimeout(2500) // past the next look at the database: from here on only the chain grows
   assert.equal(await page.locator('#say').textContent(), 'Payment seen')
   await world.chain.mine()
   await page.getByText('2 of 3 confirmations').waitFor()
@@ -170,6 +171,9 @@ test('while the live connection is down the page says so, looks by itself, and r
   await waitForState(page, 'The payment could not be completed')
   await page.unroute('**/pay/events*')
   await page.locator('#lost').waitFor({ state: 'hidden', timeout: 20_000 })
+  await world.moveElsewhere(code, 'payLate')
+  await waitForState(page, 'Paid')
+  assert.equal(await page.locator('#lost').isVisible(), false)
   await context.close()
 })
 

@@ -81,9 +81,11 @@ export async function waitForMail(baseUrl: string, to: string, pattern: RegExp, 
   return newest
 }
 
+const LOGIN_MAIL = /^\d{6} .*(login|connexion|Anmelde|acceso|accesso)/
+
 /** The six digits of the newest login mail. */
 export async function readCode(baseUrl: string, to: string, count = 1): Promise<string> {
-  const mail = await waitForMail(baseUrl, to, /login code/, count)
+  const mail = await waitForMail(baseUrl, to, LOGIN_MAIL, count)
   return /\b(\d{6})\b/.exec(mail.text)?.[1] ?? ''
 }
 
@@ -116,7 +118,7 @@ export const registerManager = (baseUrl: string): Promise<Person> =>
 /** Password, then the code from the mailbox where one is asked for. */
 export async function logIn(baseUrl: string, email: string, path = 'auth/login/manager'): Promise<Client> {
   const client = new Client(baseUrl)
-  const before = (await readMails(baseUrl, email)).filter((mail) => /login code/.test(mail.subject)).length
+  const before = (await readMails(baseUrl, email)).filter((mail) => LOGIN_MAIL.test(mail.subject)).length
   const origin = path.endsWith('manager') ? { origin: 'dashboard' } : {}
   const login = await client.post<UserAnswer>(path, { email, password: PASSWORD, ...origin })
   if (login.status !== 200) throw new Error(`login: ${login.text}`)

@@ -46,7 +46,7 @@ async function findChromium(): Promise<PackagedChromium> {
     return await unpackChromium()
   } catch (error) {
     throw new Error(
-      'Browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM_PATH to its program. ' +
+      'Browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM_PATH. ' +
         `The one that npm installs could not be used: ${error instanceof Error ? error.message : String(error)}`,
     )
   }

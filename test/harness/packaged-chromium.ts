@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { inflate } from '@sparticuz/chromium'
@@ -30,8 +30,8 @@ async function inflateInto(folder: string, archives: readonly string[]): Promise
 
 /**
  * Chromium out of the npm package `@sparticuz/chromium` (x64 Linux), with the libraries that bare machines lack (NSS,
- * from the package's archive for Amazon Linux). Unpacked once beside the modules; two that unpack at once do not
- * disturb each other.
+ * from the package's archive for Amazon Linux). Unpacked once, beside the modules; two that unpack at the same time do
+ * not disturb each other.
  * @throws Error on machines that the package has no build for
  */
 export async function unpackChromium(): Promise<PackagedChromium> {
@@ -51,6 +51,8 @@ export async function unpackChromium(): Promise<PackagedChromium> {
         ['chromium.br', 'al2023.tar.br', 'fonts.tar.br'].map((name) => join(home, 'bin', name)),
       )
       writeFileSync(join(fresh, 'fonts.xml'), fontsConfig(folder))
+      // whoever runs the tests next may be another user
+      for (const path of [fresh, join(fresh, 'chromium')]) chmodSync(path, 0o755)
       renameSync(fresh, folder)
     } catch (error) {
       rmSync(fresh, { recursive: true, force: true })
