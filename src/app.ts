@@ -15,6 +15,8 @@ import { healthRoutes } from './http/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
 import { openCreateOrder } from './orders/order-create.ts'
+import { orderExportRoutes } from './orders/order-export-routes.ts'
+import { openOrderExports } from './orders/order-export-service.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
@@ -105,6 +107,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const transition = openTransition(transitionDeps, announce)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache: openSaleCache(db, clock), announce })
   const payers: PayerDeps = { db, vault, clock, rates }
+  const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
   const payments: PaymentDeps = {
     payers,
     db,
@@ -129,6 +132,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
       async (scope) => {
         if (hide) scope.addHook('onRoute', hideFromReference)
         await scope.register(orderRoutes, { db, config, transition, createOrder })
+        await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, payments)
         await scope.register(payerRoutes, payers)
         await scope.register(revertRoutes, refunds)
