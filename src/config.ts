@@ -13,7 +13,9 @@ export type ChainConfig = {
   otherTokens: { symbol: string; address: string }[]
   xpub: string | null
   confirmations: number | null
+  /** The wallet that pays refunds and settlements; null: a person does. */
   refundKey: string | null
+  /** Pays for gas. */
   relayerKey: string | null
 }
 
@@ -171,6 +173,22 @@ function readTokens(reader: Reader, name: string): ChainConfig['otherTokens'] {
   })
 }
 
+/** A private key: 64 hexadecimal digits, with or without 0x. It never stands in a message. */
+function readKey(reader: Reader, name: string): string | null {
+  const key = reader.optional(name)
+  if (key !== null && !/^(0x)?[0-9a-fA-F]{64}$/.test(key))
+    reader.faults.push(`${name}: must be a private key of 64 hexadecimal digits`)
+  return key
+}
+
+function readPayoutKeys(reader: Reader, id: string): Pick<ChainConfig, 'refundKey' | 'relayerKey'> {
+  const [refundName, relayerName] = [`CHAIN_${id}_REFUND_KEY`, `CHAIN_${id}_RELAYER_KEY`]
+  const [refundKey, relayerKey] = [readKey(reader, refundName), readKey(reader, relayerName)]
+  if ((refundKey === null) !== (relayerKey === null))
+    reader.faults.push(`${refundName} and ${relayerName}: give both or neither`)
+  return { refundKey, relayerKey }
+}
+
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => ({
@@ -183,8 +201,7 @@ function readChains(reader: Reader): ChainConfig[] {
       reader.optional(`CHAIN_${id}_CONFIRMATIONS`) === null
         ? null
         : reader.integer(`CHAIN_${id}_CONFIRMATIONS`, 1, 1, 10_000),
-    refundKey: reader.optional(`CHAIN_${id}_REFUND_KEY`),
-    relayerKey: reader.optional(`CHAIN_${id}_RELAYER_KEY`),
+    ...readPayoutKeys(reader, id),
   }))
 }
 

@@ -2,7 +2,9 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import { auditOf, openAudit } from './audit/audit.ts'
 import { networkFor } from './chain/networks.ts'
+import { openPayouts } from './chain/payout.ts'
 import { createRpc } from './chain/rpc.ts'
+import { localSigner } from './chain/signer.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { openChannels } from './channels/registry.ts'
 import type { Clock } from './clock.ts'
@@ -86,12 +88,16 @@ export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 
 }
 export type Accounts = ReturnType<typeof openAccounts>
 
-export function openChains(config: Config) {
-  return config.chains.map((chain) => ({
-    network: networkFor(chain),
-    rpc: createRpc({ url: chain.rpcUrl }),
-    xpub: chain.xpub,
-  }))
+/** The chains that are set up, each with what can send money on it. */
+export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | 'db' | 'clock' | 'log'>) {
+  return config.chains.map((chain) => {
+    const network = networkFor(chain)
+    const rpc = createRpc({ url: chain.rpcUrl })
+    const { xpub, refundKey, relayerKey } = chain
+    if (refundKey === null || relayerKey === null) return { network, rpc, xpub, payouts: null }
+    const signers = { refundSigner: localSigner(refundKey), relayerSigner: localSigner(relayerKey) }
+    return { network, rpc, xpub, payouts: openPayouts({ db, rpc, network, clock, log, ...signers }) }
+  })
 }
 
 /** What merchants' servers are told, with which secret, and what their people hear when that fails. */
@@ -117,7 +123,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const seat: SenderSeat = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const feed = openOrderFeed({ db, log })
-  const chains = openChains(config)
+  const chains = openChains(ground)
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
   const channels = openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : [])
   const rates = openRates({ config: config.rates, db, clock, log })

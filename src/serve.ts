@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
 import { buildService } from './app.ts'
+import { localSigner } from './chain/signer.ts'
 import { systemClock } from './clock.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
 import type { Config } from './config.ts'
@@ -58,10 +59,12 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
 }
 
 /** Started unless this is live, or another process runs the sandbox (a second node, a test). */
-async function openSandbox(config: Config, say: Say, closers: Closers): Promise<SandboxProcess | null> {
+async function openSandbox(config: Config, vault: Vault, say: Say, closers: Closers): Promise<SandboxProcess | null> {
   if (config.mode === 'live' || config.chains.length > 0) return null
   const { port, chainPort } = config.sandbox
-  const sandbox = await startSandboxProcess({ dataDir: config.dataDir, port, chainPort, log: say })
+  const { refundKey, relayerKey } = sandboxKeys(vault)
+  const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
+  const sandbox = await startSandboxProcess({ dataDir: config.dataDir, port, chainPort, ...funded, log: say })
   closers.add(() => sandbox.stop())
   return sandbox
 }
@@ -72,14 +75,11 @@ async function openSandbox(config: Config, say: Say, closers: Closers): Promise<
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
   const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
-  const xpub = sandboxXpub(vault)
+  const keys = { xpub: sandboxXpub(vault), ...sandboxKeys(vault) }
   return {
     ...config,
     sandbox: { ...config.sandbox, providersUrl },
-    chains: [
-      ...config.chains,
-      { chainId, rpcUrl, usdcAddress, otherTokens: [], xpub, confirmations: null, refundKey: null, relayerKey: null },
-    ],
+    chains: [...config.chains, { chainId, rpcUrl, usdcAddress, otherTokens: [], confirmations: null, ...keys }],
   }
 }
 
@@ -124,6 +124,12 @@ async function withPort(config: Config): Promise<Config> {
 const sandboxXpub = (vault: Vault): string =>
   HDKey.fromMasterSeed(vault.derive('sandbox-deposits')).derive("m/44'/60'/0'").publicExtendedKey
 
+/** THROW-AWAY KEYS of the sandbox's own chain, from the master key, so that every node has the same. */
+const sandboxKeys = (vault: Vault): { refundKey: string; relayerKey: string } => ({
+  refundKey: vault.derive('sandbox-refund-key').toString('hex'),
+  relayerKey: vault.derive('sandbox-relayer-key').toString('hex'),
+})
+
 /**
  * Starts the whole service: database, migrations, sandbox, API, workers.
  * @throws Error with a sentence for the operator; what was started by then is ended again
@@ -143,7 +149,7 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
   mkdirSync(given.dataDir, { recursive: true })
   const connectionString = await openDatabase(given, say, closers)
   const vault = openVault(readMasterKey(given))
-  const [sandbox] = await Promise.all([openSandbox(given, say, closers), assertDurable(connectionString)])
+  const [sandbox] = await Promise.all([openSandbox(given, vault, say, closers), assertDurable(connectionString)])
   const config = withSandbox(given, sandbox, vault)
   await migrate(connectionString)
   const db = openDb({ connectionString })

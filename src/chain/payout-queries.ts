@@ -205,6 +205,7 @@ export async function findPayoutOfTransaction(
   txHash: string,
 ): Promise<string | undefined> {
   const row = await q.maybe<{ payoutId: string }>(sql`
-    select payout_id from chain_payout_transactions where chain_id = ${chainId} and tx_hash = ${txHash}`)
+    select payout_id from chain_payout_transactions where chain_id = ${chainId} and tx_hash = ${txHash}
+    union all select id from chain_payouts where chain_id = ${chainId} and tx_hash = ${txHash} limit 1`)
   return row?.payoutId
 }

@@ -7,7 +7,7 @@ import { callOf } from '../http/idempotency.ts'
 import { formatDecimal } from '../money.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
-import { applyRefundReport, refundRequestOf } from './refund-jobs.ts'
+import { reportTransaction } from './refund-jobs.ts'
 import { findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import { RefundListQuery, RefundSchema, RevertBody } from './refund-schemas.ts'
 import {
@@ -185,15 +185,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      const txHash = readTxHash(request.body.txHash)
-      const channel = deps.channels.find(refund.channel)
-      if (!channel?.checkRefundTransaction || (refund.status !== 'ready' && refund.status !== 'submitted')) {
-        throw new AppError('OBJECT_CONFLICT', {
-          message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
-        })
-      }
-      const report = await channel.checkRefundTransaction(await refundRequestOf(deps, refund), txHash)
-      await applyRefundReport(deps, refund, report)
+      await reportTransaction(deps, refund, readTxHash(request.body.txHash))
       return answer(refund)
     },
   )

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import { type Db, sql } from '../../src/db/db.ts'
-import { type Answer, callService, eventually } from './service.ts'
+import { openPasswords } from '../../src/users/password.ts'
+import { type Answer, callService, eventually, type TestService } from './service.ts'
 
 /** Good under the rules, and nobody's. */
 export const PASSWORD = 'Correct-Horse-7-Staple'
@@ -141,4 +142,10 @@ export async function insertSuperAdmin(db: Db, passwordHash: string): Promise<st
       two_factor_enabled)
     values (${id}, ${email}, ${email}, ${passwordHash}, 'Otto', 'Op', 'SuperAdmin', now(), now(), true)`)
   return email
+}
+
+/** A SuperAdmin who has just proven a second factor. */
+export async function logInSuperAdmin({ db, baseUrl }: Pick<TestService, 'db' | 'baseUrl'>): Promise<Client> {
+  const email = await insertSuperAdmin(db, await openPasswords().hash(PASSWORD))
+  return logIn(baseUrl, email, 'auth/login')
 }
