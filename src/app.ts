@@ -16,6 +16,7 @@ import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
+import { orderExportRoutes } from './orders/order-export-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { mailboxRoutes } from './pages/mailbox-routes.ts'
 import { payRoutes } from './pages/pay-routes.ts'
@@ -74,8 +75,9 @@ async function registerApi(
     await app.register(
       async (scope) => {
         if (hide) scope.addHook('onRoute', hideFromReference)
-        const { transition, createOrder, rates } = trade
+        const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
+        await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, trade.payments)
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)

@@ -19,6 +19,7 @@ import { isLang } from './lang.ts'
 import { openMailer } from './mail/mail.ts'
 import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
 import { openCreateOrder } from './orders/order-create.ts'
+import { openOrderExports } from './orders/order-export-service.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/order-feed.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
@@ -132,6 +133,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const transition = openTransition(transitionDeps, announce)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
+  const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
   const payers: PayerDeps = { db, vault, clock, rates }
   const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
   const auditLog = auditOf(audit)
@@ -166,6 +168,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     rates,
     transition,
     createOrder,
+    exportOrders,
     companies,
     payers,
     payments,

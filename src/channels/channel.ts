@@ -136,7 +136,7 @@ export interface Channel {
     merchantReference: string
     network: number | null
   }): Promise<PaymentReport>
-  /** Verifies the raw bytes, then parses. Absent: this channel sends no callbacks. @throws CALLBACK_REJECTED */
+  /** Verifies the raw bytes, then parses. Absent: this channel sends no callbacks. */
   readCallback?(callback: Callback): Promise<{ merchantReference: string | null; report: PaymentReport }>
   /** Ends an unpaid payment at the provider; done already is fine. */
   closePayment?(payment: { providerReference: string; merchantReference: string }): Promise<void>

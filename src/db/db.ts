@@ -32,6 +32,8 @@ export interface Db extends Queryable {
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   readonly pool: pg.Pool
+  /** For a thread that opens a pool of its own. */
+  readonly connectionString: string
   close(): Promise<void>
 }
 
@@ -180,5 +182,6 @@ export function openDb(options: DbOptions): Db {
       }
     }
   }
-  return { ...queryable(pool as unknown as Runner, named), tx, pool, close: () => pool.end() }
+  const { connectionString } = options
+  return { ...queryable(pool as unknown as Runner, named), tx, pool, connectionString, close: () => pool.end() }
 }

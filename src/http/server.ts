@@ -106,7 +106,7 @@ async function registerHeaders(app: FastifyInstance, config: ServerDeps['config'
     await app.register(cors, {
       origin: config.corsOrigins,
       credentials: true,
-      exposedHeaders: ['x-request-id', 'retry-after'],
+      exposedHeaders: ['x-request-id', 'retry-after', 'x-total-count', 'content-disposition'],
     })
   }
 }

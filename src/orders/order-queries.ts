@@ -3,7 +3,8 @@ import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../money.
 import type { Order } from './order.ts'
 import type { OrderStatus } from './order-states.ts'
 
-type Row = Omit<Order, 'from' | 'to' | 'rate' | 'paidUnits' | 'refundedUnits'> & {
+/** A row of `orders` as the driver gives it. */
+export type Row = Omit<Order, 'from' | 'to' | 'rate' | 'paidUnits' | 'refundedUnits'> & {
   fromAsset: Fiat
   fromUnits: string
   toAsset: 'USDC'
@@ -13,12 +14,21 @@ type Row = Omit<Order, 'from' | 'to' | 'rate' | 'paidUnits' | 'refundedUnits'> &
   refundedUnits: string
 }
 
-const COLUMNS = sql`company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
+export const COLUMNS = sql`company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
   quote_id, payment_channel, payment_id, collector_id, merchant_identifier, website_url, button_session_id, webhook_url,
   cancel_url, return_url, goods, anonymous, created_by, request_id, created_at, updated_at, expires_at, paid_at,
   paid_units, refunded_units, version`
 
-const toOrder = ({ fromAsset, fromUnits, toAsset, toUnits, rate, paidUnits, refundedUnits, ...rest }: Row): Order => ({
+export const toOrder = ({
+  fromAsset,
+  fromUnits,
+  toAsset,
+  toUnits,
+  rate,
+  paidUnits,
+  refundedUnits,
+  ...rest
+}: Row): Order => ({
   ...rest,
   from: { asset: fromAsset, units: BigInt(fromUnits) },
   to: { asset: toAsset, units: BigInt(toUnits) },
@@ -164,9 +174,14 @@ function searchSql(text: string): Sql {
   return sql`(code = ${text} or short_code like upper(${like}) or alias ilike ${`%${escapeLike(text)}%`} or ${byAmount})`
 }
 
-function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
+/** The condition of lists and exports. One company is an equality, so that its index keeps the order of the rows. */
+export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
   const parts: Sql[] = []
-  if (scope.companyIds !== null) parts.push(sql`company_id = any(${scope.companyIds})`)
+  if (scope.companyIds !== null) {
+    const [only, ...others] = scope.companyIds
+    const one = only !== undefined && others.length === 0
+    parts.push(one ? sql`company_id = ${only}` : sql`company_id = any(${scope.companyIds})`)
+  }
   if (scope.collectorIds !== null) parts.push(sql`collector_id = any(${scope.collectorIds})`)
   if (scope.createdBy !== null) parts.push(sql`created_by = ${scope.createdBy}`)
   if (filter.statuses.length > 0) parts.push(sql`status = any(${filter.statuses})`)

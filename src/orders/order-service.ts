@@ -90,7 +90,7 @@ export function scopeOf(actor: Actor): queries.OrderScope {
   }
 }
 
-type FilterInput = Pick<ListQuery, 'status' | 'search' | 'managerEmail' | 'from' | 'to' | 'paymentChannel'>
+export type FilterInput = Pick<ListQuery, 'status' | 'search' | 'managerEmail' | 'from' | 'to' | 'paymentChannel'>
 
 export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): queries.OrderFilter {
   const statuses = (query.status ?? [])

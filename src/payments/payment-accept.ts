@@ -1,6 +1,6 @@
 import { readAddress } from '../addresses.ts'
 import type { Channel, ChannelId, Instructions, PaymentRequest } from '../channels/channel.ts'
-import type { Channels } from '../channels/registry.ts'
+import { askProvider, type Channels } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { crashPoint } from '../crash-point.ts'
@@ -219,7 +219,8 @@ export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Pro
     await deps.db.tx((tx) => finish(tx, accepted))
     return accepted
   }
-  const instructions = await channel.createPayment(requestOf(order, payment, request.body.payerEmail ?? null))
+  const asked = requestOf(order, payment, request.body.payerEmail ?? null)
+  const instructions = await askProvider(channel.createPayment(asked))
   crashPoint('accept:after-provider')
   const accepted = await forward(deps, payment, instructions, request.call.requestId, finish)
   crashPoint('accept:after-forward')

@@ -1,4 +1,4 @@
-import type { Channels } from '../channels/registry.ts'
+import { askProvider, type Channels } from '../channels/registry.ts'
 import { crashPoint } from '../crash-point.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
@@ -22,7 +22,7 @@ export async function checkPayment(
   const channel = deps.channels.find(payment.channel)
   if (!channel || payment.providerReference === null) return undefined
   const { providerReference, merchantReference, network } = payment
-  const report = await channel.fetchPayment({ providerReference, merchantReference, network })
+  const report = await askProvider(channel.fetchPayment({ providerReference, merchantReference, network }))
   return applyReport(deps, payment, report, requestId)
 }
 

@@ -61,12 +61,12 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
         description: 'The body is optional: without it everything that is left goes back.',
         tags,
         params: CodeParams,
-        body: Type.Optional(RevertBody),
+        body: RevertBody,
         response: { 200: Envelope(Type.Null()) },
       },
     },
     async (request) => {
-      await revertOrder(deps, actorOf(request), request.params.code, request.body ?? {}, callOf(request))
+      await revertOrder(deps, actorOf(request), request.params.code, request.body, callOf(request))
       return ok(null)
     },
   )

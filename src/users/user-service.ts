@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
-import { type Actor, companyOf, sees, type UserRole } from '../http/actor.ts'
+import { type Actor, sees, type UserRole } from '../http/actor.ts'
 import type { Caller } from '../http/caller.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import { newId } from '../ids.ts'
@@ -134,7 +134,8 @@ export type Invitation = {
 
 /** Where somebody is invited to: the own company, or one that the actor names and sees. @throws OBJECT_NOT_FOUND */
 async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: string | undefined) {
-  const id = companyId ?? companyOf(actor)
+  const id = companyId ?? actor.companyId
+  if (id === null) throw invalid('companyId', 'is required for your role: the company to invite into')
   const company = sees(actor, id) ? await findCompanyName(db, id) : undefined
   if (!company) throw new AppError('OBJECT_NOT_FOUND', { message: 'No such company in your account.' })
   return company

@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { startTestServer } from '../scripts/test-server.ts'
+
+const ORDERS = 1_000_000
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+
+type Facts = { baseUrl: string; apiKey: string; apiSecret: string }
+
+/** Three of five orders are paid with a fee, half of these on chain; texts are as long as real ones. */
+const FILL = `
+  set session_replication_role = replica;
+  with company as (select company_id from api_keys where public_id = $1)
+  insert into orders (company_id, id, code, short_code, status, alias, from_asset, from_units, to_asset, to_units, rate,
+    quote_id, payment_channel, payment_id, merchant_identifier, webhook_url, return_url, goods, created_at, updated_at,
+    expires_at, paid_at, paid_units)
+  select company_id, lpad(to_hex(1735689600000 + n * 20), 12, '0') || lpad(to_hex(n), 12, '0'),
+    md5('code' || n), upper(substr(md5('short' || n), 1, 8)) || n, case when n % 5 < 3 then 'PAID' else 'EXPIRED' end,
+    'INV-2025-' || n, 'EUR', 100 + n % 9000000, 'USDC', (100 + n % 9000000)::numeric * 10800, 1.08, 'q',
+    case when n % 5 < 3 then case when n % 2 = 0 then 'crypto' else 'binance' end end,
+    case when n % 5 < 3 then 'p' || n end, 'TILL-' || n % 40, 'https://shop.example/hooks/payments',
+    'https://shop.example/thanks?order=' || n, jsonb_build_object('goodsName', 'Thé vert, boîte de ' || n % 50,
+    'goodsType', '01', 'goodsCategory', '1000'), at, at, at + interval '5 min',
+    case when n % 5 < 3 then at + interval '90 s' end, case when n % 5 < 3 then (100 + n % 9000000)::numeric * 10800 else 0 end
+  from company, generate_series(1, $2::integer) n,
+    lateral (select timestamptz '2025-01-01' + n * interval '20 ms' as at) as times`
+
+const FILL_REST = [
+  `insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, network, token_address,
+     deposit_address, due_asset, due_units, opened_at, updated_at)
+   select company_id, payment_id, id, 1, payment_channel, 'paid', 'm' || id, 1, '0xtoken',
+     case when payment_channel = 'crypto' then '0x' || substr(md5(id) || md5(id || 'x'), 1, 40) end, 'USDC', to_units,
+     created_at, created_at from orders where payment_id is not null`,
+  `insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol,
+     from_address, to_address, units, status, final_at, change)
+   select id, 1, '0x' || md5(id || 'a') || md5(id || 'b'), 0, 0, 1, 'b', opened_at, '0xtoken', 'USDC', '0xpayer',
+     deposit_address, due_units, 'seen', opened_at, 1 from payments where deposit_address is not null`,
+  `insert into ledger_journals (company_id, id, kind, cause_id, order_id, at)
+   select company_id, 'j' || id, 'payment', payment_id, id, paid_at from orders where paid_at is not null`,
+  `insert into ledger_entries (company_id, journal_id, account, asset, units)
+   select company_id, 'j' || id, account, 'USDC', units
+   from orders, lateral (values ('payer_clearing', paid_units), ('fees', -div(paid_units, 100)),
+     ('company_payable', div(paid_units, 100) - paid_units)) as leg (account, units) where paid_at is not null`,
+  'analyze',
+]
+
+async function fill(databaseUrl: string, apiKey: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    const [setting = '', insert = ''] = FILL.split(';')
+    await client.query(setting)
+    await client.query(insert, [apiKey, ORDERS])
+    for (const statement of FILL_REST) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+async function createDatabase(adminUrl: string, template: string): Promise<string> {
+  const admin = new pg.Client({ connectionString: adminUrl })
+  await admin.connect()
+  await admin.query(`create database bench_exports template ${template}`)
+  await admin.end()
+  const url = new URL(adminUrl)
+  url.pathname = '/bench_exports'
+  return url.href
+}
+
+async function startService(databaseUrl: string, dataDir: string): Promise<{ child: ChildProcess; facts: Facts }> {
+  const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: '0' }
+  const child = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const file = join(dataDir, 'sandbox.json')
+  for (let turn = 0; turn < 600; turn += 1) {
+    if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`)
+    if (existsSync(file)) return { child, facts: JSON.parse(readFileSync(file, 'utf8')) as Facts }
+    await sleep(100)
+  }
+  throw new Error('the service did not start within a minute')
+}
+
+/** Highest and present resident memory of a process in MB (Linux); what the operating system counts, not only the heap. */
+function readMemory(pid: number): { peak: number; now: number } {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  const mb = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024
+  return { peak: Math.round(mb('VmHWM')), now: Math.round(mb('VmRSS')) }
+}
+
+const resetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5')
+
+async function download(facts: Facts, format: string): Promise<number> {
+  const headers = { 'x-api-key': facts.apiKey, 'x-api-secret': facts.apiSecret }
+  const [answer] = (await once(
+    get(`${facts.baseUrl}/api/next/confirm_conversion/download?format=${format}`, { headers }),
+    'response',
+  )) as [IncomingMessage]
+  if (answer.statusCode !== 200) throw new Error(`HTTP ${answer.statusCode}`)
+  let bytes = 0
+  for await (const chunk of answer) bytes += (chunk as Buffer).length
+  return bytes
+}
+
+async function measure(pid: number, facts: Facts, format: string): Promise<void> {
+  resetPeak(pid)
+  const before = readMemory(pid)
+  const startedAt = performance.now()
+  const bytes = await download(facts, format)
+  const seconds = (performance.now() - startedAt) / 1000
+  const { peak } = readMemory(pid)
+  console.log(
+    `${format.padEnd(5)} ${ORDERS} orders  ${seconds.toFixed(1)} s  ${Math.round(bytes / 1e6)} MB file  ` +
+      `peak memory of the service ${peak} MB (${before.now} MB before)`,
+  )
+}
+
+/** Downloads a million orders in both formats from a service in a process of its own: time and peak resident memory. */
+export async function run(): Promise<void> {
+  const server = await startTestServer()
+  const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
+  let child: ChildProcess | undefined
+  try {
+    const databaseUrl = await createDatabase(server.env.TEST_DATABASE_URL, server.env.TEST_TEMPLATE)
+    const service = await startService(databaseUrl, dataDir)
+    child = service.child
+    const startedAt = performance.now()
+    await fill(databaseUrl, service.facts.apiKey)
+    console.log(`      ${ORDERS} orders inserted in ${Math.round((performance.now() - startedAt) / 1000)} s`)
+    for (const format of ['csv', 'xlsx']) await measure(child.pid ?? 0, service.facts, format)
+  } finally {
+    child?.kill('SIGTERM')
+    if (child && child.exitCode === null) await once(child, 'exit')
+    await server.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
+import { after, before, test } from 'node:test'
+import { parse } from 'csv-parse/sync'
+import { readSheet as readXlsx } from 'read-excel-file/node'
+import { sql } from '../src/db/db.ts'
+import { checkPermission } from '../src/http/permissions.ts'
+import { newId } from '../src/ids.ts'
+import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
+
+let host: TestService
+let merchant: Merchant
+
+before(async () => {
+  host = await startTestService()
+  merchant = await host.createMerchant()
+})
+after(() => host.stop())
+
+type Cell = string | number | boolean | Date | null
+
+const download = (query = '', as = merchant, prefix = '/api/next') =>
+  fetch(`${host.baseUrl}${prefix}/confirm_conversion/download${query}`, { headers: as.headers })
+
+const readCsv = (text: string): Record<string, string>[] => parse(text, { columns: true, bom: true })
+
+async function csvOf(query: string, as = merchant): Promise<Record<string, string>[]> {
+  const answer = await download(query, as)
+  assert.equal(answer.status, 200, await answer.clone().text())
+  return readCsv(await answer.text())
+}
+
+async function xlsxOf(query: string, as = merchant): Promise<Record<string, Cell>[]> {
+  const answer = await download(`?format=xlsx${query}`, as)
+  assert.equal(answer.status, 200)
+  const [names = [], ...rows] = (await readXlsx(Buffer.from(await answer.arrayBuffer()), { trim: false })) as Cell[][]
+  return rows.map((row) => Object.fromEntries(names.map((name, index) => [String(name), row[index] ?? null])))
+}
+
+const create = async (body: Record<string, unknown>, as = merchant): Promise<Record<string, string>> => {
+  const answer = await host.call<{ order: Record<string, string> }>('POST', 'request', {
+    as,
+    body: { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1', ...body },
+  })
+  assert.equal(answer.status, 200, answer.text)
+  return answer.data.order
+}
+
+/** Orders by SQL, where only their number matters. */
+const insertOrders = (companyId: string, count: number) =>
+  host.db.run(sql`
+    insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate, quote_id,
+      created_at, updated_at, expires_at)
+    select ${companyId}, lpad(to_hex(1735689600000 + n), 12, '0') || lpad(to_hex(n), 12, '0'), ${companyId} || n,
+      'S' || n, 'EXPIRED', 'EUR', 100 + n, 'USDC', 1, 1.08, 'q', now(), now(), now() from generate_series(1, ${count}::integer) n`)
+
+/** What the ledger, the chain and a refund would have written about a paid order. */
+async function payByHand(order: Record<string, string>): Promise<string> {
+  const [paymentId, journalId, address] = [newId(), newId(), `0x${newId()}${newId()}`.slice(0, 42)]
+  const { companyId } = merchant
+  const id = order._id
+  await host.db.tx(async (tx) => {
+    await tx.run(sql`
+      insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, network, token_address,
+        deposit_address, due_asset, due_units, opened_at, updated_at)
+      values (${companyId}, ${paymentId}, ${id}, 1, 'crypto', 'paid', ${paymentId}, 31337, '0xusdc', ${address}, 'USDC',
+        54000000, now(), now())`)
+    for (const [hash, symbol, finalAt, block] of [
+      ['0xearlier', 'USDC', null, 1],
+      ['0xfinal', 'USDC', new Date(), 2],
+      ['0xother-token', 'JUNK', new Date(), 1],
+    ] as const) {
+      await tx.run(sql`
+        insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol,
+          from_address, to_address, units, status, final_at, change)
+        values (${newId()}, 31337, ${hash}, 0, 0, ${block}, 'b', now(), ${symbol === 'USDC' ? '0xusdc' : '0xjunk'}, ${symbol},
+          '0xpayer', ${address}, 54000000, 'seen', ${finalAt}, 1)`)
+    }
+    await tx.run(sql`
+      insert into ledger_journals (company_id, id, kind, cause_id, order_id, at)
+      values (${companyId}, ${journalId}, 'payment', ${paymentId}, ${id}, now())`)
+    await tx.run(sql`
+      insert into ledger_entries (company_id, journal_id, account, asset, units)
+      values (${companyId}, ${journalId}, 'payer_clearing', 'USDC', 54000000), (${companyId}, ${journalId}, 'fees', 'USDC', -540001),
+        (${companyId}, ${journalId}, 'company_payable', 'USDC', -53459999)`)
+    await tx.run(sql`
+      update orders set status = 'REFUNDED', payment_id = ${paymentId}, payment_channel = 'crypto', paid_units = 54000000,
+        refunded_units = 4000000, paid_at = '2026-01-02T03:04:05.678Z' where id = ${id}`)
+  })
+  return address
+}
+
+const AWKWARD = '=HYPERLINK("http://evil.example";"Zoë, 東京 🍵")\r\n2nd line'
+
+test('CSV holds every field of an order, exactly, for an unrelated reader', async () => {
+  const order = await create({
+    alias: AWKWARD,
+    webhookUrl: 'http://127.0.0.1:8099/hook',
+    goods: { goodsName: '-2+3', goodsDetail: '@SUM(A1)', goodsQuantity: '\t1', goodsType: '01' },
+  })
+  await payByHand(order)
+  const answer = await download()
+  assert.match(answer.headers.get('content-type') ?? '', /^text\/csv; charset=utf-8/)
+  assert.match(answer.headers.get('content-disposition') ?? '', /^attachment; filename="orders-\d{4}-\d\d-\d\d\.csv"$/)
+  assert.equal(answer.headers.get('x-total-count'), '1')
+  const text = await answer.text()
+  assert.ok(text.endsWith('\r\n') && text.startsWith('_id,'))
+  const [row] = readCsv(text)
+  const { goods: _goods, ...shown } = (
+    await host.call<Record<string, string>>('GET', `status/${order.code}`, { as: merchant })
+  ).data
+  for (const [name, value] of Object.entries(shown)) {
+    if (name !== 'alias') assert.equal(row?.[name], value === null ? '' : String(value), name)
+  }
+  const more = { companyId: merchant.companyId, transactionHash: '0xfinal', feeAmount: '0.540001', goodsType: '01' }
+  const guarded = { alias: `'${AWKWARD}`, goodsName: "'-2+3", goodsDetail: "'@SUM(A1)", goodsQuantity: "'\t1" }
+  for (const [name, value] of Object.entries({ ...more, ...guarded })) assert.equal(row?.[name], value, name)
+  assert.equal(row?.refundedAmount, '4.000000')
+  assert.equal(row?.paidAt, '2026-01-02T03:04:05.678Z')
+})
+
+test('XLSX holds the same: texts that are never formulas, exact numbers, real dates', async () => {
+  const [row] = await xlsxOf('')
+  const [plain] = await csvOf('')
+  assert.equal(row?.alias, AWKWARD)
+  assert.deepEqual([row?.goodsName, row?.goodsDetail, row?.goodsQuantity], ['-2+3', '@SUM(A1)', '\t1'])
+  assert.deepEqual(
+    [row?.fromAmount, row?.toAmount, row?.refundedAmount, row?.feeAmount, row?.rate, row?.anonymous],
+    [50, 54, 4, 0.540001, 1.08, false],
+  )
+  const paidAtMs = row?.paidAt instanceof Date ? row.paidAt.getTime() : 0
+  assert.ok(Math.abs(paidAtMs - Date.parse('2026-01-02T03:04:05.678Z')) <= 1, 'a sheet keeps days, in binary fractions')
+  for (const name of ['_id', 'code', 'shortCode', 'status', 'transactionHash', 'paymentUrl', 'webhookUrl']) {
+    assert.equal(row?.[name], plain?.[name], name)
+  }
+})
+
+test('a company’s amounts beyond 15 digits stay text in a spreadsheet, so that no digit is lost', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 1)
+  await host.db.run(sql`update orders set to_units = 12345678901234567 where company_id = ${shop.companyId}`)
+  assert.equal((await xlsxOf('', shop))[0]?.toAmount, '12345678901.234567')
+})
+
+test('titles come in five languages, and a byte order mark on request', async () => {
+  const titles = new Set<string>()
+  for (const language of ['en', 'fr', 'de', 'es', 'it']) {
+    const answer = await download(`?headers=${language}&bom=true`)
+    const bytes = Buffer.from(await answer.arrayBuffer())
+    assert.deepEqual([...bytes.subarray(0, 3)], [0xef, 0xbb, 0xbf])
+    titles.add(String(Object.keys(readCsv(bytes.toString('utf8'))[0] ?? {})[6]))
+  }
+  assert.deepEqual([...titles], ['Amount', 'Montant', 'Betrag', 'Importe', 'Importo'])
+  assert.equal((await download('?headers=xx')).status, 422)
+  assert.equal((await download('?format=pdf')).status, 422)
+})
+
+test('the filters of the list select, both paths answer, and another company sees nothing', async () => {
+  const shop = await host.createMerchant()
+  const first = await create({ amount: 7, alias: 'A-1' }, shop)
+  const second = await create({ amount: 8 }, shop)
+  await host.call('POST', `cancel/${second.code}`, { as: shop })
+  const codes = async (query: string) => (await csvOf(query, shop)).map((row) => row.code)
+  assert.deepEqual(await codes(''), [second.code, first.code])
+  assert.deepEqual(await codes('?sort=createdAt'), [first.code, second.code])
+  assert.deepEqual(await codes('?status=CANCELLED,PAID'), [second.code])
+  assert.deepEqual(await codes('?search=A-1'), [first.code])
+  assert.deepEqual(await codes(`?from=${second.createdAt}`), [second.code])
+  assert.deepEqual(await codes(`?to=2020-01-01T00:00:00Z`), [])
+  assert.equal((await download('?status=NEW', shop)).status, 422)
+  assert.equal((await download('?managerEmail=a@b.c', shop)).status, 403)
+  assert.equal((await download('', shop, '/api')).status, 200)
+  assert.deepEqual(await csvOf('', await host.createMerchant()), [])
+  const empty = await xlsxOf('', await host.createMerchant())
+  assert.deepEqual(empty, [])
+})
+
+test('without a credential, or with a key that may not read orders, there is no download', async () => {
+  assert.equal((await fetch(`${host.baseUrl}/api/next/confirm_conversion/download`)).status, 401)
+  const blind = await host.createMerchant()
+  await host.db.run(sql`update api_keys set scopes = '{webhooks:read}' where company_id = ${blind.companyId}`)
+  assert.equal((await download('', blind)).status, 403)
+})
+
+test('roles that may not export are refused', () => {
+  const actor = { kind: 'user', id: 'u', companyId: 'c', companyIds: [], collectorIds: [], scopes: null } as const
+  const rest = { valid: true, sessionId: null, secondFactorAt: null }
+  for (const role of ['Observer', 'Cashier', 'SimpleUser'] as const) {
+    assert.throws(() => checkPermission('orders.download', { ...actor, ...rest, role }, 0), { code: 'FORBIDDEN' })
+  }
+  for (const role of ['Manager', 'Association', 'SuperManager', 'SuperAdmin'] as const) {
+    checkPermission('orders.download', { ...actor, ...rest, role }, 0)
+  }
+})
+
+test('every order that was there is in the file exactly once while 16 writers insert', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 12_000)
+  let writing = true
+  const writers = Array.from({ length: 16 }, async () => {
+    let made = 0
+    while (writing) {
+      await create({}, shop)
+      made += 1
+    }
+    return made
+  })
+  const known = await host.db.many<{ code: string }>(sql`select code from orders where company_id = ${shop.companyId}`)
+  for (const sort of ['createdAt', '-createdAt']) {
+    const codes = (await csvOf(`?sort=${sort}`, shop)).map((row) => row.code)
+    const seen = new Set(codes)
+    assert.equal(seen.size, codes.length)
+    assert.equal(known.filter(({ code }) => !seen.has(code)).length, 0)
+  }
+  const rows = await xlsxOf('', shop)
+  assert.equal(new Set(rows.map((row) => row.code)).size, rows.length)
+  assert.ok(rows.length >= known.length)
+  writing = false
+  assert.ok((await Promise.all(writers)).every((made) => made > 0))
+})
+
+const exporters = () =>
+  host.db.many<{ pid: number }>(sql`select pid from pg_stat_activity where application_name = 'comptoir-export'`)
+
+const open = (as: Merchant): Promise<IncomingMessage> =>
+  new Promise((resolve, reject) => {
+    const url = `${host.baseUrl}/api/next/confirm_conversion/download`
+    get(url, { headers: as.headers }, resolve).on('error', reject)
+  })
+
+test('a reader that goes away ends the work, one that stands still holds no statement, two at once are enough', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 60_000)
+  const first = await open(shop)
+  const second = await open(shop)
+  assert.deepEqual([first.statusCode, second.statusCode], [200, 200])
+  assert.equal((await download('', shop)).status, 503)
+  await eventually(
+    () =>
+      host.db.many<{ state: string }>(
+        sql`select state from pg_stat_activity where application_name = 'comptoir-export'`,
+      ),
+    (rows) => rows.length === 2 && rows.every(({ state }) => state === 'idle'),
+  )
+  first.destroy()
+  second.destroy()
+  await eventually(exporters, (rows) => rows.length === 0)
+  await eventually(
+    () => download('', shop).then((answer) => answer.arrayBuffer().then(() => answer.status)),
+    (status) => status === 200,
+  )
+})
+
+test('a file that breaks off does not look like a whole one', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 60_000)
+  const answer = await open(shop)
+  await eventually(exporters, (rows) => rows.length === 1)
+  await host.db.run(
+    sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'comptoir-export'`,
+  )
+  const read = async (): Promise<void> => {
+    for await (const _chunk of answer);
+  }
+  await assert.rejects(read(), { code: 'ECONNRESET' })
+  assert.equal(answer.complete, false)
+})
