@@ -17,6 +17,8 @@ import { startJobs } from './jobs.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
 import { openOrderExports } from './orders/order-export-service.ts'
+import { followEventClock } from './orders/order-feed-queries.ts'
+import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
@@ -93,6 +95,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   })
   for (const schema of orderSchemas) app.addSchema(schema)
   const { log } = app
+  if (await followEventClock(db)) log.warn('the data came from another cluster; the event feed goes on behind them')
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
 
@@ -143,6 +146,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   }
 
   await app.register(refundRoutes, { ...refunds, prefix: '/api/next' })
+  await app.register(orderFeedRoutes, { db, clock, config, prefix: '/api/next' })
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit: async () => {} }
   await app.register(deliveryRoutes, { ...webhooks, prefix: '/api/next' })
   await app.register(subscriptionRoutes, { ...webhooks, prefix: '/api/next' })

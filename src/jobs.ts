@@ -7,6 +7,7 @@ import { HOUR } from './clock.ts'
 import type { Db } from './db/db.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
+import { trimFeed } from './orders/order-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
 import { resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
@@ -47,6 +48,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0),
     startTicker('refunds.visit', 1000, log, async () => (await visitDueRefunds(deps.refunds, log)) > 0),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
+    startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0
