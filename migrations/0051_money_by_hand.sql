@@ -20,8 +20,11 @@ create table claimed_transactions (
   primary key (network, tx_hash)
 );
 
--- the company's fee when the payment was booked
-alter table payments add column fee_bps integer;
+-- set when a payment is booked as its order's: what of it is the price (less than what was due when less was accepted),
+-- and the company's fee at that time
+alter table payments
+  add column price_units numeric(38, 0) check (price_units <= received_units),
+  add column fee_bps integer;
 
 create index mispayments__order on mispayments (company_id, order_id);
 create index mispayments__open on mispayments (company_id, id desc) where status = 'open';

@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import { type Db, openDb } from './db/db.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
+import { describeVerdict, verifyLedger } from './ledger/ledger-verify.ts'
 import { type Accounts, openAccounts } from './parts.ts'
 import { readMasterKey } from './server-keys.ts'
 import { checkPassword } from './users/password-rules.ts'
@@ -24,6 +25,7 @@ admin set-password --email <address> [--password <password>]  for a SuperAdmin, 
 admin revoke-sessions --email <address> | --all               log people out everywhere
 admin rotate-keys                                             a new key signs access tokens; the old one fades out
 audit verify                                                  recompute the chain of the audit log
+ledger verify                                                 recompute all books; ends with 1 at a difference
 Add --yes to skip the question before something is destroyed.`
 
 /** @throws Error unless the person says yes; without a terminal only --yes counts */
@@ -172,4 +174,16 @@ export async function runAdmin(config: Config, args: string[], say: Say): Promis
 export async function runAudit(config: Config, args: string[], say: Say): Promise<void> {
   if (args[0] !== 'verify') throw new Error(USAGE)
   await withDatabase(config, args.slice(1), say, verifyAudit)
+}
+
+async function verifyBooks({ db, say }: Work): Promise<void> {
+  const verdict = await verifyLedger(db)
+  if (verdict.difference) throw new Error(describeVerdict(verdict))
+  say(describeVerdict(verdict))
+}
+
+/** `ledger verify` @throws Error naming the first difference between the books and what happened */
+export async function runLedger(config: Config, args: string[], say: Say): Promise<void> {
+  if (args[0] !== 'verify') throw new Error(USAGE)
+  await withDatabase(config, args.slice(1), say, verifyBooks)
 }

@@ -23,6 +23,7 @@ import { payRoutes } from './pages/pay-routes.ts'
 import { verifyRoutes } from './pages/verify-routes.ts'
 import { type Accounts, type Ground, openAccounts, openTrade, type Trade } from './parts.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
+import { mispaymentRoutes } from './payments/mispayment-routes.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
 import { refundRoutes, revertRoutes } from './refunds/refund-routes.ts'
@@ -88,6 +89,7 @@ async function registerApi(
   await app.register(
     async (scope) => {
       await scope.register(refundRoutes, trade.refunds)
+      await scope.register(mispaymentRoutes, trade.mispayments)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { runAdmin, runAudit } from './admin.ts'
+import { runAdmin, runAudit, runLedger } from './admin.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
@@ -67,6 +67,7 @@ const COMMANDS: Record<string, () => Promise<void>> = {
   migrate: runMigrate,
   admin: () => runAdmin(readConfig(), process.argv.slice(3), say),
   audit: () => runAudit(readConfig(), process.argv.slice(3), say),
+  ledger: () => runLedger(readConfig(), process.argv.slice(3), say),
 }
 
 const command = process.argv[2] ?? 'serve'

@@ -23,9 +23,10 @@ import { openOrderExports } from './orders/order-export-service.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/order-feed.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
+import type { MispaymentDeps } from './payments/mispayment-service.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
-import type { RefundDeps } from './refunds/refund-service.ts'
+import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-key-routes.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
@@ -135,7 +136,17 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
   const payers: PayerDeps = { db, vault, clock, rates }
   const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
-  const refunds: RefundDeps = { db, clock, channels, transition, payers, askForAddress: async () => {} }
+  const auditLog = auditOf(audit)
+  const refunds: RefundDeskDeps = {
+    db,
+    clock,
+    channels,
+    transition,
+    payers,
+    audit: auditLog,
+    askForAddress: async () => {},
+  }
+  const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
   const companies: ButtonDeps = {
     db,
     clock,
@@ -161,6 +172,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     companies,
     payers,
     payments,
+    mispayments,
     refunds,
     ...messages,
   }

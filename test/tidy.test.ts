@@ -61,8 +61,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
   payers: [...HTTP, 'orders', 'rates'],
   // of the chain only what its scanner wrote down
-  payments: [...HTTP, 'chain/transfer-queries', 'channels', 'ledger', 'orders', 'payers'],
-  refunds: [...HTTP, 'channels', 'ledger', 'orders', 'payers', 'payments'],
+  payments: [...HTTP, 'audit', 'chain/transfer-queries', 'channels', 'ledger', 'orders', 'payers'],
+  refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
   pages: [...HTTP, 'channels', 'mail', 'orders', 'payers', 'payments', 'sessions', 'users'],

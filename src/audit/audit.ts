@@ -105,3 +105,6 @@ export const auditOf =
     const detail = details as NonNullable<AuditEntry['detail']>
     await audit.write(tx, { actor: actorName(actor), action, companyId, caller, detail })
   }
+
+/** Writes down who decided what, in the transaction of the decision and as its last statement. */
+export type AuditLog = ReturnType<typeof auditOf>

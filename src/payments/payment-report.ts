@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
-import { allows, isOpen } from '../orders/order-states.ts'
+import { allows } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import { bookOrderPaid, endLoss, holdExcess, holdMoney, recordLoss, recordStray } from './mispayments.ts'
 import {
@@ -79,7 +79,7 @@ async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
 
 async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now } = scene
-  const least = leastAccepted(payment.dueUnits, policy)
+  const least = payment.priceUnits ?? leastAccepted(payment.dueUnits, policy)
   const complete = report.final >= least
   if (payment.status === 'paid' && !complete) {
     // more money may ask for more confirmations than the payment had when it counted; that is no loss
@@ -140,12 +140,12 @@ async function recordMisfit(scene: Scene, report: SeenReport, moved: Order, comp
     if (order.paidAt === null) await bookOrderPaid(place, { received: report.final, due: payment.dueUnits, feeBps })
     else await endLoss(place)
     if (order.paidAt !== null && report.final > order.paidUnits) await updateOrderPaidUnits(tx, moved, report.final)
-    if (report.final > payment.dueUnits) await holdExcess(place, report.final - payment.dueUnits, order.paidAt !== null)
+    const price = payment.priceUnits ?? payment.dueUnits
+    if (report.final > price) await holdExcess(place, report.final - price, order.paidAt !== null)
     return
   }
-  if (report.final === 0n) return
-  const forgotten = order.paymentId !== payment.id
+  if (report.final === 0n && payment.receivedUnits === 0n) return
   if (moved.paidAt !== null) await holdMoney(place, 'duplicate', report.final)
   else if (complete) await holdMoney(place, 'late', report.final)
-  else if (!isOpen(moved.status) || forgotten) await holdMoney(place, 'under', report.final)
+  else await holdMoney(place, 'under', report.final)
 }
