@@ -85,7 +85,10 @@ async function startService(databaseUrl: string, dataDir: string): Promise<{ chi
   throw new Error('the service did not start within a minute')
 }
 
-/** Highest and present resident memory of a process in MB (Linux); what the operating system counts, not only the heap. */
+/**
+ * Highest and present resident memory of a process in MB (Linux); what the operating system counts, not only the
+ * heap.
+ */
 function readMemory(pid: number): { peak: number; now: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const mb = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024

@@ -9,6 +9,8 @@ const { values } = parseArgs({
     'data-dir': { type: 'string', default: './data' },
     port: { type: 'string', default: '0' },
     'chain-port': { type: 'string', default: '0' },
+    'refund-wallet': { type: 'string', default: '' },
+    relayer: { type: 'string', default: '' },
   },
 })
 
@@ -16,6 +18,8 @@ const log = (line: string): void => void process.stderr.write(`${line}\n`)
 const chain = await startSandboxChain({
   stateFile: join(values['data-dir'], 'chain.json'),
   port: Number(values['chain-port']),
+  refundWallet: values['refund-wallet'],
+  relayer: values.relayer,
   log,
 })
 const providers = await startProviders({ port: Number(values.port), chain })

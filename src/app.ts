@@ -1,47 +1,46 @@
 import type { FastifyBaseLogger, FastifyInstance, RouteOptions } from 'fastify'
 import { Registry } from 'prom-client'
+import { auditRoutes } from './audit/audit-routes.ts'
 import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
-import { type Network, networkFor } from './chain/networks.ts'
-import { createRpc, type Rpc } from './chain/rpc.ts'
-import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
-import { openChannels } from './channels/registry.ts'
-import type { Clock } from './clock.ts'
-import { openSaleCache } from './companies/sale-cache.ts'
-import type { Config } from './config.ts'
-import type { Db } from './db/db.ts'
+import type { Network } from './chain/networks.ts'
+import type { Rpc } from './chain/rpc.ts'
+import { buttonRoutes, buttonSessionRoutes } from './companies/button-routes.ts'
+import { companyRoutes } from './companies/company-routes.ts'
+import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
+import { tillRoutes } from './companies/till-routes.ts'
+import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { checkSchema } from './http/health-queries.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
-import { openCreateOrder } from './orders/order-create.ts'
+import { MAIL_JOB } from './mail/mail.ts'
+import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
-import { openOrderExports } from './orders/order-export-service.ts'
 import { followEventClock } from './orders/order-feed-queries.ts'
 import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
-import { type OrderSignals, openAnnounce, openTransition } from './orders/order-transition.ts'
+import { mailboxRoutes } from './pages/mailbox-routes.ts'
+import { payRoutes } from './pages/pay-routes.ts'
+import { verifyRoutes } from './pages/verify-routes.ts'
+import { type Accounts, type Ground, openAccounts, openTrade, type Trade } from './parts.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
-import type { PayerDeps } from './payers/payer-service.ts'
+import { mispaymentRoutes } from './payments/mispayment-routes.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
-import type { PaymentDeps } from './payments/payment-service.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
-import { openRates } from './rates/rate-service.ts'
 import { refundRoutes, revertRoutes } from './refunds/refund-routes.ts'
-import type { RefundDeps } from './refunds/refund-service.ts'
-import { openApiKeys } from './sessions/api-key-service.ts'
-import { openAuthenticate } from './sessions/authenticate.ts'
-import type { Vault } from './vault.ts'
-import { subscriptionRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
+import { apiKeyRoutes } from './sessions/api-key-routes.ts'
+import { authRoutes } from './sessions/auth-routes.ts'
+import { passwordRoutes } from './sessions/password-routes.ts'
+import { NO_MAIL_JOB } from './sessions/reset-service.ts'
+import { sessionRoutes } from './sessions/session-routes.ts'
+import { userRoutes } from './users/user-routes.ts'
+import { UserSchema } from './users/user-schemas.ts'
+import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from './webhooks/account-routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
-import type { WebhookDeps } from './webhooks/delivery-service.ts'
-import { type Sender, startSender } from './webhooks/sender.ts'
+import { startSender } from './webhooks/sender.ts'
 
-export type ServiceDeps = {
-  config: Config
-  db: Db
-  vault: Vault
-  clock: Clock
+export type ServiceDeps = Pick<Ground, 'config' | 'db' | 'vault' | 'clock'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
 }
@@ -62,12 +61,70 @@ function hideFromReference(route: RouteOptions): void {
   route.schema = { ...route.schema, hide: true }
 }
 
-function openChains(config: Config) {
-  return config.chains.map((chain) => ({
-    network: networkFor(chain),
-    rpc: createRpc({ url: chain.rpcUrl }),
-    xpub: chain.xpub,
-  }))
+/** What is being sent may end for this long; the rest is due again at the next start. */
+const STOP_MS = 4000
+
+/** Every route of the API, by name. */
+async function registerApi(
+  app: FastifyInstance,
+  { config, db, clock }: Ground,
+  accounts: Accounts,
+  trade: Trade,
+): Promise<void> {
+  const { auth } = accounts
+  const { companies } = trade
+  for (const { prefix, hide } of PREFIXES) {
+    await app.register(
+      async (scope) => {
+        if (hide) scope.addHook('onRoute', hideFromReference)
+        const { transition, createOrder, exportOrders, rates } = trade
+        await scope.register(orderRoutes, { db, config, transition, createOrder })
+        await scope.register(orderExportRoutes, { exportOrders })
+        await scope.register(paymentRoutes, trade.payments)
+        await scope.register(payerRoutes, trade.payers)
+        await scope.register(revertRoutes, trade.refunds)
+        await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
+      },
+      { prefix },
+    )
+  }
+  await app.register(
+    async (scope) => {
+      await scope.register(orderFeedRoutes, { db, clock, config })
+      await scope.register(refundRoutes, trade.refunds)
+      await scope.register(mispaymentRoutes, trade.mispayments)
+      await scope.register(deliveryRoutes, trade.webhooks)
+      await scope.register(subscriptionRoutes, trade.webhooks)
+      await scope.register(authRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(passwordRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(userRoutes, accounts.users)
+      await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
+      await scope.register(auditRoutes, { db })
+      await scope.register(companyRoutes, companies)
+      await scope.register(tillRoutes, companies)
+      await scope.register(buttonRoutes, companies)
+      await scope.register(buttonSessionRoutes, companies)
+    },
+    { prefix: '/api/next' },
+  )
+  await app.register(webhookSecretRoutes, { ...trade.webhooks, prefix: '/api/users' })
+  await app.register(webhookRotationRoutes, { ...trade.rotation, prefix: '/api/users' })
+}
+
+/** Every page, by name. */
+async function registerPages(
+  app: FastifyInstance,
+  { config, db }: Ground,
+  { auth }: Accounts,
+  trade: Trade,
+): Promise<void> {
+  const networkName = (chainId: number): string =>
+    trade.chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
+  const { providersUrl } = config.sandbox
+  await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
+  await app.register(verifyRoutes, auth)
+  if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }
 
 /** A chain that is not what was configured stops the start; one that does not answer is scanned as soon as it does. */
@@ -80,88 +137,47 @@ async function checkChain(rpc: Rpc, network: Network, log: FastifyBaseLogger): P
   }
 }
 
-/** Builds the parts and joins them: every plugin, route and worker by name. */
+async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): Promise<{ stop(): Promise<void> }> {
+  const { config, db, vault, clock, log, metrics } = ground
+  for (const { rpc, network } of trade.chains) await checkChain(rpc, network, log)
+  const sender = await startSender({ db, vault, config, clock, log, metrics })
+  trade.seat.sender = sender
+  const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
+  const runner = openJobRunner({ db, clock, log, handlers })
+  const { payments, refunds, chains, failures } = trade
+  const jobs = startJobs({ db, clock, log, payments, refunds, chains, failures, runner, jobQueue: accounts.jobs })
+  return {
+    async stop() {
+      await Promise.all([jobs.stop(), sender.stop(STOP_MS)])
+    },
+  }
+}
+
+/** Builds the parts, gives them their addresses, and starts the workers when asked to. */
 export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { config, db, vault, clock } = deps
   const metrics = new Registry()
-  const apiKeys = openApiKeys({ db, clock })
-  const app = await buildServer({
-    config,
-    db,
-    clock,
-    metrics,
-    authenticate: openAuthenticate({ apiKeys }),
-    ...(deps.logStream ? { logStream: deps.logStream } : {}),
-  })
-  for (const schema of orderSchemas) app.addSchema(schema)
-  const { log } = app
-  if (await followEventClock(db)) log.warn('the data came from another cluster; the event feed goes on behind them')
+  const accounts = openAccounts({ config, db, vault, clock })
+  const { authenticate, limits } = accounts
+  const logStream = deps.logStream ? { logStream: deps.logStream } : {}
+  const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
+  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema]) app.addSchema(schema)
+  const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
+  const trade = openTrade(ground, accounts)
+  app.addHook('onClose', () => trade.rotation.attempts.close())
+  if (await followEventClock(db)) app.log.warn('the data came from another cluster; the event feed goes on behind them')
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
-
-  let sender: Sender | undefined
-  const wake = (companyId?: string): void => sender?.wake(companyId)
-  const signals: OrderSignals = { onDelivery: wake, onChange: () => {} }
-  const chains = openChains(config)
-  const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const rates = openRates({ config: config.rates, db, clock, log })
-  const transitionDeps = { clock, vault, payUrl: config.payUrl, signals }
-  const announce = openAnnounce(transitionDeps)
-  const transition = openTransition(transitionDeps, announce)
-  const createOrder = openCreateOrder({ db, clock, config, rates, cache: openSaleCache(db, clock), announce })
-  const payers: PayerDeps = { db, vault, clock, rates }
-  const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
-  const payments: PaymentDeps = {
-    payers,
-    db,
-    clock,
-    vault,
-    config,
-    channels: openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : []),
-    transition,
-  }
-
-  const refunds: RefundDeps = {
-    db,
-    clock,
-    channels: payments.channels,
-    transition,
-    payers,
-    askForAddress: async () => {},
-  }
-
-  for (const { prefix, hide } of PREFIXES) {
-    await app.register(
-      async (scope) => {
-        if (hide) scope.addHook('onRoute', hideFromReference)
-        await scope.register(orderRoutes, { db, config, transition, createOrder })
-        await scope.register(orderExportRoutes, { exportOrders })
-        await scope.register(paymentRoutes, payments)
-        await scope.register(payerRoutes, payers)
-        await scope.register(revertRoutes, refunds)
-        await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
-      },
-      { prefix },
-    )
-  }
-
-  await app.register(refundRoutes, { ...refunds, prefix: '/api/next' })
-  await app.register(orderFeedRoutes, { db, clock, config, prefix: '/api/next' })
-  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: async () => {} }
-  await app.register(deliveryRoutes, { ...webhooks, prefix: '/api/next' })
-  await app.register(subscriptionRoutes, { ...webhooks, prefix: '/api/next' })
-  await app.register(webhookSecretRoutes, { ...webhooks, prefix: '/api/users' })
-
-  let jobs: { stop(): Promise<void> } | undefined
+  await registerApi(app, ground, accounts, trade)
+  await registerPages(app, ground, accounts, trade)
+  let workers: { stop(): Promise<void> } | undefined
   return {
     app,
     async startWorkers() {
-      for (const { rpc, network } of chains) await checkChain(rpc, network, log)
-      sender = await startSender({ db, vault, config, clock, log, metrics })
-      jobs = startJobs({ db, clock, log, payments, refunds, chains })
+      workers = await startWorkers(ground, accounts, trade)
     },
     async stopWorkers() {
-      await Promise.all([jobs?.stop(), sender?.stop()])
+      await workers?.stop()
     },
   }
 }

@@ -9,9 +9,13 @@ export type ChainConfig = {
   chainId: number
   rpcUrl: string
   usdcAddress: string | null
+  /** Tokens beside USDC whose arrival is noticed, so that a payer's mistake can be put right. */
+  otherTokens: { symbol: string; address: string }[]
   xpub: string | null
   confirmations: number | null
+  /** The wallet that pays refunds and settlements; null: a person does. */
   refundKey: string | null
+  /** Pays for gas. */
   relayerKey: string | null
 }
 
@@ -47,7 +51,11 @@ export type Config = {
   chains: ChainConfig[]
   /** `providersUrl`: a sandbox that runs elsewhere; this process then starts none. */
   sandbox: { port: number; chainPort: number; providersUrl: string | null }
+  /** One password a line that nobody may choose, beside our own rules; null: none. */
+  passwordListFile: string | null
   superAdmin: { email: string; password: string } | null
+  /** Tests of what a crash leaves behind: where this process dies. Sandbox only. */
+  crashPoint: string | null
   /** Everything else that providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
   provider: Readonly<Record<string, string>>
 }
@@ -155,19 +163,45 @@ function readMasterKey(reader: Reader, mode: Mode): Buffer | null {
   return null
 }
 
+/** `USDT:0x…,DAI:0x…` */
+function readTokens(reader: Reader, name: string): ChainConfig['otherTokens'] {
+  return reader.list(name, []).flatMap((entry) => {
+    const [, symbol, address] = /^([\w.]{1,20}):(0x[0-9a-fA-F]{40})$/.exec(entry) ?? []
+    if (symbol !== undefined && address !== undefined) return [{ symbol, address }]
+    reader.faults.push(`${name}: "${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
+    return []
+  })
+}
+
+/** A private key: 64 hexadecimal digits, with or without 0x. It never stands in a message. */
+function readKey(reader: Reader, name: string): string | null {
+  const key = reader.optional(name)
+  if (key !== null && !/^(0x)?[0-9a-fA-F]{64}$/.test(key))
+    reader.faults.push(`${name}: must be a private key of 64 hexadecimal digits`)
+  return key
+}
+
+function readPayoutKeys(reader: Reader, id: string): Pick<ChainConfig, 'refundKey' | 'relayerKey'> {
+  const [refundName, relayerName] = [`CHAIN_${id}_REFUND_KEY`, `CHAIN_${id}_RELAYER_KEY`]
+  const [refundKey, relayerKey] = [readKey(reader, refundName), readKey(reader, relayerName)]
+  if ((refundKey === null) !== (relayerKey === null))
+    reader.faults.push(`${refundName} and ${relayerName}: give both or neither`)
+  return { refundKey, relayerKey }
+}
+
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => ({
     chainId: Number(id),
     rpcUrl: reader.url(`CHAIN_${id}_RPC_URL`, ''),
     usdcAddress: reader.optional(`CHAIN_${id}_USDC`),
+    otherTokens: readTokens(reader, `CHAIN_${id}_OTHER_TOKENS`),
     xpub: reader.optional(`CHAIN_${id}_XPUB`),
     confirmations:
       reader.optional(`CHAIN_${id}_CONFIRMATIONS`) === null
         ? null
         : reader.integer(`CHAIN_${id}_CONFIRMATIONS`, 1, 1, 10_000),
-    refundKey: reader.optional(`CHAIN_${id}_REFUND_KEY`),
-    relayerKey: reader.optional(`CHAIN_${id}_RELAYER_KEY`),
+    ...readPayoutKeys(reader, id),
   }))
 }
 
@@ -282,7 +316,9 @@ export function loadConfig(env: Env): Config {
       chainPort: reader.integer('CHAIN_PORT', 0, 0, 65_535),
       providersUrl: reader.optional('SANDBOX_PROVIDERS_URL') === null ? null : reader.url('SANDBOX_PROVIDERS_URL', ''),
     },
+    passwordListFile: reader.optional('PASSWORD_LIST_FILE'),
     superAdmin: readSuperAdmin(reader),
+    crashPoint: sandbox ? reader.optional('CRASH_POINT') : null,
     provider: Object.fromEntries(Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name))),
   }
   if (mode === 'live') checkLive(config, faults)

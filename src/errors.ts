@@ -46,8 +46,6 @@ export const CATALOGUE = {
     message: 'This amount needs the payer’s identity: save payer information (e-mail and name, or company) first.',
   },
   REFUND_TOO_LARGE: { status: 400, message: 'The refund is larger than what is left of the payment.' },
-  REFUND_ADDRESS_REQUIRED: { status: 400, message: 'This refund needs a destination address that can be checked.' },
-  CALLBACK_REJECTED: { status: 401, message: 'The callback is not signed by the provider.' },
   UNAUTHORIZED: {
     status: 401,
     message: 'Send a valid access token (Authorization: Bearer …) or an API key (x-api-key and x-api-secret).',

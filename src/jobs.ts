@@ -3,10 +3,13 @@ import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
 import type { Clock } from './clock.ts'
-import { HOUR } from './clock.ts'
+import { DAY, HOUR, MINUTE } from './clock.ts'
 import type { Db } from './db/db.ts'
+import type { JobQueue } from './db/job-runner.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
+import { deleteOldCounters } from './http/rate-limit-queries.ts'
+import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/order-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
 import { resealPayers } from './payers/payer-service.ts'
@@ -15,7 +18,9 @@ import { visitDuePayments } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { visitDueRefunds } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
+import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { startTicker } from './ticker.ts'
+import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/webhook-jobs.ts'
 
 const SCAN_EVERY_MS = 500
 
@@ -27,6 +32,10 @@ export type JobDeps = {
   log: FastifyBaseLogger
   payments: PaymentDeps
   refunds: RefundDeps
+  /** Mails and other durable work. */
+  runner: { runDue(): Promise<boolean> }
+  jobQueue: JobQueue
+  failures: FailureDeps
   /** Chains whose transfers pay orders. */
   chains: readonly { network: Network; rpc: Rpc }[]
 }
@@ -42,12 +51,21 @@ function startChain({ db, clock, log, payments }: JobDeps, { network, rpc }: Job
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
+  const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
+  const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
+  deps.jobQueue.wake = () => durable.wake()
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
     startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0),
     startTicker('refunds.visit', 1000, log, async () => (await visitDueRefunds(deps.refunds, log)) > 0),
+    durable,
+    startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
+    startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
+    startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
+    startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
+    startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
     startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
@@ -56,6 +74,7 @@ export function startJobs(deps: JobDeps): Stoppable {
   ]
   return {
     async stop() {
+      deps.jobQueue.wake = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },
   }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { runAdmin, runAudit, runLedger } from './admin.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
@@ -61,7 +62,13 @@ async function runMigrate(): Promise<void> {
   }
 }
 
-const COMMANDS: Record<string, () => Promise<void>> = { serve: runServe, migrate: runMigrate }
+const COMMANDS: Record<string, () => Promise<void>> = {
+  serve: runServe,
+  migrate: runMigrate,
+  admin: () => runAdmin(readConfig(), process.argv.slice(3), say),
+  audit: () => runAudit(readConfig(), process.argv.slice(3), say),
+  ledger: () => runLedger(readConfig(), process.argv.slice(3), say),
+}
 
 const command = process.argv[2] ?? 'serve'
 try {

@@ -23,6 +23,10 @@ export function startSandboxProcess(options: {
   dataDir: string
   port: number
   chainPort: number
+  /** Gets test money to pay refunds with. */
+  refundWallet: string
+  /** Gets native coin to pay gas with. */
+  relayer: string
   log(line: string): void
 }): Promise<SandboxProcess> {
   const entry = join(import.meta.dirname, '../sandbox/main.ts')
@@ -34,6 +38,10 @@ export function startSandboxProcess(options: {
     String(options.port),
     '--chain-port',
     String(options.chainPort),
+    '--refund-wallet',
+    options.refundWallet,
+    '--relayer',
+    options.relayer,
   ]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   let words = ''

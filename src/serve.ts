@@ -6,17 +6,22 @@ import { join } from 'node:path'
 import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
 import { buildService } from './app.ts'
+import { localSigner } from './chain/signer.ts'
 import { systemClock } from './clock.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
 import type { Config } from './config.ts'
+import { armCrashPoint } from './crash-point.ts'
 import { type Db, openDb } from './db/db.ts'
 import { assertDurable } from './db/durable.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
+import { lockDataDir } from './db/embedded-lock.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import { readMasterKey } from './server-keys.ts'
 import { hashApiSecret } from './sessions/api-key-service.ts'
+import { openPasswords } from './users/password.ts'
+import { makeSuperAdmin } from './users/super-admin.ts'
 import { openVault, type Vault } from './vault.ts'
 
 type Closer = () => Promise<unknown>
@@ -43,32 +48,38 @@ class Closers {
 }
 
 async function openDatabase(config: Config, say: Say, closers: Closers): Promise<string> {
-  if (config.databaseUrl !== null) return config.databaseUrl
+  if (config.databaseUrl !== null) {
+    const lock = await lockDataDir(config.dataDir)
+    closers.add(async () => lock.release())
+    return config.databaseUrl
+  }
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
   return server.connectionString
 }
 
 /** Started unless this is live, or another process runs the sandbox (a second node, a test). */
-async function openSandbox(config: Config, say: Say, closers: Closers): Promise<SandboxProcess | null> {
+async function openSandbox(config: Config, vault: Vault, say: Say, closers: Closers): Promise<SandboxProcess | null> {
   if (config.mode === 'live' || config.chains.length > 0) return null
   const { port, chainPort } = config.sandbox
-  const sandbox = await startSandboxProcess({ dataDir: config.dataDir, port, chainPort, log: say })
+  const { refundKey, relayerKey } = sandboxKeys(vault)
+  const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
+  const sandbox = await startSandboxProcess({ dataDir: config.dataDir, port, chainPort, ...funded, log: say })
   closers.add(() => sandbox.stop())
   return sandbox
 }
 
-/** The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key. */
+/**
+ * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key.
+ */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
-  const { chainId, rpcUrl, usdcAddress } = sandbox
-  const xpub = sandboxXpub(vault)
+  const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
+  const keys = { xpub: sandboxXpub(vault), ...sandboxKeys(vault) }
   return {
     ...config,
-    chains: [
-      ...config.chains,
-      { chainId, rpcUrl, usdcAddress, xpub, confirmations: null, refundKey: null, relayerKey: null },
-    ],
+    sandbox: { ...config.sandbox, providersUrl },
+    chains: [...config.chains, { chainId, rpcUrl, usdcAddress, otherTokens: [], confirmations: null, ...keys }],
   }
 }
 
@@ -113,11 +124,18 @@ async function withPort(config: Config): Promise<Config> {
 const sandboxXpub = (vault: Vault): string =>
   HDKey.fromMasterSeed(vault.derive('sandbox-deposits')).derive("m/44'/60'/0'").publicExtendedKey
 
+/** THROW-AWAY KEYS of the sandbox's own chain, from the master key, so that every node has the same. */
+const sandboxKeys = (vault: Vault): { refundKey: string; relayerKey: string } => ({
+  refundKey: vault.derive('sandbox-refund-key').toString('hex'),
+  relayerKey: vault.derive('sandbox-relayer-key').toString('hex'),
+})
+
 /**
  * Starts the whole service: database, migrations, sandbox, API, workers.
  * @throws Error with a sentence for the operator; what was started by then is ended again
  */
 export async function serve(given: Config, say: Say): Promise<Running> {
+  armCrashPoint(given.crashPoint)
   const closers = new Closers()
   try {
     return await start(await withPort(given), say, closers)
@@ -131,12 +149,17 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
   mkdirSync(given.dataDir, { recursive: true })
   const connectionString = await openDatabase(given, say, closers)
   const vault = openVault(readMasterKey(given))
-  const [sandbox] = await Promise.all([openSandbox(given, say, closers), assertDurable(connectionString)])
+  const [sandbox] = await Promise.all([openSandbox(given, vault, say, closers), assertDurable(connectionString)])
   const config = withSandbox(given, sandbox, vault)
   await migrate(connectionString)
   const db = openDb({ connectionString })
   closers.add(() => db.close())
-  const demo = config.mode === 'sandbox' ? await makeDemo({ db, vault, hashApiSecret, scopes: API_SCOPES }) : null
+  const passwords = openPasswords()
+  if (config.superAdmin) await makeSuperAdmin(config.superAdmin, { db, vault, clock: systemClock, passwords })
+  const demo =
+    config.mode === 'sandbox'
+      ? await makeDemo({ db, vault, hashPassword: passwords.hash, hashApiSecret, scopes: API_SCOPES })
+      : null
   const { app, stop: stopService } = await startService(config, db, vault)
   closers.add(stopService)
   const facts = demo && writeSandboxFile(config, sandbox, demo)

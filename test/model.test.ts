@@ -250,28 +250,23 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       return
     }
     case 'settleRefund':
-    case 'refuseRefund': {
-      const open = (await listRefundsOfOrder(host.db, companyId, order.id)).find(
-        ({ status }) => status === 'ready' || status === 'submitted',
-      )
-      assert.equal(open !== undefined, model.status === 'REFUNDING')
-      if (!open) return
-      const settled = step.kind === 'settleRefund'
-      for (let turn = 0; turn < 2; turn += 1) {
-        const news = {
-          outcome: settled ? ('settled' as const) : ('refused' as const),
-          reference: null,
-          txHash: null,
-          words: 'model',
-        }
-        await attempt(() => applyRefundReport(refunds, open, news))
-      }
-      const refunded = settled ? model.refunded + model.pendingRefund : model.refunded
-      const status = settled && refunded >= model.paid ? 'FULL_REFUNDED' : refunded > 0n ? 'REFUNDED' : 'PAID'
-      Object.assign(model, { status, refunded, pendingRefund: 0n })
-      return
-    }
+    case 'refuseRefund':
+      return takeRefundNews(order, model, step.kind === 'settleRefund')
   }
+}
+
+async function takeRefundNews({ companyId, id }: Order, model: Model, settled: boolean): Promise<void> {
+  const refundsOfOrder = await listRefundsOfOrder(host.db, companyId, id)
+  const open = refundsOfOrder.find(({ status }) => status === 'ready' || status === 'submitted')
+  assert.equal(open !== undefined, model.status === 'REFUNDING')
+  if (!open) return
+  const outcome = settled ? ('settled' as const) : ('refused' as const)
+  for (let turn = 0; turn < 2; turn += 1) {
+    await attempt(() => applyRefundReport(refunds, open, { outcome, reference: null, txHash: null, words: 'model' }))
+  }
+  const refunded = settled ? model.refunded + model.pendingRefund : model.refunded
+  const status = settled && refunded >= model.paid ? 'FULL_REFUNDED' : refunded > 0n ? 'REFUNDED' : 'PAID'
+  Object.assign(model, { status, refunded, pendingRefund: 0n })
 }
 
 async function takeReport(
@@ -317,11 +312,9 @@ async function checkInvariants(order: Order, model: Model): Promise<void> {
     assert.ok(event.at > (earlier?.at ?? 0), 'updatedAt grows')
   }
   assert.equal(events.at(-1)?.toStatus, now.status)
-  const { clearing, refunded, payable, suspense } = await host.db.one<{
-    clearing: string
-    refunded: string
-    payable: string
-  }>(sql`
+  const { clearing, refunded, payable, suspense } = await host.db.one<
+    Record<'clearing' | 'refunded' | 'payable' | 'suspense', string>
+  >(sql`
     select coalesce(sum(e.units) filter (where e.account = 'payer_clearing'), 0) as clearing,
       coalesce(-sum(e.units) filter (where e.account = 'refunds'), 0) as refunded,
       coalesce(-sum(e.units) filter (where e.account = 'company_payable'), 0) as payable,

@@ -7,22 +7,28 @@ import Stripe from 'stripe'
 import { systemClock } from '../src/clock.ts'
 import { sql } from '../src/db/db.ts'
 import type { Actor, UserRole } from '../src/http/actor.ts'
+import { openRateLimits } from '../src/http/rate-limits.ts'
 import { buildServer } from '../src/http/server.ts'
 import { newId } from '../src/ids.ts'
-import { subscriptionRoutes, webhookSecretRoutes } from '../src/webhooks/account-routes.ts'
+import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '../src/webhooks/account-routes.ts'
+import { AttemptSender } from '../src/webhooks/attempt.ts'
+import { createWebhookAgent } from '../src/webhooks/connector.ts'
 import { deliveryRoutes } from '../src/webhooks/delivery-routes.ts'
 import type { AuditEntry } from '../src/webhooks/delivery-service.ts'
 import type { Sender } from '../src/webhooks/sender.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
-import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
+import { openWebhookWorld, SANDBOX_RULES, type WebhookWorld } from './harness/webhook-world.ts'
 
 let world: WebhookWorld
 let receiver: Receiver
 let sender: Sender
 let app: FastifyInstance
+let attempts: AttemptSender
 let shop: { id: string; secret: string }
 let other: { id: string; secret: string }
 const audits: AuditEntry[] = []
+
+const NO_LIMITS = { accountPerMinute: 0, addressPerMinute: 0, publicPerMinute: 0, companyPerMinute: 0 }
 
 const actorAs = (role: UserRole, companyId: string | null): Actor => ({
   kind: 'user',
@@ -64,6 +70,8 @@ before(async () => {
   app = await buildServer({
     config: { baseUrl: 'http://localhost', corsOrigins: [], trustProxy: [], logLevel: 'silent' },
     db,
+    vault,
+    limits: openRateLimits({ db, clock: systemClock, limits: NO_LIMITS }),
     clock: systemClock,
     metrics: new Registry(),
     authenticate: async (request) => {
@@ -72,15 +80,18 @@ before(async () => {
     },
   })
   const audit = async (_tx: unknown, entry: AuditEntry) => void audits.push(entry)
-  const deps = { db, vault, clock: systemClock, wake: sender.wake, audit }
+  attempts = new AttemptSender(createWebhookAgent(SANDBOX_RULES))
+  const deps = { db, vault, clock: systemClock, wake: sender.wake, audit, attempts, rules: SANDBOX_RULES }
   await app.register(deliveryRoutes, { prefix: '/api/next', ...deps })
   await app.register(subscriptionRoutes, { prefix: '/api/next', ...deps })
   await app.register(webhookSecretRoutes, { prefix: '/api/users', ...deps })
+  await app.register(webhookRotationRoutes, { prefix: '/api/users', ...deps })
   await app.ready()
 })
 
 after(async () => {
   await app.close()
+  await attempts.close()
   await world.close()
   await receiver.close()
 })
@@ -262,6 +273,38 @@ test('a regenerated secret signs every attempt that starts after the answer, als
   webhooks.constructEvent(first?.body ?? '', first?.headers['service-signature'] ?? '', company.secret)
   webhooks.constructEvent(retry?.body ?? '', retry?.headers['service-signature'] ?? '', secret)
   assert.equal(retry?.headers['service-webhook-id'], first?.headers['service-webhook-id'])
+})
+
+test('a prepared secret signs only tests until it is put into use, and then everything', async () => {
+  const company = await world.newCompany()
+  const owner = actorAs('Manager', company.id)
+  const path = '/api/users/webhook-secret/next'
+  const url = `${receiver.url}/prepared`
+  assert.equal((await call('POST', `${path}/test`, owner, { url })).code, 'OBJECT_CONFLICT')
+  assert.equal((await call('POST', `${path}/activate`, owner)).code, 'OBJECT_CONFLICT')
+  const { webhookSigningSecret: next } = (await call('POST', path, owner)).data as { webhookSigningSecret: string }
+  const { webhooks } = new Stripe('sk_test_unused')
+  const secretOf = (index: number): string => {
+    const { body, headers } = receiver.at('/prepared')[index] ?? { body: '', headers: {} as Record<string, string> }
+    return (
+      [company.secret, next].find((secret) => {
+        try {
+          return webhooks.constructEvent(body, headers['service-signature'] ?? '', secret)
+        } catch {
+          return false
+        }
+      }) ?? 'neither'
+    )
+  }
+  const result = (await call('POST', `${path}/test`, owner, { url })).data as { delivered: boolean; statusCode: number }
+  assert.deepEqual([result.delivered, result.statusCode], [true, 200])
+  await deliver('/prepared', 1, company.id)
+  await waitFor('an event before', () => receiver.at('/prepared').length === 2)
+  assert.equal((await call('POST', `${path}/activate`, owner)).status, 200)
+  await deliver('/prepared', 1, company.id)
+  await waitFor('an event after', () => receiver.at('/prepared').length === 3)
+  assert.deepEqual([secretOf(0), secretOf(1), secretOf(2)], [next, company.secret, next])
+  assert.equal((await call('POST', `${path}/test`, owner, { url: 'http://10.0.0.1/' })).status, 422)
 })
 
 test('100 concurrent regenerations leave exactly one good secret', async () => {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { afterEach, beforeEach, type TestContext, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { type NodeProcess, startNode } from './harness/webhook-node.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
-const DELIVERIES = 20_000
-const KILLS = 40
 const COMPANIES = 200
 /** Attempts under way at a kill, and outcomes that were not written yet. */
 const LOSS_PER_KILL = 512 + 200
@@ -14,12 +12,12 @@ const LOSS_PER_KILL = 512 + 200
 let world: WebhookWorld
 let receiver: Receiver
 
-before(async () => {
+beforeEach(async () => {
   world = await openWebhookWorld()
   receiver = await startReceiver()
 })
 
-after(async () => {
+afterEach(async () => {
   await world.close()
   await receiver.close()
 })
@@ -37,28 +35,26 @@ async function insertAll(companies: string[], total: number): Promise<string[]> 
   return ids
 }
 
-async function killAtRandom(nodes: NodeProcess[], kills: number, isDone: () => boolean): Promise<number> {
-  let killed = 0
-  while (killed < kills && !isDone()) {
+async function killAtRandom(nodes: NodeProcess[], kills: number, ownBuckets: boolean): Promise<void> {
+  for (let killed = 0; killed < kills; killed += 1) {
     await new Promise((resolve) => setTimeout(resolve, 50 + Math.random() * 450))
     const index = Math.floor(Math.random() * nodes.length)
     const victim = nodes[index]
-    if (!victim) continue
+    assert.ok(victim)
     victim.kill('SIGKILL')
     await victim.ended
-    nodes[index] = await startNode(world, victim.name)
-    killed += 1
+    nodes[index] = await startNode(world, victim.name, ownBuckets)
   }
-  return killed
 }
 
-test('two nodes killed at 40 random moments during 20 000 deliveries lose none and repeat few', async (t) => {
+type Plan = { deliveries: number; kills: number; ownBuckets: boolean }
+
+async function deliverUnderFire(t: TestContext, { deliveries, kills, ownBuckets }: Plan): Promise<void> {
   const companies: string[] = []
   for (let index = 0; index < COMPANIES; index += 1) companies.push((await world.newCompany()).id)
-  const nodes = await Promise.all([startNode(world, 'first'), startNode(world, 'second')])
+  const nodes = await Promise.all([startNode(world, 'first', ownBuckets), startNode(world, 'second', ownBuckets)])
   const startedAtMs = performance.now()
-  const [ids, killed] = await Promise.all([insertAll(companies, DELIVERIES), killAtRandom(nodes, KILLS, () => false)])
-  assert.equal(killed, KILLS)
+  const [ids] = await Promise.all([insertAll(companies, deliveries), killAtRandom(nodes, kills, ownBuckets)])
   const unfinished = async () =>
     Number((await world.db.one<{ count: bigint }>(sql`select count(*) as count from delivery_due`)).count)
   await waitFor('the end of all deliveries', async () => (await unfinished()) === 0, 60_000)
@@ -66,7 +62,7 @@ test('two nodes killed at 40 random moments during 20 000 deliveries lose none a
   const received = new Set(receiver.received.map((request) => request.headers['service-webhook-id']))
   assert.equal(ids.filter((id) => !received.has(id)).length, 0, 'lost deliveries')
   const repeats = receiver.received.length - received.size
-  assert.ok(repeats <= killed * LOSS_PER_KILL, `${repeats} repeats`)
+  assert.ok(repeats <= kills * LOSS_PER_KILL, `${repeats} repeats`)
   const statuses = await world.db.many<{ status: string; count: bigint }>(
     sql`select status, count(*) as count from deliveries group by status`,
   )
@@ -75,10 +71,16 @@ test('two nodes killed at 40 random moments during 20 000 deliveries lose none a
   )
   const byStatus = Object.fromEntries(statuses.map((row) => [row.status, Number(row.count)]))
   t.diagnostic(
-    `${killed} kills, ${ids.length} deliveries in ${seconds.toFixed(1)} s: 0 lost, ${repeats} repeated, ` +
+    `${kills} kills, ${ids.length} deliveries in ${seconds.toFixed(1)} s: 0 lost, ${repeats} repeated, ` +
       `${unknown.count} attempts of unknown outcome, ${byStatus.parked ?? 0} parked`,
   )
-  assert.equal((byStatus.delivered ?? 0) + (byStatus.parked ?? 0), DELIVERIES)
+  assert.equal((byStatus.delivered ?? 0) + (byStatus.parked ?? 0), deliveries)
   for (const node of nodes) node.kill('SIGTERM')
   assert.deepEqual(await Promise.all(nodes.map((node) => node.ended)), [0, 0])
-})
+}
+
+test('two nodes killed at 40 random moments during 20 000 deliveries lose none and repeat few', (t) =>
+  deliverUnderFire(t, { deliveries: 20_000, kills: 40, ownBuckets: false }))
+
+test('so do nodes that own buckets, at 10 kills during 4 000 deliveries', (t) =>
+  deliverUnderFire(t, { deliveries: 4000, kills: 10, ownBuckets: true }))

@@ -29,8 +29,8 @@ async function open(): Promise<{ world: WebhookWorld; companyId: string }> {
   return { world, companyId: (await world.newCompany()).id }
 }
 
-async function startOne(world: WebhookWorld, name: string): Promise<NodeProcess> {
-  const node = await startNode(world, name)
+async function startOne(world: WebhookWorld, name: string, ownBuckets = false): Promise<NodeProcess> {
+  const node = await startNode(world, name, ownBuckets)
   nodes.push(node)
   return node
 }
@@ -93,6 +93,25 @@ describe('leases', { concurrency: true }, () => {
     await waitFor('the repeats', () => receiver.at('/restart').length === 10)
     t.diagnostic(`repeated ${Date.now() - readyAtMs} ms after the restart`)
     assert.ok(Date.now() - readyAtMs <= 2000)
+  })
+
+  test('nodes that own buckets keep the cap of a lane together, and a killed owner is replaced', async () => {
+    const { world, companyId } = await open()
+    receiver.answer('/owned', (_request, response) => setTimeout(() => response.writeHead(200).end(), 60))
+    const owners = await Promise.all(['north', 'south', 'west'].map((name) => startOne(world, name, true)))
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    const some = (count: number) =>
+      Array.from({ length: count }, () => world.newDelivery(companyId, `${receiver.url}/owned`))
+    await world.insert(some(60))
+    await waitFor('60 deliveries', () => receiver.at('/owned').length === 60)
+    assert.ok(receiver.open('/owned').most <= 8, `${receiver.open('/owned').most} at once`)
+    for (const owner of owners.slice(0, 2)) owner.kill('SIGKILL')
+    await world.insert(some(40))
+    await waitFor('40 more', () => receiver.at('/owned').length >= 100)
+    await waitFor(
+      'their settlement',
+      async () => (await count(world, sql`select count(*) as count from delivery_due`)) === 0,
+    )
   })
 
   test('a delivery whose attempt kills its node three times is parked, and the others go on', async () => {
@@ -194,8 +213,8 @@ describe('leases', { concurrency: true }, () => {
   test('a delivery exists exactly when its transaction committed', async () => {
     const { world, companyId } = await open()
     const expected: string[] = []
-    await Promise.all(
-      Array.from({ length: 300 }, async (_, index) => {
+    const worker = async (): Promise<void> => {
+      for (let index = 0; index < 40; index += 1) {
         const delivery = world.newDelivery(companyId, `${receiver.url}/commit`)
         const isKept = Math.random() < 0.5
         if (isKept) expected.push(delivery.id)
@@ -204,8 +223,9 @@ describe('leases', { concurrency: true }, () => {
           if (!isKept) throw new Error(`rolled back ${index}`)
         })
         await work.catch((error: Error) => assert.match(error.message, /^rolled back/))
-      }),
-    )
+      }
+    }
+    await Promise.all(Array.from({ length: 8 }, worker))
     const rows = await world.db.many<{ id: string }>(sql`select id from deliveries`)
     const due = await world.db.many<{ id: string }>(sql`select delivery_id as id from delivery_due`)
     assert.deepEqual(rows.map((row) => row.id).sort(), expected.sort())

@@ -9,7 +9,10 @@ export type Miner = {
 
 type MinerOptions = { call: Call; blockTimeMs: number; persist: () => Promise<void>; log: (message: string) => void }
 
-/** Without a transaction for this long, blocks come at IDLE_BLOCK_MS, or an idle sandbox would grow 86,400 blocks a day. */
+/**
+ * Without a transaction for this long, blocks come at IDLE_BLOCK_MS, or an idle sandbox would grow 86,400 blocks a
+ * day.
+ */
 const IDLE_AFTER_MS = 30 * 60_000
 const IDLE_BLOCK_MS = 30_000
 const SAVE_EMPTY_EVERY_MS = 15_000

@@ -18,18 +18,30 @@ export type SandboxChain = {
 }
 
 const PURSE = toUnits('1000000')
+/** 100 of the native coin, in wei. */
+const GAS_PURSE = 100n * 10n ** 18n
+
+async function fillPurse(call: Call, account: string): Promise<void> {
+  const balance = await balanceOf(call, account)
+  if (balance < PURSE) await mint(call, account, PURSE - balance)
+}
 
 /** A local chain with one block a second, the test token, and a wallet with 1,000,000 of it, refilled at each start. */
 export async function startSandboxChain(options: {
   stateFile: string
   port?: number
+  /** A service's wallet for refunds, and the account that pays its gas: filled up at each start as well. */
+  refundWallet?: string
+  relayer?: string
   log?: Log
 }): Promise<SandboxChain> {
-  const anvil = await startAnvil({ ...options, mining: 'interval' })
+  const { refundWallet = '', relayer = '', ...chainOptions } = options
+  const anvil = await startAnvil({ ...chainOptions, mining: 'interval' })
   try {
     const { usdcAddress } = await deployTestUsdc(anvil.rpcUrl)
-    const balance = await balanceOf(anvil.call, PAYER.address)
-    if (balance < PURSE) await mint(anvil.call, PAYER.address, PURSE - balance)
+    await fillPurse(anvil.call, PAYER.address)
+    if (refundWallet !== '') await fillPurse(anvil.call, refundWallet)
+    if (relayer !== '') await anvil.call('anvil_setBalance', relayer, `0x${GAS_PURSE.toString(16)}`)
     return {
       rpcUrl: anvil.rpcUrl,
       chainId: CHAIN_ID,

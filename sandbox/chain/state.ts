@@ -14,7 +14,10 @@ export async function saveState(call: Call, file: string): Promise<void> {
   await rename(draft, file)
 }
 
-/** Brings a fresh node to the saved state. A file that cannot be read is kept under another name; the chain starts new. */
+/**
+ * Brings a fresh node to the saved state. A file that cannot be read is kept under another name; the chain starts
+ * new.
+ */
 export async function loadState(call: Call, file: string, log: (message: string) => void): Promise<void> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

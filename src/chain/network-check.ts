@@ -20,33 +20,45 @@ export class NetworkMismatch extends Error {
  * @throws NetworkMismatch saying what differs; RpcError when the node gave no answer
  */
 export async function checkNetwork(rpc: Rpc, network: Network): Promise<void> {
-  const { chainId, usdcAddress } = network
+  const { chainId } = network
   const answered = Number(BigInt(await rpc.call<Hex>('eth_chainId')))
   if (answered !== chainId) {
     throw new NetworkMismatch(`CHAIN_${chainId}_RPC_URL: this node serves chain ${answered}, not ${chainId}.`)
   }
-  const read = async (what: keyof typeof SELECTOR): Promise<Hex> => {
-    const refuse = () => new NetworkMismatch(`Chain ${chainId}: the contract at ${usdcAddress} has no ${what}().`)
-    const call = rpc.call<Hex>('eth_call', { to: usdcAddress, data: SELECTOR[what] }, 'latest')
-    const answer = await call.catch((error: unknown) => {
-      throw error instanceof RpcError && error.kind === 'definite' ? refuse() : error
-    })
-    if (answer === '0x') throw refuse()
-    return answer
-  }
-  const decimals = BigInt(await read('decimals'))
+  const decimals = BigInt(await readToken(rpc, network, 'decimals'))
   if (decimals !== 6n) {
+    const { usdcAddress } = network
     throw new NetworkMismatch(`Chain ${chainId}: the token at ${usdcAddress} has ${decimals} decimals, USDC has 6.`)
   }
-  const [name] = decodeAbiParameters([{ type: 'string' }], await read('name'))
-  const [version] = decodeAbiParameters([{ type: 'string' }], await read('version'))
+  await readDomain(rpc, network)
+  await checkTags(rpc, network)
+}
+
+async function readToken(rpc: Rpc, { chainId, usdcAddress }: Network, what: keyof typeof SELECTOR): Promise<Hex> {
+  const refuse = () => new NetworkMismatch(`Chain ${chainId}: the contract at ${usdcAddress} has no ${what}().`)
+  const call = rpc.call<Hex>('eth_call', { to: usdcAddress, data: SELECTOR[what] }, 'latest')
+  const answer = await call.catch((error: unknown) => {
+    throw error instanceof RpcError && error.kind === 'definite' ? refuse() : error
+  })
+  if (answer === '0x') throw refuse()
+  return answer
+}
+
+/**
+ * The names in which the token's holders sign (they differ between main and test nets), proven by its own hash of them.
+ * @throws NetworkMismatch, RpcError
+ */
+export async function readDomain(rpc: Rpc, network: Network): Promise<{ name: string; version: string }> {
+  const { chainId, usdcAddress } = network
+  const [name] = decodeAbiParameters([{ type: 'string' }], await readToken(rpc, network, 'name'))
+  const [version] = decodeAbiParameters([{ type: 'string' }], await readToken(rpc, network, 'version'))
   const separator = domainSeparator({ name, version, chainId, token: usdcAddress as Hex })
-  if (separator !== (await read('DOMAIN_SEPARATOR'))) {
+  if (separator !== (await readToken(rpc, network, 'DOMAIN_SEPARATOR'))) {
     throw new NetworkMismatch(
       `Chain ${chainId}: the signing domain of ${usdcAddress} does not fit its name "${name}" and version "${version}".`,
     )
   }
-  await checkTags(rpc, network)
+  return { name, version }
 }
 
 /** EIP-712's hash of the domain that the token's holders sign in. */

@@ -142,8 +142,9 @@ export function networkFor(options: {
   chainId: number
   usdcAddress?: string | null
   confirmations?: number | null
+  otherTokens?: readonly { symbol: string; address: string }[]
 }): Network {
-  const { chainId, usdcAddress, confirmations } = options
+  const { chainId, usdcAddress, confirmations, otherTokens = [] } = options
   const known = KNOWN_NETWORKS.get(chainId)
   if (!known && !usdcAddress) {
     throw new Error(`Chain ${chainId} is not known here: set CHAIN_${chainId}_USDC to the address of USDC on it.`)
@@ -154,7 +155,12 @@ export function networkFor(options: {
     ...(sandbox ? { name: 'Sandbox chain' } : {}),
   }
   const rules = confirmations ? { small: after(confirmations), large: after(confirmations) } : {}
-  return { ...base, ...rules, usdcAddress: usdcAddress ? toChecksum(usdcAddress, chainId) : base.usdcAddress }
+  return {
+    ...base,
+    ...rules,
+    otherTokens: [...base.otherTokens, ...otherTokens],
+    usdcAddress: usdcAddress ? toChecksum(usdcAddress, chainId) : base.usdcAddress,
+  }
 }
 
 function toChecksum(address: string, chainId: number): string {

@@ -121,9 +121,9 @@ class Reader {
 }
 
 /**
- * Reads one chain into `chain_transfers`: every transfer to a watched address, gone when its block is gone, back when it
- * is mined again. Of several nodes one reads; when it dies another goes on within seconds. Whatever is doubtful ends the
- * look, and the next one starts from what is stored.
+ * Reads one chain into `chain_transfers`: every transfer to a watched address, gone when its block is gone, back when
+ * it is mined again. Of several nodes one reads; when it dies another goes on within seconds. Whatever is doubtful
+ * ends the look, and the next one starts from what is stored.
  */
 export function startScanner(options: ScannerOptions): Scanner {
   const { db, network, rpc, log, onChange, pollMs, clock = systemClock } = options

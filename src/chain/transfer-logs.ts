@@ -5,7 +5,7 @@ import { type Hex, MAX_FILTER_VALUES, type RpcCall } from './rpc.ts'
 import type { FoundTransfer } from './transfer-queries.ts'
 
 /** keccak256("Transfer(address,address,uint256)") */
-const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 export type Block = { number: bigint; hash: string; parentHash: string; at: Date }
 

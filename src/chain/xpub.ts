@@ -69,7 +69,10 @@ export function parseXpub(input: string): Xpub {
 const MAX_CACHED = 200
 const receiving = new Map<string, HDKey>()
 
-/** The branch 0 of an account, from which receiving addresses come (BIP-44); kept, because parsing costs as much as deriving. */
+/**
+ * The branch 0 of an account, from which receiving addresses come (BIP-44); kept, because parsing costs as much as
+ * deriving.
+ */
 function receivingBranch(xpub: string): HDKey {
   const known = receiving.get(xpub)
   if (known) return known

@@ -86,8 +86,8 @@ export type SeenReport = {
 }
 
 /**
- * What a provider, or the chain, says about one payment. `unknown` changes nothing and is asked again; words that nobody
- * has seen before are unknown, never paid or failed.
+ * What a provider, or the chain, says about one payment. `unknown` changes nothing and is asked again; words that
+ * nobody has seen before are unknown, never paid or failed.
  */
 export type PaymentReport =
   | { outcome: 'waiting' | 'expired' | 'unknown'; providerReference: string; words: string }
@@ -121,7 +121,10 @@ export type RefundReport = {
   words: string
 }
 
-/** One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it returns. */
+/**
+ * One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it
+ * returns.
+ */
 export interface Channel {
   readonly id: ChannelId
   /** Networks that the payer can choose from; empty where the question has no meaning. */
@@ -133,7 +136,7 @@ export interface Channel {
     merchantReference: string
     network: number | null
   }): Promise<PaymentReport>
-  /** Verifies the raw bytes, then parses. Absent: this channel sends no callbacks. @throws CALLBACK_REJECTED */
+  /** Verifies the raw bytes, then parses. Absent: this channel sends no callbacks. */
   readCallback?(callback: Callback): Promise<{ merchantReference: string | null; report: PaymentReport }>
   /** Ends an unpaid payment at the provider; done already is fine. */
   closePayment?(payment: { providerReference: string; merchantReference: string }): Promise<void>

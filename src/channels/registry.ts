@@ -9,6 +9,19 @@ export type Channels = {
   get(id: ChannelId): Channel
 }
 
+/**
+ * Waits for a provider. Whatever goes wrong on the way to it or back says nothing about the payment: the caller gets
+ * CHANNEL_UNAVAILABLE, nothing is changed, and a job asks again.
+ */
+export async function askProvider<Answer>(ask: Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    throw new AppError('CHANNEL_UNAVAILABLE', { cause: error, retryAfter: 5 })
+  }
+}
+
 export function openChannels(channels: readonly Channel[]): Channels {
   const byId = new Map(channels.map((channel) => [channel.id, channel]))
   return {

@@ -9,6 +9,9 @@ export type DemoRows = {
   webhookSecretSealed: string
   managerEmail: string
   managerPasswordHash: string
+  superAdminId: string
+  superAdminEmail: string
+  superAdminPasswordHash: string
   merchantIdentifier: string
   apiKey: string
   apiSecretHash: string
@@ -22,9 +25,15 @@ export async function insertDemo(q: Queryable, demo: DemoRows): Promise<void> {
       insert into companies (id, name, country, approved, webhook_secret_sealed)
       values (${demo.companyId}, 'Café de la Gare', 'FR', true, ${demo.webhookSecretSealed}) on conflict do nothing
     ), manager as (
-      insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, verified_at, approved_at)
+      insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, verified_at,
+        approved_at, two_factor_enabled)
       values (${demo.managerId}, ${demo.managerEmail}, ${demo.managerEmail}, ${demo.managerPasswordHash}, 'Maud', 'Gérant',
-        'Manager', ${demo.companyId}, now(), now()) on conflict do nothing
+        'Manager', ${demo.companyId}, now(), now(), true) on conflict do nothing
+    ), operator as (
+      insert into users (id, email, email_key, password_hash, first_name, last_name, role, verified_at, approved_at,
+        two_factor_enabled)
+      values (${demo.superAdminId}, ${demo.superAdminEmail}, ${demo.superAdminEmail}, ${demo.superAdminPasswordHash},
+        'Otto', 'Betreiber', 'SuperAdmin', now(), now(), true) on conflict do nothing
     ), point as (
       insert into sales_points (id, company_id, name, city, country)
       values (${demo.salesPointId}, ${demo.companyId}, 'Café de la Gare', 'Lyon', 'FR') on conflict do nothing

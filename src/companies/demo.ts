@@ -1,24 +1,26 @@
-import { hash } from '@node-rs/argon2'
 import type { Db } from '../db/db.ts'
 import type { Vault } from '../vault.ts'
 import { type DemoRows, insertDemo } from './demo-queries.ts'
 
-/** What the sandbox's user needs in order to try everything; the same on every node, because it follows from the master key. */
+/**
+ * What the sandbox's user needs in order to try everything; the same on every node, because it follows from the
+ * master key.
+ */
 export type DemoCredentials = {
   manager: { email: string; password: string }
+  superAdmin: { email: string; password: string }
   apiKey: string
   apiSecret: string
   merchantIdentifier: string
   webhookSigningSecret: string
 }
 
-const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 }
-
 export function demoCredentials(vault: Vault): DemoCredentials {
   const secret = (purpose: string, bytes: number): string =>
     vault.derive(`demo:${purpose}`).subarray(0, bytes).toString('base64url')
   return {
     manager: { email: 'manager@demo.invalid', password: `Demo-${secret('manager', 9)}-1a` },
+    superAdmin: { email: 'operator@demo.invalid', password: `Demo-${secret('super-admin', 9)}-1a` },
     apiKey: `pk_${secret('api-key', 12)}`,
     apiSecret: `sk_${secret('api-secret', 32)}`,
     merchantIdentifier: 'TILL-1',
@@ -30,10 +32,11 @@ export function demoCredentials(vault: Vault): DemoCredentials {
 export async function makeDemo(deps: {
   db: Db
   vault: Vault
+  hashPassword: (password: string) => Promise<string>
   hashApiSecret: (secret: string) => string
   scopes: readonly string[]
 }): Promise<DemoCredentials> {
-  const { db, vault } = deps
+  const { db, vault, hashPassword } = deps
   const credentials = demoCredentials(vault)
   const id = (purpose: string): string => vault.derive(`demo-id:${purpose}`).toString('hex').slice(0, 24)
   const companyId = id('company')
@@ -45,7 +48,10 @@ export async function makeDemo(deps: {
     apiKeyId: id('api-key'),
     webhookSecretSealed: vault.seal(credentials.webhookSigningSecret, `company:${companyId}:webhook-secret`),
     managerEmail: credentials.manager.email,
-    managerPasswordHash: await hash(credentials.manager.password, ARGON2),
+    managerPasswordHash: await hashPassword(credentials.manager.password),
+    superAdminId: id('super-admin'),
+    superAdminEmail: credentials.superAdmin.email,
+    superAdminPasswordHash: await hashPassword(credentials.superAdmin.password),
     merchantIdentifier: credentials.merchantIdentifier,
     apiKey: credentials.apiKey,
     apiSecretHash: deps.hashApiSecret(credentials.apiSecret),

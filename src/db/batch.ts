@@ -10,9 +10,9 @@ export type BatchOptions<In, Out> = {
 }
 
 /**
- * Groups concurrent calls into one statement: at once when idle, so that a single caller waits for nobody; while batches
- * are in flight the next calls gather. When a batch fails its members run one by one, so that one of them cannot fail
- * its neighbours.
+ * Groups concurrent calls into one statement: at once when idle, so that a single caller waits for nobody; while
+ * batches are in flight the next calls gather. When a batch fails its members run one by one, so that one of them
+ * cannot fail its neighbours.
  */
 export function createBatcher<In, Out>({
   runMany,

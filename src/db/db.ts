@@ -27,8 +27,8 @@ export interface Tx extends Queryable {
 
 export interface Db extends Queryable {
   /**
-   * Runs `work` in one transaction. Serialization failures and deadlocks (40001, 40P01) run it again, up to three times,
-   * so `work` must have no effect outside the transaction; such effects belong into `afterCommit`.
+   * Runs `work` in one transaction. Serialization failures and deadlocks (40001, 40P01) run it again, up to three
+   * times, so `work` must have no effect outside the transaction; such effects belong into `afterCommit`.
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   readonly pool: pg.Pool

@@ -84,8 +84,8 @@ function tryOut(native: string, account: Account | undefined): void {
 }
 
 /**
- * A folder with PostgreSQL's programs that runs for this account: the npm package itself, or, where that is read-only or
- * closed to the account, a copy (60 MB, made once) in the data directory or the system's temporary one.
+ * A folder with PostgreSQL's programs that runs for this account: the npm package itself, or, where that is read-only
+ * or closed to the account, a copy (60 MB, made once) in the data directory or the system's temporary one.
  * @throws Error when none of them runs
  */
 export function prepareBinaries(dataDir: string, account: Account | undefined): string {

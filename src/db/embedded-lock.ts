@@ -16,7 +16,8 @@ const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoExc
 
 /**
  * Makes this process the only owner of a data directory: `comptoir.lock` holds its number and start time. The lock of a
- * dead process is taken over. A process of another container cannot be looked up, so its lock counts while it is touched.
+ * dead process is taken over. A process of another container cannot be looked up, so its lock counts while it is
+ * touched.
  * @throws Error naming the owner, after 2 s of patience with one that is about to end (11 s with another container's)
  */
 export async function lockDataDir(dataDir: string): Promise<DataDirLock> {

@@ -47,7 +47,9 @@ function readPid(file: string): number | undefined {
   }
 }
 
-/** Every server process works in its cluster's folder; where /proc does not exist, a server shows itself by answering. */
+/**
+ * Every server process works in its cluster's folder; where /proc does not exist, a server shows itself by answering.
+ */
 async function findServers(place: Place, pid: number): Promise<number[]> {
   if (!isLinux) return processMark(pid) !== undefined && (await answers(place)) ? [pid] : []
   const isServer = (candidate: number): boolean => {

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { chooseAccount } from './embedded-account.ts'
@@ -6,10 +6,12 @@ import { prepareBinaries } from './embedded-binaries.ts'
 import { chooseSocketDir, makeCluster, NAME, type Place } from './embedded-cluster.ts'
 import { lockDataDir } from './embedded-lock.ts'
 import { endOrphan } from './embedded-orphan.ts'
-import { connectionStringFor, type Log, runServer } from './embedded-server.ts'
+import { answers, connectionStringFor, type Log, runServer } from './embedded-server.ts'
 
 export type EmbeddedPostgres = {
-  /** For the database `comptoir`; its role may do everything. Goes through a unix socket that only the owner can open. */
+  /**
+   * For the database `comptoir`; its role may do everything. Goes through a unix socket that only the owner can open.
+   */
   connectionString: string
   /** Fast shutdown, at most 4 s; then the data directory is free for another start. */
   stop(): Promise<void>
@@ -43,6 +45,18 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
     lock.release()
     throw error
   }
+}
+
+/** The server that another process of ours runs on this directory, or null: for commands beside a running service. */
+export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
+  const clusterDir = join(dataDir, 'postgres')
+  if (!existsSync(clusterDir)) return null
+  const realDir = realpathSync(dataDir)
+  const realCluster = join(realDir, 'postgres')
+  const account = chooseAccount(realDir, realCluster)
+  const socketDir = chooseSocketDir(realDir, realCluster, account)
+  const place = { native: '', clusterDir: realCluster, socketDir, logFile: '', account }
+  return (await answers(place)) ? connectionStringFor(place, NAME) : null
 }
 
 function openDataDir(path: string): string {

@@ -32,6 +32,8 @@ export type Actor = {
   scopes: readonly ApiScope[] | null
   /** E-mail verified and, where needed, approved; an actor that is not valid sees only its own profile. */
   valid: boolean
+  /** What keeps it from being valid, as sentences. */
+  missing?: readonly string[]
   sessionId: string | null
   /** Milliseconds since 1970 of the last second factor in this session; null for none. */
   secondFactorAt: number | null
@@ -48,6 +50,8 @@ declare module 'fastify' {
     open?: true
     /** The route writes its answer under the Idempotency-Key inside its own statement. */
     ownIdempotency?: true
+    /** The answer holds a secret: what is stored under an Idempotency-Key is sealed. */
+    sealAnswer?: true
     /** `null` and `""` in the body reach the route instead of counting as absent. */
     keepNulls?: true
   }

@@ -46,6 +46,8 @@ export function registerBodies(app: FastifyInstance): void {
     else void parse(request, body as string, done)
   })
   app.addHook('preValidation', async (request) => {
+    // no body at all is an empty one: what is required is then named, what is optional is simply absent
+    if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
     for (const part of [request.body, request.query, request.params]) {
       const path = findUnstorable(part, '')
       if (path !== undefined)

@@ -1,17 +1,26 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, HOUR, MINUTE } from '../clock.ts'
+import { type Clock, HOUR } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
+import type { Vault } from '../vault.ts'
 import { ok } from './envelope.ts'
 import * as queries from './idempotency-queries.ts'
 
 export const IDEMPOTENCY_RETENTION_MS = 48 * HOUR
-const CLAIM_MS = MINUTE
+/** Longer than a request may take; whoever comes later takes over, and the first one can no longer commit. */
+const CLAIM_MS = 15_000
+const SEALED = 'idempotency-answer'
 
 /** One use of an `Idempotency-Key`: who, for which method and path, with which body. */
-export type Claim = queries.IdempotencyKey & { fingerprint: string; claimedBy: string; stored: string | null }
+export type Claim = queries.IdempotencyKey & {
+  fingerprint: string
+  claimedBy: string
+  stored: string | null
+  /** How the answer is written down: as it is, or sealed when it holds a secret. */
+  write(response: string): string
+}
 
 /** What a service needs to know of the request that it works for. */
 export type Call = {
@@ -55,6 +64,7 @@ export function claimOf(request: FastifyRequest): Claim | null {
       .digest('hex'),
     claimedBy: newId(),
     stored: null,
+    write: (response) => response,
   }
 }
 
@@ -78,7 +88,8 @@ export const callOf = (request: FastifyRequest): Call => ({
     const { claim } = request
     if (!claim) return
     const response = JSON.stringify(ok(data))
-    const changed = await queries.updateIdempotencyResponse(tx, claim, { claimedBy: claim.claimedBy, response })
+    const written = { claimedBy: claim.claimedBy, response: claim.write(response) }
+    const changed = await queries.updateIdempotencyResponse(tx, claim, written)
     if (changed === 0) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
     tx.afterCommit(() => {
       claim.stored = response
@@ -87,10 +98,13 @@ export const callOf = (request: FastifyRequest): Call => ({
 })
 
 /**
- * `Idempotency-Key` on every authenticated POST (decisions 1.5): claimed before the handler runs, the answer stored with
- * the effect (`Call.remember`), or after it when the handler had no transaction of its own; only 2xx answers are kept.
+ * `Idempotency-Key` on every authenticated POST (decisions 1.5): claimed before the handler runs, the answer stored
+ * with the effect (`Call.remember`), or after it when the handler had no transaction of its own; only 2xx answers are
+ * kept.
  */
-export function registerIdempotency(app: FastifyInstance, { db, clock }: { db: Db; clock: Clock }): void {
+export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock: Clock; vault: Vault }): void {
+  const { db, clock, vault } = deps
+  const read = (response: string): string => (response.startsWith('{') ? response : vault.open(response, SEALED))
   app.decorateRequest('claim', null)
   app.addHook('preHandler', async (request, reply) => {
     if (request.routeOptions.config.ownIdempotency) return
@@ -104,19 +118,21 @@ export function registerIdempotency(app: FastifyInstance, { db, clock }: { db: D
       now,
     })
     if (taken) {
+      if (request.routeOptions.config.sealAnswer) claim.write = (response) => vault.seal(response, SEALED)
       request.claim = claim
       return
     }
     const row = await queries.findIdempotencyKey(db, claim)
     if (!row) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
-    return replay(reply, answerOfKey(row, claim))
+    return replay(reply, read(answerOfKey(row, claim)))
   })
   app.addHook('onSend', async (request, reply, payload) => {
     const { claim } = request
     if (!claim) return payload
     if (claim.stored !== null) return claim.stored
     const good = reply.statusCode >= 200 && reply.statusCode < 300 && typeof payload === 'string'
-    if (good) await queries.updateIdempotencyResponse(db, claim, { claimedBy: claim.claimedBy, response: payload })
+    const response = good ? claim.write(payload) : ''
+    if (good) await queries.updateIdempotencyResponse(db, claim, { claimedBy: claim.claimedBy, response })
     else await queries.releaseIdempotencyKey(db, claim, claim.claimedBy).catch(() => {})
     return payload
   })

@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger'
 import scalar from '@scalar/fastify-api-reference'
-import type { FastifyInstance, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import { CATALOGUE } from '../errors.ts'
 import { FailureSchema } from './envelope.ts'
 import { isPermission, PERMISSIONS, type Rule, ruleOf } from './permissions.ts'
@@ -49,18 +49,34 @@ function documentRoute(route: RouteOptions): void {
   const permission = route.config?.permission
   if (route.schema === undefined || permission === undefined || !isPermission(permission)) return
   const rule = ruleOf(permission)
-  const statuses = rule.roles === 'anyone' ? [400, 404, 409, 422, 429] : [400, 401, 403, 404, 409, 422, 429]
+  // also where anyone may call, a credential that is sent must be good
   const failures = Object.fromEntries(
-    statuses.map((status) => [status, { description: FAILURE_STATUSES[status], $ref: 'Failure#' }]),
+    Object.entries(FAILURE_STATUSES).map(([status, description]) => [status, { description, $ref: 'Failure#' }]),
   )
   const security =
     rule.roles === 'anyone'
       ? [{}, { bearer: [] }, { apiKey: [], apiSecret: [] }]
       : [{ bearer: [] }, { apiKey: [], apiSecret: [] }]
-  route.schema = { security, ...route.schema, response: { ...failures, ...(route.schema.response as object) } }
+  const extra = { 'x-permission': permission }
+  route.schema = {
+    security,
+    ...extra,
+    ...route.schema,
+    response: { ...failures, ...(route.schema.response as object) },
+  }
 }
 
-/** OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs`. */
+/** OpenAPI knows no wildcard: the rest of a path becomes the parameter `rest`. */
+function nameRest(schema: FastifySchema): FastifySchema {
+  const params = schema?.params as { properties?: Record<string, unknown> } | undefined
+  const rest = params?.properties?.['*']
+  if (rest === undefined) return schema
+  return { ...schema, params: { ...params, properties: { rest }, required: ['rest'] } }
+}
+
+/**
+ * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs`.
+ */
 export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> {
   app.addSchema(FailureSchema)
   await app.register(swagger, {
@@ -94,6 +110,7 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
         typeof json.$id === 'string' ? json.$id : `schema-${index}`,
     },
     hideUntagged: true,
+    transform: ({ schema, url }) => ({ schema: nameRest(schema), url: url.replace(/\*$/, ':rest') }),
   })
   app.addHook('onRoute', documentRoute)
   app.get('/openapi.json', { config: { open: true }, schema: { hide: true } }, async (_request, reply) =>

@@ -1,5 +1,5 @@
 import { AppError } from '../errors.ts'
-import type { Actor, ApiScope, UserRole } from './actor.ts'
+import { type Actor, type ApiScope, USER_ROLES, type UserRole } from './actor.ts'
 
 export type Limit = 'credentials' | 'session' | 'public' | 'company' | 'none'
 
@@ -10,6 +10,8 @@ export type Rule = {
   scope?: ApiScope
   /** Also for users that are not verified or not approved yet. */
   evenInvalid?: true
+  /** The route reads cookies or its own token; an access token beside them, even an old one, means nothing. */
+  ignoreCredential?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
   limit: Limit
@@ -20,6 +22,9 @@ const MANAGERS: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 
 const SELLERS: readonly UserRole[] = [...STAFF, 'SimpleUser', 'Service']
 const READERS: readonly UserRole[] = [...SELLERS, 'Observer']
 const EXPORTERS: readonly UserRole[] = [...MANAGERS, 'Service']
+const EVERYBODY: readonly UserRole[] = USER_ROLES
+const LOGIN = { roles: 'anyone', ignoreCredential: true, limit: 'credentials' } as const
+const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as const
 
 /**
  * Who may call what: the only place that decides. A route names its row; a route without one stops the start.
@@ -42,14 +47,56 @@ export const PERMISSIONS = {
   'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },
   'webhooks.deliveries': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'webhooks:read', limit: 'company' },
   'webhooks.redeliver': { roles: MANAGERS, limit: 'company' },
-  'webhooks.secret': { roles: MANAGERS, limit: 'company' },
-  'webhooks.regenerate': { roles: MANAGERS, limit: 'company' },
+  'webhooks.secret': { roles: MANAGERS, stepUp: true, limit: 'company' },
+  'webhooks.regenerate': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'webhooks.subscriptions': { roles: [...MANAGERS, 'Observer'], limit: 'company' },
   'webhooks.subscribe': { roles: ['SuperAdmin'], limit: 'company' },
   'refunds.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'refunds.decide': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
+  'mispayments.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'mispayments.decide': { roles: MANAGERS, limit: 'company' },
+  'ledger.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'settlements.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'settlements.create': { roles: MANAGERS, limit: 'company' },
+  'settlements.cancel': { roles: MANAGERS, limit: 'company' },
+  'settlements.approve': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
+  'settlements.pay': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
   'rates.read': { roles: 'anyone', limit: 'public' },
   'channels.callback': { roles: 'anyone', limit: 'none' },
+  'auth.register': { roles: 'anyone', limit: 'credentials' },
+  'auth.login': LOGIN,
+  'auth.otp': LOGIN,
+  'auth.otpEmail': LOGIN,
+  'auth.resetSend': LOGIN,
+  'auth.resetChange': { roles: 'anyone', limit: 'credentials' },
+  'auth.verifyEmail': LOGIN,
+  'auth.refresh': COOKIE,
+  'auth.signOut': COOKIE,
+  'auth.sendVerification': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
+  'auth.sessions': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
+  'auth.password': { roles: EVERYBODY, evenInvalid: true, limit: 'credentials' },
+  'auth.twoFactor': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
+  'auth.twoFactorRemove': { roles: EVERYBODY, evenInvalid: true, stepUp: true, limit: 'company' },
+  'users.me': { roles: EVERYBODY, evenInvalid: true, limit: 'company' },
+  'users.list': { roles: MANAGERS, limit: 'company' },
+  'users.invite': { roles: MANAGERS, limit: 'company' },
+  'users.change': { roles: MANAGERS, limit: 'company' },
+  'users.approve': { roles: MANAGERS, limit: 'company' },
+  'users.companies': { roles: ['SuperAdmin'], limit: 'company' },
+  'users.resetTwoFactor': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
+  'companies.read': { roles: MANAGERS, limit: 'company' },
+  'companies.change': { roles: MANAGERS, limit: 'company' },
+  'companies.approve': { roles: ['SuperAdmin'], limit: 'company' },
+  'tills.read': { roles: [...MANAGERS, 'Cashier', 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'tills.write': { roles: MANAGERS, limit: 'company' },
+  'buttons.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
+  'buttons.write': { roles: MANAGERS, limit: 'company' },
+  'buttonSessions.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
+  'buttonSessions.write': { roles: [...MANAGERS, 'Service'], scope: 'sessions:write', limit: 'company' },
+  'apiKeys.read': { roles: MANAGERS, limit: 'company' },
+  'apiKeys.create': { roles: MANAGERS, stepUp: true, limit: 'company' },
+  'apiKeys.revoke': { roles: MANAGERS, limit: 'company' },
+  'audit.read': { roles: MANAGERS, limit: 'company' },
 } as const satisfies Record<string, Rule>
 
 export type PermissionName = keyof typeof PERMISSIONS
@@ -59,6 +106,10 @@ export const isPermission = (name: string): name is PermissionName => Object.has
 export const ruleOf = (name: PermissionName): Rule => PERMISSIONS[name]
 
 const STEP_UP_MS = 5 * 60_000
+
+/** Has this session proven a second factor within the last five minutes? */
+export const hasFreshFactor = (actor: Actor, nowMs: number): boolean =>
+  actor.secondFactorAt !== null && nowMs - actor.secondFactorAt <= STEP_UP_MS
 
 /** @throws UNAUTHORIZED without a credential, FORBIDDEN or STEP_UP_REQUIRED with one that does not suffice */
 export function checkPermission(name: PermissionName, actor: Actor | null, nowMs: number): void {
@@ -79,9 +130,8 @@ export function checkPermission(name: PermissionName, actor: Actor | null, nowMs
   }
   if (!actor.valid && !rule.evenInvalid) {
     throw new AppError('FORBIDDEN', {
-      message: 'This account is not active yet: verify the e-mail address, and wait for approval where it is needed.',
+      message: `This account is not active yet. ${(actor.missing ?? ['Verify the e-mail address, and wait for approval.']).join(' ')}`,
     })
   }
-  const fresh = actor.secondFactorAt !== null && nowMs - actor.secondFactorAt <= STEP_UP_MS
-  if (rule.stepUp && actor.kind === 'user' && !fresh) throw new AppError('STEP_UP_REQUIRED')
+  if (rule.stepUp && actor.kind === 'user' && !hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')
 }

@@ -1,24 +1,29 @@
 import cookie from '@fastify/cookie'
 import cors from '@fastify/cors'
 import helmet from '@fastify/helmet'
-import Fastify, { type FastifyInstance, type FastifyRequest, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
+import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
-import type { Authenticate } from './actor.ts'
+import type { Vault } from '../vault.ts'
+import type { Actor, Authenticate } from './actor.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency.ts'
 import { registerOpenApi } from './openapi.ts'
-import { checkPermission, isPermission } from './permissions.ts'
+import { checkPermission, isPermission, ruleOf } from './permissions.ts'
+import type { RateLimits } from './rate-limits.ts'
 
 export type ServerDeps = {
   config: Pick<Config, 'baseUrl' | 'corsOrigins' | 'trustProxy' | 'logLevel'>
   db: Db
   clock: Clock
   authenticate: Authenticate
+  limits: RateLimits
+  vault: Vault
   /** Where log lines go; standard output when absent. */
   logStream?: { write(line: string): void }
   metrics: Registry
@@ -39,17 +44,29 @@ function requestIdOf(headers: Record<string, string | string[] | undefined>): st
   return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : newId()
 }
 
-function registerPermissions(app: FastifyInstance, { authenticate, clock }: ServerDeps): void {
+function registerPermissions(app: FastifyInstance, { authenticate, clock, limits }: ServerDeps): void {
   app.decorateRequest('actor', null)
+  app.decorateRequest('rateLimits', null)
+  const readActor = async (request: FastifyRequest, reply: FastifyReply): Promise<Actor | null> => {
+    try {
+      return await authenticate(request)
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'UNAUTHORIZED') await limits.countRefusal(request, reply)
+      throw error
+    }
+  }
   app.addHook('onRoute', (route) => {
     const { permission, open } = route.config ?? {}
     if (open || route.url.startsWith('/docs') || (permission !== undefined && isPermission(permission))) return
     throw new Error(`${String(route.method)} ${route.url} has no row in the permission table`)
   })
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     const { permission } = request.routeOptions.config
     if (permission === undefined || !isPermission(permission)) return
-    request.actor = await authenticate(request)
+    const rule = ruleOf(permission)
+    await limits.checkAddress(request, reply, rule.limit)
+    if (!rule.ignoreCredential) request.actor = await readActor(request, reply)
+    if (rule.limit === 'company') await limits.checkCompany(request, reply)
     checkPermission(permission, request.actor, clock())
   })
 }
@@ -133,6 +150,6 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   registerMetrics(app, deps.metrics)
   registerPermissions(app, deps)
   await registerOpenApi(app, config)
-  registerIdempotency(app, { db, clock })
+  registerIdempotency(app, { db, clock, vault: deps.vault })
   return app
 }

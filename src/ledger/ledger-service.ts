@@ -34,7 +34,9 @@ export function bookPayment(
   ])
 }
 
-/** Money that fits no order as it should waits in suspense. `units` may be negative: an earlier record was corrected. */
+/**
+ * Money that fits no order as it should waits in suspense. `units` may be negative: an earlier record was corrected.
+ */
 export const bookSuspense = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
   book(tx, 'mispayment', booking, [leg('payer_clearing', units), leg('suspense', -units)])
 

@@ -6,6 +6,7 @@ import {
   updateSaleSessionOrder,
 } from '../companies/sale-queries.ts'
 import type { Config } from '../config.ts'
+import { crashPoint } from '../crash-point.ts'
 import { createBatcher } from '../db/batch.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
@@ -177,7 +178,9 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     const answer = answerOf(deps, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
+    crashPoint('create:before-insert')
     const made = alone ? await deps.db.tx((tx) => insertInTx(tx, newOrder)) : await insertGrouped(newOrder)
+    crashPoint('create:after-insert')
     return made ? { created: answer } : explainRefusal(deps, request, order)
   }
   const insertInTx = async (tx: Tx, newOrder: NewOrder): Promise<boolean> => {

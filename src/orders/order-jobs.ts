@@ -5,7 +5,10 @@ import type { TransitionOrder } from './order-transition.ts'
 
 const BATCH = 200
 
-/** Ends orders whose time is over. Each in its own transaction: a payment that arrives meanwhile wins or loses cleanly. */
+/**
+ * Ends orders whose time is over. Each in its own transaction: a payment that arrives meanwhile wins or loses
+ * cleanly.
+ */
 export async function expireOrders(db: Db, transition: TransitionOrder, nowMs: number): Promise<number> {
   const now = new Date(nowMs)
   const due = await listExpiredOrders(db, now, BATCH)

@@ -1,8 +1,9 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 
 export const MISPAYMENT_KINDS = ['under', 'over', 'late', 'duplicate', 'wrong_token', 'orphaned'] as const
 export type MispaymentKind = (typeof MISPAYMENT_KINDS)[number]
-export type MispaymentStatus = 'open' | 'accepted' | 'refunded' | 'ignored' | 'resolved'
+export const MISPAYMENT_STATUSES = ['open', 'accepted', 'refunded', 'ignored', 'resolved'] as const
+export type MispaymentStatus = (typeof MISPAYMENT_STATUSES)[number]
 
 export type Mispayment = {
   companyId: string
@@ -45,22 +46,49 @@ export async function findMispayment(q: Queryable, id: string): Promise<Mispayme
   return row && toMispayment(row)
 }
 
+/** A record with the order that it stands beside. */
+export type ListedMispayment = Mispayment & { orderCode: string; orderStatus: string }
+
+export type MispaymentFilter = {
+  companyIds: readonly string[] | null
+  status: string | null
+  kind: string | null
+  code: string | null
+}
+
+const filterSql = ({ companyIds, status, kind, code }: MispaymentFilter): Sql => {
+  const parts: Sql[] = []
+  if (companyIds !== null) parts.push(sql`m.company_id = any(${companyIds})`)
+  if (status !== null) parts.push(sql`m.status = ${status}`)
+  if (kind !== null) parts.push(sql`m.kind = ${kind}`)
+  if (code !== null) parts.push(sql`o.code = ${code}`)
+  return sql`from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
+    where ${joinSql(parts, ' and ')}`
+}
+
+/** Newest first. */
 export async function listMispayments(
   q: Queryable,
-  filter: {
-    companyIds: readonly string[] | null
-    status: string | null
-    orderId: string | null
-    limit: number
-    offset: number
-  },
-): Promise<Mispayment[]> {
+  filter: MispaymentFilter,
+  page: { limit: number; offset: number },
+): Promise<ListedMispayment[]> {
+  const rows = await q.many<Row & { orderCode: string; orderStatus: string }>(
+    unnamed(sql`
+      select m.*, o.code as order_code, o.status as order_status ${filterSql(filter)}
+      order by m.id desc limit ${page.limit} offset ${page.offset}`),
+  )
+  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+}
+
+export async function countMispayments(q: Queryable, filter: MispaymentFilter): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(unnamed(sql`select count(*) as total ${filterSql(filter)}`))
+  return Number(total)
+}
+
+/** What is written down beside one order, oldest first. */
+export async function listMispaymentsOfOrder(q: Queryable, companyId: string, orderId: string): Promise<Mispayment[]> {
   const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from mispayments
-    where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
-      and (${filter.status}::text is null or status = ${filter.status})
-      and (${filter.orderId}::text is null or order_id = ${filter.orderId})
-    order by id desc limit ${filter.limit} offset ${filter.offset}`)
+    select ${COLUMNS} from mispayments where company_id = ${companyId} and order_id = ${orderId} order by id`)
   return rows.map(toMispayment)
 }
 
@@ -72,6 +100,10 @@ export async function insertMispayment(
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
     values (${record.companyId}, ${record.id}, ${record.orderId}, ${record.paymentId}, ${record.kind}, ${record.asset},
       ${record.units}, ${record.sourceReference}, ${record.createdAt}, ${record.createdAt})`)
+}
+
+export async function deleteMispayment(tx: Tx, { companyId, id }: Mispayment): Promise<void> {
+  await tx.run(sql`delete from mispayments where company_id = ${companyId} and id = ${id}`)
 }
 
 export type MispaymentChange = { units?: bigint; status?: MispaymentStatus; decidedBy?: string; reason?: string | null }

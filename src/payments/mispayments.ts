@@ -2,14 +2,16 @@ import type { Tx } from '../db/db.ts'
 import { newId } from '../ids.ts'
 import { bookAccepted, bookPayment, bookSuspense } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
+import { isOpen } from '../orders/order-states.ts'
 import {
+  deleteMispayment,
   insertMispayment,
   lockMispayments,
   type Mispayment,
   type MispaymentKind,
   updateMispayment,
 } from './mispayment-queries.ts'
-import type { Payment } from './payment-queries.ts'
+import { type Payment, updatePaymentBooked } from './payment-queries.ts'
 
 /** Where money is noticed: inside the transaction that looks at one payment of one order. */
 export type Place = { tx: Tx; order: Order; payment: Payment; now: Date }
@@ -30,7 +32,10 @@ const freshCause = (id: string): string => `${id}:${newId()}`
 
 const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
 
-/** Brings the open record of one kind to `units`; what a person decided earlier stays as it is. @returns the change */
+/**
+ * Brings the open record of one kind to `units` (none: it is closed); what a person decided earlier stays as it is.
+ * @returns the change
+ */
 async function bringTo(
   place: Place,
   kind: MispaymentKind,
@@ -40,7 +45,9 @@ async function bringTo(
   const { tx, order, payment, now } = place
   const open = records.find((record) => record.kind === kind && record.status === 'open')
   if (open) {
-    if (open.units !== units) await updateMispayment(tx, open, { units }, now)
+    if (open.units !== units)
+      await updateMispayment(tx, open, units > 0n ? { units } : { units: 0n, status: 'resolved' }, now)
+    if (units < 0n) return -open.units
     return units - open.units
   }
   if (units <= 0n) return 0n
@@ -59,15 +66,23 @@ async function bringTo(
   return units
 }
 
+/** A person's decision that money which waited pays its order. */
+export type Acceptance = { decidedBy: string; reason: string | null }
+
+/** A part of an order's money that came while the order was open, and was completed, was never out of order. */
+const isFirstPart = ({ order }: Place, { kind }: Mispayment): boolean => kind === 'under' && isOpen(order.status)
+
 /** What waited turned out to be something else: its record is closed and its booking taken back. */
-async function release(place: Place, records: readonly Mispayment[]): Promise<void> {
+async function release(place: Place, records: readonly Mispayment[], acceptance?: Acceptance): Promise<void> {
   for (const record of records) {
-    await updateMispayment(place.tx, record, { status: 'resolved' }, place.now)
+    if (acceptance) await updateMispayment(place.tx, record, { status: 'accepted', ...acceptance }, place.now)
+    else if (isFirstPart(place, record)) await deleteMispayment(place.tx, record)
+    else await updateMispayment(place.tx, record, { status: 'resolved' }, place.now)
     await bookAccepted(place.tx, bookingOf(place, freshCause(record.id)), record.units)
   }
 }
 
-/** Money that pays nothing yet: too little when the time was over, too late, or a second time. */
+/** Money that pays nothing yet: too little so far, too late, or a second time. */
 export async function holdMoney(place: Place, kind: Held, total: bigint): Promise<void> {
   const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
   const held = records.filter((record) => HELD.includes(record.kind))
@@ -121,11 +136,24 @@ export async function recordLoss(place: Place, units: bigint): Promise<void> {
 export async function bookOrderPaid(
   place: Place,
   money: { received: bigint; due: bigint; feeBps: number },
+  acceptance?: Acceptance,
 ): Promise<void> {
   const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
   await release(
     place,
     records.filter((record) => HELD.includes(record.kind) && record.status === 'open'),
+    acceptance,
   )
+  const { received, due, feeBps } = money
+  await updatePaymentBooked(place.tx, place.payment, { priceUnits: received < due ? received : due, feeBps })
   await bookPayment(place.tx, bookingOf(place, place.payment.id), money)
+}
+
+/** Money that had left the chain is there again. */
+export async function endLoss(place: Place): Promise<void> {
+  const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
+  for (const record of records) {
+    if (record.kind === 'orphaned' && record.status === 'open')
+      await updateMispayment(place.tx, record, { status: 'resolved' }, place.now)
+  }
 }

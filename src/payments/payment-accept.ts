@@ -1,8 +1,9 @@
 import { readAddress } from '../addresses.ts'
 import type { Channel, ChannelId, Instructions, PaymentRequest } from '../channels/channel.ts'
-import type { Channels } from '../channels/registry.ts'
+import { askProvider, type Channels } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { crashPoint } from '../crash-point.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
@@ -77,7 +78,9 @@ async function findSameAttempt(
   return open && payment.channel === channel && payment.network === network ? payment : undefined
 }
 
-/** The attempt before is given up: it is closed at its provider by a job, and can still receive money that is noticed. */
+/**
+ * The attempt before is given up: it is closed at its provider by a job, and can still receive money that is noticed.
+ */
 async function giveUpAttempt(tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
@@ -209,14 +212,18 @@ function forwardOrder(
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
   const channel = deps.channels.get(request.body.paymentChannel as ChannelId)
   const { order, payment } = await openAttempt(deps, request, channel)
+  crashPoint('accept:after-choice')
   const finish = (tx: Tx, accepted: Accepted): Promise<void> => request.call.remember(tx, accepted)
   if (payment.instructions !== null && payment.status !== 'creating') {
     const accepted = instructionsOf(order, channel.id, payment.instructions)
     await deps.db.tx((tx) => finish(tx, accepted))
     return accepted
   }
-  const instructions = await channel.createPayment(requestOf(order, payment, request.body.payerEmail ?? null))
+  const asked = requestOf(order, payment, request.body.payerEmail ?? null)
+  const instructions = await askProvider(channel.createPayment(asked))
+  crashPoint('accept:after-provider')
   const accepted = await forward(deps, payment, instructions, request.call.requestId, finish)
+  crashPoint('accept:after-forward')
   if (
     accepted.status !== 'AWAITING' &&
     accepted.status !== 'WAITING_CHAIN_CONFIRMATION' &&

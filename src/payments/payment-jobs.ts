@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { claimDuePayments, listPaymentsByDepositAddress } from './payment-queries.ts'
+import { claimDuePayments, listPaymentsByDepositAddress, updatePaymentNextCheck } from './payment-queries.ts'
 import { checkPayment, type PaymentDeps, visitPayment } from './payment-service.ts'
 
 const LEASE_MS = 30_000
@@ -19,8 +19,15 @@ export async function visitDuePayments(deps: PaymentDeps, log: FastifyBaseLogger
   return due.length === BATCH ? due.length : 0
 }
 
-/** The scanner saw something at these addresses: the payments behind them are looked at now. */
+/**
+ * The scanner saw something at these addresses: the payments behind them are looked at now. One that cannot be is
+ * left to `visitDuePayments`, which says why, so that it does not hold up the others.
+ */
 export async function visitDepositAddresses(deps: PaymentDeps, addresses: readonly string[]): Promise<void> {
   const payments = await listPaymentsByDepositAddress(deps.db, addresses)
-  for (const payment of payments) await checkPayment(deps, payment, null)
+  for (const payment of payments) {
+    await checkPayment(deps, payment, null).catch(() =>
+      updatePaymentNextCheck(deps.db, payment, new Date(deps.clock())),
+    )
+  }
 }

@@ -17,6 +17,8 @@ export type Payment = {
   dueUnits: bigint
   /** Final units that arrived. */
   receivedUnits: bigint
+  /** What of them was booked as the order's price; null while this payment has not paid its order. */
+  priceUnits: bigint | null
   userAddress: string | null
   cancelUrl: string | null
   returnUrl: string | null
@@ -25,15 +27,20 @@ export type Payment = {
   openedAt: Date
 }
 
-type Row = Omit<Payment, 'dueUnits' | 'receivedUnits'> & { dueUnits: string; receivedUnits: string }
+type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'priceUnits'> & {
+  dueUnits: string
+  receivedUnits: string
+  priceUnits: string | null
+}
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, status, merchant_reference, provider_reference, instructions,
-  network, due_units, received_units, user_address, cancel_url, return_url, checks, next_check_at, opened_at`
+  network, due_units, received_units, price_units, user_address, cancel_url, return_url, checks, next_check_at, opened_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
   dueUnits: BigInt(row.dueUnits),
   receivedUnits: BigInt(row.receivedUnits),
+  priceUnits: row.priceUnits === null ? null : BigInt(row.priceUnits),
 })
 
 export async function findPayment(q: Queryable, companyId: string, id: string): Promise<Payment | undefined> {
@@ -127,6 +134,39 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
+}
+
+/** The payment is booked as its order's: so much of it is the price, with the company's fee of that time. */
+export async function updatePaymentBooked(
+  tx: Tx,
+  payment: Payment,
+  { priceUnits, feeBps }: { priceUnits: bigint; feeBps: number },
+): Promise<void> {
+  await tx.run(sql`
+    update payments set price_units = ${priceUnits}, fee_bps = ${feeBps}
+    where company_id = ${payment.companyId} and id = ${payment.id}`)
+}
+
+/** A person accepts what arrived as the payment. */
+export async function updatePaymentAccepted(tx: Tx, payment: Payment, words: string, now: Date): Promise<void> {
+  await tx.run(sql`
+    update payments set status = 'paid', last_words = ${words}, next_check_at = null,
+      closed_at = coalesce(closed_at, ${now}), updated_at = ${now}
+    where company_id = ${payment.companyId} and id = ${payment.id}`)
+}
+
+/** Ends an attempt that was given up; one that was paid or has failed meanwhile stays what it is. */
+export async function updatePaymentClosed(q: Queryable, payment: Payment, now: Date): Promise<void> {
+  await q.run(sql`
+    update payments set status = 'closed', last_words = 'closed by us', next_check_at = null, closed_at = ${now},
+      updated_at = ${now}
+    where company_id = ${payment.companyId} and id = ${payment.id} and status not in ('paid', 'failed')`)
+}
+
+/** The payment is looked at again from then on. */
+export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nextCheckAt: Date): Promise<void> {
+  await q.run(sql`
+    update payments set next_check_at = ${nextCheckAt} where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
 /** Takes payments whose time to be looked at has come; a node that dies leaves them to the next one after `until`. */

@@ -3,20 +3,24 @@ import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
-import { allows, isOpen } from '../orders/order-states.ts'
+import { allows } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
-import { bookOrderPaid, holdExcess, holdMoney, recordLoss, recordStray } from './mispayments.ts'
+import { bookOrderPaid, endLoss, holdExcess, holdMoney, recordLoss, recordStray } from './mispayments.ts'
 import {
   findPayment,
   findPaymentPolicy,
   lockPayment,
   type Payment,
   type PaymentPolicy,
+  type PaymentStatus,
   updatePayment,
 } from './payment-queries.ts'
 import { acceptsLate, leastAccepted, nextCheckDelayMs } from './payment-rules.ts'
 
 export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
+
+/** An attempt that was given up or has failed is not opened again by a part of the money. */
+const ENDED: readonly PaymentStatus[] = ['closing', 'closed', 'failed']
 
 type Scene = {
   tx: Tx
@@ -29,8 +33,9 @@ type Scene = {
 }
 
 /**
- * Applies what a provider or the chain says about one payment: the only way such news changes an order. Repeated and late
- * news is harmless: a paid order never moves back, an old attempt never touches an order that another attempt paid.
+ * Applies what a provider or the chain says about one payment: the only way such news changes an order. Repeated and
+ * late news is harmless: a paid order never moves back, an old attempt never touches an order that another attempt
+ * paid.
  */
 export async function applyReport(
   deps: ReportDeps,
@@ -74,14 +79,16 @@ async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
 
 async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now } = scene
-  const least = leastAccepted(payment.dueUnits, policy)
+  const least = payment.priceUnits ?? leastAccepted(payment.dueUnits, policy)
   const complete = report.final >= least
   if (payment.status === 'paid' && !complete) {
-    await recordLoss({ tx, order, payment, now }, payment.receivedUnits - report.final)
+    // more money may ask for more confirmations than the payment had when it counted; that is no loss
+    if (report.final + report.pending < least)
+      await recordLoss({ tx, order, payment, now }, payment.receivedUnits - report.final)
     return order
   }
-  const status = complete ? 'paid' : report.final + report.pending > 0n ? 'confirming' : 'awaiting'
-  const stays = payment.status === 'closed' || payment.status === 'failed' ? payment.status : status
+  const status = report.final + report.pending > 0n ? 'confirming' : 'awaiting'
+  const stays = ENDED.includes(payment.status) ? payment.status : status
   await updatePayment(
     tx,
     payment,
@@ -131,13 +138,14 @@ async function recordMisfit(scene: Scene, report: SeenReport, moved: Order, comp
   if (complete && paidByThis) {
     const { feeBps } = policy
     if (order.paidAt === null) await bookOrderPaid(place, { received: report.final, due: payment.dueUnits, feeBps })
-    else if (report.final > order.paidUnits) await updateOrderPaidUnits(tx, moved, report.final)
-    if (report.final > payment.dueUnits) await holdExcess(place, report.final - payment.dueUnits, order.paidAt !== null)
+    else await endLoss(place)
+    if (order.paidAt !== null && report.final > order.paidUnits) await updateOrderPaidUnits(tx, moved, report.final)
+    const price = payment.priceUnits ?? payment.dueUnits
+    if (report.final > price) await holdExcess(place, report.final - price, order.paidAt !== null)
     return
   }
-  if (report.final === 0n) return
-  const forgotten = order.paymentId !== payment.id
+  if (report.final === 0n && payment.receivedUnits === 0n) return
   if (moved.paidAt !== null) await holdMoney(place, 'duplicate', report.final)
   else if (complete) await holdMoney(place, 'late', report.final)
-  else if (!isOpen(moved.status) || forgotten) await holdMoney(place, 'under', report.final)
+  else await holdMoney(place, 'under', report.final)
 }

@@ -1,4 +1,5 @@
-import type { Channels } from '../channels/registry.ts'
+import { askProvider, type Channels } from '../channels/registry.ts'
+import { crashPoint } from '../crash-point.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
@@ -7,7 +8,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { type AcceptDeps, resumeAttempt } from './payment-accept.ts'
-import { findPayment, type Payment, updatePayment } from './payment-queries.ts'
+import { findPayment, type Payment, updatePaymentClosed } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps & ReportDeps & { channels: Channels }
@@ -21,12 +22,16 @@ export async function checkPayment(
   const channel = deps.channels.find(payment.channel)
   if (!channel || payment.providerReference === null) return undefined
   const { providerReference, merchantReference, network } = payment
-  const report = await channel.fetchPayment({ providerReference, merchantReference, network })
+  const report = await askProvider(channel.fetchPayment({ providerReference, merchantReference, network }))
   return applyReport(deps, payment, report, requestId)
 }
 
-/** "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED, ORDER_STATE_CONFLICT */
+/**
+ * "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED,
+ * ORDER_STATE_CONFLICT
+ */
 export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string, call: Call): Promise<void> {
+  crashPoint('confirm:start')
   const order = await findReachableOrder(deps.db, actor, code)
   const payment = order.paymentId === null ? undefined : await findPayment(deps.db, order.companyId, order.paymentId)
   if (order.paidAt === null) {
@@ -40,6 +45,7 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
     const after = await checkPayment(deps, payment, call.requestId)
     if (!after || after.paidAt === null) throw new AppError('PAYMENT_NOT_RECEIVED')
   }
+  crashPoint('confirm:before-answer')
   await deps.db.tx((tx) => call.remember(tx, null))
 }
 
@@ -64,8 +70,5 @@ async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> 
       merchantReference: payment.merchantReference,
     })
   }
-  const now = new Date(deps.clock())
-  await deps.db.tx((tx) =>
-    updatePayment(tx, payment, { status: 'closed', words: 'closed by us', nextCheckAt: null }, now),
-  )
+  await updatePaymentClosed(deps.db, payment, new Date(deps.clock()))
 }

@@ -1,5 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { RefundReport, RefundRequest } from '../channels/channel.ts'
+import { crashPoint } from '../crash-point.ts'
+import { AppError } from '../errors.ts'
+import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { claimDueRefunds, type Refund, updateRefund } from './refund-queries.ts'
@@ -7,7 +10,7 @@ import { dropRefund, lockRefundWithOrder, type RefundDeps, settleRefund } from '
 
 const LEASE_MS = 60_000
 const BATCH = 20
-const DELAYS_MS = [2000, 5000, 10_000, 30_000, 60_000, 300_000]
+const DELAYS_MS = [1000, 1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000]
 
 const delayMs = (checks: number): number => DELAYS_MS[Math.min(checks, DELAYS_MS.length - 1)] ?? 300_000
 
@@ -31,13 +34,35 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
   }
 }
 
+/** Before anything is sent the refund is no longer one that a person can reject. @returns whether it may be sent */
+async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
+  return deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (current.status === 'submitted') return true
+    if (current.status !== 'ready') return false
+    const now = new Date(deps.clock())
+    await updateRefund(tx, current, { status: 'submitted', nextCheckAt: new Date(now.getTime() + LEASE_MS) }, now)
+    return true
+  })
+}
+
+async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundReport> {
+  const channel = deps.channels.find(refund.channel)
+  const request = await refundRequestOf(deps, refund)
+  if (refund.byHand && refund.txHash !== null && channel?.checkRefundTransaction)
+    return channel.checkRefundTransaction(request, refund.txHash)
+  if (channel?.refundPayment) return channel.refundPayment(request)
+  return { outcome: 'manual', reference: null, txHash: null, words: 'to be sent by hand' }
+}
+
 /** One look at a refund under way: send it, or ask what became of it; the channel makes sure that it happens once. */
 async function visitRefund(deps: RefundDeps, refund: Refund): Promise<void> {
-  const channel = deps.channels.find(refund.channel)
-  const byHand: RefundReport = { outcome: 'manual', reference: null, txHash: null, words: 'to be sent by hand' }
-  const request = await refundRequestOf(deps, refund)
-  const report = channel?.refundPayment ? await channel.refundPayment(request) : byHand
+  if (!(await beginSending(deps, refund))) return
+  crashPoint('refund:before-send')
+  const report = await askChannel(deps, refund)
+  crashPoint('refund:after-send')
   await applyRefundReport(deps, refund, report)
+  crashPoint('refund:after-settle')
 }
 
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
@@ -58,6 +83,34 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
       now,
     )
   })
+}
+
+/**
+ * A person sent a refund and names the transaction: it is checked on its chain, kept for this refund alone, and the
+ * refund
+ * is settled when it is final.
+ * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
+ */
+export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash: string): Promise<void> {
+  const channel = deps.channels.find(refund.channel)
+  const { network, id: causeId } = refund
+  const payable = refund.status === 'ready' || refund.status === 'submitted'
+  if (!channel?.checkRefundTransaction || network === null || !payable) {
+    throw new AppError('OBJECT_CONFLICT', {
+      message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
+    })
+  }
+  const { checkRefundTransaction } = channel
+  const request = await refundRequestOf(deps, refund)
+  const check = () => checkRefundTransaction(request, txHash)
+  const report = await checkClaimed(deps.db, { network, txHash, causeId }, check)
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    const now = new Date(deps.clock())
+    if (current.status === 'ready' || current.status === 'submitted')
+      await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
+  })
+  await applyRefundReport(deps, refund, report)
 }
 
 /** Sends and follows refunds. One that fails is tried again after its lease, with the same id. */

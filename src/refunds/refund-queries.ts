@@ -32,6 +32,8 @@ export type Refund = {
   decidedBy: string | null
   providerReference: string | null
   txHash: string | null
+  /** A person sent it and named the transaction. */
+  byHand: boolean
   lastWords: string | null
   checks: number
   createdAt: Date
@@ -46,7 +48,7 @@ type Row = Omit<Refund, 'units' | 'excessUnits' | 'fiatUnits'> & {
 }
 
 const COLUMNS = sql`company_id, id, order_id, payment_id, mispayment_id, channel, status, units, excess_units, fiat_units,
-  address, network, reason, requested_by, decided_by, provider_reference, tx_hash, last_words, checks, created_at, updated_at,
+  address, network, reason, requested_by, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, created_at, updated_at,
   settled_at`
 
 const toRefund = (row: Row): Refund => ({
@@ -58,7 +60,7 @@ const toRefund = (row: Row): Refund => ({
 
 export type NewRefund = Omit<
   Refund,
-  'decidedBy' | 'providerReference' | 'txHash' | 'lastWords' | 'checks' | 'updatedAt' | 'settledAt'
+  'decidedBy' | 'providerReference' | 'txHash' | 'byHand' | 'lastWords' | 'checks' | 'updatedAt' | 'settledAt'
 > & { requestId: string | null }
 
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
@@ -107,6 +109,7 @@ export type RefundChange = {
   decidedBy?: string
   reference?: string | null
   txHash?: string | null
+  byHand?: boolean
   words?: string
   nextCheckAt: Date | null
 }
@@ -116,7 +119,8 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
     update refunds set status = ${change.status}, address = coalesce(${change.address ?? null}, address),
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       provider_reference = coalesce(${change.reference ?? null}, provider_reference),
-      tx_hash = coalesce(${change.txHash ?? null}, tx_hash), last_words = coalesce(${change.words ?? null}, last_words),
+      tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
+      last_words = coalesce(${change.words ?? null}, last_words),
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end
     where company_id = ${refund.companyId} and id = ${refund.id}`)

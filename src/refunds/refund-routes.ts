@@ -7,9 +7,10 @@ import { callOf } from '../http/idempotency.ts'
 import { formatDecimal } from '../money.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
-import { applyRefundReport, refundRequestOf } from './refund-jobs.ts'
+import { type RefundDeskDeps, refundMispayment } from './mispayment-refund.ts'
+import { reportTransaction } from './refund-jobs.ts'
 import { findRefund, listRefunds, type Refund } from './refund-queries.ts'
-import { RefundListQuery, RefundSchema, RevertBody } from './refund-schemas.ts'
+import { MispaymentRefundBody, RefundListQuery, RefundSchema, RevertBody } from './refund-schemas.ts'
 import {
   approveRefund,
   dropRefund,
@@ -25,6 +26,7 @@ const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 const viewRefund = (refund: Refund) => ({
   _id: refund.id,
   orderId: refund.orderId,
+  mispaymentId: refund.mispaymentId,
   status: refund.status,
   amount: formatDecimal(refund.units, 6),
   excessAmount: formatDecimal(refund.excessUnits, 6),
@@ -59,19 +61,19 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
         description: 'The body is optional: without it everything that is left goes back.',
         tags,
         params: CodeParams,
-        body: Type.Optional(RevertBody),
+        body: RevertBody,
         response: { 200: Envelope(Type.Null()) },
       },
     },
     async (request) => {
-      await revertOrder(deps, actorOf(request), request.params.code, request.body ?? {}, callOf(request))
+      await revertOrder(deps, actorOf(request), request.params.code, request.body, callOf(request))
       return ok(null)
     },
   )
 }
 
 /** Refunds as objects: list, decide, give a destination, report one that was sent by hand. */
-export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, deps) => {
+export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (app, deps) => {
   app.get(
     '/refunds',
     {
@@ -170,6 +172,25 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
     },
   )
   app.post(
+    '/mispayments/:id/refund',
+    {
+      config: { permission: 'mispayments.decide' },
+      schema: {
+        operationId: 'refundMispayment',
+        summary: 'Send money back that never paid its order',
+        description: 'Answers with the refund; the order’s state does not change.',
+        tags,
+        params: IdParams,
+        body: Type.Optional(MispaymentRefundBody),
+        response: { 200: Envelope(Type.Object({ refundId: Type.String() })) },
+      },
+    },
+    async (request) => {
+      const { params, body = {} } = request
+      return ok({ refundId: await refundMispayment(deps, actorOf(request), params.id, body, callOf(request)) })
+    },
+  )
+  app.post(
     '/refunds/:id/transaction',
     {
       config: { permission: 'refunds.revert' },
@@ -185,15 +206,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      const txHash = readTxHash(request.body.txHash)
-      const channel = deps.channels.find(refund.channel)
-      if (!channel?.checkRefundTransaction || (refund.status !== 'ready' && refund.status !== 'submitted')) {
-        throw new AppError('OBJECT_CONFLICT', {
-          message: `A ${refund.status} refund through ${refund.channel} cannot be settled by a transaction.`,
-        })
-      }
-      const report = await channel.checkRefundTransaction(await refundRequestOf(deps, refund), txHash)
-      await applyRefundReport(deps, refund, report)
+      await reportTransaction(deps, refund, readTxHash(request.body.txHash))
       return answer(refund)
     },
   )

@@ -12,9 +12,15 @@ export const RevertBody = Type.Object({
 })
 export type RevertBody = Static<typeof RevertBody>
 
+export const MispaymentRefundBody = Type.Object({
+  reason: Type.Optional(Type.String({ maxLength: 256 })),
+  address: Type.Optional(Type.String({ maxLength: 42, description: 'On-chain refunds: where the money goes.' })),
+})
+
 export const RefundSchema = Type.Object({
   _id: Type.String(),
   orderId: Type.String(),
+  mispaymentId: Nullable(Type.String({ description: 'Set: money that never paid the order goes back.' })),
   status: Type.String({ enum: [...REFUND_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),
   excessAmount: Type.String({ description: 'What of it is above the order’s price.' }),

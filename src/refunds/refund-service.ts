@@ -1,6 +1,7 @@
 import { readAddress } from '../addresses.ts'
 import type { Channels } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
+import { crashPoint } from '../crash-point.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
@@ -18,13 +19,13 @@ import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import {
   findRefundPolicy,
   insertRefund,
-  listRefundsOfOrder,
   lockRefund,
   type NewRefund,
   type Refund,
   type RefundStatus,
   updateRefund,
 } from './refund-queries.ts'
+import { closeUsedRecords, type Returned, readReturned, reopenRecords } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 
 export type RefundDeps = {
@@ -41,27 +42,25 @@ const FRESH_MS = 5 * MINUTE
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
+type Share = { units: bigint; excess: bigint; all: boolean }
+
 /** How much goes back, and how much of it is money above the price. @throws ILLEGAL_AMOUNT, REFUND_TOO_LARGE */
-async function readUnits(tx: Tx, order: Order, amount: string | undefined): Promise<{ units: bigint; excess: bigint }> {
-  const left = order.paidUnits - order.refundedUnits
+function readUnits(order: Order, payment: Payment, returned: Returned, amount: string | undefined): Share {
+  const left = order.paidUnits - order.refundedUnits - returned.besideUnits
   const units = amount === undefined ? left : parseMoney(amount, 'USDC').units
   if (units === 0n) throw new AppError('ILLEGAL_AMOUNT', { message: 'The refund must be more than zero.' })
   if (units > left) {
     throw new AppError('REFUND_TOO_LARGE', {
-      message: `At most ${text(left)} can be refunded; ${text(order.refundedUnits)} went back already.`,
+      message: `At most ${text(left)} can be refunded; ${text(order.paidUnits - left)} went back already.`,
     })
   }
-  const earlier = await listRefundsOfOrder(tx, order.companyId, order.id)
-  const used = earlier
-    .filter(({ status }) => status !== 'rejected' && status !== 'refused')
-    .reduce((sum, { excessUnits }) => sum + excessUnits, 0n)
-  const above = order.paidUnits > order.to.units ? order.paidUnits - order.to.units - used : 0n
+  const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
   const free = above > 0n ? above : 0n
-  return { units, excess: units < free ? units : free }
+  return { units, excess: units < free ? units : free, all: units === left }
 }
 
 /** Large refunds need a person with a fresh second factor; a server's key is not enough. */
-function checkLimit(actor: Actor, units: bigint, limitUnits: bigint, nowMs: number): void {
+export function checkLimit(actor: Actor, units: bigint, limitUnits: bigint, nowMs: number): void {
   if (units <= limitUnits) return
   if (actor.kind === 'apiKey') {
     throw new AppError('FORBIDDEN', {
@@ -72,9 +71,9 @@ function checkLimit(actor: Actor, units: bigint, limitUnits: bigint, nowMs: numb
 }
 
 /** The price's share in the order's currency; the exact rest when nothing is left. */
-function fiatShare(order: Order, units: bigint, earlier: readonly Refund[]): bigint {
+function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund[]): bigint {
   const done = earlier.filter(({ status }) => status === 'settled').reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
-  if (order.refundedUnits + units >= order.paidUnits) return order.from.units - done
+  if (all) return order.from.units - done
   const share = proportion(order.from.units, units, order.paidUnits)
   return share > order.from.units - done ? order.from.units - done : share
 }
@@ -82,7 +81,7 @@ function fiatShare(order: Order, units: bigint, earlier: readonly Refund[]): big
 type Destination = { address: string | null; email: string | null; status: RefundStatus }
 
 /** Never blindly the sending address: it may be an exchange's. */
-async function findDestination(
+export async function findDestination(
   deps: RefundDeps,
   tx: Tx,
   order: Order,
@@ -111,10 +110,11 @@ export async function revertOrder(
     if (!payment) throw new Error('a paid order without its payment')
     const now = new Date(deps.clock())
     const policy = await findRefundPolicy(tx, order.companyId)
-    const { units, excess } = await readUnits(tx, order, body.amount)
+    const returned = await readReturned(tx, order)
+    const share = readUnits(order, payment, returned, body.amount)
+    const { units, excess } = share
     checkLimit(actor, units, BigInt(policy.refundLimitUnits), now.getTime())
     const destination = await findDestination(deps, tx, order, payment, given)
-    const earlier = await listRefundsOfOrder(tx, order.companyId, order.id)
     const refund: NewRefund = {
       companyId: order.companyId,
       id: newId(now.getTime()),
@@ -125,7 +125,7 @@ export async function revertOrder(
       status: policy.refundApproval ? 'needs_approval' : destination.status,
       units,
       excessUnits: excess,
-      fiatUnits: fiatShare(order, units, earlier),
+      fiatUnits: fiatShare(order, share, returned.refunds),
       address: destination.address,
       network: payment.network,
       reason: body.reason ?? null,
@@ -135,6 +135,7 @@ export async function revertOrder(
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess })
+    await closeUsedRecords(tx, refund.id, returned.usedExcess + excess, returned.over, now)
     if (refund.status === 'needs_address') await deps.askForAddress(tx, order, refund, destination.email)
     await deps.transition(tx, order, {
       trigger: 'revert',
@@ -143,10 +144,12 @@ export async function revertOrder(
       refundId: refund.id,
     })
     await call.remember(tx, null)
+    crashPoint('revert:before-commit')
   })
+  crashPoint('revert:after-commit')
 }
 
-const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, at: Date) => ({
+export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, at: Date) => ({
   companyId: refund.companyId,
   causeId: refund.id,
   orderId: refund.orderId,
@@ -179,7 +182,8 @@ export async function settleRefund(
     await bookRefundSettled(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
     if (refund.mispaymentId !== null) return
     const refundedUnits = order.refundedUnits + refund.units
-    const trigger = refundedUnits >= order.paidUnits ? 'refundAll' : 'refundPart'
+    const { besideUnits } = await readReturned(tx, order)
+    const trigger = refundedUnits + besideUnits >= order.paidUnits ? 'refundAll' : 'refundPart'
     await deps.transition(tx, order, {
       trigger,
       actor: news.actor,
@@ -212,6 +216,7 @@ export async function dropRefund(
       now,
     )
     await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
+    await reopenRecords(tx, refund, now)
     if (refund.mispaymentId !== null) return
     const trigger = order.refundedUnits > 0n ? 'dropRefundPart' : 'dropRefund'
     await deps.transition(tx, order, { trigger, actor: news.actor, requestId: null })

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import * as service from './account-service.ts'
-import { AccountQuery, SubscriptionsBody, SubscriptionsSchema } from './delivery-schemas.ts'
+import { AccountQuery, SubscriptionsBody, SubscriptionsSchema, TestBody, TestResultSchema } from './delivery-schemas.ts'
 import type { WebhookDeps } from './delivery-service.ts'
 
 const tags = ['webhooks']
@@ -45,6 +45,56 @@ export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async
       reply.header('cache-control', 'no-store')
       return ok(await service.regenerateSecret(deps, actorOf(request), request.query.companyId, request.id))
     },
+  )
+}
+
+/** Rotation in steps: prepare, test against the receiver, put into use; registered under `/api/users`. */
+export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDeps> = async (app, deps) => {
+  app.post(
+    '/webhook-secret/next',
+    {
+      config: { permission: 'webhooks.regenerate', ownIdempotency: true },
+      schema: {
+        operationId: 'prepareWebhookSecret',
+        summary: 'Prepare the next signing secret without using it',
+        tags,
+        querystring: AccountQuery,
+        response: { 200: Secret },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return ok(await service.prepareNextSecret(deps, actorOf(request), request.query.companyId, request.id))
+    },
+  )
+  app.post(
+    '/webhook-secret/next/test',
+    {
+      config: { permission: 'webhooks.regenerate' },
+      schema: {
+        operationId: 'testWebhookSecret',
+        summary: 'Send a test webhook that the prepared secret signs',
+        tags,
+        body: TestBody,
+        response: { 200: Envelope(TestResultSchema) },
+      },
+    },
+    async (request) => ok(await service.testNextSecret(deps, actorOf(request), request.body)),
+  )
+  app.post(
+    '/webhook-secret/next/activate',
+    {
+      config: { permission: 'webhooks.regenerate' },
+      schema: {
+        operationId: 'activateWebhookSecret',
+        summary: 'Put the prepared secret into use; the old one is dead at once',
+        tags,
+        querystring: AccountQuery,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) =>
+      ok(await service.activateNextSecret(deps, actorOf(request), request.query.companyId, request.id)),
   )
 }
 

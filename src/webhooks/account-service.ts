@@ -1,11 +1,15 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AppError, invalid } from '../errors.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import { newWebhookSecret } from '../ids.ts'
 import * as queries from './account-queries.ts'
+import type { AttemptSender } from './attempt.ts'
 import type { WebhookDeps } from './delivery-service.ts'
 import { EVENTS, isSubscribed, OPTIONAL_EVENTS, type WebhookEvent } from './events.ts'
+import { webhookHeaders } from './signature.ts'
 import { SECRET_AGE_MS, secretContext } from './webhook-secret.ts'
+import { checkWebhookUrl, type WebhookUrlRules } from './webhook-url.ts'
 
 /** The company that is meant: an operator names it, everybody else has one. */
 function accountOf(actor: Actor, companyId: string | undefined): string {
@@ -58,6 +62,70 @@ export async function regenerateSecret(
   })
   await delay(SECRET_AGE_MS)
   return { webhookSigningSecret }
+}
+
+/**
+ * Prepares the next secret without using it: the merchant teaches it to his receiver, sends himself a test
+ * (`testNextSecret`), and only then puts it into use (`activateNextSecret`). Preparing again replaces it.
+ */
+export async function prepareNextSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<SecretView> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  const webhookSigningSecret = newWebhookSecret()
+  await deps.db.tx(async (tx) => {
+    const sealed = deps.vault.seal(webhookSigningSecret, secretContext(account.id))
+    await queries.updateNextWebhookSecret(tx, account.id, sealed)
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.prepare-secret', requestId, details: {} })
+  })
+  return { webhookSigningSecret }
+}
+
+/** Tests that a merchant asks for are sent at once, beside the sender. */
+export type RotationDeps = WebhookDeps & { attempts: AttemptSender; rules: WebhookUrlRules }
+
+const nothingPrepared = () =>
+  new AppError('OBJECT_CONFLICT', {
+    message: 'No next secret is prepared. Ask for one first: POST …/webhook-secret/next.',
+  })
+
+export type TestResult = { delivered: boolean; statusCode: number | null; errorCode: string | null; durationMs: number }
+
+/** Sends one webhook of the event `webhook.test`, signed by the prepared secret, and says what came of it. */
+export async function testNextSecret(
+  deps: RotationDeps,
+  actor: Actor,
+  input: { url: string; companyId?: string },
+): Promise<TestResult> {
+  checkWebhookUrl(input.url, deps.rules)
+  const account = await findAccount(deps, accountOf(actor, input.companyId))
+  if (account.nextWebhookSecretSealed === null) throw nothingPrepared()
+  const secret = deps.vault.open(account.nextWebhookSecretSealed, secretContext(account.id))
+  const now = deps.clock()
+  const [id, event] = [randomBytes(16).toString('hex'), 'webhook.test']
+  const body = JSON.stringify({ event, createdAt: new Date(now).toISOString() })
+  const headers = webhookHeaders({ id, event, body, secret, atSeconds: Math.floor(now / 1000) })
+  const { failure, statusCode, durationMs } = await deps.attempts.send({ url: input.url, headers, body })
+  return { delivered: failure === null, statusCode, errorCode: failure, durationMs }
+}
+
+/** Puts the prepared secret into use; the old one is dead when this returns, as with `regenerateSecret`. */
+export async function activateNextSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<null> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  await deps.db.tx(async (tx) => {
+    if ((await queries.activateNextWebhookSecret(tx, account.id)) === 0) throw nothingPrepared()
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.activate-secret', requestId, details: {} })
+  })
+  await delay(SECRET_AGE_MS)
+  return null
 }
 
 export type SubscriptionsView = { events: WebhookEvent[]; available: WebhookEvent[] }

@@ -92,6 +92,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
     controller?.abort(new Error('cut off'))
   }
 
+  /** Ends it without a result, because this process ends: the delivery is due again, for anybody. */
+  abandon(): void {
+    this.#isOver = true
+    this.#controller?.abort(new Error('abandoned'))
+  }
+
   /** @param failure what to report when no status line had arrived */
   #finish(failure: Failure | null): void {
     if (this.#isOver) return
@@ -152,8 +158,9 @@ export class AttemptSender {
     }
   }
 
+  /** Abandons what is still in flight. */
   async close(): Promise<void> {
-    for (const attempt of this.#inFlight) attempt.cutOff()
+    for (const attempt of this.#inFlight) attempt.abandon()
     if (this.#timer) clearInterval(this.#timer)
     this.#timer = null
     await this.#dispatcher.destroy()

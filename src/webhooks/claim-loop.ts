@@ -21,6 +21,8 @@ export type ClaimLoopOptions = {
   db: Db
   lanes: Lanes
   instance: () => string
+  /** The buckets that this node owns; null: it competes for all. */
+  buckets: () => readonly number[] | null
   /** How many more attempts this node may start. */
   room: () => number
   /** @param sentAtMs `performance.now()` before the claim was sent: what it read is at least this old */
@@ -101,7 +103,7 @@ export class ClaimLoop {
 
   /** @returns how many deliveries were started */
   async #turn(): Promise<number> {
-    const { db, lanes, room: roomOf, instance, start } = this.#options
+    const { db, lanes, room: roomOf, instance, buckets, start } = this.#options
     if (performance.now() >= this.#sweepAtMs) await this.#sweep()
     const room = roomOf()
     if (room <= 0) {
@@ -115,7 +117,16 @@ export class ClaimLoop {
     const window = limit === 0 ? 0 : WINDOW
     const limits = limit === 0 ? [] : lanes.limits()
     const sentAtMs = performance.now()
-    const request = { instance: instance(), lowerMs: this.#lowerMs, limit, window, limits, excluded, turns }
+    const request = {
+      instance: instance(),
+      lowerMs: this.#lowerMs,
+      limit,
+      window,
+      limits,
+      excluded,
+      turns,
+      buckets: buckets(),
+    }
     const { deliveries, summary } = await claimDeliveries(db, request)
     for (const delivery of deliveries) start(delivery, sentAtMs)
     if (limit > 0) this.#moveLowerBound(summary, limit)

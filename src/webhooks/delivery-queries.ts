@@ -1,4 +1,5 @@
 import { sql, type Tx } from '../db/db.ts'
+import { bucketOf } from './buckets.ts'
 import type { WebhookEvent } from './events.ts'
 import { LATE_COMMIT_MS, reportLateCommit } from './late-commits.ts'
 import { laneOf } from './webhook-url.ts'
@@ -17,15 +18,6 @@ export type NewDelivery = {
   body: string
   requestId: string | null
   at: Date
-}
-
-/** FNV-1a (32 bit) of the company id modulo 256: the part of the work that a node may own. */
-export function bucketOf(companyId: string): number {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < companyId.length; index += 1) {
-    hash = Math.imul(hash ^ companyId.charCodeAt(index), 0x01000193) >>> 0
-  }
-  return hash % 256
 }
 
 /**
@@ -47,13 +39,13 @@ export async function insertDeliveries(tx: Tx, rows: readonly NewDelivery[]): Pr
         ${column((row) => row.orderId)}::text[], ${column((row) => row.event)}::text[],
         ${column((row) => row.refundId ?? '')}::text[], ${column((row) => row.url)}::text[],
         ${column((row) => row.body)}::text[], ${column((row) => row.requestId)}::text[],
-        ${column((row) => row.at.toISOString())}::timestamptz[], ${column((row) => bucketOf(row.companyId))}::smallint[],
-        ${column((row) => laneOf(row.url))}::text[]
+        ${column((row) => row.at.toISOString())}::timestamptz[],
+        ${column((row) => bucketOf(row.companyId))}::smallint[], ${column((row) => laneOf(row.url))}::text[]
       ) as i (company_id, id, order_id, event, refund_id, url, body, request_id, at, bucket, lane)
     ), added as (
       insert into deliveries (company_id, id, order_id, event, refund_id, url, body, request_id, created_at, updated_at)
       select company_id, id, order_id, event, refund_id, url, body, request_id, at, at from input
-      on conflict (company_id, order_id, event, refund_id) do nothing
+      on conflict do nothing -- of either key: two racing transactions collide on whichever index is written first
       returning company_id, id
     )
     insert into delivery_due (company_id, delivery_id, bucket, lane, next_at)

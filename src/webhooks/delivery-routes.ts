@@ -8,8 +8,8 @@ import * as service from './delivery-service.ts'
 
 const tags = ['webhooks']
 
-/** The delivery log and redelivery, under `/webhook-deliveries`. */
-export const deliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
+/** The delivery log, under `/webhook-deliveries`. */
+const logRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
   app.get(
     '/webhook-deliveries',
     {
@@ -64,6 +64,10 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = as
       return reply.header('cache-control', 'no-store').type('text/plain; charset=utf-8').send(text)
     },
   )
+}
+
+/** Sending again, one or many, under `/webhook-deliveries`. */
+const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
   app.post(
     '/webhook-deliveries/:id/redeliver',
     {
@@ -92,4 +96,10 @@ export const deliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = as
     },
     async (request) => ok(await service.redeliverMany(deps, actorOf(request), request.body ?? {}, callOf(request))),
   )
+}
+
+/** The delivery log and redelivery. */
+export const deliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
+  await logRoutes(app, deps)
+  await redeliveryRoutes(app, deps)
 }

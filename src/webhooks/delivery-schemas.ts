@@ -79,6 +79,18 @@ export const DeliveryParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f
 
 export const AccountQuery = Type.Object({ companyId: CompanyId })
 
+export const TestBody = Type.Object({
+  url: Type.String({ maxLength: 2048, description: 'Where to; checked like a webhookUrl.' }),
+  companyId: CompanyId,
+})
+
+export const TestResultSchema = Type.Object({
+  delivered: Type.Boolean(),
+  statusCode: nullable(Type.Integer()),
+  errorCode: nullable(Type.String()),
+  durationMs: Type.Integer(),
+})
+
 const EventNames = Type.Array(Type.String({ enum: [...EVENTS] }))
 
 export const SubscriptionsSchema = Type.Object({

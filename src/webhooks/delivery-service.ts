@@ -5,9 +5,9 @@ import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
 import type { Vault } from '../vault.ts'
 import { findWebhookAccount } from './account-queries.ts'
+import { bucketOf } from './buckets.ts'
 import { curlText } from './curl-text.ts'
 import * as queries from './delivery-log-queries.ts'
-import { bucketOf } from './delivery-queries.ts'
 import type { DeliveryDetailView, DeliveryFilterInput, DeliveryQuery, DeliveryView } from './delivery-schemas.ts'
 import { webhookHeaders } from './signature.ts'
 import { secretContext } from './webhook-secret.ts'
@@ -135,7 +135,8 @@ export async function redeliver(deps: WebhookDeps, actor: Actor, id: string, cal
   await deps.db.tx(async (tx) => {
     const [restarted] = await queries.restartDeliveries(tx, filter, { limit: 1, bucketOf, laneOf })
     if (!restarted) {
-      const message = `This delivery is ${status === 'pending' ? 'still under way' : 'being changed'}. Look again in a moment.`
+      const state = status === 'pending' ? 'still under way' : 'being changed'
+      const message = `This delivery is ${state}. Look again in a moment.`
       throw new AppError('OBJECT_CONFLICT', { message })
     }
     const { requestId } = call

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
+import { ownedBuckets } from './buckets.ts'
 import { deleteNode, insertNode, takeOverDeadNodes, updateHeartbeat } from './sender-queries.ts'
 
 const HEARTBEAT_MS = 1000
@@ -11,6 +13,8 @@ const DEAD_AFTER_MS = 5000
 export type NodeEvents = {
   /** This node, or another before it, left deliveries behind that are due now. */
   tookOver: (takeover: { instances: string[]; deliveries: number }) => void
+  /** Other companies are this node's now. */
+  bucketsChanged: () => void
   /** Ours minus the database's clock. */
   clockSkew: (skewMs: number) => void
   failed: (error: unknown) => void
@@ -33,14 +37,17 @@ function isAlive(host: string, pid: number): boolean {
  */
 export class SenderNode {
   readonly #db: Db
+  readonly #clock: Clock
   readonly #events: NodeEvents
   #name: string
   #instance = ''
+  #buckets: readonly number[] = []
   #timers: NodeJS.Timeout[] = []
   #isBusy = false
 
-  constructor(db: Db, name: string, events: NodeEvents) {
+  constructor(db: Db, clock: Clock, name: string, events: NodeEvents) {
     this.#db = db
+    this.#clock = clock
     this.#name = name
     this.#events = events
   }
@@ -50,8 +57,14 @@ export class SenderNode {
     return this.#instance
   }
 
+  /** The buckets that fall to this node among the living ones; none before the first heartbeat. */
+  get buckets(): readonly number[] {
+    return this.#buckets
+  }
+
   async start(): Promise<void> {
     await this.#enter()
+    await this.#guard(() => this.#beat())
     this.#timers = [
       setInterval(() => void this.#guard(() => this.#beat()), HEARTBEAT_MS),
       setInterval(() => void this.#watch(), WATCH_MS),
@@ -73,10 +86,15 @@ export class SenderNode {
   }
 
   async #beat(): Promise<void> {
-    const sentAtMs = Date.now()
+    const sentAtMs = this.#clock()
     const beat = await updateHeartbeat(this.#db, this.#instance)
-    if (beat) this.#events.clockSkew((sentAtMs + Date.now()) / 2 - beat.nowMs)
-    else await this.#enter()
+    if (beat) {
+      const buckets = ownedBuckets(this.#name, beat.living)
+      const isChanged = buckets.join() !== this.#buckets.join()
+      this.#buckets = buckets
+      if (isChanged) this.#events.bucketsChanged()
+      this.#events.clockSkew((sentAtMs + this.#clock()) / 2 - beat.nowMs)
+    } else await this.#enter()
   }
 
   async #watch(): Promise<void> {

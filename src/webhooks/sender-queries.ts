@@ -51,7 +51,15 @@ export type ClaimRequest = {
   limits: LaneRoom[]
   excluded: LaneKey[]
   turns: LaneTurn[]
+  /** Null: all. Else these at once, and the others when their own node left them for three seconds. */
+  buckets: readonly number[] | null
 }
+
+/** A node that owns buckets leaves the others to their owners, as long as these are in time. */
+const mine = ({ buckets }: ClaimRequest): Sql =>
+  buckets === null
+    ? sql`true`
+    : sql`(d.bucket = any (${[...buckets]}::smallint[]) or d.next_at < now() - interval '3 seconds')`
 
 const epochMs = (column: Sql): Sql => sql`(extract(epoch from ${column}) * 1000)::float8`
 
@@ -63,8 +71,9 @@ const commonSearch = (request: ClaimRequest): Sql => sql`
       as l (company_id, lane, free)
   ), seen as materialized (
     select d.ctid as place, d.company_id, d.lane, d.next_at from delivery_due d
-    where d.next_at >= to_timestamp(${request.lowerMs}::float8 / 1000) and d.next_at <= now()
-      and (d.company_id || ' ' || d.lane) <> all (${request.excluded.map((key) => `${key.companyId} ${key.lane}`)}::text[])
+    where d.next_at >= to_timestamp(${request.lowerMs}::float8 / 1000) and d.next_at <= now() and ${mine(request)}
+      and (d.company_id || ' ' || d.lane)
+        <> all (${request.excluded.map((key) => `${key.companyId} ${key.lane}`)}::text[])
     order by d.next_at limit ${request.window}
   ), ranked as materialized (
     select seen.*, row_number() over (partition by seen.company_id, seen.lane order by seen.next_at) as turn,
@@ -78,13 +87,14 @@ const commonSearch = (request: ClaimRequest): Sql => sql`
 const turnSearch = (request: ClaimRequest): Sql => sql`
   turns as materialized (
     select t.company_id, t.lane, d.place, d.next_at
-    from unnest(${request.turns.map((turn) => turn.companyId)}::text[], ${request.turns.map((turn) => turn.lane)}::text[],
+    from unnest(
+      ${request.turns.map((turn) => turn.companyId)}::text[], ${request.turns.map((turn) => turn.lane)}::text[],
       ${request.turns.map((turn) => turn.free)}::integer[], ${request.turns.map((turn) => turn.lowerMs)}::float8[])
       as t (company_id, lane, free, lower_ms)
     cross join lateral (
       select d.ctid as place, d.next_at from delivery_due d
       where d.company_id = t.company_id and d.lane = t.lane
-        and d.next_at >= to_timestamp(t.lower_ms / 1000) and d.next_at <= now()
+        and d.next_at >= to_timestamp(t.lower_ms / 1000) and d.next_at <= now() and ${mine(request)}
       order by d.next_at limit t.free
     ) d
   )`
@@ -117,12 +127,14 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
         case when series > 1 then 'manual' else 'schedule' end, coalesce(leased_at, now()), 'unknown_outcome'
       from locked where owner is not null on conflict do nothing
     ), claimed as (
-      update delivery_due d set owner = ${request.instance}, lease_epoch = d.lease_epoch + 1, leased_at = clock_timestamp(),
+      update delivery_due d set owner = ${request.instance}, lease_epoch = d.lease_epoch + 1,
+        leased_at = clock_timestamp(),
         next_at = clock_timestamp() + ${LEASE_MS} * interval '1 millisecond',
         crashes = d.crashes + (locked.owner is not null)::integer
       from locked where d.ctid = locked.place
       returning d.company_id, d.delivery_id, d.lane, d.series, d.attempts, d.crashes, d.lease_epoch,
-        locked.owner is not null as was_interrupted, ${epochMs(sql`now()`)} - ${epochMs(sql`locked.next_at`)} as overdue_ms
+        locked.owner is not null as was_interrupted,
+        ${epochMs(sql`now()`)} - ${epochMs(sql`locked.next_at`)} as overdue_ms
     ), whole as (
       select claimed.company_id, claimed.delivery_id, claimed.lane, claimed.series, claimed.attempts, claimed.crashes,
         claimed.lease_epoch as epoch, claimed.was_interrupted, claimed.overdue_ms, deliveries.order_id,
@@ -248,25 +260,29 @@ export async function insertNode(
   )
   if (before && isAlive(before.host, before.pid)) return false
   await tx.run(sql`
-    insert into sender_nodes (name, instance, host, pid) values (${node.name}, ${node.instance}, ${node.host}, ${node.pid})
+    insert into sender_nodes (name, instance, host, pid)
+    values (${node.name}, ${node.instance}, ${node.host}, ${node.pid})
     on conflict (name) do update set instance = excluded.instance, host = excluded.host, pid = excluded.pid,
       started_at = clock_timestamp(), seen_at = clock_timestamp()`)
   if (before) await releaseLeases(tx, [before.instance])
   return true
 }
 
-/** Makes what these instances had leased due now. Its outcome is unknown, so the owner stays for the next claim to see. */
+/** Makes what these instances had leased due now. The owner stays: the next claim sees that the outcome is unknown. */
 const releaseLeases = (tx: Tx, instances: string[]): Promise<number> =>
   tx.run(sql`
     update delivery_due set next_at = clock_timestamp()
     where owner = any (${instances}::text[]) and next_at > clock_timestamp()
       and next_at <= clock_timestamp() + ${LEASE_MS + 1000} * interval '1 millisecond'`)
 
-/** Renews the heartbeat. @returns the database's clock, or undefined when the others declared this node dead */
-export const updateHeartbeat = (db: Db, instance: string): Promise<{ nowMs: number } | undefined> =>
-  db.maybe<{ nowMs: number }>(sql`
+export type Heartbeat = { nowMs: number; living: string[] }
+
+/** Renews the heartbeat. @returns the database's clock and all nodes, or undefined when this one was declared dead */
+export const updateHeartbeat = (db: Db, instance: string): Promise<Heartbeat | undefined> =>
+  db.maybe<Heartbeat>(sql`
     update sender_nodes set seen_at = clock_timestamp() where instance = ${instance}
-    returning ${epochMs(sql`clock_timestamp()`)} as now_ms`)
+    returning ${epochMs(sql`clock_timestamp()`)} as now_ms,
+      (select array_agg(name order by name) from sender_nodes) as living`)
 
 export type Takeover = { instances: string[]; deliveries: number }
 

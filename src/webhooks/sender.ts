@@ -14,7 +14,7 @@ import { onLateCommit } from './late-commits.ts'
 import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
 import { SenderNode } from './sender-node.ts'
 import { countDue } from './sender-queries.ts'
-import { Settlement } from './settlement.ts'
+import { Settlement, type SettlementEvents } from './settlement.ts'
 
 /** Attempts at once. Those that linger for more than a second are counted apart, up to the hard limit. */
 const SLOTS = 512
@@ -34,13 +34,16 @@ export type SenderOptions = {
   metrics?: Registry
   /** Stable over restarts and unique among living nodes; default host name and port. */
   nodeName?: string
+  /**
+   * True: nodes divide the companies among themselves instead of competing for each delivery, which makes a lane's cap
+   * hold for all nodes together. For many nodes; all should agree.
+   */
+  ownBuckets?: boolean
   /** For receivers inside an operator's own network: his name servers, his certificate authority. */
   connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
 }
 
-export type SenderStats = {
-  inFlight: number
-  lanes: { active: number; slow: number; backlogged: number }
+type Counts = {
   delivered: number
   retried: number
   failed: number
@@ -50,11 +53,17 @@ export type SenderStats = {
   takeovers: number
 }
 
+export type SenderStats = Counts & { inFlight: number; lanes: ReturnType<Lanes['counts']> }
+
 export type Sender = {
   /** Call after the commit of a transaction that inserted deliveries. */
   wake(companyId?: string): void
-  /** Lets what is in flight end (12 s at most), writes it down and gives the leases back. */
-  stop(): Promise<void>
+  /**
+   * Lets what is in flight end, writes it down and gives the leases back.
+   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, which is longer
+   *   than any attempt
+   */
+  stop(graceMs?: number): Promise<void>
   stats(): SenderStats
 }
 
@@ -65,26 +74,16 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   const lanes = new Lanes(SLOTS)
   const { allowedRanges, allowHttp } = config.webhooks
   const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
-  const counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
-  const settlement = new Settlement(db, {
-    settled: (row) => {
-      if (row.outcome !== 'released') counts[row.outcome === 'retry' ? 'retried' : row.outcome] += 1
-      metrics?.attempts.inc({ outcome: row.outcome, failure: row.errorCode ?? '' })
-      if (row.outcome === 'parked') log.error({ deliveryId: row.deliveryId }, 'webhook parked after three crashes')
-    },
-    fenced: () => {
-      counts.fenced += 1
-      metrics?.fenced.inc()
-    },
-    failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
-  })
-  const node = new SenderNode(db, options.nodeName ?? `${hostname()}:${config.port}`, {
+  const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
+  const settlement = new Settlement(db, settlementEvents(counts, metrics, log))
+  const node = new SenderNode(db, options.clock, options.nodeName ?? `${hostname()}:${config.port}`, {
     tookOver: (takeover) => {
       counts.takeovers += takeover.instances.length
       metrics?.takeovers.inc(takeover.instances.length)
       log.warn(takeover, 'took over the webhooks of a dead node')
       loop.sweep()
     },
+    bucketsChanged: () => loop.sweep(),
     clockSkew: (skewMs) => {
       metrics?.clockSkew.set(skewMs / 1000)
       if (Math.abs(skewMs) > SKEW_ALARM_MS)
@@ -105,6 +104,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     db,
     lanes,
     instance: () => node.instance,
+    buckets: () => (options.ownBuckets === true ? node.buckets : null),
     room: () => roomOf(attempts),
     start: (delivery, sentAtMs) => {
       if (delivery.wasInterrupted) counts.unknownOutcomes += 1
@@ -119,15 +119,30 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   return {
     wake: () => loop.wake(),
     stats: () => ({ ...counts, inFlight: attempts.inFlight.size, lanes: lanes.counts() }),
-    stop: async () => {
+    stop: async (graceMs = STOP_MS) => {
       if (gauges) clearInterval(gauges)
       forget()
       await loop.stop()
-      await runner.idle(STOP_MS)
+      await runner.idle(graceMs)
       await attempts.close()
-      await settlement.drain(STOP_MS)
+      await settlement.drain(graceMs)
       await node.stop()
     },
+  }
+}
+
+function settlementEvents(counts: Counts, metrics: SenderMetrics | null, log: SenderOptions['log']): SettlementEvents {
+  return {
+    settled: ({ outcome, errorCode, deliveryId }) => {
+      if (outcome !== 'released') counts[outcome === 'retry' ? 'retried' : outcome] += 1
+      metrics?.attempts.inc({ outcome, failure: errorCode ?? '' })
+      if (outcome === 'parked') log.error({ deliveryId }, 'webhook parked after three crashes')
+    },
+    fenced: () => {
+      counts.fenced += 1
+      metrics?.fenced.inc()
+    },
+    failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
   }
 }
 

@@ -97,7 +97,7 @@ test('public addresses and names are accepted', () => {
   }
 })
 
-test('malformed, over-long, foreign-scheme, credential and bad-port addresses are refused with 422 at webhookUrl', () => {
+test('malformed, too long, foreign-scheme, credential and bad-port addresses are 422 at webhookUrl', () => {
   const bad = [
     ...['', 'shop.example/hook', 'ftp://shop.example', 'javascript:alert(1)', 'file:///etc/passwd', 'https://'],
     ...[

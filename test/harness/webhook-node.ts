@@ -17,12 +17,13 @@ export type NodeProcess = {
   ended: Promise<number | null>
 }
 
-export function startNode(world: WebhookWorld, name: string): Promise<NodeProcess> {
+export function startNode(world: WebhookWorld, name: string, ownBuckets = false): Promise<NodeProcess> {
   const env = {
     ...process.env,
     NODE_URL: world.database.connectionString,
     NODE_KEY: world.masterKey.toString('base64'),
     NODE_NAME: name,
+    NODE_OWN_BUCKETS: String(ownBuckets),
   }
   const child = fork(fileURLToPath(import.meta.url), [], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
@@ -35,11 +36,19 @@ export function startNode(world: WebhookWorld, name: string): Promise<NodeProces
 }
 
 async function runNode(): Promise<void> {
-  const { NODE_URL = '', NODE_KEY = '', NODE_NAME = '' } = process.env
+  const { NODE_URL = '', NODE_KEY = '', NODE_NAME = '', NODE_OWN_BUCKETS } = process.env
   const db = openDb({ connectionString: NODE_URL, max: 6 })
   const vault = openVault(Buffer.from(NODE_KEY, 'base64'))
   const config = { webhooks: SANDBOX_RULES, port: 0 }
-  const sender = await startSender({ db, vault, config, clock: systemClock, log: keepLog(), nodeName: NODE_NAME })
+  const sender = await startSender({
+    db,
+    vault,
+    config,
+    clock: systemClock,
+    log: keepLog(),
+    nodeName: NODE_NAME,
+    ownBuckets: NODE_OWN_BUCKETS === 'true',
+  })
   process.once('SIGTERM', () => {
     void sender.stop().then(async () => {
       await db.close()

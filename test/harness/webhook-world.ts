@@ -75,7 +75,7 @@ export async function openWebhookWorld(database?: TestDatabase): Promise<Webhook
     statusOf: async (id) =>
       (await db.one<{ status: string }>(sql`select status from deliveries where id = ${id}`)).status,
     async close() {
-      await Promise.all(senders.map((sender) => sender.stop()))
+      await Promise.all(senders.map((sender) => sender.stop(200)))
       await db.close()
       await own.drop()
     },

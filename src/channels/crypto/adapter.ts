@@ -1,23 +1,33 @@
 import { assignDepositAddress } from '../../chain/deposit-addresses.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
+import { checkManualTransfer } from '../../chain/manual-transfer.ts'
 import { isUsdc, type Network } from '../../chain/networks.ts'
+import type { Payouts } from '../../chain/payout.ts'
+import type { Rpc } from '../../chain/rpc.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedTransfers } from '../../chain/transfer-queries.ts'
 import { DAY } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, invalid } from '../../errors.ts'
 import { formatMoney } from '../../money.ts'
 import {
   type Channel,
   NO_INSTRUCTIONS,
   type PaymentReport,
   type PaymentRequest,
+  type RefundRequest,
   type SeenTransfer,
 } from '../channel.ts'
 
 /** A chain that payers may choose, with the account key that its deposit addresses come from. */
-export type PayableNetwork = { network: Network; xpub: string }
+export type PayableNetwork = {
+  network: Network
+  rpc: Rpc
+  xpub: string
+  /** Sends refunds; null where its keys are not set and a person sends them. */
+  payouts: Payouts | null
+}
 
 /** Money can come long after an order ended; its address is watched for this long. */
 const WATCH_MS = 30 * DAY
@@ -69,9 +79,17 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
   }
 }
 
+/** Where a refund goes; its destination was asked for before it became ready. */
+function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
+  const chain = payable.find(({ network }) => network.chainId === refund.network)
+  if (!chain) throw new AppError('CHANNEL_NOT_AVAILABLE', { message: `Chain ${refund.network} is not set up here.` })
+  if (refund.address === null) throw invalid('address', 'is not known yet')
+  return { chain, payout: { id: refund.refundId, to: refund.address, units: refund.units } }
+}
+
 /**
- * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our scanners.
- * What it says of a payment is what stands in the scanners' tables.
+ * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
+ * scanners. What it says of a payment is what stands in the scanners' tables.
  */
 export function openCryptoChannel({ db, payable }: { db: Db; payable: readonly PayableNetwork[] }): Channel {
   const networks = payable.map(({ network }) => network)
@@ -101,6 +119,17 @@ export function openCryptoChannel({ db, payable }: { db: Db; payable: readonly P
     },
     async fetchPayment({ providerReference }) {
       return reportOf(providerReference, await listPlacedTransfers(db, [providerReference]), networks)
+    },
+    refundsToAddress: true,
+    async refundPayment(refund) {
+      const { chain, payout } = readPlace(payable, refund)
+      if (chain.payouts) return { reference: null, ...(await chain.payouts.send(payout)) }
+      const words = `send it by hand on ${chain.network.name}, then name the transaction`
+      return { outcome: 'manual', reference: null, txHash: null, words }
+    },
+    async checkRefundTransaction(refund, txHash) {
+      const { chain, payout } = readPlace(payable, refund)
+      return { reference: null, ...(await checkManualTransfer({ db, ...chain }, payout, txHash)) }
     },
   }
 }

@@ -1,0 +1,20 @@
+import { benchOrders } from './orders.ts'
+
+/*
+ * npm run bench                 orders
+ * npm run bench -- webhooks     a measurement by name
+ * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
+ * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
+ */
+const BENCHES: Record<string, () => Promise<unknown>> = {
+  orders: benchOrders,
+  webhooks: async () => (await import('./webhooks.ts')).run(),
+}
+
+const names = process.argv.slice(2)
+const unknown = names.find((name) => !Object.hasOwn(BENCHES, name))
+if (unknown !== undefined) {
+  process.stderr.write(`There is no measurement "${unknown}". Choose from: ${Object.keys(BENCHES).join(', ')}.\n`)
+  process.exit(1)
+}
+for (const name of names.length === 0 ? ['orders'] : names) await BENCHES[name]?.()

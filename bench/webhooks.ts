@@ -1,0 +1,164 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openDb, sql } from '../src/db/db.ts'
+import { startEmbeddedPostgres } from '../src/db/embedded.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { openVault } from '../src/vault.ts'
+import { type Contender, openComptoir, openGraphileWorker, openPgBoss, type Place } from './webhooks-contenders.ts'
+
+const BACKLOG = 20_000
+const CHUNK = 500
+const STEADY_PER_SECOND = 500
+const STEADY_SECONDS = 10
+
+type Figures = { name: string; perSecond: number; p50Ms: number; p99Ms: number }
+
+async function ask<Reply>(receiver: ChildProcess, message: string): Promise<Reply> {
+  const reply = once(receiver, 'message')
+  receiver.send(message)
+  return (await reply)[0] as Reply
+}
+
+const countOf = async (receiver: ChildProcess): Promise<number> =>
+  (await ask<{ count: number }>(receiver, 'count')).count
+
+async function waitForCount(receiver: ChildProcess, count: number): Promise<void> {
+  const endMs = performance.now() + 60_000
+  while ((await countOf(receiver)) < count) {
+    if (performance.now() > endMs) throw new Error(`only ${await countOf(receiver)} of ${count} arrived in a minute`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
+
+/** A backlog that waits in the table, then the start: deliveries/s between the first and the last arrival. */
+async function measureThroughput(contender: Contender, receiver: ChildProcess): Promise<number> {
+  receiver.send('reset')
+  for (let done = 0; done < BACKLOG; done += CHUNK) await contender.enqueue(CHUNK)
+  await contender.start()
+  await waitForCount(receiver, BACKLOG)
+  const { arrivals } = await ask<{ arrivals: [string, number][] }>(receiver, 'report')
+  const times = arrivals.map(([, atMs]) => atMs).sort((left, right) => left - right)
+  const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0)
+  return arrivals.length / (spanMs / 1000)
+}
+
+/** A steady stream in transactions of five: from commit to arrival. */
+async function measureDelay(contender: Contender, receiver: ChildProcess): Promise<{ p50Ms: number; p99Ms: number }> {
+  receiver.send('reset')
+  const committedAt = new Map<string, number>()
+  const startMs = performance.now()
+  const size = 5
+  const total = STEADY_PER_SECOND * STEADY_SECONDS
+  for (let sent = 0; sent < total; sent += size) {
+    const planMs = startMs + (sent / STEADY_PER_SECOND) * 1000
+    const waitMs = planMs - performance.now()
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs))
+    const ids = await contender.enqueue(size)
+    const atMs = performance.timeOrigin + performance.now()
+    for (const id of ids) committedAt.set(id, atMs)
+  }
+  await waitForCount(receiver, total)
+  const { arrivals } = await ask<{ arrivals: [string, number][] }>(receiver, 'report')
+  const delays = arrivals.map(([id, atMs]) => Math.max(0, atMs - (committedAt.get(id) ?? atMs)))
+  delays.sort((left, right) => left - right)
+  const at = (part: number): number => delays[Math.floor(delays.length * part)] ?? Number.NaN
+  return { p50Ms: at(0.5), p99Ms: at(0.99) }
+}
+
+async function measure(
+  open: (place: Place) => Promise<Contender>,
+  place: Place,
+  receiver: ChildProcess,
+): Promise<Figures> {
+  const contender = await open(place)
+  try {
+    const perSecond = await measureThroughput(contender, receiver)
+    await new Promise((resolve) => setTimeout(resolve, 1000))
+    return { name: contender.name, perSecond, ...(await measureDelay(contender, receiver)) }
+  } finally {
+    await contender.stop()
+  }
+}
+
+const DEAD = 64
+const ROUNDS = 3
+
+/** A server that takes connections and never answers. */
+async function openDeadServer(): Promise<{ url: string; close(): void }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => {})))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const close = (): void => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { url: `http://127.0.0.1:${port}/dead`, close }
+}
+
+/** Throughput to living receivers, alone and beside 64 dead ones with 30 queued deliveries each, in turn. */
+async function measureIsolation(place: Place, receiver: ChildProcess): Promise<void> {
+  const [alone, beside]: [number[], number[]] = [[], []]
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const dead = await openDeadServer()
+    for (const rates of [alone, beside]) {
+      const contender = await openComptoir(place)
+      if (rates === beside) await contender.enqueueDead?.(DEAD, 30, dead.url)
+      rates.push(await measureThroughput(contender, receiver))
+      if (rates === beside) dead.close()
+      await contender.stop()
+    }
+    await place.db.run(sql`truncate delivery_due`)
+  }
+  const middle = (rates: number[]): number => rates.sort((left, right) => left - right)[1] ?? 0
+  const ratio = middle(beside) / middle(alone)
+  console.log(`\n${BACKLOG} deliveries to living receivers, median of ${ROUNDS} rounds in turn:`)
+  console.log(
+    `alone ${middle(alone).toFixed(0)}/s, beside ${DEAD} dead receivers ${middle(beside).toFixed(0)}/s: ${(ratio * 100).toFixed(0)} %`,
+  )
+}
+
+function print(rows: Figures[]): void {
+  console.log(`\nWebhooks: ${BACKLOG} waiting deliveries, then ${STEADY_PER_SECOND}/s for ${STEADY_SECONDS} s.`)
+  console.log(
+    'Database (embedded, durable), sender and receiver on this machine; same HTTP client and signature for all.',
+  )
+  console.log('Comptoir keeps body, state and attempt of each delivery; the libraries keep or delete their job row.\n')
+  console.log(`${'sender'.padEnd(18)}${'deliveries/s'.padStart(14)}${'p50 ms'.padStart(10)}${'p99 ms'.padStart(10)}`)
+  for (const { name, perSecond, p50Ms, p99Ms } of rows) {
+    const cells = [perSecond.toFixed(0).padStart(14), p50Ms.toFixed(1).padStart(10), p99Ms.toFixed(1).padStart(10)]
+    console.log(name.padEnd(18) + cells.join(''))
+  }
+}
+
+/** Deliveries per second and delay from commit to arrival: our sender, graphile-worker and pg-boss, one by one. */
+export async function run(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
+  const receiver = fork(fileURLToPath(new URL('webhooks-receiver.ts', import.meta.url)))
+  const [{ port }] = (await once(receiver, 'message')) as [{ port: number }]
+  const server = await startEmbeddedPostgres({ dataDir, log: () => {} })
+  const { connectionString } = server
+  await migrate(connectionString)
+  const db = openDb({ connectionString })
+  const place = { db, vault: openVault(randomBytes(32)), connectionString, receiverUrl: `http://127.0.0.1:${port}` }
+  try {
+    const rows: Figures[] = []
+    for (const open of [openComptoir, openGraphileWorker, openPgBoss]) rows.push(await measure(open, place, receiver))
+    print(rows)
+    await measureIsolation(place, receiver)
+  } finally {
+    await db.close()
+    await server.stop()
+    receiver.disconnect()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await run()

@@ -1,0 +1,21 @@
+import { createServer } from 'node:http'
+import { verifyWebhook } from '../webhooks.ts'
+
+/* A receiver without any framework. WEBHOOK_SECRET=whsec_… node plain.ts */
+const secret = process.env.WEBHOOK_SECRET ?? ''
+const seen = new Set<string>() // a table with a unique key in production
+
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  try {
+    const webhook = await verifyWebhook(Buffer.concat(chunks), String(request.headers['service-signature']), secret)
+    const id = String(request.headers['service-webhook-id'])
+    if (!seen.has(id)) console.log(`verified ${webhook.event} of order ${webhook.code}`)
+    seen.add(id)
+    response.writeHead(204).end()
+  } catch (error) {
+    response.writeHead(400).end((error as Error).message)
+  }
+})
+server.listen(Number(process.env.PORT ?? 4000), '127.0.0.1', () => console.log('listening'))

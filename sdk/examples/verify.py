@@ -1,0 +1,22 @@
+import hashlib
+import hmac
+import os
+import sys
+import time
+
+
+def verify_webhook(raw_body: bytes, header: str, secret: str, tolerance_seconds: int = 300) -> bool:
+    """True if the bytes were signed with this secret within the tolerance."""
+    parts = [part.strip().split("=", 1) for part in header.split(",") if "=" in part]
+    times = [value for name, value in parts if name == "t" and value.isdigit()]
+    signatures = [value for name, value in parts if name == "v1"]
+    if not times:
+        return False
+    expected = hmac.new(secret.encode(), times[0].encode() + b"." + raw_body, hashlib.sha256).hexdigest()
+    is_signed = any(hmac.compare_digest(expected, signature) for signature in signatures)
+    return is_signed and abs(time.time() - int(times[0])) <= tolerance_seconds
+
+
+if __name__ == "__main__":  # SIGNATURE='t=…,v1=…' WEBHOOK_SECRET=whsec_… python3 verify.py < body
+    good = verify_webhook(sys.stdin.buffer.read(), os.environ["SIGNATURE"], os.environ["WEBHOOK_SECRET"])
+    print("verified" if good else "refused")

@@ -1,0 +1,67 @@
+import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+
+export type AuditRow = {
+  seq: bigint
+  at: Date
+  actor: string
+  action: string
+  result: 'ok' | 'refused'
+  companyId: string | null
+  object: string | null
+  ip: string | null
+  userAgent: string | null
+  requestId: string | null
+  detail: string
+  keyId: string
+  hash: string
+}
+
+export type AuditHead = { seq: bigint; hash: string }
+
+/** Holds the end of the chain until the transaction ends: entries follow each other in the order of their commits. */
+export async function lockAuditHead(tx: Tx): Promise<AuditHead> {
+  return tx.one<AuditHead>(sql`select seq, hash from audit_head for update`)
+}
+
+export async function insertAuditRow(tx: Tx, row: AuditRow): Promise<void> {
+  await tx.run(sql`
+    with entry as (
+      insert into audit_log (seq, at, actor, action, result, company_id, object, ip, user_agent, request_id, detail,
+        key_id, hash)
+      values (${row.seq}, ${row.at}, ${row.actor}, ${row.action}, ${row.result}, ${row.companyId}, ${row.object},
+        ${row.ip}, ${row.userAgent}, ${row.requestId}, ${row.detail}, ${row.keyId}, ${row.hash})
+      returning seq, hash
+    )
+    update audit_head set seq = entry.seq, hash = entry.hash from entry`)
+}
+
+export async function findAuditHead(q: Queryable): Promise<AuditHead> {
+  return q.one<AuditHead>(sql`select seq, hash from audit_head`)
+}
+
+/** The chain in its order, from after `seq`. */
+export async function listAuditChain(q: Queryable, afterSeq: bigint, limit: number): Promise<AuditRow[]> {
+  return q.many<AuditRow>(sql`select * from audit_log where seq > ${afterSeq} order by seq limit ${limit}`)
+}
+
+export type AuditFilter = {
+  companyIds: readonly string[] | null
+  action: string | null
+  actor: string | null
+  object: string | null
+  beforeSeq: bigint | null
+  limit: number
+}
+
+/** Newest first. */
+export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<AuditRow[]> {
+  const conditions: Sql[] = []
+  if (filter.companyIds !== null) conditions.push(sql`company_id = any(${filter.companyIds})`)
+  if (filter.action !== null) conditions.push(sql`action = ${filter.action}`)
+  if (filter.actor !== null) conditions.push(sql`actor = ${filter.actor}`)
+  if (filter.object !== null) conditions.push(sql`object = ${filter.object}`)
+  if (filter.beforeSeq !== null) conditions.push(sql`seq < ${filter.beforeSeq}`)
+  return q.many<AuditRow>(
+    unnamed(sql`select * from audit_log where ${joinSql(conditions, ' and ')} order by seq desc limit ${filter.limit}`),
+  )
+}

@@ -1,0 +1,110 @@
+import { createHmac } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Actor } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import { type AuditRow, findAuditHead, insertAuditRow, listAuditChain, lockAuditHead } from './audit-queries.ts'
+
+export type AuditEntry = {
+  /** `user:<id>`, `apiKey:<id>`, `payer:<code>`, `operator` (the admin command), `anyone` or `service`. */
+  actor: string
+  /** A dotted verb, for example `session.revoke`. */
+  action: string
+  result?: 'ok' | 'refused'
+  companyId?: string | null
+  /** `kind:id` of what was touched. */
+  object?: string | null
+  caller?: Caller | null
+  /** Facts for people; never a secret, a password or a code. */
+  detail?: Record<string, string | number | boolean | null | readonly string[]>
+}
+
+export type AuditKey = { id: string; key: Buffer }
+export type AuditKeys = { current(): Promise<AuditKey>; find(id: string): Promise<AuditKey | undefined> }
+
+export type AuditVerdict = { entries: number; fault: null | { seq: bigint; reason: string } }
+
+export type Audit = {
+  /**
+   * Writes an entry in the transaction of the action, so that no action happens without its entry. It holds the end
+   * of the chain until the commit: make it the last statement of the transaction.
+   */
+  write(tx: Tx, entry: AuditEntry): Promise<void>
+  /** Recomputes the whole chain. */
+  verify(): Promise<AuditVerdict>
+}
+
+export const actorName = (actor: Actor | null): string => (actor ? `${actor.kind}:${actor.id}` : 'anyone')
+
+/** One text for each row: a change of any field changes the hash. */
+function hashOf(row: Omit<AuditRow, 'hash'>, before: string, key: Buffer): string {
+  const { seq, at, actor, action, result, companyId, object, ip, userAgent, requestId, detail, keyId } = row
+  const facts = [before, String(seq), at.toISOString(), actor, action, result, companyId, object, ip, userAgent]
+  const text = JSON.stringify([...facts, requestId, detail, keyId])
+  return createHmac('sha256', key).update(text).digest('hex')
+}
+
+const PAGE = 1000
+
+export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: AuditKeys }): Audit {
+  const checkRow = async (row: AuditRow, expectedSeq: bigint, before: string): Promise<string | null> => {
+    if (row.seq !== expectedSeq) return `entry ${expectedSeq} is missing`
+    const key = await keys.find(row.keyId)
+    if (!key) return `its key ${row.keyId} is missing`
+    return hashOf(row, before, key.key) === row.hash ? null : 'it was changed, or the entry before it'
+  }
+  return {
+    async write(tx, entry) {
+      const { id: keyId, key } = await keys.current()
+      const head = await lockAuditHead(tx)
+      const row = {
+        seq: head.seq + 1n,
+        at: new Date(clock()),
+        actor: entry.actor,
+        action: entry.action,
+        result: entry.result ?? 'ok',
+        companyId: entry.companyId ?? null,
+        object: entry.object ?? null,
+        ip: entry.caller?.ip ?? null,
+        userAgent: entry.caller?.userAgent ?? null,
+        requestId: entry.caller?.requestId ?? null,
+        detail: JSON.stringify(entry.detail ?? {}),
+        keyId,
+      } as const
+      await insertAuditRow(tx, { ...row, hash: hashOf(row, head.hash, key) })
+    },
+    async verify() {
+      const head = await findAuditHead(db)
+      let [seq, before, entries] = [0n, '', 0]
+      for (;;) {
+        const rows = await listAuditChain(db, seq, PAGE)
+        for (const row of rows) {
+          const reason = await checkRow(row, seq + 1n, before)
+          if (reason !== null) return { entries, fault: { seq: row.seq, reason } }
+          seq = row.seq
+          before = row.hash
+          entries += 1
+        }
+        if (rows.length < PAGE) break
+      }
+      if (seq < head.seq) return { entries, fault: { seq: head.seq, reason: 'the end of the log was cut off' } }
+      return { entries, fault: null }
+    },
+  }
+}
+
+/** Entries of features that know the request only by its id. */
+export const auditOf =
+  (audit: Audit) =>
+  async (
+    tx: Tx,
+    entry: { actor: Actor; companyId: string | null; action: string; requestId: string | null; details: object },
+  ): Promise<void> => {
+    const { actor, requestId, companyId, action, details } = entry
+    const caller = requestId === null ? null : { requestId, ip: null, userAgent: null }
+    const detail = details as NonNullable<AuditEntry['detail']>
+    await audit.write(tx, { actor: actorName(actor), action, companyId, caller, detail })
+  }
+
+/** Writes down who decided what, in the transaction of the decision and as its last statement. */
+export type AuditLog = ReturnType<typeof auditOf>

@@ -1,0 +1,126 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+export type BuyButton = {
+  id: string
+  companyId: string
+  name: string
+  websiteUrl: string
+  websiteOrigin: string
+  price: string
+  currency: string
+  itemRef: string | null
+  callbackUrl: string | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+const BUTTON = sql`id, company_id, name, website_url, website_origin, price, currency, item_ref, callback_url, created_at,
+  updated_at`
+
+export async function insertButton(tx: Tx, button: BuyButton): Promise<void> {
+  await tx.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, item_ref, callback_url,
+      created_at, updated_at)
+    values (${button.id}, ${button.companyId}, ${button.name}, ${button.websiteUrl}, ${button.websiteOrigin},
+      ${button.price}, ${button.currency}, ${button.itemRef}, ${button.callbackUrl}, ${button.createdAt},
+      ${button.updatedAt})`)
+}
+
+export async function updateButton(tx: Tx, button: BuyButton): Promise<void> {
+  await tx.run(sql`
+    update buy_buttons set name = ${button.name}, website_url = ${button.websiteUrl},
+      website_origin = ${button.websiteOrigin}, price = ${button.price}, currency = ${button.currency},
+      item_ref = ${button.itemRef}, callback_url = ${button.callbackUrl}, updated_at = ${button.updatedAt}
+    where id = ${button.id}`)
+}
+
+export async function findButton(q: Queryable, id: string): Promise<BuyButton | undefined> {
+  return q.maybe<BuyButton>(sql`select ${BUTTON} from buy_buttons where id = ${id} and deleted_at is null`)
+}
+
+export async function lockButton(tx: Tx, id: string): Promise<BuyButton | undefined> {
+  return tx.maybe<BuyButton>(sql`select ${BUTTON} from buy_buttons where id = ${id} and deleted_at is null for update`)
+}
+
+export async function listButtons(
+  q: Queryable,
+  companyIds: readonly string[] | null,
+  page: { limit: number; offset: number },
+): Promise<BuyButton[]> {
+  return q.many<BuyButton>(sql`
+    select ${BUTTON} from buy_buttons
+    where (${companyIds}::text[] is null or company_id = any(${companyIds})) and deleted_at is null
+    order by id desc limit ${page.limit} offset ${page.offset}`)
+}
+
+export async function countButtons(q: Queryable, companyIds: readonly string[] | null): Promise<number> {
+  const { count } = await q.one<{ count: number }>(sql`
+    select count(*)::int as count from buy_buttons
+    where (${companyIds}::text[] is null or company_id = any(${companyIds})) and deleted_at is null`)
+  return count
+}
+
+/** The button goes, and with it every session that is still open. */
+export async function updateButtonDeleted(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update buy_buttons set deleted_at = ${at} where id = ${id}`)
+  await tx.run(sql`update button_sessions set ended_at = ${at} where button_id = ${id} and ended_at is null`)
+}
+
+export type ButtonSession = {
+  id: string
+  companyId: string
+  buttonId: string
+  code: string
+  orderRef: string
+  price: string
+  currency: string
+  buttonName: string | null
+  websiteUrl: string
+  callbackUrl: string | null
+  cancelUrl: string | null
+  returnUrl: string | null
+  orderId: string | null
+  endedAt: Date | null
+  createdAt: Date
+}
+
+const SESSION = sql`
+  select s.id, s.company_id, s.button_id, s.code, s.order_ref, s.price, s.currency, s.button_name, b.website_url,
+    s.callback_url, s.cancel_url, s.return_url, s.order_id, s.ended_at, s.created_at
+  from button_sessions s join buy_buttons b on b.id = s.button_id`
+
+export async function findButtonSession(q: Queryable, id: string): Promise<ButtonSession | undefined> {
+  return q.maybe<ButtonSession>(sql`${SESSION} where s.id = ${id}`)
+}
+
+export async function findButtonSessionByCode(q: Queryable, code: string): Promise<ButtonSession | undefined> {
+  return q.maybe<ButtonSession>(sql`${SESSION} where s.code = ${code}`)
+}
+
+/** A session whose order was paid has done its work: its reference is free again. */
+export async function updatePaidSessionsEnded(
+  tx: Tx,
+  session: { companyId: string; orderRef: string },
+  at: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update button_sessions s set ended_at = ${at} from orders o
+    where s.company_id = ${session.companyId} and s.order_ref = ${session.orderRef} and s.ended_at is null
+      and o.company_id = s.company_id and o.id = s.order_id and o.paid_at is not null`)
+}
+
+export async function insertButtonSession(
+  tx: Tx,
+  session: Omit<ButtonSession, 'websiteUrl' | 'orderId' | 'endedAt'>,
+): Promise<void> {
+  await tx.run(sql`
+    insert into button_sessions (id, company_id, button_id, code, order_ref, price, currency, button_name, callback_url,
+      cancel_url, return_url, created_at)
+    values (${session.id}, ${session.companyId}, ${session.buttonId}, ${session.code}, ${session.orderRef},
+      ${session.price}, ${session.currency}, ${session.buttonName}, ${session.callbackUrl}, ${session.cancelUrl},
+      ${session.returnUrl}, ${session.createdAt})`)
+}
+
+export async function updateButtonSessionEnded(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update button_sessions set ended_at = coalesce(ended_at, ${at}) where id = ${id}`)
+}

@@ -1,0 +1,180 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../http/actor.ts'
+import { callerOf } from '../http/caller.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import * as service from './button-service.ts'
+import * as schemas from './company-schemas.ts'
+
+const tags = ['companies']
+const ButtonRef = Type.Ref('BuyButton')
+const SessionRef = Type.Ref('BuyButtonSession')
+
+/** Buy buttons of websites. */
+export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async (app, deps) => {
+  app.get(
+    '/buy-buttons',
+    {
+      config: { permission: 'buttons.read' },
+      schema: {
+        operationId: 'listBuyButtons',
+        summary: 'List buy buttons',
+        tags,
+        querystring: Type.Object({ ...schemas.ChoiceQuery, ...schemas.PageQuery }),
+        response: { 200: Envelope(schemas.pageOf('buyButtons', ButtonRef)) },
+      },
+    },
+    async (request) => {
+      const page = await service.listButtons(deps, actorOf(request), request.query)
+      return ok({ ...page, buyButtons: page.buyButtons.map(service.viewButton) } as never)
+    },
+  )
+  app.post(
+    '/buy-buttons',
+    {
+      config: { permission: 'buttons.write' },
+      schema: {
+        operationId: 'createBuyButton',
+        summary: 'Add a buy button',
+        tags,
+        querystring: schemas.ChoiceOnly,
+        body: schemas.ButtonBody,
+        response: { 200: Envelope(ButtonRef) },
+      },
+    },
+    async (request) => {
+      const { query } = request
+      const fields = request.body as service.ButtonFields
+      const { remember } = callOf(request)
+      const button = await service.createButton(deps, actorOf(request), query, fields, callerOf(request), remember)
+      return ok(service.viewButton(button) as never)
+    },
+  )
+  app.get(
+    '/buy-buttons/:id',
+    {
+      config: { permission: 'buttons.read' },
+      schema: {
+        operationId: 'getBuyButton',
+        summary: 'One buy button',
+        tags,
+        params: schemas.IdParams,
+        response: { 200: Envelope(ButtonRef) },
+      },
+    },
+    async (request) =>
+      ok(service.viewButton(await service.readButton(deps, actorOf(request), request.params.id)) as never),
+  )
+  app.put(
+    '/buy-buttons/:id',
+    {
+      config: { permission: 'buttons.write' },
+      schema: {
+        operationId: 'changeBuyButton',
+        summary: 'Change a buy button',
+        description: 'Only what is given changes.',
+        tags,
+        params: schemas.IdParams,
+        body: schemas.ButtonChange,
+        response: { 200: Envelope(ButtonRef) },
+      },
+    },
+    async (request) => {
+      const fields = request.body as Partial<service.ButtonFields>
+      const { id } = request.params
+      const button = await service.changeButton(deps, actorOf(request), id, fields, callerOf(request))
+      return ok(service.viewButton(button) as never)
+    },
+  )
+  app.delete(
+    '/buy-buttons/:id',
+    {
+      config: { permission: 'buttons.write' },
+      schema: {
+        operationId: 'deleteBuyButton',
+        summary: 'Remove a buy button and end its sessions',
+        tags,
+        params: schemas.IdParams,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await service.deleteButton(deps, actorOf(request), request.params.id, callerOf(request))
+      return ok(null)
+    },
+  )
+}
+
+/** Sessions of buy buttons: what an order on a website is made for. */
+export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async (app, deps) => {
+  app.post(
+    '/buy-button/sessions',
+    {
+      config: { permission: 'buttonSessions.write' },
+      schema: {
+        operationId: 'createBuyButtonSession',
+        summary: 'Begin a session for one buyer',
+        tags,
+        body: schemas.SessionBody,
+        response: { 200: Envelope(SessionRef) },
+      },
+    },
+    async (request) => {
+      const fields = request.body as service.SessionFields
+      const session = await service.createSession(deps, actorOf(request), fields, callOf(request).remember)
+      return ok(service.viewSession(session) as never)
+    },
+  )
+  app.get(
+    '/buy-button/sessions/:id',
+    {
+      config: { permission: 'buttonSessions.read' },
+      schema: {
+        operationId: 'getBuyButtonSession',
+        summary: 'One session',
+        tags,
+        params: schemas.IdParams,
+        response: { 200: Envelope(SessionRef) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params
+      return ok(service.viewSession(await service.readSession(deps, actorOf(request), { id })) as never)
+    },
+  )
+  app.get(
+    '/buy-button/sessions/code/:code',
+    {
+      config: { permission: 'buttonSessions.read' },
+      schema: {
+        operationId: 'getBuyButtonSessionByCode',
+        summary: 'One session by its code',
+        tags,
+        params: Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) }),
+        response: { 200: Envelope(SessionRef) },
+      },
+    },
+    async (request) => {
+      const { code } = request.params
+      return ok(service.viewSession(await service.readSession(deps, actorOf(request), { code })) as never)
+    },
+  )
+  app.delete(
+    '/buy-button/sessions/:id',
+    {
+      config: { permission: 'buttonSessions.write' },
+      schema: {
+        operationId: 'endBuyButtonSession',
+        summary: 'End a session',
+        tags,
+        params: schemas.IdParams,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await service.endSession(deps, actorOf(request), request.params.id)
+      return ok(null)
+    },
+  )
+}

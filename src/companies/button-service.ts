@@ -1,0 +1,257 @@
+import { brokenConstraint, type Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, sees } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import { newId, newOrderCode } from '../ids.ts'
+import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal } from '../money.ts'
+import type { ButtonSession, BuyButton } from './button-queries.ts'
+import * as queries from './button-queries.ts'
+import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
+import { type CompanyDeps, noteChange } from './company-service.ts'
+import type { Remember } from './till-service.ts'
+
+export type ButtonDeps = CompanyDeps & { fiatAssets: readonly Fiat[] }
+
+export type ButtonFields = {
+  name: string
+  websiteUrl: string
+  price: string | number
+  currency: string
+  itemRef?: string
+  callbackUrl?: string
+}
+
+export const viewButton = (button: BuyButton) => ({
+  _id: button.id,
+  name: button.name,
+  company: button.companyId,
+  websiteUrl: button.websiteUrl,
+  price: button.price,
+  currency: button.currency,
+  itemRef: button.itemRef,
+  callbackUrl: button.callbackUrl,
+  createdAt: button.createdAt.toISOString(),
+  updatedAt: button.updatedAt.toISOString(),
+})
+
+export const viewSession = (session: ButtonSession) => ({
+  _id: session.id,
+  code: session.code,
+  company: session.companyId,
+  button: session.buttonId,
+  buttonName: session.buttonName,
+  orderRef: session.orderRef,
+  price: session.price,
+  currency: session.currency,
+  websiteUrl: session.websiteUrl,
+  callbackUrl: session.callbackUrl,
+  cancelUrl: session.cancelUrl,
+  returnUrl: session.returnUrl,
+  order: session.orderId,
+  ended: session.endedAt !== null,
+  createdAt: session.createdAt.toISOString(),
+})
+
+/** A price in the currency's own digits. @throws VALIDATION_FAILED */
+function readPrice(
+  { fiatAssets }: ButtonDeps,
+  price: string | number,
+  currency: string,
+): { price: string; currency: Fiat } {
+  const asset = currency.toUpperCase()
+  if (!isAsset(asset) || asset === 'USDC' || !fiatAssets.includes(asset))
+    throw invalid('currency', `must be one of: ${fiatAssets.join(', ')}`)
+  const units = parseDecimal(String(price), EXPONENTS[asset])
+  if (units === undefined || units <= 0n)
+    throw invalid('price', `must be a positive decimal with at most ${EXPONENTS[asset]} digits after the point`)
+  return { price: formatMoney({ asset, units }), currency: asset }
+}
+
+function readWebsite(path: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && ['http:', 'https:'].includes(url.protocol) && url.username === '' && url.password === '') return url
+  throw invalid(path, 'must be a URL that starts with https:// or http://')
+}
+
+function readOptionalUrl(path: string, text: string | undefined): string | null {
+  if (text === undefined) return null
+  readWebsite(path, text)
+  return text
+}
+
+function readCallback({ callbackFault }: ButtonDeps, text: string | undefined): string | null {
+  if (text === undefined) return null
+  const fault = callbackFault(text)
+  if (fault !== null) throw invalid('callbackUrl', fault)
+  return text
+}
+
+const seen = (actor: Actor, button: BuyButton | undefined): button is BuyButton =>
+  button !== undefined && sees(actor, button.companyId)
+
+export async function createButton(
+  deps: ButtonDeps,
+  actor: Actor,
+  choice: CompanyChoice,
+  fields: ButtonFields,
+  caller: Caller,
+  remember: Remember,
+): Promise<BuyButton> {
+  const companyId = await companyFor(deps.db, actor, choice)
+  const at = new Date(deps.clock())
+  const button: BuyButton = {
+    id: newId(at.getTime()),
+    companyId,
+    name: fields.name,
+    websiteUrl: fields.websiteUrl,
+    websiteOrigin: readWebsite('websiteUrl', fields.websiteUrl).origin,
+    ...readPrice(deps, fields.price, fields.currency),
+    itemRef: fields.itemRef ?? null,
+    callbackUrl: readCallback(deps, fields.callbackUrl),
+    createdAt: at,
+    updatedAt: at,
+  }
+  await deps.db.tx(async (tx) => {
+    await queries.insertButton(tx, button)
+    await remember(tx, viewButton(button))
+    await noteChange(deps, tx, {
+      actor,
+      companyId,
+      action: 'buy-button.create',
+      object: `buy-button:${button.id}`,
+      caller,
+    })
+  })
+  return button
+}
+
+export async function listButtons(
+  { db }: ButtonDeps,
+  actor: Actor,
+  query: CompanyChoice & { page: number; limit: number },
+): Promise<{ buyButtons: BuyButton[]; total: number; page: number; limit: number }> {
+  const { page, limit } = query
+  const companyIds = await companiesFor(db, actor, query)
+  const [buyButtons, total] = await Promise.all([
+    queries.listButtons(db, companyIds, { limit, offset: (page - 1) * limit }),
+    queries.countButtons(db, companyIds),
+  ])
+  return { buyButtons, total, page, limit }
+}
+
+/** @throws OBJECT_NOT_FOUND */
+export async function readButton({ db }: ButtonDeps, actor: Actor, id: string): Promise<BuyButton> {
+  const button = await queries.findButton(db, id)
+  if (!seen(actor, button)) throw new AppError('OBJECT_NOT_FOUND')
+  return button
+}
+
+/** Changes what is given. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
+export async function changeButton(
+  deps: ButtonDeps,
+  actor: Actor,
+  id: string,
+  fields: Partial<ButtonFields>,
+  caller: Caller,
+): Promise<BuyButton> {
+  return deps.db.tx(async (tx) => {
+    const button = await queries.lockButton(tx, id)
+    if (!seen(actor, button)) throw new AppError('OBJECT_NOT_FOUND')
+    const websiteUrl = fields.websiteUrl ?? button.websiteUrl
+    const changed: BuyButton = {
+      ...button,
+      name: fields.name ?? button.name,
+      websiteUrl,
+      websiteOrigin: readWebsite('websiteUrl', websiteUrl).origin,
+      ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
+      itemRef: fields.itemRef ?? button.itemRef,
+      callbackUrl: readCallback(deps, fields.callbackUrl) ?? button.callbackUrl,
+      updatedAt: new Date(deps.clock()),
+    }
+    await queries.updateButton(tx, changed)
+    const { companyId } = button
+    await noteChange(deps, tx, { actor, companyId, action: 'buy-button.change', object: `buy-button:${id}`, caller })
+    return changed
+  })
+}
+
+/** @throws OBJECT_NOT_FOUND */
+export async function deleteButton(deps: ButtonDeps, actor: Actor, id: string, caller: Caller): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const button = await queries.lockButton(tx, id)
+    if (!seen(actor, button)) throw new AppError('OBJECT_NOT_FOUND')
+    await queries.updateButtonDeleted(tx, id, new Date(deps.clock()))
+    const { companyId } = button
+    await noteChange(deps, tx, { actor, companyId, action: 'buy-button.delete', object: `buy-button:${id}`, caller })
+  })
+}
+
+export type SessionFields = {
+  button: string
+  orderRef: string
+  price?: string | number
+  currency?: string
+  buttonName?: string
+  callbackUrl?: string
+  cancelUrl?: string
+  returnUrl?: string
+}
+
+/** @throws OBJECT_NOT_FOUND for an unknown button, OBJECT_CONFLICT when a live session has this reference */
+export async function createSession(
+  deps: ButtonDeps,
+  actor: Actor,
+  fields: SessionFields,
+  remember: Remember,
+): Promise<ButtonSession> {
+  const at = new Date(deps.clock())
+  const make = async (tx: Tx): Promise<ButtonSession> => {
+    const button = await queries.findButton(tx, fields.button)
+    if (!seen(actor, button))
+      throw new AppError('OBJECT_NOT_FOUND', { message: 'No such buy button in your account. See GET /buy-buttons.' })
+    const id = newId(at.getTime())
+    const { companyId } = button
+    const session = {
+      id,
+      companyId,
+      buttonId: button.id,
+      code: newOrderCode(),
+      orderRef: fields.orderRef,
+      ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
+      buttonName: fields.buttonName ?? button.name,
+      callbackUrl: readCallback(deps, fields.callbackUrl),
+      cancelUrl: readOptionalUrl('cancelUrl', fields.cancelUrl),
+      returnUrl: readOptionalUrl('returnUrl', fields.returnUrl),
+      createdAt: at,
+    }
+    await queries.updatePaidSessionsEnded(tx, session, at)
+    await queries.insertButtonSession(tx, session)
+    const made = { ...session, websiteUrl: button.websiteUrl, orderId: null, endedAt: null }
+    await remember(tx, viewSession(made))
+    return made
+  }
+  return deps.db.tx(make).catch((error: unknown) => {
+    if (brokenConstraint(error) !== 'button_sessions__live_ref') throw error
+    const message =
+      'A live session has this orderRef. End it with DELETE /buy-button/sessions/{id}, or use another one.'
+    throw new AppError('OBJECT_CONFLICT', { message })
+  })
+}
+
+/** By id or by code. @throws OBJECT_NOT_FOUND */
+export async function readSession(
+  { db }: ButtonDeps,
+  actor: Actor,
+  by: { id: string } | { code: string },
+): Promise<ButtonSession> {
+  const found = 'id' in by ? queries.findButtonSession(db, by.id) : queries.findButtonSessionByCode(db, by.code)
+  const session = await found
+  if (!session || !sees(actor, session.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return session
+}
+
+/** No further order can be made for it. Repeating it changes nothing. @throws OBJECT_NOT_FOUND */
+export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Promise<void> {
+  const session = await readSession(deps, actor, { id })
+  await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))
+}

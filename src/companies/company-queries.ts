@@ -1,0 +1,97 @@
+import { type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+
+export type Company = {
+  id: string
+  name: string
+  kind: 'company' | 'association'
+  country: string | null
+  siret: string | null
+  approved: boolean
+  settlementAddress: string | null
+  settlementNetwork: number | null
+  maxOrderAmount: string
+  identityThresholdAmount: string
+  toleranceBps: number
+  toleranceMaxUnits: string
+  lateAcceptHours: number
+  lateAfterCancel: 'accept' | 'hold'
+  refundApproval: boolean
+  feeBps: number
+  createdAt: Date
+  updatedAt: Date
+}
+
+const COLUMNS = sql`id, name, kind, country, siret, approved, settlement_address, settlement_network, max_order_amount,
+  identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel, refund_approval,
+  fee_bps, created_at, updated_at`
+
+export async function findCompany(q: Queryable, id: string): Promise<Company | undefined> {
+  return q.maybe<Company>(sql`select ${COLUMNS} from companies where id = ${id}`)
+}
+
+export async function lockCompany(tx: Tx, id: string): Promise<Company | undefined> {
+  return tx.maybe<Company>(sql`select ${COLUMNS} from companies where id = ${id} for update`)
+}
+
+/** The company of a manager, by the manager's id or e-mail. */
+export async function findCompanyOfManager(q: Queryable, idOrEmail: string): Promise<string | undefined> {
+  const row = await q.maybe<{ companyId: string }>(sql`
+    select company_id from users
+    where (id = ${idOrEmail} or email_key = ${idOrEmail.normalize('NFKC').trim().toLowerCase()})
+      and role in ('Manager', 'Association') and company_id is not null`)
+  return row?.companyId
+}
+
+export type CompanyFilter = { companyIds: readonly string[] | null; search: string | null; approved: boolean | null }
+
+function conditionOf({ companyIds, search, approved }: CompanyFilter): Sql {
+  const pattern = search === null ? null : `%${search.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`
+  return sql`(${companyIds}::text[] is null or id = any(${companyIds}))
+    and (${pattern}::text is null or lower(name) like ${pattern})
+    and (${approved}::boolean is null or approved = ${approved})`
+}
+
+export async function listCompanies(
+  q: Queryable,
+  filter: CompanyFilter,
+  page: { limit: number; offset: number },
+): Promise<Company[]> {
+  return q.many<Company>(
+    unnamed(sql`
+    select ${COLUMNS} from companies where ${conditionOf(filter)} order by id desc
+    limit ${page.limit} offset ${page.offset}`),
+  )
+}
+
+export async function countCompanies(q: Queryable, filter: CompanyFilter): Promise<number> {
+  const { count } = await q.one<{ count: number }>(
+    unnamed(sql`select count(*)::int as count from companies where ${conditionOf(filter)}`),
+  )
+  return count
+}
+
+/** Writes all of it; the version grows, so that no order is made from an old copy. */
+export async function updateCompany(tx: Tx, company: Company, at: Date): Promise<void> {
+  await tx.run(sql`
+    update companies set name = ${company.name}, country = ${company.country}, siret = ${company.siret},
+      approved = ${company.approved}, settlement_address = ${company.settlementAddress},
+      settlement_network = ${company.settlementNetwork}, max_order_amount = ${company.maxOrderAmount},
+      identity_threshold_amount = ${company.identityThresholdAmount}, tolerance_bps = ${company.toleranceBps},
+      tolerance_max_units = ${company.toleranceMaxUnits}, late_accept_hours = ${company.lateAcceptHours},
+      late_after_cancel = ${company.lateAfterCancel}, refund_approval = ${company.refundApproval},
+      fee_bps = ${company.feeBps}, version = version + 1, updated_at = ${at} where id = ${company.id}`)
+}
+
+/** Something that belongs to the company changed: copies of it count no more. */
+export async function updateCompanyVersion(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`update companies set version = version + 1 where id = ${id}`)
+}
+
+export async function listCompanyManagers(
+  q: Queryable,
+  companyId: string,
+): Promise<{ email: string; firstName: string; lang: string }[]> {
+  return q.many<{ email: string; firstName: string; lang: string }>(sql`
+    select email, first_name, lang from users
+    where company_id = ${companyId} and role in ('Manager', 'Association') and disabled_at is null order by id limit 20`)
+}

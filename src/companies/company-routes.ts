@@ -1,0 +1,83 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../http/actor.ts'
+import { callerOf } from '../http/caller.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { CompanyChangeBody, CompanyQuery, IdParams, pageOf } from './company-schemas.ts'
+import * as service from './company-service.ts'
+
+const tags = ['companies']
+const CompanyRef = Type.Ref('Company')
+
+/** Companies and associations: their settings and approval. */
+export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = async (app, deps) => {
+  app.get(
+    '/companies',
+    {
+      config: { permission: 'companies.read' },
+      schema: {
+        operationId: 'listCompanies',
+        summary: 'The companies that you may see',
+        tags,
+        querystring: CompanyQuery,
+        response: { 200: Envelope(pageOf('companies', CompanyRef)) },
+      },
+    },
+    async (request) => {
+      const page = await service.listCompanies(deps, actorOf(request), request.query)
+      return ok({ ...page, companies: page.companies.map(service.viewCompany) } as never)
+    },
+  )
+  app.get(
+    '/companies/:id',
+    {
+      config: { permission: 'companies.read' },
+      schema: {
+        operationId: 'getCompany',
+        summary: 'One company',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(CompanyRef) },
+      },
+    },
+    async (request) =>
+      ok(service.viewCompany(await service.readCompany(deps, actorOf(request), request.params.id)) as never),
+  )
+  app.put(
+    '/companies/:id',
+    {
+      config: { permission: 'companies.change', keepNulls: true },
+      schema: {
+        operationId: 'changeCompany',
+        summary: 'Change a company',
+        description: 'Only what is given changes; null clears. Where the money goes needs a fresh second factor.',
+        tags,
+        params: IdParams,
+        body: CompanyChangeBody,
+        response: { 200: Envelope(CompanyRef) },
+      },
+    },
+    async (request) => {
+      const change = request.body as service.CompanyChange
+      const company = await service.changeCompany(deps, actorOf(request), request.params.id, change, callerOf(request))
+      return ok(service.viewCompany(company) as never)
+    },
+  )
+  app.post(
+    '/companies/:id/approve',
+    {
+      config: { permission: 'companies.approve' },
+      schema: {
+        operationId: 'approveCompany',
+        summary: 'Let a company sell',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(CompanyRef) },
+      },
+    },
+    async (request) => {
+      const company = await service.approveCompany(deps, actorOf(request), request.params.id, callerOf(request))
+      return ok(service.viewCompany(company) as never)
+    },
+  )
+}

@@ -1,0 +1,205 @@
+import { type TInteger, type TSchema, Type } from 'typebox'
+
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
+export const IdParams = Type.Object({ id: Id })
+const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
+const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
+
+export const ChoiceQuery = {
+  companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators: whose objects.' })),
+  childManager: Type.Optional(
+    Type.String({ maxLength: 254, description: 'For operators: id or e-mail of a manager, whose company is meant.' }),
+  ),
+}
+export const ChoiceOnly = Type.Object(ChoiceQuery)
+/** Callers may leave it out; handlers always get it, because the validator fills in the default. */
+export const WithDefault = (options: { minimum: number; maximum: number; default: number }): TInteger =>
+  Type.Optional(Type.Integer(options)) as unknown as TInteger
+export const PageQuery = {
+  page: WithDefault({ minimum: 1, maximum: 100_000, default: 1 }),
+  limit: WithDefault({ minimum: 1, maximum: 100, default: 20 }),
+}
+export const pageOf = <Schema extends TSchema>(name: string, item: Schema) =>
+  Type.Object({ [name]: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() })
+
+export const CompanySchema = Type.Object(
+  {
+    _id: Type.String(),
+    name: Type.String(),
+    kind: Type.String({ enum: ['company', 'association'] }),
+    country: Nullable(Type.String()),
+    siret: Nullable(Type.String()),
+    approved: Type.Boolean(),
+    settlementAddress: Nullable(Type.String()),
+    settlementNetwork: Nullable(Type.Integer()),
+    maxOrderAmount: Type.String({ description: 'In the order’s currency.' }),
+    identityThresholdAmount: Type.String({ description: 'EUR; from here on the payer’s identity is needed.' }),
+    toleranceBps: Type.Integer({ description: 'Hundredths of a percent that may be missing from a payment.' }),
+    toleranceMaxUnits: Type.String({ description: 'The most that may be missing, in millionths of a USDC.' }),
+    lateAcceptHours: Type.Integer({ description: 'Late payments are accepted within this time after expiry.' }),
+    lateAfterCancel: Type.String({ enum: ['accept', 'hold'] }),
+    refundApproval: Type.Boolean({ description: 'Refunds wait for the operator.' }),
+    feeBps: Type.Integer(),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'Company', description: 'A company or an association that sells.' },
+)
+
+export const CompanyChangeBody = Type.Object({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  country: Type.Optional(Nullable(Country)),
+  siret: Type.Optional(Nullable(Type.String({ pattern: '^[0-9]{14}$' }))),
+  settlementAddress: Type.Optional(Nullable(Type.String({ maxLength: 42 }))),
+  settlementNetwork: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+  lateAcceptHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
+  lateAfterCancel: Type.Optional(Type.String({ enum: ['accept', 'hold'] })),
+  maxOrderAmount: Type.Optional(Decimal),
+  identityThresholdAmount: Type.Optional(Decimal),
+  toleranceBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  toleranceMaxUnits: Type.Optional(Type.String({ pattern: '^[0-9]{1,18}$' })),
+  refundApproval: Type.Optional(Type.Boolean()),
+  feeBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
+})
+
+export const CompanyQuery = Type.Object({
+  search: Type.Optional(Type.String({ maxLength: 100 })),
+  approved: Type.Optional(Type.Boolean()),
+  ...PageQuery,
+})
+
+const Text = (maxLength: number) => Type.Optional(Nullable(Type.String({ maxLength })))
+const salesPointFields = {
+  city: Text(100),
+  country: Type.Optional(Nullable(Country)),
+  street: Text(200),
+  zipCode: Text(20),
+  logoUrl: Text(2048),
+  lat: Type.Optional(Nullable(Type.Number({ minimum: -90, maximum: 90 }))),
+  lng: Type.Optional(Nullable(Type.Number({ minimum: -180, maximum: 180 }))),
+}
+export const SalesPointBody = Type.Object({ name: Type.String({ minLength: 1, maxLength: 200 }), ...salesPointFields })
+export const SalesPointChange = Type.Object({
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  ...salesPointFields,
+})
+export const SalesPointSchema = Type.Object(
+  {
+    _id: Type.String(),
+    name: Type.String(),
+    company: Type.String(),
+    city: Nullable(Type.String()),
+    country: Nullable(Type.String()),
+    street: Nullable(Type.String()),
+    zipCode: Nullable(Type.String()),
+    logoUrl: Nullable(Type.String()),
+    lat: Nullable(Type.Number()),
+    lng: Nullable(Type.Number()),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'SalesPoint', description: 'A shop: a place with tills.' },
+)
+
+const Identifier = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^\\S(.*\\S)?$',
+  description: 'Its name in orders (`merchantIdentifier`); unique in the company.',
+})
+export const CollectorBody = Type.Object({
+  identifier: Identifier,
+  salePoint: Id,
+  uuid: Type.Optional(Type.String({ maxLength: 100, description: 'Your device’s own number.' })),
+})
+export const CollectorChange = Type.Object({
+  identifier: Type.Optional(Identifier),
+  active: Type.Optional(Type.Boolean()),
+  cashiers: Type.Optional(
+    Type.Array(Id, { maxItems: 200, description: 'Users with the role Cashier; replaces the list.' }),
+  ),
+})
+export const CollectorQuery = Type.Object({
+  ...ChoiceQuery,
+  ...PageQuery,
+  salePoint: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$' })),
+  active: Type.Optional(Type.Boolean()),
+})
+export const CollectorSchema = Type.Object(
+  {
+    _id: Type.String(),
+    identifier: Type.String(),
+    uuid: Nullable(Type.String()),
+    active: Type.Boolean(),
+    company: Type.String(),
+    salePoint: Type.Object({ _id: Type.String(), name: Type.String() }),
+    cashiers: Type.Array(
+      Type.Object({ _id: Type.String(), email: Type.String(), firstName: Type.String(), lastName: Type.String() }),
+    ),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'Collector', description: 'A till.' },
+)
+
+const Price = Type.Union([Type.Number(), Type.String({ maxLength: 32 })], { description: 'A number or decimal text.' })
+const Url = Type.String({ maxLength: 2048 })
+export const ButtonBody = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 200 }),
+  websiteUrl: Url,
+  price: Price,
+  currency: Type.String({ maxLength: 8, examples: ['EUR'] }),
+  itemRef: Type.Optional(Type.String({ maxLength: 100 })),
+  callbackUrl: Type.Optional(Url),
+})
+export const ButtonChange = Type.Partial(ButtonBody)
+export const ButtonSchema = Type.Object(
+  {
+    _id: Type.String(),
+    name: Type.String(),
+    company: Type.String(),
+    websiteUrl: Type.String(),
+    price: Type.String(),
+    currency: Type.String(),
+    itemRef: Nullable(Type.String()),
+    callbackUrl: Nullable(Type.String()),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'BuyButton', description: 'A button on a website.' },
+)
+
+export const SessionBody = Type.Object({
+  button: Id,
+  orderRef: Type.String({ minLength: 6, maxLength: 100, description: 'Your reference; unique among live sessions.' }),
+  price: Type.Optional(Price),
+  currency: Type.Optional(Type.String({ maxLength: 8 })),
+  buttonName: Type.Optional(Type.String({ maxLength: 200 })),
+  callbackUrl: Type.Optional(Url),
+  cancelUrl: Type.Optional(Url),
+  returnUrl: Type.Optional(Url),
+})
+export const SessionSchema = Type.Object(
+  {
+    _id: Type.String({ description: 'The `sessionId` of an order.' }),
+    code: Type.String(),
+    company: Type.String(),
+    button: Type.String(),
+    buttonName: Nullable(Type.String()),
+    orderRef: Type.String(),
+    price: Type.String(),
+    currency: Type.String(),
+    websiteUrl: Type.String(),
+    callbackUrl: Nullable(Type.String()),
+    cancelUrl: Nullable(Type.String()),
+    returnUrl: Nullable(Type.String()),
+    order: Nullable(Type.String({ description: 'The newest order made for it.' })),
+    ended: Type.Boolean(),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { $id: 'BuyButtonSession', description: 'One visit of one buyer at one button.' },
+)
+
+/** Schemas that answers refer to by name. */
+export const COMPANY_SCHEMAS = [CompanySchema, SalesPointSchema, CollectorSchema, ButtonSchema, SessionSchema]

@@ -1,0 +1,35 @@
+import type { Db } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, sees } from '../http/actor.ts'
+import { findCompanyOfManager } from './company-queries.ts'
+
+/** How operators and SuperManagers say whose objects they mean: the company, or one of its managers (id or e-mail). */
+export type CompanyChoice = { companyId?: string | undefined; childManager?: string | undefined }
+
+const unknown = (): AppError =>
+  new AppError('OBJECT_NOT_FOUND', { message: 'No such company or manager in your account.' })
+
+async function chosen(db: Db, actor: Actor, { companyId, childManager }: CompanyChoice): Promise<string | null> {
+  if (companyId === undefined && childManager === undefined) return null
+  const id = companyId ?? (await findCompanyOfManager(db, childManager ?? ''))
+  if (id === undefined || !sees(actor, id)) throw unknown()
+  return id
+}
+
+/**
+ * The one company in which something is made.
+ * @throws OBJECT_NOT_FOUND for a foreign one, VALIDATION_FAILED when an operator names none
+ */
+export async function companyFor(db: Db, actor: Actor, choice: CompanyChoice): Promise<string> {
+  const id = (await chosen(db, actor, choice)) ?? actor.companyId
+  if (id !== null) return id
+  throw invalid('companyId', 'is required for your role: the company, or childManager: one of its managers')
+}
+
+/** The companies whose objects a list shows; null: all. @throws OBJECT_NOT_FOUND for a foreign choice */
+export async function companiesFor(db: Db, actor: Actor, choice: CompanyChoice): Promise<readonly string[] | null> {
+  const id = await chosen(db, actor, choice)
+  if (id !== null) return [id]
+  if (actor.role === 'SuperAdmin') return null
+  return actor.companyId === null ? actor.companyIds : [actor.companyId]
+}

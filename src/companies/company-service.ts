@@ -1,0 +1,183 @@
+import { isAddress } from 'viem'
+import { type Audit, actorName } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, sees } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import { hasFreshFactor } from '../http/permissions.ts'
+import type { Lang } from '../lang.ts'
+import type { Mailer } from '../mail/mail.ts'
+import type { Company } from './company-queries.ts'
+import * as queries from './company-queries.ts'
+import type { SaleCache } from './sale-cache.ts'
+
+export type CompanyDeps = {
+  db: Db
+  clock: Clock
+  audit: Audit
+  mailer: Mailer
+  cache: SaleCache
+  /** Sessions and API keys remember whether their company is approved. */
+  forgetActors(): void
+  /** What is wrong with an address that is to receive webhooks, or null. */
+  callbackFault(url: string): string | null
+}
+
+export const viewCompany = (company: Company) => ({
+  _id: company.id,
+  name: company.name,
+  kind: company.kind,
+  country: company.country,
+  siret: company.siret,
+  approved: company.approved,
+  settlementAddress: company.settlementAddress,
+  settlementNetwork: company.settlementNetwork,
+  maxOrderAmount: company.maxOrderAmount,
+  identityThresholdAmount: company.identityThresholdAmount,
+  toleranceBps: company.toleranceBps,
+  toleranceMaxUnits: company.toleranceMaxUnits,
+  lateAcceptHours: company.lateAcceptHours,
+  lateAfterCancel: company.lateAfterCancel,
+  refundApproval: company.refundApproval,
+  feeBps: company.feeBps,
+  createdAt: company.createdAt.toISOString(),
+  updatedAt: company.updatedAt.toISOString(),
+})
+
+/** Fields of the company itself; null clears. */
+export type CompanyChange = Partial<
+  Pick<
+    Company,
+    'name' | 'country' | 'siret' | 'settlementAddress' | 'settlementNetwork' | 'lateAcceptHours' | 'lateAfterCancel'
+  >
+> &
+  Partial<OperatorChange>
+
+/** Fields that only the operator sets. */
+type OperatorChange = Pick<
+  Company,
+  'maxOrderAmount' | 'identityThresholdAmount' | 'toleranceBps' | 'toleranceMaxUnits' | 'refundApproval' | 'feeBps'
+>
+
+const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
+  'maxOrderAmount',
+  'identityThresholdAmount',
+  'toleranceBps',
+  'toleranceMaxUnits',
+  'refundApproval',
+  'feeBps',
+]
+
+export type CompanyPage = { companies: Company[]; total: number; page: number; limit: number }
+export type CompanyListQuery = { search?: string; approved?: boolean; page: number; limit: number }
+
+export async function listCompanies({ db }: CompanyDeps, actor: Actor, query: CompanyListQuery): Promise<CompanyPage> {
+  const { page, limit } = query
+  const own = actor.companyId === null ? actor.companyIds : [actor.companyId]
+  const filter = {
+    companyIds: actor.role === 'SuperAdmin' ? null : own,
+    search: query.search ?? null,
+    approved: query.approved ?? null,
+  }
+  const [companies, total] = await Promise.all([
+    queries.listCompanies(db, filter, { limit, offset: (page - 1) * limit }),
+    queries.countCompanies(db, filter),
+  ])
+  return { companies, total, page, limit }
+}
+
+/** @throws OBJECT_NOT_FOUND */
+export async function readCompany({ db }: CompanyDeps, actor: Actor, id: string): Promise<Company> {
+  const company = sees(actor, id) ? await queries.findCompany(db, id) : undefined
+  if (!company) throw new AppError('OBJECT_NOT_FOUND')
+  return company
+}
+
+async function lockSeen(tx: Tx, actor: Actor, id: string): Promise<Company> {
+  const company = sees(actor, id) ? await queries.lockCompany(tx, id) : undefined
+  if (!company) throw new AppError('OBJECT_NOT_FOUND')
+  return company
+}
+
+/** A payout address is either an EVM address (EIP-55 or one case) or not given. */
+function checkSettlement(change: CompanyChange): void {
+  const { settlementAddress: address } = change
+  if (address !== undefined && address !== null && !isAddress(address))
+    throw invalid('settlementAddress', 'must be an EVM address: 0x and 40 hex digits, with a right checksum if mixed')
+}
+
+/** Does this change the address or network that the company is paid at? */
+const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
+  (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
+  (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
+
+/**
+ * Changes a company; where its money goes needs a fresh second factor.
+ * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields, STEP_UP_REQUIRED
+ */
+export async function changeCompany(
+  deps: CompanyDeps,
+  actor: Actor,
+  id: string,
+  change: CompanyChange,
+  caller: Caller,
+): Promise<Company> {
+  const { db, clock, audit, cache } = deps
+  const forbidden = OPERATOR_FIELDS.filter((field) => change[field] !== undefined)
+  if (forbidden.length > 0 && actor.role !== 'SuperAdmin') {
+    throw new AppError('FORBIDDEN', {
+      message: `Only a SuperAdmin may change ${forbidden.join(', ')}. Ask the operator.`,
+    })
+  }
+  checkSettlement(change)
+  return db.tx(async (tx) => {
+    const company = await lockSeen(tx, actor, id)
+    if (touchesSettlement(company, change) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
+    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+    await queries.updateCompany(tx, { ...company, ...given }, new Date(clock()))
+    tx.afterCommit(() => cache.forget(id))
+    const changed = await queries.findCompany(tx, id)
+    const settlement = touchesSettlement(company, change)
+    const detail = { fields: Object.keys(given), settlement, settlementAddress: changed?.settlementAddress ?? null }
+    const entry = { actor: actorName(actor), action: 'company.change', companyId: id, object: `company:${id}`, caller }
+    await audit.write(tx, { ...entry, detail })
+    return changed ?? company
+  })
+}
+
+/** The operator lets a company sell. Repeating it changes nothing. */
+export async function approveCompany(deps: CompanyDeps, actor: Actor, id: string, caller: Caller): Promise<Company> {
+  const { db, clock, audit, cache, mailer } = deps
+  return db.tx(async (tx) => {
+    const company = await lockSeen(tx, actor, id)
+    if (company.approved) return company
+    const approved = { ...company, approved: true, updatedAt: new Date(clock()) }
+    await queries.updateCompany(tx, approved, approved.updatedAt)
+    tx.afterCommit(() => {
+      cache.forget(id)
+      deps.forgetActors()
+    })
+    for (const manager of await queries.listCompanyManagers(tx, id)) {
+      const data = { name: manager.firstName, company: company.name }
+      await mailer.send(tx, { to: manager.email, lang: manager.lang as Lang, kind: 'companyApproved', data })
+    }
+    const entry = { actor: actorName(actor), action: 'company.approve', companyId: id, object: `company:${id}`, caller }
+    await audit.write(tx, entry)
+    return approved
+  })
+}
+
+/**
+ * Writes an entry and makes the copies of the create path void, in the transaction of a change to a company's object.
+ */
+export async function noteChange(
+  deps: CompanyDeps,
+  tx: Tx,
+  change: { actor: Actor; companyId: string; action: string; object: string; caller: Caller },
+): Promise<void> {
+  const { actor, companyId, action, object, caller } = change
+  await queries.updateCompanyVersion(tx, companyId)
+  tx.afterCommit(() => deps.cache.forget(companyId))
+  await deps.audit.write(tx, { actor: actorName(actor), action, companyId, object, caller })
+}

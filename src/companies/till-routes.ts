@@ -1,0 +1,164 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../http/actor.ts'
+import { callerOf } from '../http/caller.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import * as schemas from './company-schemas.ts'
+import type { CompanyDeps } from './company-service.ts'
+import * as service from './till-service.ts'
+
+const tags = ['companies']
+const PointRef = Type.Ref('SalesPoint')
+const CollectorRef = Type.Ref('Collector')
+
+/** Shops and their tills. */
+export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, deps) => {
+  app.get(
+    '/sales-points',
+    {
+      config: { permission: 'tills.read' },
+      schema: {
+        operationId: 'listSalesPoints',
+        summary: 'List shops',
+        tags,
+        querystring: Type.Object({ ...schemas.ChoiceQuery, ...schemas.PageQuery }),
+        response: { 200: Envelope(schemas.pageOf('salesPoints', PointRef)) },
+      },
+    },
+    async (request) => {
+      const page = await service.listSalesPoints(deps, actorOf(request), request.query)
+      return ok({ ...page, salesPoints: page.salesPoints.map(service.viewSalesPoint) } as never)
+    },
+  )
+  app.post(
+    '/sales-points',
+    {
+      config: { permission: 'tills.write' },
+      schema: {
+        operationId: 'createSalesPoint',
+        summary: 'Add a shop',
+        tags,
+        querystring: schemas.ChoiceOnly,
+        body: schemas.SalesPointBody,
+        response: { 200: Envelope(PointRef) },
+      },
+    },
+    async (request) => {
+      const { query, body } = request
+      const { remember } = callOf(request)
+      const caller = callerOf(request)
+      const point = await service.createSalesPoint(deps, actorOf(request), query, body as never, caller, remember)
+      return ok(service.viewSalesPoint(point) as never)
+    },
+  )
+  app.get(
+    '/sales-points/:id',
+    {
+      config: { permission: 'tills.read' },
+      schema: {
+        operationId: 'getSalesPoint',
+        summary: 'One shop',
+        tags,
+        params: schemas.IdParams,
+        response: { 200: Envelope(PointRef) },
+      },
+    },
+    async (request) =>
+      ok(service.viewSalesPoint(await service.readSalesPoint(deps, actorOf(request), request.params.id)) as never),
+  )
+  app.put(
+    '/sales-points/:id',
+    {
+      config: { permission: 'tills.write', keepNulls: true },
+      schema: {
+        operationId: 'changeSalesPoint',
+        summary: 'Change a shop',
+        description: 'Only what is given changes; null clears.',
+        tags,
+        params: schemas.IdParams,
+        body: schemas.SalesPointChange,
+        response: { 200: Envelope(PointRef) },
+      },
+    },
+    async (request) => {
+      const fields = request.body as service.SalesPointFields
+      const { id } = request.params
+      const point = await service.changeSalesPoint(deps, actorOf(request), id, fields, callerOf(request))
+      return ok(service.viewSalesPoint(point) as never)
+    },
+  )
+
+  app.get(
+    '/collectors/list',
+    {
+      config: { permission: 'tills.read' },
+      schema: {
+        operationId: 'listCollectors',
+        summary: 'List tills',
+        tags,
+        querystring: schemas.CollectorQuery,
+        response: { 200: Envelope(schemas.pageOf('collectors', CollectorRef)) },
+      },
+    },
+    async (request) => {
+      const page = await service.listCollectors(deps, actorOf(request), request.query)
+      return ok({ ...page, collectors: page.collectors.map(service.viewCollector) } as never)
+    },
+  )
+  app.get(
+    '/collectors/:id',
+    {
+      config: { permission: 'tills.read' },
+      schema: {
+        operationId: 'getCollector',
+        summary: 'One till',
+        tags,
+        params: schemas.IdParams,
+        response: { 200: Envelope(CollectorRef) },
+      },
+    },
+    async (request) =>
+      ok(service.viewCollector(await service.readCollector(deps, actorOf(request), request.params.id)) as never),
+  )
+  app.post(
+    '/collectors/add',
+    {
+      config: { permission: 'tills.write' },
+      schema: {
+        operationId: 'addCollector',
+        summary: 'Add a till to a shop',
+        tags,
+        body: schemas.CollectorBody,
+        response: { 200: Envelope(CollectorRef) },
+      },
+    },
+    async (request) => {
+      const { remember } = callOf(request)
+      const caller = callerOf(request)
+      const body = request.body as Parameters<typeof service.createCollector>[2]
+      const collector = await service.createCollector(deps, actorOf(request), body, caller, remember)
+      return ok(service.viewCollector(collector) as never)
+    },
+  )
+  app.put(
+    '/collectors/:id',
+    {
+      config: { permission: 'tills.write' },
+      schema: {
+        operationId: 'changeCollector',
+        summary: 'Rename, close or open a till, or give it to cashiers',
+        tags,
+        params: schemas.IdParams,
+        body: schemas.CollectorChange,
+        response: { 200: Envelope(CollectorRef) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params
+      const change = request.body as service.CollectorChange
+      const collector = await service.changeCollector(deps, actorOf(request), id, change, callerOf(request))
+      return ok(service.viewCollector(collector) as never)
+    },
+  )
+}

@@ -1,0 +1,213 @@
+import { brokenConstraint, type Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, sees } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import { newId } from '../ids.ts'
+import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
+import { type CompanyDeps, noteChange } from './company-service.ts'
+import type { Collector, SalesPoint } from './till-queries.ts'
+import * as queries from './till-queries.ts'
+
+export type SalesPointFields = Partial<Omit<SalesPoint, 'id' | 'companyId' | 'createdAt' | 'updatedAt'>>
+export type Remember = (tx: Tx, data: unknown) => Promise<void>
+
+export const viewSalesPoint = ({ id, companyId, createdAt, updatedAt, ...rest }: SalesPoint) => ({
+  _id: id,
+  company: companyId,
+  ...rest,
+  createdAt: createdAt.toISOString(),
+  updatedAt: updatedAt.toISOString(),
+})
+
+export const viewCollector = (collector: Collector) => ({
+  _id: collector.id,
+  identifier: collector.identifier,
+  uuid: collector.uuid,
+  active: collector.active,
+  company: collector.companyId,
+  salePoint: { _id: collector.salesPointId, name: collector.salesPointName },
+  cashiers: collector.cashiers,
+  createdAt: collector.createdAt.toISOString(),
+  updatedAt: collector.updatedAt.toISOString(),
+})
+
+const given = <Fields extends object>(fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields
+
+function checkLogo(fields: SalesPointFields): void {
+  const { logoUrl } = fields
+  if (!logoUrl) return
+  const url = URL.canParse(logoUrl) ? new URL(logoUrl) : undefined
+  if (!url || !['http:', 'https:'].includes(url.protocol))
+    throw invalid('logoUrl', 'must be a URL that starts with https:// or http://')
+}
+
+export async function createSalesPoint(
+  deps: CompanyDeps,
+  actor: Actor,
+  choice: CompanyChoice,
+  fields: SalesPointFields & { name: string },
+  caller: Caller,
+  remember: Remember,
+): Promise<SalesPoint> {
+  checkLogo(fields)
+  const companyId = await companyFor(deps.db, actor, choice)
+  const at = new Date(deps.clock())
+  const none = { city: null, country: null, street: null, zipCode: null, logoUrl: null, lat: null, lng: null }
+  const point: SalesPoint = {
+    id: newId(at.getTime()),
+    companyId,
+    ...none,
+    ...given(fields),
+    createdAt: at,
+    updatedAt: at,
+  }
+  await deps.db.tx(async (tx) => {
+    await queries.insertSalesPoint(tx, point)
+    await remember(tx, viewSalesPoint(point))
+    const object = `sales-point:${point.id}`
+    await noteChange(deps, tx, { actor, companyId, action: 'sales-point.create', object, caller })
+  })
+  return point
+}
+
+export async function listSalesPoints(
+  { db }: CompanyDeps,
+  actor: Actor,
+  query: CompanyChoice & { page: number; limit: number },
+): Promise<{ salesPoints: SalesPoint[]; total: number; page: number; limit: number }> {
+  const { page, limit } = query
+  const companyIds = await companiesFor(db, actor, query)
+  const [salesPoints, total] = await Promise.all([
+    queries.listSalesPoints(db, companyIds, { limit, offset: (page - 1) * limit }),
+    queries.countSalesPoints(db, companyIds),
+  ])
+  return { salesPoints, total, page, limit }
+}
+
+/** @throws OBJECT_NOT_FOUND */
+export async function readSalesPoint({ db }: CompanyDeps, actor: Actor, id: string): Promise<SalesPoint> {
+  const point = await queries.findSalesPoint(db, id)
+  if (!point || !sees(actor, point.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return point
+}
+
+/** Changes what is given; null clears. @throws OBJECT_NOT_FOUND */
+export async function changeSalesPoint(
+  deps: CompanyDeps,
+  actor: Actor,
+  id: string,
+  fields: SalesPointFields,
+  caller: Caller,
+): Promise<SalesPoint> {
+  checkLogo(fields)
+  return deps.db.tx(async (tx) => {
+    const point = await queries.lockSalesPoint(tx, id)
+    if (!point || !sees(actor, point.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+    const changed = { ...point, ...given(fields), updatedAt: new Date(deps.clock()) }
+    await queries.updateSalesPoint(tx, changed)
+    const { companyId } = point
+    await noteChange(deps, tx, { actor, companyId, action: 'sales-point.change', object: `sales-point:${id}`, caller })
+    return changed
+  })
+}
+
+/** Companies and, for a Cashier, tills that the actor reaches. */
+const reachesTill = (actor: Actor, { id, companyId }: Collector): boolean =>
+  sees(actor, companyId) && (actor.role !== 'Cashier' || actor.collectorIds.includes(id))
+
+export type CollectorQuery = CompanyChoice & { salePoint?: string; active?: boolean; page: number; limit: number }
+
+export async function listCollectors(
+  { db }: CompanyDeps,
+  actor: Actor,
+  query: CollectorQuery,
+): Promise<{ collectors: Collector[]; total: number; page: number; limit: number }> {
+  const { page, limit } = query
+  const filter: queries.CollectorFilter = {
+    companyIds: await companiesFor(db, actor, query),
+    collectorIds: actor.role === 'Cashier' ? actor.collectorIds : null,
+    salesPointId: query.salePoint ?? null,
+    active: query.active ?? null,
+  }
+  const [collectors, total] = await Promise.all([
+    queries.listCollectors(db, filter, { limit, offset: (page - 1) * limit }),
+    queries.countCollectors(db, filter),
+  ])
+  return { collectors, total, page, limit }
+}
+
+/** @throws OBJECT_NOT_FOUND */
+export async function readCollector({ db }: CompanyDeps, actor: Actor, id: string): Promise<Collector> {
+  const collector = await queries.findCollector(db, id)
+  if (!collector || !reachesTill(actor, collector)) throw new AppError('OBJECT_NOT_FOUND')
+  return collector
+}
+
+function explainIdentifier(error: unknown): unknown {
+  if (brokenConstraint(error) !== 'collectors_company_id_identifier_key') return error
+  return new AppError('OBJECT_CONFLICT', {
+    message: 'Another till of this company has this identifier. Choose another one.',
+  })
+}
+
+/** @throws OBJECT_NOT_FOUND for an unknown or foreign sales point, OBJECT_CONFLICT for an identifier that is taken */
+export async function createCollector(
+  deps: CompanyDeps,
+  actor: Actor,
+  body: { identifier: string; salePoint: string; uuid?: string },
+  caller: Caller,
+  remember: Remember,
+): Promise<Collector> {
+  const at = new Date(deps.clock())
+  const make = async (tx: Tx): Promise<Collector> => {
+    const point = await queries.findSalesPoint(tx, body.salePoint)
+    if (!point || !sees(actor, point.companyId))
+      throw new AppError('OBJECT_NOT_FOUND', { message: 'No such sales point in your account. See GET /sales-points.' })
+    const { companyId } = point
+    const id = newId(at.getTime())
+    const { identifier, uuid = null } = body
+    await queries.insertCollector(tx, { id, companyId, salesPointId: point.id, identifier, uuid, createdAt: at })
+    const collector = await queries.findCollector(tx, id)
+    if (!collector) throw new Error('the new till is not there')
+    await remember(tx, viewCollector(collector))
+    await noteChange(deps, tx, { actor, companyId, action: 'collector.create', object: `collector:${id}`, caller })
+    return collector
+  }
+  return deps.db.tx(make).catch((error: unknown) => {
+    throw explainIdentifier(error)
+  })
+}
+
+export type CollectorChange = { identifier?: string; active?: boolean; cashiers?: string[] }
+
+/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for somebody who is no cashier of the company */
+export async function changeCollector(
+  deps: CompanyDeps,
+  actor: Actor,
+  id: string,
+  change: CollectorChange,
+  caller: Caller,
+): Promise<Collector> {
+  const at = new Date(deps.clock())
+  const apply = async (tx: Tx): Promise<Collector> => {
+    const collector = await queries.lockCollector(tx, id)
+    if (!collector || !reachesTill(actor, collector)) throw new AppError('OBJECT_NOT_FOUND')
+    const { companyId } = collector
+    const { identifier = collector.identifier, active = collector.active } = change
+    await queries.updateCollector(tx, id, { identifier, active, at })
+    if (change.cashiers) {
+      const wanted = [...new Set(change.cashiers)]
+      await queries.deleteCollectorCashiers(tx, id)
+      const count = await queries.insertCollectorCashiers(tx, { id, companyId }, wanted)
+      if (count !== wanted.length) throw invalid('cashiers', 'contains somebody who is no cashier of this company')
+      tx.afterCommit(() => deps.forgetActors())
+    }
+    const changed = (await queries.findCollector(tx, id)) ?? collector
+    await noteChange(deps, tx, { actor, companyId, action: 'collector.change', object: `collector:${id}`, caller })
+    return changed
+  }
+  return deps.db.tx(apply).catch((error: unknown) => {
+    throw explainIdentifier(error)
+  })
+}

@@ -1,0 +1,30 @@
+/**
+ * Places where a test lets the process die as if the power had failed: the state that is left there must be one from
+ * which everything goes on. Armed only in the sandbox, by `CRASH_POINT=<name>`; elsewhere it does nothing.
+ */
+export const CRASH_POINTS = [
+  'create:before-insert',
+  'create:after-insert',
+  'accept:after-choice',
+  'accept:after-provider',
+  'accept:after-forward',
+  'confirm:start',
+  'confirm:before-answer',
+  'revert:before-commit',
+  'revert:after-commit',
+  'refund:before-send',
+  'refund:after-send',
+  'refund:after-settle',
+] as const
+export type CrashPoint = (typeof CRASH_POINTS)[number]
+
+let armed: string | null = null
+
+export function armCrashPoint(name: string | null): void {
+  armed = name
+}
+
+/** Dies here, without a word and at once, when this point is armed. */
+export function crashPoint(name: CrashPoint): void {
+  if (armed === name) process.kill(process.pid, 'SIGKILL')
+}

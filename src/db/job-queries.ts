@@ -1,0 +1,60 @@
+import { json, type Queryable, sql, type Tx } from './db.ts'
+
+/** Work that happens once its transaction committed. */
+export type NewJob = {
+  id: string
+  kind: string
+  payload: unknown
+  /** A second job with the same key is left out while the first waits. */
+  dedupeKey?: string
+  runAt: Date
+  now: Date
+}
+
+export type ClaimedJob = { id: string; kind: string; payload: unknown; attempts: number; leaseEpoch: bigint }
+
+/** @returns false when a job with this dedupe key waits already */
+export async function insertJob(tx: Tx, job: NewJob): Promise<boolean> {
+  const inserted = await tx.run(sql`
+    insert into jobs (id, kind, payload, dedupe_key, run_at, created_at)
+    values (${job.id}, ${job.kind}, ${json(job.payload)}, ${job.dedupeKey ?? null}, ${job.runAt}, ${job.now})
+    on conflict (dedupe_key) do nothing`)
+  return inserted === 1
+}
+
+/** Takes due jobs for this node until `leaseUntil`; the epoch fences off a node that comes back too late. */
+export async function claimJobs(
+  q: Queryable,
+  claim: { kinds: readonly string[]; owner: string; now: Date; leaseUntil: Date; limit: number },
+): Promise<ClaimedJob[]> {
+  return q.many<ClaimedJob>(sql`
+    update jobs set owner = ${claim.owner}, lease_epoch = lease_epoch + 1, attempts = attempts + 1,
+      run_at = ${claim.leaseUntil}
+    where id in (select id from jobs where run_at <= ${claim.now} and kind = any(${claim.kinds})
+      order by run_at limit ${claim.limit} for update skip locked)
+    returning id, kind, payload, attempts, lease_epoch`)
+}
+
+/** False: the lease had run out and somebody else has the job. */
+export async function deleteJob(q: Queryable, job: Pick<ClaimedJob, 'id' | 'leaseEpoch'>): Promise<boolean> {
+  return (await q.run(sql`delete from jobs where id = ${job.id} and lease_epoch = ${job.leaseEpoch}`)) === 1
+}
+
+/** @param runAt when to try again; null: never, a person has to look */
+export async function updateJobFailed(
+  q: Queryable,
+  job: Pick<ClaimedJob, 'id' | 'leaseEpoch'>,
+  failed: { runAt: Date | null; error: string },
+): Promise<void> {
+  await q.run(sql`
+    update jobs set run_at = coalesce(${failed.runAt}::timestamptz, 'infinity'), owner = null, last_error = ${failed.error}
+    where id = ${job.id} and lease_epoch = ${job.leaseEpoch}`)
+}
+
+/** Jobs that gave up, for the operator's metrics. */
+export async function countParkedJobs(q: Queryable): Promise<number> {
+  const { count } = await q.one<{ count: number }>(
+    sql`select count(*)::int as count from jobs where run_at = 'infinity'`,
+  )
+  return count
+}

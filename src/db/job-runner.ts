@@ -1,0 +1,78 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { type Clock, HOUR, MINUTE, SECOND } from '../clock.ts'
+import { newId } from '../ids.ts'
+import type { Db, Tx } from './db.ts'
+import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } from './job-queries.ts'
+
+export type JobHandler = {
+  /** Does the work; may be called again for the same job after a crash, so its effect must bear repetition. */
+  run(payload: unknown): Promise<void>
+  /** Tries before the job is parked for a person; 24 reach over about a day. */
+  maxAttempts?: number
+}
+
+export type JobQueue = {
+  /** Writes a job in the caller's transaction; it starts once that is committed, by any worker. */
+  enqueue(tx: Tx, job: { kind: string; payload: unknown; dedupeKey?: string; runAt?: Date }): Promise<void>
+  /** Called on this node after a job was committed; the worker sets it. */
+  wake: () => void
+}
+
+export function openJobQueue({ clock }: { clock: Clock }): JobQueue {
+  const queue: JobQueue = {
+    async enqueue(tx, { kind, payload, dedupeKey, runAt }) {
+      const now = new Date(clock())
+      const key = dedupeKey === undefined ? {} : { dedupeKey }
+      await insertJob(tx, { id: newId(now.getTime()), kind, payload, runAt: runAt ?? now, now, ...key })
+      tx.afterCommit(() => queue.wake())
+    },
+    wake: () => {},
+  }
+  return queue
+}
+
+const LEASE_MS = MINUTE
+const BATCH = 10
+const DEFAULT_MAX_ATTEMPTS = 24
+
+/** 5 s, 10 s, 20 s … at most an hour. */
+export const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
+
+/**
+ * Runs due jobs of the kinds that have a handler: at least once each, by lease and epoch, so that a node that dies
+ * loses none and a node that wakes up late destroys nothing.
+ */
+export function openJobRunner(deps: {
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  handlers: Readonly<Record<string, JobHandler>>
+}): { runDue(): Promise<boolean> } {
+  const { db, clock, log, handlers } = deps
+  const owner = newId()
+  const runOne = async (job: ClaimedJob): Promise<void> => {
+    const handler = handlers[job.kind]
+    if (!handler) return
+    try {
+      await handler.run(job.payload)
+      await deleteJob(db, job)
+    } catch (error) {
+      const final = job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
+      const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
+      if (final) log.error(facts, 'a job gave up')
+      else log.warn(facts, 'a job failed and will be tried again')
+      const runAt = final ? null : new Date(clock() + retryDelayMs(job.attempts))
+      await updateJobFailed(db, job, { runAt, error: String((error as Error).message).slice(0, 500) })
+    }
+  }
+  return {
+    async runDue() {
+      const now = clock()
+      const leaseUntil = new Date(now + LEASE_MS)
+      const kinds = Object.keys(handlers)
+      const jobs = await claimJobs(db, { kinds, owner, now: new Date(now), leaseUntil, limit: BATCH })
+      await Promise.all(jobs.map(runOne))
+      return jobs.length === BATCH
+    },
+  }
+}

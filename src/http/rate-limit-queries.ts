@@ -1,0 +1,24 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+export type Counter = { used: bigint; windowEndsAt: Date }
+
+/** Adds to the counter of a key; a window that is over starts anew. @returns the counter with this use in it */
+export async function updateCounter(
+  q: Queryable,
+  key: string,
+  use: { count: number; now: Date; endsAt: Date },
+): Promise<Counter> {
+  return q.one<Counter>(sql`
+    insert into rate_counters as c (key, used, window_ends_at) values (${key}, ${use.count}::bigint, ${use.endsAt})
+    on conflict (key) do update set
+      used = case when c.window_ends_at <= ${use.now}::timestamptz then excluded.used else c.used + excluded.used end,
+      window_ends_at = case when c.window_ends_at <= ${use.now}::timestamptz then excluded.window_ends_at
+        else c.window_ends_at end
+    returning used, window_ends_at`)
+}
+
+export async function deleteOldCounters(q: Queryable, before: Date): Promise<number> {
+  return q.run(sql`
+    delete from rate_counters where key in
+      (select key from rate_counters where window_ends_at < ${before} limit 5000)`)
+}

@@ -1,0 +1,137 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Clock, MINUTE, SECOND } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import { networkOf } from './address.ts'
+import type { Limit } from './permissions.ts'
+import { updateCounter } from './rate-limit-queries.ts'
+
+const WINDOW_MS = MINUTE
+/** A node takes this share of a limit at a time, so that the hot path asks the database 20 times a minute at most. */
+const BLOCKS = 20
+const MAX_KEYS = 50_000
+const SESSION_PER_MINUTE = 120
+
+type Policy = { name: string; key: string; limit: number }
+type Standing = { policy: Policy; remaining: number; resetSeconds: number; allowed: boolean }
+
+/** What a node took from the shared counter and has not given out yet. */
+type Block = { left: number; unclaimed: number; windowEndsAt: number }
+
+export type RateLimits = {
+  /** Before anything else: limits by where a request comes from. @throws TOO_MANY_REQUESTS */
+  checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
+  /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
+  checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
+  checkAccount(request: FastifyRequest, reply: FastifyReply, emailKey: string): Promise<void>
+  /** A bad credential was sent: nobody may try them without end. @throws TOO_MANY_REQUESTS */
+  countRefusal(request: FastifyRequest, reply: FastifyReply): Promise<void>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The limits that this request counted against, for its headers. */
+    rateLimits: Standing[] | null
+  }
+}
+
+/**
+ * Header fields of decisions 1.7: the tightest limit in the common fields, all in those of the IETF draft
+ * (draft-ietf-httpapi-ratelimit-headers).
+ */
+function writeHeaders(reply: FastifyReply, standings: readonly Standing[]): void {
+  const tightest = standings.reduce((left, right) => (right.remaining < left.remaining ? right : left))
+  const list = (write: (standing: Standing) => string): string => standings.map(write).join(', ')
+  void reply.headers({
+    'ratelimit-limit': String(tightest.policy.limit),
+    'ratelimit-remaining': String(tightest.remaining),
+    'ratelimit-reset': String(tightest.resetSeconds),
+    ratelimit: list(({ policy, remaining, resetSeconds }) => `"${policy.name}";r=${remaining};t=${resetSeconds}`),
+    'ratelimit-policy': list(({ policy }) => `"${policy.name}";q=${policy.limit};w=${WINDOW_MS / SECOND}`),
+  })
+}
+
+/** Counters in the database, shared by all nodes; each node takes them in blocks. */
+export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['limits'] }): RateLimits {
+  const { db, clock, limits } = deps
+  const blocks = new Map<string, Block>()
+  const refills = new Map<string, Promise<Block>>()
+
+  const refill = async ({ key, limit }: Policy): Promise<Block> => {
+    const now = clock()
+    const size = Math.max(1, Math.floor(limit / BLOCKS))
+    const counter = await updateCounter(db, key, {
+      count: size,
+      now: new Date(now),
+      endsAt: new Date(now + WINDOW_MS),
+    })
+    const before = Number(counter.used) - size
+    const granted = Math.max(0, Math.min(size, limit - before))
+    const unclaimed = Math.max(0, limit - Number(counter.used))
+    const block = { left: granted, unclaimed, windowEndsAt: counter.windowEndsAt.getTime() }
+    if (blocks.size > MAX_KEYS) blocks.clear()
+    blocks.set(key, block)
+    return block
+  }
+  const currentBlock = async (policy: Policy): Promise<Block> => {
+    const known = blocks.get(policy.key)
+    const alive = known !== undefined && known.windowEndsAt > clock()
+    if (alive && (known.left > 0 || known.unclaimed === 0)) return known
+    const running = refills.get(policy.key)
+    if (running) return running
+    const started = refill(policy).finally(() => refills.delete(policy.key))
+    refills.set(policy.key, started)
+    return started
+  }
+  const take = async (policy: Policy): Promise<Standing> => {
+    for (;;) {
+      const block = await currentBlock(policy)
+      const allowed = block.left > 0
+      if (!allowed && block.unclaimed > 0) continue
+      if (allowed) block.left -= 1
+      const resetSeconds = Math.max(1, Math.ceil((block.windowEndsAt - clock()) / SECOND))
+      return { policy, remaining: block.left + block.unclaimed, resetSeconds, allowed }
+    }
+  }
+  const check = async (request: FastifyRequest, reply: FastifyReply, policy: Policy): Promise<void> => {
+    if (policy.limit === 0) return
+    const standing = await take(policy)
+    request.rateLimits = [...(request.rateLimits ?? []), standing]
+    writeHeaders(reply, request.rateLimits)
+    if (!standing.allowed) throw new AppError('TOO_MANY_REQUESTS', { retryAfter: standing.resetSeconds })
+  }
+  const endpointOf = (request: FastifyRequest): string => request.routeOptions.config.permission ?? ''
+  return {
+    async checkAddress(request, reply, limit) {
+      const address = networkOf(request.ip)
+      const endpoint = endpointOf(request)
+      if (limit === 'credentials') {
+        const key = `address:${endpoint}:${address}`
+        await check(request, reply, { name: 'address', key, limit: limits.addressPerMinute })
+      }
+      const session = limits.addressPerMinute === 0 ? 0 : SESSION_PER_MINUTE
+      if (limit === 'session')
+        await check(request, reply, { name: 'session', key: `session:${address}`, limit: session })
+      if (limit === 'public')
+        await check(request, reply, { name: 'public', key: `public:${address}`, limit: limits.publicPerMinute })
+    },
+    async checkCompany(request, reply) {
+      const { actor } = request
+      if (!actor) return
+      const key = actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
+      await check(request, reply, { name: 'company', key, limit: limits.companyPerMinute })
+    },
+    async checkAccount(request, reply, emailKey) {
+      const account = createHash('sha256').update(emailKey).digest('base64url')
+      const key = `account:${endpointOf(request)}:${account}`
+      await check(request, reply, { name: 'account', key, limit: limits.accountPerMinute })
+    },
+    async countRefusal(request, reply) {
+      const key = `refused:${networkOf(request.ip)}`
+      await check(request, reply, { name: 'refused', key, limit: limits.publicPerMinute })
+    },
+  }
+}

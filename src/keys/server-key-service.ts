@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import { type Clock, MINUTE, SECOND } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { newId } from '../ids.ts'
+import type { Vault } from '../vault.ts'
+import {
+  deleteServerKeys,
+  insertServerKey,
+  listServerKeys,
+  lockServerKeys,
+  type ServerKeyRow,
+  updateServerKeysRetired,
+} from './server-key-queries.ts'
+
+export type KeyPurpose = 'access-token' | 'audit'
+export type ServerKey = { id: string; key: Buffer }
+
+export type ServerKeys = {
+  /** The key that signs now; made at first use, once for all nodes. */
+  current(purpose: KeyPurpose): Promise<ServerKey>
+  /** A key that may still verify. */
+  find(purpose: KeyPurpose, id: string): Promise<ServerKey | undefined>
+  /** A new key signs from now on; the old one verifies until what it signed has expired. */
+  rotate(tx: Tx, purpose: KeyPurpose): Promise<ServerKey>
+}
+
+/** A retired key verifies this much longer than a token lives: nodes learn of the new key within seconds. */
+export const KEY_OVERLAP_MS = 15 * MINUTE
+const MAX_AGE_MS = 5 * SECOND
+
+/** The audit log's view of the keys. */
+export const auditKeysOf = (keys: ServerKeys) => ({
+  current: () => keys.current('audit'),
+  find: (id: string) => keys.find('audit', id),
+})
+
+type Opened = ServerKey & { purpose: string; retiredAt: number | null }
+
+/** The server's own keys: kept in the database, sealed by the master key, shared by all nodes. */
+export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clock: Clock }): ServerKeys {
+  let known: Opened[] | undefined
+  let loadedAt = 0
+  let loading: Promise<Opened[]> | undefined
+
+  const open = (row: ServerKeyRow): Opened => ({
+    id: row.id,
+    purpose: row.purpose,
+    key: Buffer.from(vault.open(row.sealed, `server-key:${row.id}`), 'base64'),
+    retiredAt: row.retiredAt?.getTime() ?? null,
+  })
+  const load = (): Promise<Opened[]> => {
+    loading ??= listServerKeys(db, new Date(clock() - KEY_OVERLAP_MS))
+      .then((rows) => {
+        known = rows.map(open)
+        loadedAt = clock()
+        return known
+      })
+      .finally(() => {
+        loading = undefined
+      })
+    return loading
+  }
+  /** Old copies answer at once and are renewed behind the back of the request, which may hold the last connection. */
+  const list = async (): Promise<Opened[]> => {
+    if (known === undefined) return load()
+    if (clock() - loadedAt > MAX_AGE_MS) void load().catch(() => {})
+    return known
+  }
+  const make = async (tx: Tx, purpose: KeyPurpose): Promise<ServerKey> => {
+    const id = newId(clock())
+    const key = randomBytes(32)
+    const sealed = vault.seal(key.toString('base64'), `server-key:${id}`)
+    await insertServerKey(tx, { id, purpose, sealed, createdAt: new Date(clock()) })
+    return { id, key }
+  }
+  const signs = (purpose: KeyPurpose) => (key: Opened) => key.purpose === purpose && key.retiredAt === null
+  return {
+    async current(purpose) {
+      // audit entries are written inside transactions, where waiting for another connection could last for ever
+      const isOld = purpose !== 'audit' && clock() - loadedAt > MAX_AGE_MS
+      const key = (isOld ? await load() : await list()).find(signs(purpose))
+      if (key) return key
+      await db.tx(async (tx) => {
+        await lockServerKeys(tx)
+        const rows = await listServerKeys(tx, new Date(clock()))
+        if (!rows.map(open).some(signs(purpose))) await make(tx, purpose)
+      })
+      const made = (await load()).find(signs(purpose))
+      if (!made) throw new Error(`no ${purpose} key`)
+      return made
+    },
+    async find(purpose, id) {
+      const fits = (key: Opened): boolean =>
+        key.purpose === purpose &&
+        key.id === id &&
+        (key.retiredAt === null || purpose === 'audit' || clock() - key.retiredAt < KEY_OVERLAP_MS)
+      const key = (await list()).find(fits)
+      if (key || clock() - loadedAt < SECOND) return key
+      return (await load()).find(fits)
+    },
+    async rotate(tx, purpose) {
+      await lockServerKeys(tx)
+      await updateServerKeysRetired(tx, purpose, new Date(clock()))
+      if (purpose !== 'audit') await deleteServerKeys(tx, purpose, new Date(clock() - KEY_OVERLAP_MS))
+      const key = await make(tx, purpose)
+      tx.afterCommit(() => {
+        known = undefined
+      })
+      return key
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+export type TransactionClaim = {
+  network: number
+  txHash: string
+  /** The refund or the settlement. */
+  causeId: string
+}
+
+/**
+ * Keeps a transaction that a person named for one refund or settlement.
+ * @returns false when it is kept for another one already
+ */
+export async function claimTransaction(tx: Tx, { network, txHash, causeId }: TransactionClaim): Promise<boolean> {
+  await tx.run(sql`
+    insert into claimed_transactions (network, tx_hash, cause_id) values (${network}, ${txHash}, ${causeId})
+    on conflict do nothing`)
+  const row = await tx.maybe<{ causeId: string }>(sql`
+    select cause_id from claimed_transactions where network = ${network} and tx_hash = ${txHash}`)
+  return row?.causeId === causeId
+}
+
+/** It was not the right transaction after all: others may be settled by it. */
+export const releaseTransaction = (q: Queryable, { network, txHash, causeId }: TransactionClaim): Promise<number> =>
+  q.run(sql`
+    delete from claimed_transactions where network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`)

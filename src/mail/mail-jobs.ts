@@ -1,0 +1,56 @@
+import { createTransport } from 'nodemailer'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import type { JobHandler } from '../db/job-runner.ts'
+import { newId } from '../ids.ts'
+import type { Vault } from '../vault.ts'
+import { MAIL_CONTEXT, type MailOrder, type MailPayload } from './mail.ts'
+import { type WrittenMail, writeMail } from './mail-layout.ts'
+import { insertKeptMail } from './mailbox-queries.ts'
+
+type Deliver = (to: string, mail: WrittenMail, id: string) => Promise<void>
+
+export type MailJobDeps = { db: Db; vault: Vault; clock: Clock; config: Pick<Config, 'mode' | 'mail'> }
+
+/** In the sandbox without SMTP_URL mails are kept for `/mailbox`; in live mode they wait until it is set. */
+export const keepsMails = (config: Pick<Config, 'mode' | 'mail'>): boolean =>
+  config.mail.smtpUrl === null && config.mode === 'sandbox'
+
+function openDeliver({ db, clock, config }: MailJobDeps): Deliver {
+  const { smtpUrl, from } = config.mail
+  if (smtpUrl !== null) {
+    const transport = createTransport({ url: smtpUrl, pool: true, maxConnections: 3 } as never, { from })
+    return async (to, { subject, text, html }, id) => {
+      const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'comptoir.invalid'
+      await transport.sendMail({
+        to: { name: '', address: to },
+        subject,
+        text,
+        html,
+        messageId: `<${id}@${domain}>`,
+        headers: { 'auto-submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      })
+    }
+  }
+  return async (to, { subject, text, html }, id) => {
+    if (config.mode === 'live') throw new Error('SMTP_URL is not set, so mails wait here')
+    const createdAt = new Date(clock())
+    await insertKeptMail(db, { id, recipient: to, subject, bodyText: text, bodyHtml: html, createdAt })
+  }
+}
+
+/** Writes and sends one mail; one that came too late to be of use is dropped. */
+export function openMailJob(deps: MailJobDeps): JobHandler {
+  const deliver = openDeliver(deps)
+  return {
+    async run(payload) {
+      const { sealed, expiresAt } = payload as MailPayload
+      if (new Date(expiresAt).getTime() <= deps.clock()) return
+      const order = JSON.parse(deps.vault.open(sealed, MAIL_CONTEXT)) as MailOrder
+      await deliver(order.to, writeMail(order), newId(deps.clock()))
+    },
+  }
+}

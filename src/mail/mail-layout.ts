@@ -1,0 +1,54 @@
+import type { Lang } from '../lang.ts'
+import { escapeHtml } from '../pages/html.ts'
+import type { MailKind, MailKinds, MailOrder } from './mail.ts'
+import { MAIL_WORDS, type MailText } from './mail-words.ts'
+
+export type WrittenMail = { subject: string; text: string; html: string }
+
+const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,sans-serif"
+
+function layoutText(greeting: string | null, mail: MailText, closing: string): string {
+  const { paragraphs, code, button, note } = mail
+  const parts = [greeting, ...paragraphs, code, button && `${button.label}: ${button.url}`, note, `--\n${closing}`]
+  return `${parts.filter(Boolean).join('\n\n')}\n`
+}
+
+function layoutHtml(lang: Lang, greeting: string | null, mail: MailText, closing: string): string {
+  const paragraph = (text: string, style = ''): string =>
+    `<p style="margin:0 0 16px;font-size:16px;line-height:1.5;color:#1c1917;${style}">${escapeHtml(text)}</p>`
+  const { paragraphs, code, button, note } = mail
+  const body = [
+    greeting === null ? '' : paragraph(greeting),
+    ...paragraphs.map((text) => paragraph(text)),
+    code === undefined ? '' : paragraph(code, 'font-size:32px;letter-spacing:6px;font-weight:700;'),
+    button === undefined
+      ? ''
+      : `<p style="margin:24px 0"><a href="${escapeHtml(button.url)}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#0f766e;color:#ffffff;text-decoration:none;font-size:16px">${escapeHtml(button.label)}</a></p>`,
+    note === undefined ? '' : paragraph(note, 'font-size:14px;color:#57534e;'),
+    paragraph(closing, 'font-size:12px;color:#78716c;border-top:1px solid #e7e5e4;padding-top:16px;'),
+  ].join('\n')
+  return `<!doctype html>
+<html lang="${lang}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(mail.subject)}</title></head>
+<body style="margin:0;background:#f5f5f4;${FONT}"><div style="max-width:560px;margin:0 auto;padding:32px 24px;background:#ffffff">
+${body}
+</div></body></html>
+`
+}
+
+function textOf(order: MailOrder): { greeting: string | null; mail: MailText } {
+  if (order.kind === 'notice') return { greeting: null, mail: order.data }
+  const words = MAIL_WORDS[order.lang]
+  const write = words.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
+  return { greeting: words.greeting(order.data.name), mail: write(order.data) }
+}
+
+/** A mail as text and as HTML without pictures or remote parts; user-given words are escaped. */
+export function writeMail(order: MailOrder): WrittenMail {
+  const { greeting, mail } = textOf(order)
+  const { closing } = MAIL_WORDS[order.lang]
+  return {
+    subject: mail.subject.replace(/\s+/g, ' '),
+    text: layoutText(greeting, mail, closing),
+    html: layoutHtml(order.lang, greeting, mail, closing),
+  }
+}

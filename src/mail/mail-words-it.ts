@@ -1,0 +1,86 @@
+import type { MailWords } from './mail-words.ts'
+
+const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestore di questo servizio.'
+
+export const wordsIt: MailWords = {
+  greeting: (name) => `Buongiorno ${name},`,
+  closing: 'Questo messaggio è inviato da una macchina; nessuno legge le risposte.',
+  kinds: {
+    verifyEmail: ({ url }) => ({
+      subject: 'Confermi il suo indirizzo e-mail',
+      paragraphs: ['Confermi che questo indirizzo è suo. Fino ad allora il suo account mostra solo il suo profilo.'],
+      button: { label: 'Conferma il mio indirizzo', url },
+      note: 'Il link vale 48 ore. Se non si è registrato, non deve fare nulla.',
+    }),
+    loginCode: ({ code }) => ({
+      subject: `${code} è il suo codice di accesso`,
+      paragraphs: ['Scriva questo codice per completare l’accesso:'],
+      code,
+      note: `Vale 5 minuti e una sola volta. Non lo dia a nessuno. ${notYou}`,
+    }),
+    resetLink: ({ url }) => ({
+      subject: 'Scelga una nuova password',
+      paragraphs: ['Qualcuno, probabilmente lei, ha chiesto una nuova password per questo account.'],
+      button: { label: 'Scegli una password', url },
+      note: 'Il link vale 30 minuti e una sola volta. Se non l’ha chiesto, la sua password resta com’è.',
+    }),
+    resetCode: ({ url, code }) => ({
+      subject: `${code} è il suo codice per una nuova password`,
+      paragraphs: [
+        'Qualcuno, probabilmente lei, ha chiesto nell’app una nuova password. Scriva lì questo codice, oppure usi il pulsante:',
+      ],
+      code,
+      button: { label: 'Sono stato io', url },
+      note: 'Entrambi valgono 30 minuti. Se non l’ha chiesto, non prema il pulsante: la sua password resta com’è.',
+    }),
+    passwordChanged: () => ({
+      subject: 'La sua password è cambiata',
+      paragraphs: ['La password del suo account è appena cambiata e tutti i dispositivi sono stati disconnessi.'],
+      note: notYou,
+    }),
+    invitation: ({ inviter, company, url }) => ({
+      subject: `${company} la invita`,
+      paragraphs: [`${inviter} ha creato un account per lei presso ${company}. Scelga una password per usarlo.`],
+      button: { label: 'Scegli una password', url },
+      note: 'Il link vale 7 giorni e una sola volta.',
+    }),
+    approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+      subject: `${applicant} chiede di entrare in ${company}`,
+      paragraphs: [
+        `${applicant} (${applicantEmail}) si è registrato come ${role} di ${company}. Senza la sua approvazione l’account non può fare nulla.`,
+      ],
+      button: { label: 'Vedi', url },
+      note: 'Se non conosce questa persona, non deve fare nulla.',
+    }),
+    accountApproved: ({ company }) => ({
+      subject: 'Il suo account è approvato',
+      paragraphs: [`Un responsabile di ${company} ha approvato il suo account. Ora può lavorarci.`],
+    }),
+    companyApproved: ({ company }) => ({
+      subject: `${company} è approvata`,
+      paragraphs: [`Il gestore ha approvato ${company}. Ora può creare ordini.`],
+    }),
+    authenticatorAdded: () => ({
+      subject: 'È stata aggiunta un’app di autenticazione',
+      paragraphs: ['Da ora l’accesso al suo account richiede un codice della sua app di autenticazione.'],
+      note: notYou,
+    }),
+    authenticatorRemoved: () => ({
+      subject: 'La sua app di autenticazione è stata rimossa',
+      paragraphs: ['Da ora i codici per accedere al suo account arrivano per e-mail.'],
+      note: notYou,
+    }),
+    recoveryCodeUsed: ({ left }) => ({
+      subject: 'È stato usato un codice di recupero',
+      paragraphs: [`Qualcuno ha avuto accesso al suo account con un codice di recupero. Codici rimasti: ${left}.`],
+      note: notYou,
+    }),
+    sessionStolen: () => ({
+      subject: 'Una sessione del suo account è stata chiusa',
+      paragraphs: [
+        'Un vecchio gettone di sessione del suo account è stato usato una seconda volta; abbiamo chiuso quella sessione. Acceda di nuovo.',
+      ],
+      note: notYou,
+    }),
+  },
+}

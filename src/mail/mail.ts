@@ -1,0 +1,62 @@
+import { type Clock, DAY } from '../clock.ts'
+import type { Tx } from '../db/db.ts'
+import type { JobQueue } from '../db/job-runner.ts'
+import type { Lang } from '../lang.ts'
+import type { Vault } from '../vault.ts'
+
+/** What each kind of mail needs to be written. Values are text, already fit for reading. */
+export type MailKinds = {
+  verifyEmail: { name: string; url: string }
+  loginCode: { name: string; code: string }
+  resetLink: { name: string; url: string }
+  resetCode: { name: string; url: string; code: string }
+  passwordChanged: { name: string }
+  invitation: { name: string; inviter: string; company: string; url: string }
+  approvalNeeded: {
+    name: string
+    applicant: string
+    applicantEmail: string
+    role: string
+    company: string
+    url: string
+  }
+  accountApproved: { name: string; company: string }
+  companyApproved: { name: string; company: string }
+  authenticatorAdded: { name: string }
+  authenticatorRemoved: { name: string }
+  recoveryCodeUsed: { name: string; left: string }
+  sessionStolen: { name: string }
+}
+export type MailKind = keyof MailKinds
+
+/** A mail of a feature that brings its own words. */
+export type Notice = { subject: string; paragraphs: string[]; button?: { label: string; url: string } }
+
+export type MailOrder = { to: string; lang: Lang; expiresAt?: Date } & (
+  | { [Kind in MailKind]: { kind: Kind; data: MailKinds[Kind] } }[MailKind]
+  | { kind: 'notice'; data: Notice }
+)
+
+export type Mailer = {
+  /** Sends after the caller's transaction committed, by a durable job; nothing is sent when it rolls back. */
+  send(tx: Tx, mail: MailOrder): Promise<void>
+}
+
+export const MAIL_JOB = 'mail'
+export const MAIL_CONTEXT = 'mail-job'
+
+/** What waits in the jobs table: sealed, because mails carry codes and links. */
+export type MailPayload = { sealed: string; expiresAt: string }
+
+export function openMailer(deps: { jobs: JobQueue; vault: Vault; clock: Clock }): Mailer {
+  return {
+    async send(tx, { expiresAt, ...mail }) {
+      const until = expiresAt ?? new Date(deps.clock() + 3 * DAY)
+      const payload: MailPayload = {
+        sealed: deps.vault.seal(JSON.stringify(mail), MAIL_CONTEXT),
+        expiresAt: until.toISOString(),
+      }
+      await deps.jobs.enqueue(tx, { kind: MAIL_JOB, payload })
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+export type KeptMail = {
+  id: string
+  recipient: string
+  subject: string
+  bodyText: string
+  bodyHtml: string
+  createdAt: Date
+}
+
+export async function insertKeptMail(q: Queryable, mail: KeptMail): Promise<void> {
+  await q.run(sql`
+    insert into mails (id, recipient, subject, body_text, body_html, created_at)
+    values (${mail.id}, ${mail.recipient}, ${mail.subject}, ${mail.bodyText}, ${mail.bodyHtml}, ${mail.createdAt})`)
+}
+
+/** Newest first. */
+export async function listKeptMails(q: Queryable, recipient: string | null, limit: number): Promise<KeptMail[]> {
+  return q.many<KeptMail>(sql`
+    select id, recipient, subject, body_text, body_html, created_at from mails
+    where ${recipient}::text is null or lower(recipient) = lower(${recipient}) order by id desc limit ${limit}`)
+}
+
+export async function findKeptMail(q: Queryable, id: string): Promise<KeptMail | undefined> {
+  return q.maybe<KeptMail>(
+    sql`select id, recipient, subject, body_text, body_html, created_at from mails where id = ${id}`,
+  )
+}
+
+export async function deleteKeptMails(q: Queryable, before: Date): Promise<number> {
+  return q.run(sql`delete from mails where created_at < ${before}`)
+}

@@ -1,0 +1,65 @@
+/** Markup that is safe to send: made by `html`, which escapes, or by `raw`. */
+export class Html {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+  toString(): string {
+    return this.text
+  }
+}
+
+/** What may stand in a template; nothing is shown for null, undefined and false. */
+export type HtmlValue = string | number | bigint | Html | null | undefined | false | readonly HtmlValue[]
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter)
+
+function render(value: HtmlValue): string {
+  if (value === null || value === undefined || value === false) return ''
+  if (value instanceof Html) return value.text
+  if (typeof value === 'object') return value.map(render).join('')
+  return escapeHtml(String(value))
+}
+
+const squeezed = new WeakMap<TemplateStringsArray, readonly string[]>()
+
+/** The template's own text without its indentation: a line break between tags says nothing, elsewhere it is a space. */
+function squeeze(strings: TemplateStringsArray): readonly string[] {
+  const known = squeezed.get(strings)
+  if (known) return known
+  const short = strings.map((text) =>
+    text
+      .replace(/(^|>)\s*\n\s*/g, '$1')
+      .replace(/\s*\n\s*(<|$)/g, '$1')
+      .replace(/\n\s*/g, ' '),
+  )
+  squeezed.set(strings, short)
+  return short
+}
+
+/** Markup from a template: every value is escaped, for text and for quoted attributes, unless it is markup itself. */
+export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
+  const parts = squeeze(strings)
+  let text = parts[0] ?? ''
+  for (const [index, value] of values.entries()) text += render(value) + (parts[index + 1] ?? '')
+  return new Html(text)
+}
+
+/** Markup of our own making that needs no escaping. Never for anything that came from outside. */
+export const raw = (text: string): Html => new Html(text)
+
+/** A link that may stand in `href`: http and https only, else null. */
+export function webLink(text: string | null | undefined): string | null {
+  if (!text || !URL.canParse(text)) return null
+  return ['http:', 'https:'].includes(new URL(text).protocol) ? text : null
+}
+
+const NEVER_LINKED = ['javascript:', 'data:', 'blob:', 'file:', 'vbscript:', 'about:']
+
+/** A link that may open a payer's app: a scheme of its own, but none that runs or reads anything here. */
+export function appLink(text: string | null | undefined): string | null {
+  if (!text || !URL.canParse(text)) return null
+  return NEVER_LINKED.includes(new URL(text).protocol) ? null : text
+}

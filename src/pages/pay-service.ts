@@ -1,0 +1,142 @@
+import type { ChannelId, Instructions } from '../channels/channel.ts'
+import type { Channels } from '../channels/registry.ts'
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import type { Money } from '../money.ts'
+import { findOrderByCode } from '../orders/order-queries.ts'
+import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { findMerchantName } from './pay-queries.ts'
+import { arrivedUnits, type ChainProgress, isFinalState, type PayState, stateOf } from './pay-state.ts'
+import { payerToken } from './payer.ts'
+
+/** One way to pay that the payer may choose. */
+export type Choice = { channel: ChannelId; network: { id: number; name: string } | null }
+
+export type PaymentView = {
+  channel: ChannelId
+  network: { id: number; name: string } | null
+  instructions: Instructions | null
+  due: Money
+  arrived: Money
+  /** Zero once all of it is there. */
+  missing: Money
+  progress: ChainProgress | null
+}
+
+/** Everything that a payer sees of one order, in any language. */
+export type PayView = {
+  /** Changes with everything that shows: the event id of the live stream. */
+  id: string
+  code: string
+  shortCode: string
+  merchant: string
+  goodsName: string | null
+  state: PayState
+  final: boolean
+  /** Whether the order can still be paid in time. */
+  open: boolean
+  fiat: Money
+  due: Money
+  rate: bigint
+  expiresAt: Date
+  paidAt: Date | null
+  refunded: Money
+  choices: readonly Choice[]
+  payment: PaymentView | null
+  returnUrl: string | null
+  shopUrl: string | null
+  token: string
+}
+
+export type PayViewDeps = {
+  db: Db
+  clock: Clock
+  channels: Channels
+  /** A chain's name that payers know: "Base". */
+  networkName(chainId: number): string
+  payerKey: Buffer
+}
+
+export const isOrderCode = (text: string): boolean => /^[0-9A-Za-z]{24}$/.test(text)
+
+function listChoices({ channels, networkName }: PayViewDeps): Choice[] {
+  return channels.available.flatMap((id): Choice[] => {
+    const networks = channels.find(id)?.networks ?? []
+    if (networks.length === 0) return [{ channel: id, network: null }]
+    return networks.map((chainId) => ({ channel: id, network: { id: chainId, name: networkName(chainId) } }))
+  })
+}
+
+/**
+ * How far the transfers of a payment are; null while there are none. Only the wallet channel is asked: its answer comes
+ * from our own tables, others would call their provider for every look at a page.
+ */
+async function readProgress(channels: Channels, payment: Payment): Promise<ChainProgress | null> {
+  const { channel: id, providerReference, merchantReference, network } = payment
+  const channel = id === 'crypto' ? channels.find(id) : undefined
+  if (!channel || providerReference === null) return null
+  const report = await channel.fetchPayment({ providerReference, merchantReference, network })
+  if (report.outcome !== 'seen') return null
+  const { transfers, final, pending } = report
+  const [first, ...others] = transfers.some((one) => !one.final) ? transfers.filter((one) => !one.final) : transfers
+  if (!first) return null
+  const youngest = others.reduce((low, one) => (one.confirmations < low.confirmations ? one : low), first)
+  return {
+    seenUnits: final + pending,
+    confirmations: youngest.confirmations,
+    needed: youngest.needed,
+    transactions: [...new Set(transfers.map(({ txHash }) => txHash))],
+  }
+}
+
+function viewPayment(payment: Payment, progress: ChainProgress | null, { networkName }: PayViewDeps): PaymentView {
+  const arrived = arrivedUnits(payment, progress)
+  const missing = payment.dueUnits > arrived ? payment.dueUnits - arrived : 0n
+  return {
+    channel: payment.channel,
+    network: payment.network === null ? null : { id: payment.network, name: networkName(payment.network) },
+    instructions: payment.instructions,
+    due: { asset: 'USDC', units: payment.dueUnits },
+    arrived: { asset: 'USDC', units: arrived },
+    missing: { asset: 'USDC', units: missing },
+    progress,
+  }
+}
+
+/** @throws ORDER_NOT_FOUND */
+export async function readPayView(deps: PayViewDeps, code: string): Promise<PayView> {
+  const { db, channels } = deps
+  const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
+  if (!order) throw new AppError('ORDER_NOT_FOUND')
+  const [merchant, payment] = await Promise.all([
+    findMerchantName(db, order.companyId),
+    order.paymentId === null ? undefined : findPayment(db, order.companyId, order.paymentId),
+  ])
+  const progress = payment ? await readProgress(channels, payment) : null
+  const now = deps.clock()
+  const state = stateOf(order, payment, progress, now)
+  const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]
+  const moving = [progress?.seenUnits, progress?.confirmations, state]
+  return {
+    id: [...marks, ...moving].map((part) => String(part ?? '')).join('.'),
+    code: order.code,
+    shortCode: order.shortCode,
+    merchant: merchant ?? '',
+    goodsName: order.goods?.goodsName ?? null,
+    state,
+    final: isFinalState(state, order, payment, now),
+    open: ['choose', 'preparing', 'waiting', 'partly'].includes(state),
+    fiat: order.from,
+    due: order.to,
+    rate: order.rate,
+    expiresAt: order.expiresAt,
+    paidAt: order.paidAt,
+    refunded: { asset: order.to.asset, units: order.refundedUnits },
+    choices: listChoices(deps),
+    payment: payment ? viewPayment(payment, progress, deps) : null,
+    returnUrl: payment?.returnUrl ?? order.returnUrl,
+    shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,
+    token: payerToken(deps.payerKey, order.code),
+  }
+}

@@ -1,0 +1,180 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Registry } from 'prom-client'
+import { auditOf, openAudit } from './audit/audit.ts'
+import { networkFor } from './chain/networks.ts'
+import { openPayouts } from './chain/payout.ts'
+import { createRpc } from './chain/rpc.ts'
+import { localSigner } from './chain/signer.ts'
+import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
+import { openChannels } from './channels/registry.ts'
+import type { Clock } from './clock.ts'
+import type { ButtonDeps } from './companies/button-service.ts'
+import { openSaleCache } from './companies/sale-cache.ts'
+import type { Config } from './config.ts'
+import type { Db } from './db/db.ts'
+import { openJobQueue } from './db/job-runner.ts'
+import { openRateLimits } from './http/rate-limits.ts'
+import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
+import { isLang } from './lang.ts'
+import { openMailer } from './mail/mail.ts'
+import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
+import { openCreateOrder } from './orders/order-create.ts'
+import { openOrderExports } from './orders/order-export-service.ts'
+import { openAnnounce, openTransition } from './orders/order-transition.ts'
+import { openOrderFeed } from './pages/order-feed.ts'
+import type { PayerDeps } from './payers/payer-service.ts'
+import type { MispaymentDeps } from './payments/mispayment-service.ts'
+import type { PaymentDeps } from './payments/payment-service.ts'
+import { openRates } from './rates/rate-service.ts'
+import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
+import { openAccessTokens } from './sessions/access-token.ts'
+import type { ApiKeyDeps } from './sessions/api-key-routes.ts'
+import { openApiKeys } from './sessions/api-key-service.ts'
+import { openAuth } from './sessions/auth-service.ts'
+import { openAuthenticate } from './sessions/authenticate.ts'
+import { openSessions } from './sessions/session-service.ts'
+import { openPasswords } from './users/password.ts'
+import { readRefusedPasswords } from './users/refused-passwords.ts'
+import type { SessionHooks, UserDeps } from './users/user-service.ts'
+import type { Vault } from './vault.ts'
+import type { RotationDeps } from './webhooks/account-service.ts'
+import { AttemptSender } from './webhooks/attempt.ts'
+import { createWebhookAgent } from './webhooks/connector.ts'
+import type { WebhookDeps } from './webhooks/delivery-service.ts'
+import type { Sender } from './webhooks/sender.ts'
+import type { FailureDeps } from './webhooks/webhook-jobs.ts'
+import { webhookUrlFault } from './webhooks/webhook-url.ts'
+
+/** What the service stands on; the same for every part. */
+export type Ground = { config: Config; db: Db; vault: Vault; clock: Clock; metrics: Registry; log: FastifyBaseLogger }
+
+/** The sender starts with the workers; until then, and on nodes without workers, a wake-up goes nowhere. */
+export type SenderSeat = { sender: Sender | undefined }
+
+/** Who calls: accounts, sessions, keys, limits, mails, audit. */
+export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 'metrics'>) {
+  const apiKeys = openApiKeys({ db, clock })
+  const limits = openRateLimits({ db, clock, limits: config.limits })
+  const jobs = openJobQueue({ clock })
+  const mailer = openMailer({ jobs, vault, clock })
+  const keys = openServerKeys({ db, vault, clock })
+  const audit = openAudit({ db, clock, keys: auditKeysOf(keys) })
+  const tokens = openAccessTokens({ keys, clock, issuer: config.baseUrl })
+  const sessions = openSessions({ db, clock, vault, tokens, audit, mailer })
+  const passwords = openPasswords()
+  const refusedPasswords = readRefusedPasswords(config.passwordListFile)
+  const base = { db, clock, vault, config, sessions, mailer, jobs, audit, limits }
+  const auth = openAuth({ ...base, passwords, refusedPasswords })
+  const hooks: SessionHooks = {
+    endSessions: (tx, userId, reason) => sessions.endAll(tx, userId, reason),
+    forgetSessions: sessions.forget,
+    sendInvitation: auth.resets.invite,
+    removeTwoFactor: auth.twoFactor.remove,
+  }
+  const apiKeyDeps: ApiKeyDeps = { db, clock, audit, apiKeys }
+  const users: UserDeps = { db, clock, audit, mailer, config, hooks }
+  return {
+    users,
+    apiKeyDeps,
+    keys,
+    apiKeys,
+    limits,
+    jobs,
+    mailer,
+    audit,
+    sessions,
+    auth,
+    authenticate: openAuthenticate({ apiKeys, sessions }),
+  }
+}
+export type Accounts = ReturnType<typeof openAccounts>
+
+/** The chains that are set up, each with what can send money on it. */
+export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | 'db' | 'clock' | 'log'>) {
+  return config.chains.map((chain) => {
+    const network = networkFor(chain)
+    const rpc = createRpc({ url: chain.rpcUrl })
+    const { xpub, refundKey, relayerKey } = chain
+    if (refundKey === null || relayerKey === null) return { network, rpc, xpub, payouts: null }
+    const signers = { refundSigner: localSigner(refundKey), relayerSigner: localSigner(relayerKey) }
+    return { network, rpc, xpub, payouts: openPayouts({ db, rpc, network, clock, log, ...signers }) }
+  })
+}
+
+/** What merchants' servers are told, with which secret, and what their people hear when that fails. */
+function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
+  const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
+  const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
+  const failures: FailureDeps = {
+    db,
+    async send(tx, { to, lang, facts }) {
+      const known = isLang(lang) ? lang : 'en'
+      const data = webhookFailureNotice(known, { ...facts, officeUrl: config.officeUrl })
+      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
+    },
+  }
+  return { webhooks, rotation, failures }
+}
+
+/** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
+export function openTrade(ground: Ground, accounts: Accounts) {
+  const { config, db, vault, clock, log, metrics } = ground
+  const { audit, mailer, sessions, apiKeys } = accounts
+  const seat: SenderSeat = { sender: undefined }
+  const wake = (companyId?: string): void => seat.sender?.wake(companyId)
+  const feed = openOrderFeed({ db, log })
+  const chains = openChains(ground)
+  const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
+  const channels = openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : [])
+  const rates = openRates({ config: config.rates, db, clock, log, metrics })
+  const transitionDeps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: wake, onChange: feed.changed } }
+  const announce = openAnnounce(transitionDeps)
+  const transition = openTransition(transitionDeps, announce)
+  const cache = openSaleCache(db, clock)
+  const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
+  const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
+  const payers: PayerDeps = { db, vault, clock, rates }
+  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
+  const auditLog = auditOf(audit)
+  const refunds: RefundDeskDeps = {
+    db,
+    clock,
+    channels,
+    transition,
+    payers,
+    audit: auditLog,
+    askForAddress: async () => {},
+  }
+  const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
+  const companies: ButtonDeps = {
+    db,
+    clock,
+    audit,
+    mailer,
+    cache,
+    fiatAssets: config.fiatAssets,
+    forgetActors() {
+      sessions.forget()
+      apiKeys.forget()
+    },
+    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+  }
+  const messages = openMessages(ground, accounts, wake)
+  return {
+    seat,
+    feed,
+    chains,
+    rates,
+    transition,
+    createOrder,
+    exportOrders,
+    companies,
+    payers,
+    payments,
+    mispayments,
+    refunds,
+    ...messages,
+  }
+}
+export type Trade = ReturnType<typeof openTrade>

@@ -1,0 +1,42 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from './mispayment-queries.ts'
+
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+export const MispaymentSchema = Type.Object(
+  {
+    _id: Type.String(),
+    code: Type.String({ description: 'The order beside which it was noticed.' }),
+    orderStatus: Type.String(),
+    kind: Type.String({ enum: [...MISPAYMENT_KINDS] }),
+    status: Type.String({ enum: [...MISPAYMENT_STATUSES] }),
+    asset: Type.String(),
+    units: Type.String({ description: 'Smallest units of the asset.' }),
+    amount: Nullable(Type.String({ description: 'Decimal text; null for tokens other than USDC.' })),
+    reference: Type.String(),
+    decidedBy: Nullable(Type.String()),
+    reason: Nullable(Type.String()),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { description: 'Money that does not fit its order as it should. It waits in suspense until a person decides.' },
+)
+
+export const MispaymentListQuery = Type.Object({
+  status: Type.Optional(Type.String({ enum: [...MISPAYMENT_STATUSES] })),
+  kind: Type.Optional(Type.String({ enum: [...MISPAYMENT_KINDS] })),
+  code: Type.Optional(Type.String({ maxLength: 64 })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+})
+export type MispaymentListQuery = Static<typeof MispaymentListQuery>
+
+export const MispaymentList = Type.Object({
+  mispayments: Type.Array(MispaymentSchema),
+  total: Type.Integer(),
+  page: Type.Integer(),
+  limit: Type.Integer(),
+})
+
+export const AcceptMispaymentBody = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 256 })) })
+export const IgnoreMispaymentBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 256 }) })

@@ -1,0 +1,99 @@
+import { createSigner, createVerifier } from 'fast-jwt'
+import { type Clock, MINUTE, SECOND } from '../clock.ts'
+import { AppError } from '../errors.ts'
+import { USER_ROLES, type UserRole } from '../http/actor.ts'
+import { isId } from '../ids.ts'
+import type { ServerKeys } from '../keys/server-key-service.ts'
+
+export const ACCESS_TOKEN_MS = 10 * MINUTE
+const AUDIENCE = 'comptoir-api'
+const TYPE = 'at+jwt'
+const CACHED_TOKENS = 20_000
+
+/** What an access token says (RFC 9068); whether it still holds is decided by its session. */
+export type AccessClaims = { userId: string; role: UserRole; companyId: string | null; sid: string; expMs: number }
+
+export type AccessTokens = {
+  /** @param claims.expMs the session's end, when that is earlier than the token's */
+  issue(claims: AccessClaims): Promise<string>
+  /** @throws UNAUTHORIZED for anything but our own token of this kind in its time */
+  verify(token: string): Promise<AccessClaims>
+}
+
+type Verify = (token: string) => Record<string, unknown>
+
+const refused = (): AppError =>
+  new AppError('UNAUTHORIZED', {
+    message: 'This access token is not valid or has expired. Get a new one: POST /auth/refresh-token, or log in.',
+  })
+
+/** The key id from a header that says exactly what we write (RFC 8725: algorithm and type are pinned). */
+function readKeyId(headerPart: string): string | undefined {
+  try {
+    const header = JSON.parse(Buffer.from(headerPart, 'base64url').toString('utf8')) as Record<string, unknown>
+    const fits = header.alg === 'HS256' && header.typ === TYPE && header.crit === undefined
+    return fits && typeof header.kid === 'string' && isId(header.kid) ? header.kid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+
+function readClaims(payload: Record<string, unknown>, nowMs: number): AccessClaims {
+  const { sub, userId, role, companyId, sid, exp, iat, nbf } = payload
+  const known = USER_ROLES.find((candidate) => candidate === role)
+  if (!isText(sub) || sub !== userId || !known || !isText(sid)) throw refused()
+  if (typeof exp !== 'number' || typeof iat !== 'number' || exp * SECOND <= nowMs) throw refused()
+  if (iat * SECOND > nowMs + 30 * SECOND || (nbf !== undefined && !(Number(nbf) * SECOND <= nowMs))) throw refused()
+  return { userId: sub, role: known, companyId: isText(companyId) ? companyId : null, sid, expMs: exp * SECOND }
+}
+
+/** Access tokens: JWT, HS256, verified tokens cached by fast-jwt; times are checked by our own clock. */
+export function openAccessTokens(deps: { keys: ServerKeys; clock: Clock; issuer: string }): AccessTokens {
+  const { keys, clock, issuer } = deps
+  const verifiers = new Map<string, Verify>()
+  const verifierOf = async (headerPart: string): Promise<Verify> => {
+    const kid = readKeyId(headerPart)
+    const key = kid === undefined ? undefined : await keys.find('access-token', kid)
+    if (!kid || !key) throw refused()
+    const known = verifiers.get(kid)
+    if (known) return known
+    const verify = createVerifier({
+      key: key.key,
+      algorithms: ['HS256'],
+      allowedIss: issuer,
+      allowedAud: AUDIENCE,
+      checkTyp: TYPE,
+      ignoreExpiration: true,
+      ignoreNotBefore: true,
+      cache: CACHED_TOKENS,
+      cacheTTL: ACCESS_TOKEN_MS,
+    }) as Verify
+    if (verifiers.size > 10) verifiers.clear()
+    verifiers.set(kid, verify)
+    return verify
+  }
+  return {
+    async issue({ userId, role, companyId, sid, expMs }) {
+      const { id: kid, key } = await keys.current('access-token')
+      const nowMs = clock()
+      const sign = createSigner({ key, algorithm: 'HS256', header: { alg: 'HS256', typ: TYPE, kid } })
+      const iat = Math.floor(nowMs / SECOND)
+      const exp = Math.floor(Math.min(nowMs + ACCESS_TOKEN_MS, expMs) / SECOND)
+      return sign({ sub: userId, userId, role, companyId, sid, iat, exp, iss: issuer, aud: AUDIENCE })
+    },
+    async verify(token) {
+      const parts = token.split('.')
+      if (parts.length !== 3 || token.length > 2000) throw refused()
+      const verify = await verifierOf(parts[0] ?? '')
+      let payload: Record<string, unknown>
+      try {
+        payload = verify(token)
+      } catch {
+        throw refused()
+      }
+      return readClaims(payload, clock())
+    },
+  }
+}

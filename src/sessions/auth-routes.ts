@@ -1,0 +1,216 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorName } from '../audit/audit.ts'
+import { MINUTE } from '../clock.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, actorOf } from '../http/actor.ts'
+import { callerOf } from '../http/caller.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import { isLang } from '../lang.ts'
+import { findRecentVerification } from '../users/registration-queries.ts'
+import { emailKeyOf, viewUser } from '../users/user.ts'
+import { findUserById } from '../users/user-queries.ts'
+import { LangQuery } from '../users/user-schemas.ts'
+import * as schemas from './auth-schemas.ts'
+import { type AuthDeps, answerOfLogin, noStore } from './auth-service.ts'
+import { bearerOf } from './authenticate.ts'
+import { findChallengeByToken, lockChallengeByToken } from './challenge-queries.ts'
+import { CHALLENGE_PREFIX } from './challenge-service.ts'
+import { answerLogin, answerStepUp, logIn, MANAGER_ROLES, OTHER_ROLES } from './login-service.ts'
+import type { SessionKind } from './session-queries.ts'
+import { hashToken } from './session-service.ts'
+
+const TAGS = ['authentication']
+const kindOf = (origin: string | undefined): SessionKind => (origin === 'application' ? 'application' : 'dashboard')
+const langOf = (lang: string | undefined) => (lang !== undefined && isLang(lang) ? lang : null)
+
+/** Register, log in, second factor (interface 4.3). */
+export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
+  const { db, sessions, cookies, registration, audit, limits, challenges } = deps
+  app.addHook('onRequest', noStore)
+
+  app.post(
+    '/register',
+    {
+      config: { permission: 'auth.register', sealAnswer: true },
+      schema: {
+        operationId: 'register',
+        summary: 'Register',
+        description:
+          'Public for SimpleUser, Manager and Association. Cashier and Observer wait for a manager’s approval.',
+        tags: TAGS,
+        querystring: LangQuery,
+        body: schemas.RegisterBody,
+        response: { 200: Envelope(schemas.TokenAndUser) },
+      },
+    },
+    async (request, reply) => {
+      const { actor, query, body } = request
+      const caller = callerOf(request)
+      await limits.checkAccount(request, reply, emailKeyOf(body.email))
+      const prepared = await registration.prepare(body as never, actor)
+      const { user, started } = await db.tx(async (tx) => {
+        const user = await registration.register(tx, prepared, langOf(query.lang) ?? 'en')
+        const kind = kindOf(body.origin)
+        const started = await sessions.start(tx, { user, kind, namedCookie: false, secondFactorAt: null, caller })
+        const companyId = user.company?.id ?? null
+        const facts = { companyId, object: `user:${user.id}`, caller, detail: { role: user.role } }
+        await audit.write(tx, { actor: actorName(actor), action: 'user.register', ...facts })
+        return { user, started }
+      })
+      // somebody who registers another person keeps his own session
+      if (!actor) cookies.setRefresh(reply, started.session, started.refreshToken)
+      return ok({ token: await sessions.issue(started.session, user), user: viewUser(user) } as never)
+    },
+  )
+
+  for (const [path, operationId, summary, roles, body] of [
+    [
+      '/login/manager',
+      'loginManager',
+      'Log in (managers, cashiers, observers, associations)',
+      MANAGER_ROLES,
+      schemas.ManagerLoginBody,
+    ],
+    ['/login', 'login', 'Log in (SimpleUser, SuperAdmin, Service)', OTHER_ROLES, schemas.LoginBody],
+  ] as const) {
+    app.post(
+      path,
+      {
+        config: { permission: 'auth.login' },
+        schema: {
+          operationId,
+          summary,
+          description:
+            'With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp.',
+          tags: TAGS,
+          headers: schemas.UserIdHeader,
+          body,
+          response: { 200: Envelope(schemas.TokenOrNullAndUser) },
+        },
+      },
+      async (request, reply) => {
+        cookies.checkSite(request)
+        const { email, password } = request.body
+        const userId = cookies.userIdOf(request)
+        await deps.lockOuts.check(emailKeyOf(email))
+        await limits.checkAccount(request, reply, emailKeyOf(email))
+        const { origin } = request.body as { origin?: string }
+        const login = { email, password, kind: kindOf(origin), roles, userId, caller: callerOf(request) }
+        return ok(answerOfLogin(deps, reply, await logIn(deps, login)) as never)
+      },
+    )
+  }
+
+  /** Who answers: a login by its cookie or its token as bearer, or a session that needs a fresh factor. */
+  const challengerOf = async (
+    cookie: string | null,
+    bearer: string | null,
+  ): Promise<{ token: string } | { actor: Actor }> => {
+    const pending = cookie === null ? undefined : await findChallengeByToken(db, hashToken(cookie))
+    if (cookie !== null && challenges.isLive(pending)) return { token: cookie }
+    if (bearer?.startsWith(CHALLENGE_PREFIX)) return { token: bearer }
+    if (bearer !== null) return { actor: await sessions.actorOf(bearer) }
+    if (cookie !== null) return { token: cookie }
+    throw new AppError('UNAUTHORIZED', { message: 'Log in first: this needs the cookie otpValidationToken.' })
+  }
+  const emailKeyOfUser = async (userId: string): Promise<string> => (await findUserById(db, userId))?.emailKey ?? ''
+
+  app.post(
+    '/otp',
+    {
+      config: { permission: 'auth.otp' },
+      schema: {
+        operationId: 'validateOtp',
+        summary: 'Second factor of a login, or a fresh one for a sensitive action',
+        description:
+          'Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: sensitive actions are then possible for five minutes.',
+        tags: TAGS,
+        security: [{ bearer: [] }],
+        headers: schemas.UserIdHeader,
+        body: schemas.OtpBody,
+        response: { 200: Envelope(schemas.TokenAndUser) },
+      },
+    },
+    async (request, reply) => {
+      cookies.checkSite(request)
+      const { body } = request
+      if (body.otp === undefined && body.emailOtp === undefined && body.recoveryCode === undefined)
+        throw invalid('otp', 'send one of otp, emailOtp, recoveryCode')
+      const userId = cookies.userIdOf(request)
+      const who = await challengerOf(cookies.challengeOf(request), bearerOf(request))
+      if ('actor' in who) {
+        await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
+        await answerStepUp(deps, who.actor, body, callerOf(request))
+        const user = await findUserById(db, who.actor.id)
+        return ok({ token: bearerOf(request), user: user && viewUser(user) } as never)
+      }
+      const pending = await findChallengeByToken(db, hashToken(who.token))
+      if (pending) await limits.checkAccount(request, reply, await emailKeyOfUser(pending.userId))
+      const answer = { token: who.token, userId, codes: body, caller: callerOf(request) }
+      const loggedIn = await answerLogin(deps, answer)
+      cookies.clearChallenge(reply)
+      return ok(answerOfLogin(deps, reply, loggedIn) as never)
+    },
+  )
+
+  app.post(
+    '/otp/email',
+    {
+      config: { permission: 'auth.otpEmail' },
+      schema: {
+        operationId: 'sendEmailOtp',
+        summary: 'Send a code by e-mail',
+        description:
+          'For the login of this browser, or with a bearer for a step-up. Nothing is sent within a minute of the last code.',
+        tags: TAGS,
+        body: schemas.EmailBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request, reply) => {
+      cookies.checkSite(request)
+      const emailKey = emailKeyOf(request.body.email)
+      await limits.checkAccount(request, reply, emailKey)
+      const who = await challengerOf(cookies.challengeOf(request), bearerOf(request)).catch(() => null)
+      const isRenewed = await db.tx(async (tx) => {
+        if (who === null) return false
+        const challenge =
+          'token' in who
+            ? await lockChallengeByToken(tx, hashToken(who.token))
+            : await challenges.openForSession(tx, { userId: who.actor.id, sessionId: who.actor.sessionId ?? '' })
+        const user = challenge && (await findUserById(tx, challenge.userId))
+        if (!challenges.isLive(challenge) || user?.emailKey !== emailKey) return false
+        await challenges.sendCode(tx, challenge, user)
+        return 'token' in who
+      })
+      if (isRenewed && who && 'token' in who) cookies.setChallenge(reply, who.token)
+      return ok(null)
+    },
+  )
+
+  app.post(
+    '/verify-email/send',
+    {
+      config: { permission: 'auth.sendVerification' },
+      schema: {
+        operationId: 'sendVerification',
+        summary: 'Send the verification mail again',
+        tags: TAGS,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request, reply) => {
+      const user = await findUserById(db, actorOf(request).id)
+      if (!user) throw new AppError('UNAUTHORIZED')
+      await limits.checkAccount(request, reply, user.emailKey)
+      await db.tx(async (tx) => {
+        const isWaiting = await findRecentVerification(tx, user.id, new Date(deps.clock() - MINUTE))
+        if (user.verifiedAt === null && !isWaiting) await registration.sendVerification(tx, user)
+        await callOf(request).remember(tx, null)
+      })
+      return ok(null)
+    },
+  )
+}

@@ -1,0 +1,88 @@
+import { type Static, Type } from 'typebox'
+import { CountryCode, Email, Nullable, PersonName, Role } from '../users/user-schemas.ts'
+
+const Password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
+const NewPassword = Password('12 to 128 characters with upper case, lower case, a digit and a special character.')
+const Code = (description: string) => Type.String({ pattern: '^[0-9]{6}$', description, examples: ['123456'] })
+
+export const RegisterBody = Type.Object({
+  email: Email,
+  password: NewPassword,
+  firstName: PersonName,
+  lastName: PersonName,
+  role: Role,
+  companyName: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Manager: the new company. Cashier, Observer: the one to join.',
+    }),
+  ),
+  associationName: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  origin: Type.Optional(Type.String({ maxLength: 40 })),
+  phoneNumber: Type.Optional(Type.String({ maxLength: 40 })),
+  phoneNumberCountry: Type.Optional(CountryCode),
+})
+
+export const LoginBody = Type.Object({ email: Email, password: Password('The password.') })
+export const ManagerLoginBody = Type.Object({
+  ...LoginBody.properties,
+  origin: Type.String({ enum: ['dashboard', 'application'], description: 'Decides how long the session lives.' }),
+})
+
+export const OtpBody = Type.Object({
+  otp: Type.Optional(Code('Of the authenticator app.')),
+  emailOtp: Type.Optional(Code('Received by e-mail.')),
+  recoveryCode: Type.Optional(Type.String({ maxLength: 20, description: 'One of the ten of the enrolment.' })),
+})
+
+export const EmailBody = Type.Object({ email: Email })
+export const ResetSendBody = Type.Object({
+  email: Email,
+  origin: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description: '`application`: the answer is a token, which works once the mail was read.',
+    }),
+  ),
+})
+export const ResetChangeBody = Type.Object({
+  token: Type.String({ minLength: 1, maxLength: 200 }),
+  newPassword: NewPassword,
+  emailOtp: Type.Optional(
+    Code('The mailed code; needed for a token of origin `application` whose link was not opened.'),
+  ),
+})
+export const PasswordBody = Type.Object({ password: Password('The present one.'), newPassword: NewPassword })
+export const TokenBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 200 }) })
+
+export const UserIdHeader = Type.Object({
+  'x-user-id': Type.Optional(
+    Type.String({
+      description: 'For several back-office sessions in one browser: which user’s refresh cookie is meant.',
+    }),
+  ),
+})
+
+const UserRef = Type.Ref('User')
+export const TokenAndUser = Type.Object({
+  token: Type.String({ description: 'Access token, ten minutes.' }),
+  user: UserRef,
+})
+export const TokenOrNullAndUser = Type.Object({
+  token: Nullable(Type.String({ description: 'Null: a code is asked for; see the cookie `otpValidationToken`.' })),
+  user: UserRef,
+})
+
+export const SessionSchema = Type.Object({
+  _id: Type.String(),
+  current: Type.Boolean(),
+  kind: Type.String({ enum: ['dashboard', 'application'] }),
+  ip: Nullable(Type.String()),
+  userAgent: Nullable(Type.String()),
+  createdAt: Type.String({ format: 'date-time' }),
+  lastUsedAt: Type.String({ format: 'date-time' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+})
+
+export type OtpBody = Static<typeof OtpBody>

@@ -1,0 +1,75 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Audit } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import type { JobQueue } from '../db/job-runner.ts'
+import type { RateLimits } from '../http/rate-limits.ts'
+import type { Mailer } from '../mail/mail.ts'
+import type { Passwords } from '../users/password.ts'
+import { openRegistration, type Registration } from '../users/registration.ts'
+import { type UserView, viewUser } from '../users/user.ts'
+import type { Vault } from '../vault.ts'
+import { type Challenges, openChallenges } from './challenge-service.ts'
+import { type Cookies, openCookies } from './cookies.ts'
+import { type LockOuts, openLockOuts } from './lock-outs.ts'
+import type { LoginResult } from './login-service.ts'
+import { openResets, type Resets } from './reset-service.ts'
+import type { Sessions } from './session-service.ts'
+import { openTwoFactor, type TwoFactor } from './two-factor-service.ts'
+
+export type AuthBase = {
+  db: Db
+  clock: Clock
+  vault: Vault
+  config: Pick<Config, 'baseUrl' | 'payUrl' | 'officeUrl' | 'corsOrigins' | 'autoApprove'>
+  passwords: Passwords
+  refusedPasswords: ReadonlySet<string>
+  sessions: Sessions
+  mailer: Mailer
+  jobs: JobQueue
+  audit: Audit
+  limits: RateLimits
+}
+
+/** Everything that the authentication routes work with. */
+export type AuthDeps = AuthBase & {
+  registration: Registration
+  challenges: Challenges
+  lockOuts: LockOuts
+  resets: Resets
+  twoFactor: TwoFactor
+  cookies: Cookies
+}
+
+export function openAuth(base: AuthBase): AuthDeps {
+  const lockOuts = openLockOuts(base)
+  return {
+    ...base,
+    lockOuts,
+    registration: openRegistration(base),
+    challenges: openChallenges(base),
+    resets: openResets({ ...base, lockOuts }),
+    twoFactor: openTwoFactor(base),
+    cookies: openCookies(base.config, base.clock),
+  }
+}
+
+/** Puts the outcome of a login into cookies and gives the answer's data. */
+export function answerOfLogin(
+  { cookies }: AuthDeps,
+  reply: FastifyReply,
+  result: LoginResult,
+): { token: string | null; user: UserView } {
+  const user = viewUser(result.user)
+  if ('challenge' in result) {
+    cookies.setChallenge(reply, result.challenge)
+    return { token: null, user }
+  }
+  cookies.setRefresh(reply, result.started.session, result.started.refreshToken)
+  return { token: result.accessToken, user }
+}
+
+/** Answers of these endpoints carry tokens: no cache may keep them. */
+export const noStore = async (_request: FastifyRequest, reply: FastifyReply): Promise<void> =>
+  void reply.header('cache-control', 'no-store')

@@ -1,0 +1,66 @@
+import type { CookieSerializeOptions } from '@fastify/cookie'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Clock, MINUTE, SECOND } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { AppError, invalid } from '../errors.ts'
+import { isId } from '../ids.ts'
+import type { Session } from './session-queries.ts'
+
+export const CHALLENGE_COOKIE = 'otpValidationToken'
+export const CHALLENGE_MS = 5 * MINUTE
+
+export type Cookies = {
+  /** `x-user-id`, when it was sent. @throws VALIDATION_FAILED unless it is 24 hex characters */
+  userIdOf(request: FastifyRequest): string | null
+  refreshTokenOf(request: FastifyRequest, userId: string | null): string | null
+  challengeOf(request: FastifyRequest): string | null
+  setRefresh(reply: FastifyReply, session: Session, token: string): void
+  clearRefresh(reply: FastifyReply, userId: string | null): void
+  setChallenge(reply: FastifyReply, token: string): void
+  clearChallenge(reply: FastifyReply): void
+  /** Requests that carry cookies must come from our own pages. @throws CROSS_SITE_REQUEST */
+  checkSite(request: FastifyRequest): void
+}
+
+/** The cookies of the authentication endpoints (decisions 5.2) and who may send them. */
+export function openCookies(
+  config: Pick<Config, 'baseUrl' | 'payUrl' | 'officeUrl' | 'corsOrigins'>,
+  clock: Clock,
+): Cookies {
+  const secure = config.baseUrl.startsWith('https://')
+  const prefix = secure ? '__Host-' : ''
+  const nameOf = (userId: string | null): string => `${prefix}refreshToken${userId === null ? '' : `_${userId}`}`
+  const common: CookieSerializeOptions = { httpOnly: true, sameSite: 'strict', secure }
+  const challenge: CookieSerializeOptions = { ...common, path: '/api/next/auth' }
+  const origins = new Set([
+    ...[config.baseUrl, config.payUrl, config.officeUrl].map((url) => new URL(url).origin),
+    ...config.corsOrigins,
+  ])
+  return {
+    userIdOf(request) {
+      const header = request.headers['x-user-id']
+      if (header === undefined || header === '') return null
+      if (typeof header === 'string' && isId(header)) return header
+      throw invalid('x-user-id', 'must be the 24 hex characters of a user’s id')
+    },
+    refreshTokenOf: (request, userId) => request.cookies[nameOf(userId)] || null,
+    challengeOf: (request) => request.cookies[CHALLENGE_COOKIE] || null,
+    setRefresh(reply, session, token) {
+      const lifeMs = Math.min(Number(session.idleMs), session.expiresAt.getTime() - clock())
+      const maxAge = Math.max(1, Math.floor(lifeMs / SECOND))
+      const name = nameOf(session.namedCookie ? session.userId : null)
+      void reply.setCookie(name, token, { ...common, path: '/', maxAge })
+    },
+    clearRefresh: (reply, userId) => void reply.setCookie(nameOf(userId), '', { ...common, path: '/', maxAge: 0 }),
+    setChallenge: (reply, token) =>
+      void reply.setCookie(CHALLENGE_COOKIE, token, { ...challenge, maxAge: CHALLENGE_MS / SECOND }),
+    clearChallenge: (reply) => void reply.setCookie(CHALLENGE_COOKIE, '', { ...challenge, maxAge: 0 }),
+    checkSite(request) {
+      const { origin, host } = request.headers
+      if (request.headers['sec-fetch-site'] === 'cross-site') throw new AppError('CROSS_SITE_REQUEST')
+      if (origin === undefined || origins.has(origin)) return
+      if (URL.canParse(origin) && new URL(origin).host === host) return
+      throw new AppError('CROSS_SITE_REQUEST')
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+export type LoginFailures = { wrong: number; lockedUntil: Date | null }
+
+export async function findLoginFailures(q: Queryable, accountKey: string): Promise<LoginFailures | undefined> {
+  return q.maybe<LoginFailures>(sql`select wrong, locked_until from login_failures where account_key = ${accountKey}`)
+}
+
+/** Counts one more wrong password; the `most`-th in a row locks until `lockUntil`. A lock that is over starts anew. */
+export async function insertLoginFailure(
+  tx: Tx,
+  accountKey: string,
+  failure: { at: Date; most: number; lockUntil: Date; forgetBefore: Date },
+): Promise<LoginFailures> {
+  const { at, most, lockUntil, forgetBefore } = failure
+  return tx.one<LoginFailures>(sql`
+    insert into login_failures as f (account_key, wrong, last_at) values (${accountKey}, 1, ${at})
+    on conflict (account_key) do update set last_at = ${at},
+      wrong = case when f.locked_until <= ${at} or f.last_at < ${forgetBefore} then 1 else f.wrong + 1 end,
+      locked_until = case
+        when f.locked_until > ${at} then f.locked_until
+        when f.locked_until <= ${at} or f.last_at < ${forgetBefore} then null
+        when f.wrong + 1 >= ${most}::integer then ${lockUntil}::timestamptz
+        else null end
+    returning wrong, locked_until`)
+}
+
+export async function deleteLoginFailures(q: Queryable, accountKey: string): Promise<void> {
+  await q.run(sql`delete from login_failures where account_key = ${accountKey}`)
+}

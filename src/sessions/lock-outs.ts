@@ -1,0 +1,41 @@
+import { createHmac } from 'node:crypto'
+import { type Clock, DAY, MINUTE, SECOND } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import type { Vault } from '../vault.ts'
+import { deleteLoginFailures, findLoginFailures, insertLoginFailure } from './lock-out-queries.ts'
+
+const MOST_WRONG = 10
+const LOCK_MS = 30 * MINUTE
+
+export type LockOuts = {
+  /** @throws ACCOUNT_LOCKED while the address is locked, whether anybody has it or not */
+  check(emailKey: string): Promise<void>
+  /** One more wrong password. @returns true when this one locked the address */
+  count(tx: Tx, emailKey: string): Promise<boolean>
+  clear(tx: Tx, emailKey: string): Promise<void>
+}
+
+/** Ten wrong passwords in a row lock an address for half an hour, on all nodes; a password reset opens it. */
+export function openLockOuts({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): LockOuts {
+  const key = vault.derive('lock-out')
+  const accountKeyOf = (emailKey: string): string => createHmac('sha256', key).update(emailKey).digest('hex')
+  return {
+    async check(emailKey) {
+      const failures = await findLoginFailures(db, accountKeyOf(emailKey))
+      const leftMs = (failures?.lockedUntil?.getTime() ?? 0) - clock()
+      if (leftMs > 0) throw new AppError('ACCOUNT_LOCKED', { retryAfter: leftMs / SECOND })
+    },
+    async count(tx, emailKey) {
+      const at = new Date(clock())
+      const { wrong, lockedUntil } = await insertLoginFailure(tx, accountKeyOf(emailKey), {
+        at,
+        most: MOST_WRONG,
+        lockUntil: new Date(at.getTime() + LOCK_MS),
+        forgetBefore: new Date(at.getTime() - DAY),
+      })
+      return lockedUntil !== null && wrong === MOST_WRONG
+    },
+    clear: (tx, emailKey) => deleteLoginFailures(tx, accountKeyOf(emailKey)),
+  }
+}

@@ -1,0 +1,177 @@
+import { type Audit, actorName } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import type { Actor, UserRole } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import type { Passwords } from '../users/password.ts'
+import { emailKeyOf, type User } from '../users/user.ts'
+import {
+  findUserByEmailKey,
+  findUserById,
+  updateUserLastConnection,
+  updateUserPassword,
+} from '../users/user-queries.ts'
+import { lockChallengeByToken } from './challenge-queries.ts'
+import type { Challenges, Codes, Proof } from './challenge-service.ts'
+import type { LockOuts } from './lock-outs.ts'
+import type { SessionKind } from './session-queries.ts'
+import { hashToken, type Sessions, type Started } from './session-service.ts'
+
+/** Logged in, or one question away from it. */
+export type LoginResult = { user: User; challenge: string } | { user: User; started: Started; accessToken: string }
+
+export type LoggedIn = { user: User; started: Started; accessToken: string }
+
+export type LoginRequest = {
+  email: string
+  password: string
+  kind: SessionKind
+  /** Roles that this address serves. */
+  roles: readonly UserRole[]
+  /** `x-user-id`: the refresh cookie gets this user's name. */
+  userId: string | null
+  caller: Caller
+}
+
+export type LoginDeps = {
+  db: Db
+  clock: Clock
+  passwords: Passwords
+  sessions: Sessions
+  challenges: Challenges
+  lockOuts: LockOuts
+  audit: Audit
+}
+
+export const MANAGER_ROLES: readonly UserRole[] = ['Manager', 'SuperManager', 'Cashier', 'Observer', 'Association']
+export const OTHER_ROLES: readonly UserRole[] = ['SimpleUser', 'SuperAdmin', 'Service']
+
+const sessionEntry = (user: User, action: string, caller: Caller) => ({
+  actor: `user:${user.id}`,
+  action,
+  companyId: user.company?.id ?? null,
+  object: `user:${user.id}`,
+  caller,
+})
+
+/** Counts a wrong password the same way whether the address is known or not. */
+async function refuse(deps: LoginDeps, emailKey: string, user: User | undefined, caller: Caller): Promise<never> {
+  await deps.db.tx(async (tx) => {
+    const locked = await deps.lockOuts.count(tx, emailKey)
+    const facts = { companyId: user?.company?.id ?? null, object: user ? `user:${user.id}` : null, caller }
+    const detail = { locked }
+    await deps.audit.write(tx, { actor: 'anyone', action: 'session.login', result: 'refused', ...facts, detail })
+  })
+  throw new AppError('INVALID_CREDENTIALS')
+}
+
+async function renewHash({ db, passwords }: LoginDeps, user: User, password: string): Promise<void> {
+  if (!passwords.isOutdated(user.passwordHash)) return
+  await updateUserPassword(db, user.id, { passwordHash: await passwords.hash(password), at: null })
+}
+
+/**
+ * First step of a login: the password. Unknown addresses cost the same time and get the same answer.
+ * @throws ACCOUNT_LOCKED, INVALID_CREDENTIALS, BUSY; FORBIDDEN for a role that logs in elsewhere
+ */
+export async function logIn(deps: LoginDeps, request: LoginRequest): Promise<LoginResult> {
+  const { db, sessions, challenges, lockOuts, audit } = deps
+  const emailKey = emailKeyOf(request.email)
+  const user = await findUserByEmailKey(db, emailKey)
+  const right = await deps.passwords.verify(request.password, user?.passwordHash ?? null)
+  if (!user || !right || user.disabledAt !== null) return refuse(deps, emailKey, user, request.caller)
+  if (!request.roles.includes(user.role)) {
+    const place = MANAGER_ROLES.includes(user.role) ? '/auth/login/manager' : '/auth/login'
+    throw new AppError('FORBIDDEN', { message: `The role ${user.role} logs in with POST ${place}.` })
+  }
+  await renewHash(deps, user, request.password)
+  const { kind, caller } = request
+  const namedCookie = request.userId === user.id
+  if (user.twoFactorEnabled) {
+    const challenge = await db.tx(async (tx) => {
+      await lockOuts.clear(tx, emailKey)
+      return challenges.open(tx, { user, kind, namedCookie })
+    })
+    return { user, challenge }
+  }
+  const started = await db.tx(async (tx) => {
+    await lockOuts.clear(tx, emailKey)
+    const result = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt: null, caller })
+    await audit.write(tx, sessionEntry(user, 'session.login', caller))
+    return result
+  })
+  return { user, started, accessToken: await sessions.issue(started.session, user) }
+}
+
+async function begin(
+  { sessions, clock }: LoginDeps,
+  tx: Tx,
+  session: Parameters<Sessions['start']>[1],
+): Promise<Started> {
+  const at = new Date(clock())
+  await updateUserLastConnection(tx, session.user.id, at)
+  session.user.lastConnectionAt = at
+  return sessions.start(tx, session)
+}
+
+const challengeEnded = (): AppError =>
+  new AppError('UNAUTHORIZED', {
+    message: 'This login has ended: the codes were wrong too often, or five minutes have passed. Log in again.',
+  })
+
+const wrongCode = (): AppError => new AppError('INVALID_OTP')
+
+/**
+ * Second step of a login: a code. Of many submissions at once one wins.
+ * @param answer.token the value of the `otpValidationToken` cookie
+ * @param answer.userId `x-user-id`: the refresh cookie gets this user's name, if it is this user
+ * @throws UNAUTHORIZED when the login has ended, INVALID_OTP
+ */
+export async function answerLogin(
+  deps: LoginDeps,
+  answer: { token: string; userId: string | null; codes: Codes; caller: Caller },
+): Promise<LoggedIn> {
+  const { token, codes, caller } = answer
+  const { db, challenges, sessions, audit, clock } = deps
+  const outcome = await db.tx(async (tx): Promise<'ended' | 'wrong' | { user: User; started: Started }> => {
+    const challenge = await lockChallengeByToken(tx, hashToken(token))
+    const user = challenge && (await findUserById(tx, challenge.userId))
+    if (!user || user.disabledAt !== null || !challenges.isLive(challenge)) return 'ended'
+    const proof = await challenges.answer(tx, challenge, user, codes, caller)
+    if (proof === null) return 'wrong'
+    const { kind } = challenge
+    const namedCookie = challenge.namedCookie || answer.userId === user.id
+    const secondFactorAt = new Date(clock())
+    const started = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt, caller })
+    await audit.write(tx, { ...sessionEntry(user, 'session.login', caller), detail: { secondFactor: proof } })
+    return { user, started }
+  })
+  if (outcome === 'ended') throw challengeEnded()
+  if (outcome === 'wrong') throw wrongCode()
+  return { ...outcome, accessToken: await sessions.issue(outcome.started.session, outcome.user) }
+}
+
+/** A fresh second factor for a session that runs already (step-up). @throws INVALID_OTP, UNAUTHORIZED */
+export async function answerStepUp(deps: LoginDeps, actor: Actor, codes: Codes, caller: Caller): Promise<Proof> {
+  const { db, challenges, sessions, audit, clock } = deps
+  const { sessionId } = actor
+  if (sessionId === null) throw challengeEnded()
+  const outcome = await db.tx(async (tx): Promise<'ended' | 'wrong' | { proof: Proof }> => {
+    const user = await findUserById(tx, actor.id)
+    if (!user) return 'ended'
+    const challenge = await challenges.openForSession(tx, { userId: actor.id, sessionId })
+    if (!challenges.isLive(challenge)) return 'ended'
+    const proof = await challenges.answer(tx, challenge, user, codes, caller)
+    if (proof === null) return 'wrong'
+    await sessions.confirmSecondFactor(tx, sessionId, new Date(clock()))
+    const entry = sessionEntry(user, 'session.step-up', caller)
+    await audit.write(tx, { ...entry, actor: actorName(actor), detail: { secondFactor: proof } })
+    return { proof }
+  })
+  if (outcome === 'ended') {
+    throw new AppError('INVALID_OTP', { message: 'Too many wrong codes. Wait five minutes, then ask for a new one.' })
+  }
+  if (outcome === 'wrong') throw wrongCode()
+  return outcome.proof
+}

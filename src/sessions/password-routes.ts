@@ -1,0 +1,203 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorName } from '../audit/audit.ts'
+import { AppError, invalid } from '../errors.ts'
+import { actorOf } from '../http/actor.ts'
+import { callerOf } from '../http/caller.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import { isLang } from '../lang.ts'
+import { checkPassword } from '../users/password-rules.ts'
+import { emailKeyOf } from '../users/user.ts'
+import { lockUserById, updateUserPassword } from '../users/user-queries.ts'
+import { LangQuery } from '../users/user-schemas.ts'
+import { verifyEmail } from '../users/verification-service.ts'
+import * as schemas from './auth-schemas.ts'
+import { type AuthDeps, noStore } from './auth-service.ts'
+import { userOfActor } from './two-factor-service.ts'
+
+const TAGS = ['authentication']
+
+/** Forgotten and changed passwords, the verified address, and the second factor's enrolment. */
+export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
+  const { db, sessions, resets, twoFactor, limits, audit, passwords } = deps
+  app.addHook('onRequest', noStore)
+
+  app.post(
+    '/reset-password/send',
+    {
+      config: { permission: 'auth.resetSend' },
+      schema: {
+        operationId: 'sendPasswordReset',
+        summary: 'Ask for a new password',
+        description:
+          'The answer is the same for every address. With `origin=application` it holds a token, which changes nothing until the mail was read.',
+        tags: TAGS,
+        querystring: LangQuery,
+        body: schemas.ResetSendBody,
+        response: { 200: Envelope(Type.Union([Type.String(), Type.Null()])) },
+      },
+    },
+    async (request, reply) => {
+      const { body, query } = request
+      await limits.checkAccount(request, reply, emailKeyOf(body.email))
+      const lang = query.lang !== undefined && isLang(query.lang) ? query.lang : null
+      const application = body.origin === 'application'
+      return ok(await resets.send({ email: body.email, application, lang, caller: callerOf(request) }))
+    },
+  )
+
+  app.post(
+    '/reset-password/change',
+    {
+      config: { permission: 'auth.resetChange' },
+      schema: {
+        operationId: 'changeForgottenPassword',
+        summary: 'Choose the new password',
+        description: 'Ends all sessions. The second factor is still asked at the next login.',
+        tags: TAGS,
+        body: schemas.ResetChangeBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      const { token, newPassword, emailOtp = null } = request.body
+      await resets.change({ token, newPassword, emailOtp, actor: request.actor, caller: callerOf(request) })
+      return ok(null)
+    },
+  )
+
+  app.post(
+    '/password',
+    {
+      config: { permission: 'auth.password' },
+      schema: {
+        operationId: 'changePassword',
+        summary: 'Change your password',
+        description: 'Ends all your other sessions.',
+        tags: TAGS,
+        body: schemas.PasswordBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request, reply) => {
+      const actor = actorOf(request)
+      const user = await userOfActor(db, actor)
+      await deps.lockOuts.check(user.emailKey)
+      await limits.checkAccount(request, reply, user.emailKey)
+      const { password, newPassword } = request.body
+      if (!(await passwords.verify(password, user.passwordHash))) {
+        await db.tx((tx) => deps.lockOuts.count(tx, user.emailKey))
+        throw new AppError('INVALID_CREDENTIALS', { message: 'The present password is wrong.' })
+      }
+      const own = [user.email, user.firstName, user.lastName, user.company?.name ?? '']
+      checkPassword(newPassword, { path: 'newPassword', own, extra: deps.refusedPasswords })
+      if (password === newPassword) throw invalid('newPassword', 'is the present password; choose another one')
+      const passwordHash = await passwords.hash(newPassword)
+      const at = new Date(deps.clock())
+      await db.tx(async (tx) => {
+        const now = await lockUserById(tx, user.id)
+        if (now?.passwordHash !== user.passwordHash) throw new AppError('OBJECT_CONFLICT')
+        await updateUserPassword(tx, user.id, { passwordHash, at })
+        await sessions.endAll(tx, user.id, 'password changed', actor.sessionId)
+        await deps.lockOuts.clear(tx, user.emailKey)
+        const data = { name: user.firstName }
+        await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data })
+        await callOf(request).remember(tx, null)
+        const facts = { companyId: actor.companyId, object: `user:${user.id}`, caller: callerOf(request) }
+        await audit.write(tx, { actor: actorName(actor), action: 'user.change-password', ...facts })
+      })
+      return ok(null)
+    },
+  )
+
+  app.post(
+    '/verify-email',
+    {
+      config: { permission: 'auth.verifyEmail' },
+      schema: {
+        operationId: 'verifyEmail',
+        summary: 'Confirm an e-mail address with the token of the mail',
+        tags: TAGS,
+        body: schemas.TokenBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await verifyEmail(deps, request.body.token, callerOf(request))
+      return ok(null)
+    },
+  )
+
+  app.post(
+    '/2fa/setup',
+    {
+      config: { permission: 'auth.twoFactor', sealAnswer: true },
+      schema: {
+        operationId: 'setupTwoFactor',
+        summary: 'Begin to enrol an authenticator app',
+        tags: TAGS,
+        response: { 200: Envelope(Type.Object({ otpauthUri: Type.String(), qrSvg: Type.String() })) },
+      },
+    },
+    async (request) => {
+      await userOfActor(db, actorOf(request))
+      return ok(await twoFactor.setup(actorOf(request)))
+    },
+  )
+  const Codes = Type.Object({
+    recoveryCodes: Type.Array(Type.String(), { description: 'Each works once instead of a code. Shown only now.' }),
+  })
+  app.post(
+    '/2fa/enable',
+    {
+      config: { permission: 'auth.twoFactor', sealAnswer: true },
+      schema: {
+        operationId: 'enableTwoFactor',
+        summary: 'Finish the enrolment with a code of the app',
+        tags: TAGS,
+        body: Type.Object({ otp: Type.String({ pattern: '^[0-9]{6}$' }) }),
+        response: { 200: Envelope(Codes) },
+      },
+    },
+    async (request, reply) => {
+      const user = await userOfActor(db, actorOf(request))
+      await limits.checkAccount(request, reply, user.emailKey)
+      return ok(await twoFactor.enable(actorOf(request), request.body.otp, callerOf(request)))
+    },
+  )
+  app.post(
+    '/2fa/recovery-codes',
+    {
+      config: { permission: 'auth.twoFactorRemove', sealAnswer: true },
+      schema: {
+        operationId: 'renewRecoveryCodes',
+        summary: 'Ten new recovery codes; the old ones stop working',
+        tags: TAGS,
+        response: { 200: Envelope(Codes) },
+      },
+    },
+    async (request) => ok(await twoFactor.renewCodes(actorOf(request), callerOf(request))),
+  )
+  app.post(
+    '/2fa/disable',
+    {
+      config: { permission: 'auth.twoFactorRemove' },
+      schema: {
+        operationId: 'disableTwoFactor',
+        summary: 'Remove the authenticator app; codes then come by e-mail where they are needed',
+        tags: TAGS,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const user = await userOfActor(db, actor)
+      await db.tx(async (tx) => {
+        await callOf(request).remember(tx, null)
+        await twoFactor.remove(tx, user, { actor: actorName(actor), caller: callerOf(request) })
+      })
+      return ok(null)
+    },
+  )
+}

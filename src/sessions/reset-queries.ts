@@ -1,0 +1,65 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+export type ResetKind = 'link' | 'application' | 'invitation'
+
+export type Reset = {
+  tokenHash: string
+  userId: string | null
+  kind: ResetKind
+  codeHash: string | null
+  wrongCodes: number
+  provenAt: Date | null
+  expiresAt: Date
+  usedAt: Date | null
+}
+
+/** Live resets of a user stop working: only the newest one does. */
+export async function updateResetsVoid(tx: Tx, userId: string | null, at: Date): Promise<void> {
+  await tx.run(sql`update password_resets set expires_at = ${at} where user_id = ${userId} and expires_at > ${at}`)
+}
+
+export async function insertReset(
+  tx: Tx,
+  reset: Pick<Reset, 'tokenHash' | 'userId' | 'kind' | 'codeHash' | 'expiresAt'> & {
+    proofHash: string | null
+    at: Date
+  },
+): Promise<void> {
+  await tx.run(sql`
+    insert into password_resets (token_hash, user_id, kind, proof_hash, code_hash, created_at, expires_at)
+    values (${reset.tokenHash}, ${reset.userId}, ${reset.kind}, ${reset.proofHash}, ${reset.codeHash}, ${reset.at},
+      ${reset.expiresAt})`)
+}
+
+export async function countRecentResets(q: Queryable, userId: string | null, since: Date): Promise<number> {
+  const { count } = await q.one<{ count: number }>(sql`
+    select count(*)::int as count from password_resets
+    where user_id = ${userId} and created_at > ${since} and kind <> 'invitation'`)
+  return count
+}
+
+const COLUMNS = sql`token_hash, user_id, kind, code_hash, wrong_codes, proven_at, expires_at, used_at`
+
+/** Held until the transaction ends: of many uses at once one wins. */
+export async function lockReset(tx: Tx, tokenHash: string): Promise<Reset | undefined> {
+  return tx.maybe<Reset>(sql`select ${COLUMNS} from password_resets where token_hash = ${tokenHash} for update`)
+}
+
+export async function findReset(q: Queryable, tokenHash: string): Promise<Reset | undefined> {
+  return q.maybe<Reset>(sql`select ${COLUMNS} from password_resets where token_hash = ${tokenHash}`)
+}
+
+export async function updateResetProven(q: Queryable, proofHash: string, at: Date): Promise<boolean> {
+  const changed = await q.run(sql`
+    update password_resets set proven_at = coalesce(proven_at, ${at})
+    where proof_hash = ${proofHash} and expires_at > ${at} and used_at is null`)
+  return changed === 1
+}
+
+export async function updateResetWrong(tx: Tx, tokenHash: string): Promise<void> {
+  await tx.run(sql`update password_resets set wrong_codes = wrong_codes + 1 where token_hash = ${tokenHash}`)
+}
+
+export async function updateResetUsed(tx: Tx, tokenHash: string, at: Date): Promise<void> {
+  await tx.run(sql`update password_resets set used_at = ${at} where token_hash = ${tokenHash}`)
+}

@@ -1,0 +1,225 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { type Audit, actorName } from '../audit/audit.ts'
+import { type Clock, DAY, HOUR, MINUTE } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { JobQueue } from '../db/job-runner.ts'
+import { AppError } from '../errors.ts'
+import type { Actor, UserRole } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import type { Lang } from '../lang.ts'
+import type { Mailer } from '../mail/mail.ts'
+import type { Passwords } from '../users/password.ts'
+import { checkPassword } from '../users/password-rules.ts'
+import { emailKeyOf, type User } from '../users/user.ts'
+import { findUserByEmailKey, findUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
+import type { Vault } from '../vault.ts'
+import { updateChallengesEnded } from './challenge-queries.ts'
+import type { LockOuts } from './lock-outs.ts'
+import type { Reset } from './reset-queries.ts'
+import * as queries from './reset-queries.ts'
+import { hashToken, type Sessions } from './session-service.ts'
+import { openCodeHash } from './totp.ts'
+
+export type Resets = {
+  /**
+   * Asks for a new password. Does the same work for unknown addresses; SuperAdmins are left out silently.
+   * @returns the token for `origin=application`, which proves nothing by itself; null otherwise
+   */
+  send(request: { email: string; application: boolean; lang: Lang | null; caller: Caller }): Promise<string | null>
+  /** The mailed link of an application reset was opened and its button pressed. */
+  prove(proof: string): Promise<boolean>
+  /** Whose password a mailed link may change; null when the link is not good any more. */
+  isGood(token: string): Promise<boolean>
+  /** @throws INVALID_RESET_TOKEN, WEAK_PASSWORD; INVALID_OTP for a wrong mailed code */
+  change(request: ChangeRequest): Promise<void>
+  /** A new user's first password: a link that is good for seven days and verifies the address too. */
+  invite(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
+}
+
+export type ChangeRequest = {
+  token: string
+  newPassword: string
+  emailOtp: string | null
+  /** A Service credential stands in for the mailed proof, within its own company. */
+  actor: Actor | null
+  caller: Caller
+}
+
+export type ResetDeps = {
+  db: Db
+  clock: Clock
+  vault: Vault
+  config: Pick<Config, 'baseUrl'>
+  passwords: Passwords
+  refusedPasswords: ReadonlySet<string>
+  sessions: Sessions
+  lockOuts: LockOuts
+  mailer: Mailer
+  jobs: JobQueue
+  audit: Audit
+}
+
+const LINK_MS = 30 * MINUTE
+const INVITATION_MS = 7 * DAY
+const MOST_AN_HOUR = 10
+const MOST_WRONG_CODES = 5
+
+/** A job that does nothing: what is queued for an address that nobody has. */
+export const NO_MAIL_JOB = 'mail-to-nobody'
+
+const RESETTABLE_BY_SERVICE: readonly UserRole[] = ['SimpleUser', 'Manager', 'Association', 'Cashier', 'Observer']
+
+const isService = (actor: Actor | null): actor is Actor =>
+  actor?.valid === true && actor.role === 'Service' && (actor.scopes ?? ['sessions:write']).includes('sessions:write')
+
+const mayVouch = (actor: Actor | null, user: User): boolean =>
+  isService(actor) &&
+  RESETTABLE_BY_SERVICE.includes(user.role) &&
+  (actor.companyId === null || actor.companyId === user.company?.id)
+
+export function openResets(deps: ResetDeps): Resets {
+  const { db, clock, vault, config, sessions, lockOuts, mailer, jobs, audit } = deps
+  const codeHash = openCodeHash(vault)
+  const newToken = (): string => randomBytes(32).toString('base64url')
+
+  const mailReset = async (
+    tx: Tx,
+    user: User,
+    lang: Lang,
+    secrets: { application: boolean; token: string; proof: string; code: string },
+    expiresAt: Date,
+  ): Promise<void> => {
+    const to = { to: user.email, lang, expiresAt }
+    const name = user.firstName
+    if (secrets.application) {
+      const url = `${config.baseUrl}/account/confirm-reset?token=${secrets.proof}`
+      return mailer.send(tx, { ...to, kind: 'resetCode', data: { name, url, code: secrets.code } })
+    }
+    const url = `${config.baseUrl}/account/reset-password?token=${secrets.token}`
+    return mailer.send(tx, { ...to, kind: 'resetLink', data: { name, url } })
+  }
+  const isLive = (reset: Reset | undefined): reset is Reset =>
+    reset !== undefined && reset.usedAt === null && reset.expiresAt.getTime() > clock()
+
+  /**
+   * Does this reset have its proof that the mail was read? Counts a wrong code. Goes the same way for a reset of an
+   * unknown address, so that a handle of `origin=application` tells nothing.
+   */
+  const checkProof = async (
+    tx: Tx,
+    reset: Reset,
+    user: User | undefined,
+    request: ChangeRequest,
+  ): Promise<'good' | 'wrong' | 'missing'> => {
+    if (reset.kind !== 'application' || reset.provenAt !== null) return 'good'
+    if (user && mayVouch(request.actor, user)) return 'good'
+    if (request.emailOtp === null || reset.wrongCodes >= MOST_WRONG_CODES) return 'missing'
+    const right = reset.codeHash === codeHash(`reset:${reset.tokenHash}`, request.emailOtp)
+    if (right && user) return 'good'
+    await queries.updateResetWrong(tx, reset.tokenHash)
+    return 'wrong'
+  }
+  const finish = async (
+    tx: Tx,
+    reset: Reset,
+    user: User,
+    passwordHash: string,
+    request: ChangeRequest,
+  ): Promise<void> => {
+    const at = new Date(clock())
+    await queries.updateResetUsed(tx, reset.tokenHash, at)
+    await queries.updateResetsVoid(tx, user.id, at)
+    await updateUserPassword(tx, user.id, { passwordHash, at })
+    await updateChallengesEnded(tx, user.id, at)
+    await lockOuts.clear(tx, user.emailKey)
+    await sessions.endAll(tx, user.id, 'password changed')
+    if (reset.kind !== 'application' || !isService(request.actor)) await updateUserVerified(tx, user.id, at)
+    if (reset.kind !== 'invitation') {
+      await mailer.send(tx, {
+        to: user.email,
+        lang: user.lang,
+        kind: 'passwordChanged',
+        data: { name: user.firstName },
+      })
+    }
+    await audit.write(tx, {
+      actor: request.actor ? actorName(request.actor) : `user:${user.id}`,
+      action: reset.kind === 'invitation' ? 'user.accept-invitation' : 'user.reset-password',
+      companyId: user.company?.id ?? null,
+      object: `user:${user.id}`,
+      caller: request.caller,
+    })
+  }
+  const insert = async (
+    tx: Tx,
+    userId: string | null,
+    kind: queries.ResetKind,
+    lifeMs: number,
+  ): Promise<{ token: string; proof: string; code: string; expiresAt: Date }> => {
+    const [token, proof, code, at] = [newToken(), newToken(), String(randomInt(1_000_000)).padStart(6, '0'), clock()]
+    const application = kind === 'application'
+    const tokenHash = hashToken(token)
+    const expiresAt = new Date(at + lifeMs)
+    await queries.updateResetsVoid(tx, userId, new Date(at))
+    await queries.insertReset(tx, {
+      tokenHash,
+      userId,
+      kind,
+      codeHash: application ? codeHash(`reset:${tokenHash}`, code) : null,
+      proofHash: application ? hashToken(proof) : null,
+      at: new Date(at),
+      expiresAt,
+    })
+    return { token, proof, code, expiresAt }
+  }
+  return {
+    async send({ email, application, lang, caller }) {
+      const user = await findUserByEmailKey(db, emailKeyOf(email))
+      const eligible = user && user.role !== 'SuperAdmin' && user.disabledAt === null ? user : null
+      return db.tx(async (tx) => {
+        const recent = await queries.countRecentResets(tx, eligible?.id ?? null, new Date(clock() - HOUR))
+        const known = eligible && recent < MOST_AN_HOUR ? eligible : null
+        const secrets = await insert(tx, known?.id ?? null, application ? 'application' : 'link', LINK_MS)
+        if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets }, secrets.expiresAt)
+        else await jobs.enqueue(tx, { kind: NO_MAIL_JOB, payload: { sealed: vault.seal(email, NO_MAIL_JOB) } })
+        const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null, caller }
+        await audit.write(tx, { actor: 'anyone', action: 'user.ask-reset', ...facts })
+        return application ? secrets.token : null
+      })
+    },
+    prove: (proof) => queries.updateResetProven(db, hashToken(proof), new Date(clock())),
+    async isGood(token) {
+      const reset = await queries.findReset(db, hashToken(token))
+      return isLive(reset) && reset.userId !== null
+    },
+    async change(request) {
+      const check = { path: 'newPassword', extra: deps.refusedPasswords }
+      checkPassword(request.newPassword, { ...check, own: [] })
+      const passwordHash = await deps.passwords.hash(request.newPassword)
+      const outcome = await db.tx(async (tx) => {
+        const reset = await queries.lockReset(tx, hashToken(request.token))
+        if (!isLive(reset)) return 'missing'
+        const found = await findUserById(tx, reset.userId ?? '')
+        const user = found?.disabledAt === null ? found : undefined
+        const proof = await checkProof(tx, reset, user, request)
+        if (proof !== 'good') return proof
+        if (!user) return 'missing'
+        checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
+        await finish(tx, reset, user, passwordHash, request)
+        return proof
+      })
+      if (outcome === 'wrong') throw new AppError('INVALID_OTP')
+      if (outcome === 'missing') throw new AppError('INVALID_RESET_TOKEN', { message: MISSING_PROOF })
+    },
+    async invite(tx, user, { inviter, company }) {
+      const { token, expiresAt } = await insert(tx, user.id, 'invitation', INVITATION_MS)
+      const url = `${config.baseUrl}/account/reset-password?token=${token}`
+      const data = { name: user.firstName, inviter, company, url }
+      await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'invitation', data })
+    },
+  }
+}
+
+const MISSING_PROOF =
+  'This token changes nothing yet, or not any more. Open the link in the mail, or send the mailed code as emailOtp; or ask for a new one.'

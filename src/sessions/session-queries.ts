@@ -1,0 +1,136 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { UserRole } from '../http/actor.ts'
+
+export type SessionKind = 'dashboard' | 'application'
+
+export type Session = {
+  id: string
+  userId: string
+  kind: SessionKind
+  namedCookie: boolean
+  idleMs: bigint
+  secondFactorAt: Date | null
+  ip: string | null
+  userAgent: string | null
+  createdAt: Date
+  lastUsedAt: Date
+  idleExpiresAt: Date
+  expiresAt: Date
+  revokedAt: Date | null
+}
+
+const COLUMNS = sql`s.id, s.user_id, s.kind, s.named_cookie, s.idle_ms, s.second_factor_at, s.ip, s.user_agent,
+  s.created_at, s.last_used_at, s.idle_expires_at, s.expires_at, s.revoked_at`
+
+export async function insertSession(tx: Tx, session: Session): Promise<void> {
+  await tx.run(sql`
+    insert into sessions (id, user_id, kind, named_cookie, idle_ms, second_factor_at, ip, user_agent, created_at,
+      last_used_at, idle_expires_at, expires_at)
+    values (${session.id}, ${session.userId}, ${session.kind}, ${session.namedCookie}, ${session.idleMs},
+      ${session.secondFactorAt}, ${session.ip}, ${session.userAgent}, ${session.createdAt}, ${session.lastUsedAt},
+      ${session.idleExpiresAt}, ${session.expiresAt})`)
+}
+
+/** Everything about a session that decides what its access tokens may do. */
+export type SessionState = {
+  id: string
+  userId: string
+  secondFactorAt: Date | null
+  revokedAt: Date | null
+  expiresAt: Date
+  role: UserRole
+  companyId: string | null
+  verifiedAt: Date | null
+  approvedAt: Date | null
+  disabledAt: Date | null
+  companyApproved: boolean | null
+  companyIds: string[]
+  collectorIds: string[]
+}
+
+export async function findSessionState(q: Queryable, id: string): Promise<SessionState | undefined> {
+  return q.maybe<SessionState>(sql`
+    select s.id, s.user_id, s.second_factor_at, s.revoked_at, s.expires_at, u.role, u.company_id, u.verified_at,
+      u.approved_at, u.disabled_at, c.approved as company_approved,
+      array(select m.company_id from super_manager_companies m where m.user_id = u.id) as company_ids,
+      array(select k.collector_id from collector_cashiers k where k.user_id = u.id) as collector_ids
+    from sessions s join users u on u.id = s.user_id left join companies c on c.id = u.company_id
+    where s.id = ${id}`)
+}
+
+export async function insertRefreshToken(
+  tx: Tx,
+  token: { hash: string; sessionId: string; createdAt: Date },
+): Promise<void> {
+  await tx.run(sql`
+    insert into refresh_tokens (hash, session_id, created_at)
+    values (${token.hash}, ${token.sessionId}, ${token.createdAt}) on conflict (hash) do nothing`)
+}
+
+/** The session that a refresh token belongs to, held until the transaction ends. */
+export async function lockSessionByToken(tx: Tx, hash: string): Promise<Session | undefined> {
+  return tx.maybe<Session>(sql`
+    select ${COLUMNS} from sessions s join refresh_tokens t on t.session_id = s.id where t.hash = ${hash} for update of s`)
+}
+
+export type RefreshToken = { hash: string; createdAt: Date; replacedAt: Date | null }
+
+export async function findRefreshToken(tx: Tx, hash: string): Promise<RefreshToken | undefined> {
+  return tx.maybe<RefreshToken>(sql`select hash, created_at, replaced_at from refresh_tokens where hash = ${hash}`)
+}
+
+export async function updateRefreshTokenReplaced(tx: Tx, hash: string, at: Date): Promise<void> {
+  await tx.run(sql`update refresh_tokens set replaced_at = ${at} where hash = ${hash}`)
+}
+
+export async function updateSessionUsed(
+  tx: Tx,
+  id: string,
+  used: { at: Date; idleExpiresAt: Date; ip: string | null; userAgent: string | null },
+): Promise<void> {
+  await tx.run(sql`
+    update sessions set last_used_at = ${used.at}, idle_expires_at = ${used.idleExpiresAt}, ip = ${used.ip},
+      user_agent = ${used.userAgent} where id = ${id}`)
+}
+
+export async function updateSessionSecondFactor(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update sessions set second_factor_at = ${at} where id = ${id}`)
+}
+
+/** @returns false when it was revoked before */
+export async function updateSessionRevoked(tx: Tx, id: string, at: Date, reason: string): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update sessions set revoked_at = ${at}, revoked_reason = ${reason} where id = ${id} and revoked_at is null`)
+  return changed === 1
+}
+
+/** Ends all sessions of a user, or of everybody, but `exceptId`. */
+export async function updateSessionsRevoked(
+  tx: Tx,
+  filter: { userId: string | null; exceptId: string | null },
+  at: Date,
+  reason: string,
+): Promise<number> {
+  return tx.run(sql`
+    update sessions set revoked_at = ${at}, revoked_reason = ${reason}
+    where (${filter.userId}::text is null or user_id = ${filter.userId})
+      and (${filter.exceptId}::text is null or id <> ${filter.exceptId}) and revoked_at is null`)
+}
+
+export async function listLiveSessions(q: Queryable, userId: string, now: Date): Promise<Session[]> {
+  return q.many<Session>(sql`
+    select ${COLUMNS} from sessions s
+    where s.user_id = ${userId} and s.revoked_at is null and s.expires_at > ${now} and s.idle_expires_at > ${now}
+    order by s.last_used_at desc limit 100`)
+}
+
+/** Old sessions with their tokens, challenges, resets and verifications. */
+export async function deleteEndedSessions(q: Queryable, before: Date): Promise<number> {
+  const deleted = await q.run(sql`
+    delete from sessions where id in (select id from sessions where expires_at < ${before} limit 1000)`)
+  await q.run(sql`delete from otp_challenges where expires_at < ${before}`)
+  await q.run(sql`delete from password_resets where expires_at < ${before}`)
+  await q.run(sql`delete from email_verifications where expires_at < ${before}`)
+  await q.run(sql`delete from login_failures where last_at < ${before}`)
+  return deleted
+}

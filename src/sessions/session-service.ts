@@ -1,0 +1,244 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import type { Audit } from '../audit/audit.ts'
+import { type Clock, DAY, HOUR, SECOND } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import type { Actor, UserRole } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import { newId } from '../ids.ts'
+import type { Mailer } from '../mail/mail.ts'
+import { isValidUser, missingOf, type User } from '../users/user.ts'
+import { findUserById } from '../users/user-queries.ts'
+import type { Vault } from '../vault.ts'
+import type { AccessTokens } from './access-token.ts'
+import type { Session, SessionKind, SessionState } from './session-queries.ts'
+import * as queries from './session-queries.ts'
+
+export type NewSession = {
+  user: User
+  kind: SessionKind
+  namedCookie: boolean
+  secondFactorAt: Date | null
+  caller: Caller
+}
+
+/** What a client gets: the access token for the answer, the refresh token for its cookie. */
+export type Started = { session: Session; refreshToken: string }
+export type Refreshed = Started & { user: User; accessToken: string }
+
+export type Sessions = {
+  start(tx: Tx, session: NewSession): Promise<Started>
+  issue(session: Session, user: User): Promise<string>
+  /**
+   * Rotates a refresh token. Within 10 s the old one gets the same successor while that is unused; later its use ends
+   * the whole session (RFC 9700, 4.14).
+   * @param userId of `x-user-id`: the token must be this user's
+   * @throws UNAUTHORIZED
+   */
+  refresh(token: string, userId: string | null, caller: Caller): Promise<Refreshed>
+  /** Ends the session of a refresh token; null when there is none. */
+  endByToken(tx: Tx, token: string, userId: string | null): Promise<Session | null>
+  end(tx: Tx, sessionId: string, reason: string): Promise<boolean>
+  /** All sessions of a user but one; of everybody with `userId` null. */
+  endAll(tx: Tx, userId: string | null, reason: string, exceptId?: string | null): Promise<number>
+  confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
+  /** The actor of an access token, as its session and user are now. @throws UNAUTHORIZED */
+  actorOf(accessToken: string): Promise<Actor>
+  /** Something of users or sessions changed on this node: nothing remembered counts any more. */
+  forget(): void
+}
+
+const GRACE_MS = 10 * SECOND
+/** Other nodes learn of a revocation within this time. */
+const STATE_MAX_AGE_MS = 4 * SECOND
+const MAX_STATES = 20_000
+
+export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+/** Idle and absolute life by role and client (decisions 5.2). */
+export function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteMs: number } {
+  const absoluteMs = kind === 'dashboard' ? DAY : 7 * DAY
+  if (role === 'SuperAdmin' || role === 'SuperManager') return { idleMs: HOUR, absoluteMs }
+  return { idleMs: kind === 'dashboard' ? 12 * HOUR : absoluteMs, absoluteMs }
+}
+
+const ended = (): AppError =>
+  new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again with POST /auth/login/manager.' })
+
+export type SessionDeps = { db: Db; clock: Clock; vault: Vault; tokens: AccessTokens; audit: Audit; mailer: Mailer }
+
+export function openSessions(deps: SessionDeps): Sessions {
+  const { clock, vault, tokens, audit, mailer } = deps
+  const states = openStates(deps)
+  const successorKey = vault.derive('refresh-successor')
+  /** The successor follows from the old token, so that repeated requests get the same one and none is kept readable. */
+  const successorOf = (token: string): string => createHmac('sha256', successorKey).update(token).digest('base64url')
+
+  const rotate = async (tx: Tx, session: Session, token: string, caller: Caller): Promise<string> => {
+    const at = new Date(clock())
+    const next = successorOf(token)
+    await queries.updateRefreshTokenReplaced(tx, hashToken(token), at)
+    await queries.insertRefreshToken(tx, { hash: hashToken(next), sessionId: session.id, createdAt: at })
+    const idleExpiresAt = new Date(Math.min(at.getTime() + Number(session.idleMs), session.expiresAt.getTime()))
+    const { ip, userAgent } = caller
+    await queries.updateSessionUsed(tx, session.id, { at, idleExpiresAt, ip, userAgent })
+    return next
+  }
+  /** The same successor for a repetition, or undefined when this is a reuse. */
+  const repeat = async (tx: Tx, token: string, replacedAt: Date): Promise<string | undefined> => {
+    if (clock() - replacedAt.getTime() > GRACE_MS) return undefined
+    const next = successorOf(token)
+    const successor = await queries.findRefreshToken(tx, hashToken(next))
+    return successor?.replacedAt === null ? next : undefined
+  }
+  const endReused = async (tx: Tx, session: Session, user: User, caller: Caller): Promise<void> => {
+    await queries.updateSessionRevoked(tx, session.id, new Date(clock()), 'refresh token used twice')
+    tx.afterCommit(states.forget)
+    await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'sessionStolen', data: { name: user.firstName } })
+    const object = `session:${session.id}`
+    const companyId = user.company?.id ?? null
+    await audit.write(tx, { actor: 'anyone', action: 'session.reuse', result: 'refused', companyId, object, caller })
+  }
+  const isLive = (session: Session, user: User): boolean =>
+    session.revokedAt === null &&
+    session.expiresAt.getTime() > clock() &&
+    session.idleExpiresAt.getTime() > clock() &&
+    user.disabledAt === null
+
+  const refresh: Sessions['refresh'] = async (token, userId, caller) => {
+    const result = await deps.db.tx(async (tx) => {
+      const session = await queries.lockSessionByToken(tx, hashToken(token))
+      const user = session && (await findUserById(tx, session.userId))
+      if (!session || !user || (userId !== null && user.id !== userId) || !isLive(session, user)) return null
+      const current = await queries.findRefreshToken(tx, hashToken(token))
+      const replacedAt = current?.replacedAt ?? null
+      const next = replacedAt === null ? await rotate(tx, session, token, caller) : await repeat(tx, token, replacedAt)
+      if (next !== undefined) return { session, user, refreshToken: next }
+      await endReused(tx, session, user, caller)
+      return null
+    })
+    if (!result) throw ended()
+    return { ...result, accessToken: await tokens.issue(claimsOf(result.session, result.user)) }
+  }
+  return {
+    async start(tx, { user, kind, namedCookie, secondFactorAt, caller }) {
+      const now = clock()
+      const { idleMs, absoluteMs } = livesOf(user.role, kind)
+      const session: Session = {
+        id: newId(now),
+        userId: user.id,
+        kind,
+        namedCookie,
+        idleMs: BigInt(idleMs),
+        secondFactorAt,
+        ip: caller.ip,
+        userAgent: caller.userAgent,
+        createdAt: new Date(now),
+        lastUsedAt: new Date(now),
+        idleExpiresAt: new Date(now + idleMs),
+        expiresAt: new Date(now + absoluteMs),
+        revokedAt: null,
+      }
+      const refreshToken = randomBytes(32).toString('base64url')
+      await queries.insertSession(tx, session)
+      await queries.insertRefreshToken(tx, {
+        hash: hashToken(refreshToken),
+        sessionId: session.id,
+        createdAt: new Date(now),
+      })
+      return { session, refreshToken }
+    },
+    issue: (session, user) => tokens.issue(claimsOf(session, user)),
+    refresh,
+    async endByToken(tx, token, userId) {
+      const session = await queries.lockSessionByToken(tx, hashToken(token))
+      if (!session || (userId !== null && session.userId !== userId)) return null
+      const changed = await queries.updateSessionRevoked(tx, session.id, new Date(clock()), 'signed out')
+      tx.afterCommit(states.forget)
+      return changed ? session : null
+    },
+    async end(tx, sessionId, reason) {
+      tx.afterCommit(states.forget)
+      return queries.updateSessionRevoked(tx, sessionId, new Date(clock()), reason)
+    },
+    async endAll(tx, userId, reason, exceptId = null) {
+      tx.afterCommit(states.forget)
+      return queries.updateSessionsRevoked(tx, { userId, exceptId }, new Date(clock()), reason)
+    },
+    async confirmSecondFactor(tx, sessionId, at) {
+      await queries.updateSessionSecondFactor(tx, sessionId, at)
+      tx.afterCommit(states.forget)
+    },
+    async actorOf(accessToken) {
+      const claims = await tokens.verify(accessToken)
+      const state = await states.find(claims.sid)
+      if (!state || state.userId !== claims.userId || state.revokedAt || state.disabledAt) throw ended()
+      if (state.role !== claims.role || state.expiresAt.getTime() <= clock()) throw ended()
+      return toActor(state)
+    },
+    forget: states.forget,
+  }
+}
+
+const claimsOf = (session: Session, user: User) => ({
+  userId: user.id,
+  role: user.role,
+  companyId: user.company?.id ?? null,
+  sid: session.id,
+  expMs: session.expiresAt.getTime(),
+})
+
+function toActor(state: SessionState): Actor {
+  const { role, verifiedAt, approvedAt, companyApproved } = state
+  const company = companyApproved === null ? null : { approved: companyApproved }
+  const standing = { role, verifiedAt, approvedAt, company }
+  return {
+    kind: 'user',
+    id: state.userId,
+    role,
+    companyId: state.companyId,
+    companyIds: state.companyIds,
+    collectorIds: state.collectorIds,
+    scopes: null,
+    valid: isValidUser(standing) && company?.approved !== false,
+    missing: missingOf(standing),
+    sessionId: state.id,
+    secondFactorAt: state.secondFactorAt?.getTime() ?? null,
+  }
+}
+
+/**
+ * Copies of session states, at most four seconds old. A change on this node makes every copy void, also one on its
+ * way.
+ */
+function openStates({ db, clock }: SessionDeps): {
+  find(sid: string): Promise<SessionState | undefined>
+  forget(): void
+} {
+  const copies = new Map<string, { state: SessionState | undefined; at: number }>()
+  const loading = new Map<string, Promise<SessionState | undefined>>()
+  let generation = 0
+  const load = async (sid: string): Promise<SessionState | undefined> => {
+    const [at, startedIn] = [clock(), generation]
+    const state = await queries.findSessionState(db, sid)
+    if (startedIn !== generation) return load(sid)
+    if (copies.size > MAX_STATES) copies.clear()
+    copies.set(sid, { state, at })
+    return state
+  }
+  return {
+    async find(sid) {
+      const known = copies.get(sid)
+      if (known && clock() - known.at < STATE_MAX_AGE_MS) return known.state
+      const running = loading.get(sid)
+      if (running) return running
+      const started = load(sid).finally(() => loading.delete(sid))
+      loading.set(sid, started)
+      return started
+    },
+    forget() {
+      generation += 1
+      copies.clear()
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Letters that people replace by look-alikes. */
+const LOOKALIKES: Record<string, string> = {
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+  '€': 'e',
+}
+
+const WALKS = [
+  'qwertyuiopasdfghjklzxcvbnm',
+  'azertyuiopqsdfghjklmwxcvbn',
+  'qwertzuiopasdfghjklyxcvbnm',
+  'abcdefghijklmnopqrstuvwxyz',
+]
+
+let words: Set<string> | undefined
+
+/** Our own list of words that people build passwords from, one a line; see docs/dependencies.md. */
+function readWords(): Set<string> {
+  words ??= new Set(
+    readFileSync(join(import.meta.dirname, 'common-passwords.txt'), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#')),
+  )
+  return words
+}
+
+const fold = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+
+/** Digits and signs at the ends fall away first, so that `Password123!` is not read as `passwordi2ei`. */
+function coresOf(password: string): string[] {
+  const text = fold(password)
+  const trimmed = text.replace(/^[^a-z]+|[^a-z]+$/g, '')
+  const decode = (part: string): string => [...part].map((sign) => LOOKALIKES[sign] ?? sign).join('')
+  const letters = (part: string): string => part.replace(/[^a-z]/g, '')
+  const plainTail = text.replace(/[^a-z@$€!0-9]/g, '')
+  return [...new Set([letters(text), letters(decode(trimmed)), letters(decode(plainTail.replace(/[0-9!]+$/, '')))])]
+}
+
+/** `abcabc` gives `abc`. */
+function unrepeat(text: string): string {
+  for (let length = 1; length <= text.length / 2; length += 1) {
+    if (text.length % length === 0 && text.slice(0, length).repeat(text.length / length) === text)
+      return text.slice(0, length)
+  }
+  return text
+}
+
+function isWalk(text: string): boolean {
+  if (text.length < 3) return true
+  return WALKS.some((walk) => {
+    const backwards = [...walk].reverse().join('')
+    return walk.includes(text) || backwards.includes(text)
+  })
+}
+
+/**
+ * Is this password what a guesser tries first: one common word, a keyboard walk or the person's own name, however it is
+ * dressed up with capitals, look-alikes, years and signs?
+ * @param own words that belong to the person: e-mail, names, company
+ * @param extra the operator's own list (`PASSWORD_LIST_FILE`), compared whole, in lower case
+ */
+export function isCommonPassword(password: string, own: readonly string[], extra: ReadonlySet<string>): boolean {
+  if (extra.has(password.toLowerCase())) return true
+  if (new Set(password).size < 5) return true
+  const personal = new Set(
+    own.flatMap((text) => [fold(text), fold(text.split('@')[0] ?? '')]).map((text) => text.replace(/[^a-z]/g, '')),
+  )
+  return coresOf(password)
+    .map(unrepeat)
+    .some((core) => core.length < 3 || isWalk(core) || readWords().has(core) || (core.length > 3 && personal.has(core)))
+}

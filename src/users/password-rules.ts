@@ -1,0 +1,40 @@
+import { AppError } from '../errors.ts'
+import { isCommonPassword } from './common-passwords.ts'
+import { normalize } from './password.ts'
+
+const MIN = 12
+const MAX = 128
+
+const CLASSES: readonly [RegExp, string][] = [
+  [/\p{Lu}/u, 'an upper-case letter'],
+  [/\p{Ll}/u, 'a lower-case letter'],
+  [/\p{Nd}/u, 'a digit'],
+  [/[^\p{L}\p{N}\s]/u, 'a special character'],
+]
+
+/**
+ * Checks a new password (decisions 5.3): 12 to 128 characters, four classes, not a common one.
+ * @param path the field's name in the body
+ * @param own words of the person, which a guesser tries first
+ * @throws WEAK_PASSWORD that names everything missing
+ */
+export function checkPassword(
+  password: string,
+  { path, own, extra }: { path: string; own: readonly string[]; extra: ReadonlySet<string> },
+): void {
+  const text = normalize(password)
+  const length = [...text].length
+  const faults: string[] = []
+  if (length < MIN) faults.push(`at least ${MIN} characters`)
+  if (length > MAX) faults.push(`at most ${MAX} characters`)
+  for (const [pattern, name] of CLASSES) if (!pattern.test(text)) faults.push(name)
+  if (faults.length > 0) {
+    throw new AppError('WEAK_PASSWORD', { details: [{ path, message: `needs ${faults.join(', ')}` }] })
+  }
+  if (!isCommonPassword(text, own, extra)) return
+  throw new AppError('WEAK_PASSWORD', {
+    message:
+      'This password is one of the first that a guesser tries. Choose several unrelated words, or let a password manager make one.',
+    details: [{ path, message: 'is a common or breached password' }],
+  })
+}

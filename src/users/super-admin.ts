@@ -1,0 +1,62 @@
+import { openAudit } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
+import type { Vault } from '../vault.ts'
+import type { Passwords } from './password.ts'
+import { checkPassword } from './password-rules.ts'
+import { emailKeyOf } from './user.ts'
+import { findUserByEmailKey, insertUser } from './user-queries.ts'
+
+export type SuperAdminDeps = { db: Db; vault: Vault; clock: Clock; passwords: Passwords }
+
+/**
+ * Makes a SuperAdmin from the environment or the admin command. An address that exists already is left alone.
+ * @returns false when it existed
+ * @throws Error when the password is too weak
+ */
+export async function makeSuperAdmin(
+  { email, password }: { email: string; password: string },
+  { db, vault, clock, passwords }: SuperAdminDeps,
+): Promise<boolean> {
+  const emailKey = emailKeyOf(email)
+  if (await findUserByEmailKey(db, emailKey)) return false
+  try {
+    checkPassword(password, { path: 'password', own: [email], extra: new Set() })
+  } catch (error) {
+    const faults = error instanceof AppError ? error.details?.map(({ message }) => message).join('; ') : ''
+    throw new Error(`The SuperAdmin's password ${faults}.`, { cause: error })
+  }
+  const passwordHash = await passwords.hash(password)
+  const at = new Date(clock())
+  const id = newId(at.getTime())
+  const audit = openAudit({ db, clock, keys: auditKeysOf(openServerKeys({ db, vault, clock })) })
+  const make = async (tx: Tx): Promise<boolean> => {
+    await insertUser(tx, {
+      id,
+      email: email.trim(),
+      emailKey,
+      passwordHash,
+      firstName: 'Super',
+      lastName: 'Admin',
+      role: 'SuperAdmin',
+      phoneNumber: null,
+      phoneNumberCountry: null,
+      companyId: null,
+      lang: 'en',
+      verifiedAt: at,
+      approvedAt: at,
+      twoFactorEnabled: true,
+      createdAt: at,
+    })
+    await audit.write(tx, { actor: 'operator', action: 'user.create-super-admin', object: `user:${id}` })
+    return true
+  }
+  // another node may be making the same one
+  return db.tx(make).catch((error: unknown) => {
+    if (brokenConstraint(error) === 'users_email_key_key') return false
+    throw error
+  })
+}

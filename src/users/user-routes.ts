@@ -1,0 +1,219 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { PageQuery } from '../companies/company-schemas.ts'
+import { actorOf } from '../http/actor.ts'
+import { callerOf } from '../http/caller.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { viewUser } from './user.ts'
+import { CountryCode, Email, IdParams, LangSchema, PersonName, Role } from './user-schemas.ts'
+import * as service from './user-service.ts'
+
+const tags = ['companies']
+const UserRef = Type.Ref('User')
+
+const ProfileBody = Type.Object({
+  firstName: Type.Optional(PersonName),
+  lastName: Type.Optional(PersonName),
+  phoneNumber: Type.Optional(Type.String({ maxLength: 40 })),
+  phoneNumberCountry: Type.Optional(CountryCode),
+  lang: Type.Optional(LangSchema),
+})
+const ListQuery = Type.Object({
+  role: Type.Optional(Role),
+  search: Type.Optional(Type.String({ maxLength: 100, description: 'In e-mail and name.' })),
+  pending: Type.Optional(Type.Boolean({ description: 'Only those who wait for approval.' })),
+  ...PageQuery,
+})
+const InvitationBody = Type.Object({
+  email: Email,
+  firstName: PersonName,
+  lastName: PersonName,
+  role: Role,
+  companyId: Type.Optional(
+    Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators; default: your own.' }),
+  ),
+  lang: Type.Optional(LangSchema),
+})
+const ChangeBody = Type.Object({
+  firstName: Type.Optional(PersonName),
+  lastName: Type.Optional(PersonName),
+  role: Type.Optional(Role),
+  disabled: Type.Optional(Type.Boolean()),
+})
+const CompaniesBody = Type.Object({
+  companies: Type.Array(Type.String({ pattern: '^[0-9a-f]{24}$' }), { maxItems: 1000 }),
+})
+const Page = Type.Object({
+  users: Type.Array(UserRef),
+  total: Type.Integer(),
+  page: Type.Integer(),
+  limit: Type.Integer(),
+})
+
+/** The own profile, and the people of a company. */
+export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (app, deps) => {
+  app.get(
+    '/users/me',
+    {
+      config: { permission: 'users.me' },
+      schema: { operationId: 'getMe', summary: 'Your own profile', tags, response: { 200: Envelope(UserRef) } },
+    },
+    async (request) => ok(viewUser(await service.readMe(deps, actorOf(request))) as never),
+  )
+  app.put(
+    '/users/me',
+    {
+      config: { permission: 'users.me' },
+      schema: {
+        operationId: 'changeMe',
+        summary: 'Change your own profile',
+        tags,
+        body: ProfileBody,
+        response: { 200: Envelope(UserRef) },
+      },
+    },
+    async (request) => {
+      const change = request.body as service.ProfileChange
+      return ok(viewUser(await service.changeMe(deps, actorOf(request), change, callerOf(request))) as never)
+    },
+  )
+  app.get(
+    '/users',
+    {
+      config: { permission: 'users.list' },
+      schema: {
+        operationId: 'listUsers',
+        summary: 'The people of your company',
+        tags,
+        querystring: ListQuery,
+        response: { 200: Envelope(Page) },
+      },
+    },
+    async (request) => {
+      const page = await service.listUsers(deps, actorOf(request), request.query)
+      return ok({ ...page, users: page.users.map(viewUser) } as never)
+    },
+  )
+  app.post(
+    '/users',
+    {
+      config: { permission: 'users.invite' },
+      schema: {
+        operationId: 'inviteUser',
+        summary: 'Invite somebody into your company',
+        description: 'The person gets a link to choose a password. Inviting a Manager needs a fresh second factor.',
+        tags,
+        body: InvitationBody,
+        response: { 200: Envelope(UserRef) },
+      },
+    },
+    async (request) => {
+      const invitation = request.body as service.Invitation
+      return ok(viewUser(await service.inviteUser(deps, actorOf(request), invitation, callerOf(request))) as never)
+    },
+  )
+  app.get(
+    '/users/:id',
+    {
+      config: { permission: 'users.list' },
+      schema: {
+        operationId: 'getUser',
+        summary: 'One person of your company',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(UserRef) },
+      },
+    },
+    async (request) => ok(viewUser(await service.readUser(deps, actorOf(request), request.params.id)) as never),
+  )
+  app.put(
+    '/users/:id',
+    {
+      config: { permission: 'users.change' },
+      schema: {
+        operationId: 'changeUser',
+        summary: 'Rename, disable, or give another role',
+        description: 'A new role or a lock ends the person’s sessions at once.',
+        tags,
+        params: IdParams,
+        body: ChangeBody,
+        response: { 200: Envelope(UserRef) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params
+      const change = request.body as service.ManagedChange
+      return ok(viewUser(await service.changeUser(deps, actorOf(request), id, change, callerOf(request))) as never)
+    },
+  )
+  app.post(
+    '/users/:id/approve',
+    {
+      config: { permission: 'users.approve' },
+      schema: {
+        operationId: 'approveUser',
+        summary: 'Let a Cashier or an Observer in',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(UserRef) },
+      },
+    },
+    async (request) =>
+      ok(viewUser(await service.approveUser(deps, actorOf(request), request.params.id, callerOf(request))) as never),
+  )
+  app.get(
+    '/users/:id/companies',
+    {
+      config: { permission: 'users.companies' },
+      schema: {
+        operationId: 'listCompaniesOfUser',
+        summary: 'The companies of a SuperManager',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(Type.Object({ companies: Type.Array(Type.String()) })) },
+      },
+    },
+    async (request) => {
+      const user = await service.readUser(deps, actorOf(request), request.params.id)
+      return ok({ companies: await service.listAttached(deps, user.id) })
+    },
+  )
+  app.put(
+    '/users/:id/companies',
+    {
+      config: { permission: 'users.companies' },
+      schema: {
+        operationId: 'attachCompanies',
+        summary: 'Replace the companies of a SuperManager',
+        tags,
+        params: IdParams,
+        body: CompaniesBody,
+        response: { 200: Envelope(Type.Object({ companies: Type.Array(Type.String()) })) },
+      },
+    },
+    async (request) => {
+      const { params, body } = request
+      const caller = callerOf(request)
+      return ok({
+        companies: await service.attachCompanies(deps, actorOf(request), params.id, body.companies, caller),
+      })
+    },
+  )
+  app.post(
+    '/users/:id/reset-2fa',
+    {
+      config: { permission: 'users.resetTwoFactor' },
+      schema: {
+        operationId: 'resetTwoFactorOfUser',
+        summary: 'Remove the authenticator of a person who lost it',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await service.resetTwoFactor(deps, actorOf(request), request.params.id, callerOf(request))
+      return ok(null)
+    },
+  )
+}

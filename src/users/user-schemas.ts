@@ -1,0 +1,52 @@
+import { type TSchema, Type } from 'typebox'
+import { USER_ROLES } from '../http/actor.ts'
+import { LANGS } from '../lang.ts'
+
+export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+export const IdParams = Type.Object({
+  id: Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' }),
+})
+
+export const Email = Type.String({ format: 'email', maxLength: 254, examples: ['maud@cafe.example'] })
+export const PersonName = Type.String({ minLength: 1, maxLength: 100 })
+export const Role = Type.String({ enum: [...USER_ROLES] })
+export const LangSchema = Type.String({ enum: [...LANGS], description: 'Language of mails. Default: en.' })
+export const LangQuery = Type.Object({ lang: Type.Optional(LangSchema) })
+export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
+
+export const UserCompanySchema = Type.Object({
+  _id: Type.String(),
+  name: Type.String(),
+  kind: Type.String({ enum: ['company', 'association'] }),
+  country: Nullable(Type.String()),
+  siret: Nullable(Type.String()),
+  approved: Type.Boolean({ description: 'Approved by the operator; before that nothing can be sold.' }),
+  settlementAddress: Nullable(Type.String()),
+  settlementNetwork: Nullable(Type.Integer()),
+})
+
+export const UserSchema = Type.Object(
+  {
+    _id: Type.String(),
+    email: Type.String(),
+    firstName: Type.String(),
+    lastName: Type.String(),
+    role: Role,
+    phoneNumber: Nullable(Type.String()),
+    apiKey: Nullable(Type.String({ description: 'Public id of the newest API key of this user; never the secret.' })),
+    valid: Type.Boolean({ description: 'E-mail verified and, for Cashier and Observer, approved.' }),
+    twoFactorAuthEnabled: Type.Boolean(),
+    authenticatorEnabled: Type.Boolean({
+      description: 'An authenticator app is enrolled; otherwise codes come by e-mail.',
+    }),
+    lastConnection: Nullable(Type.String({ format: 'date-time' })),
+    lang: Type.String(),
+    disabled: Type.Boolean(),
+    missing: Type.Array(Type.String(), {
+      description: 'What keeps this account from working; empty when nothing does.',
+    }),
+    company: Nullable(UserCompanySchema),
+  },
+  { $id: 'User', description: 'A person or machine that can log in.' },
+)

@@ -1,0 +1,305 @@
+import { type Audit, actorName } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, sees, type UserRole } from '../http/actor.ts'
+import type { Caller } from '../http/caller.ts'
+import { hasFreshFactor } from '../http/permissions.ts'
+import { newId } from '../ids.ts'
+import type { Lang } from '../lang.ts'
+import type { Mailer } from '../mail/mail.ts'
+import { findCompanyName } from './registration-queries.ts'
+import { APPROVED_ROLES, emailKeyOf, TWO_FACTOR_ROLES, type User } from './user.ts'
+import * as queries from './user-queries.ts'
+
+/** What the users' room needs of the sessions' room, which stands above it. */
+export type SessionHooks = {
+  endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
+  forgetSessions(): void
+  sendInvitation(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
+  removeTwoFactor(tx: Tx, user: User, by: { actor: string; caller: Caller }): Promise<void>
+}
+
+export type UserDeps = {
+  db: Db
+  clock: Clock
+  audit: Audit
+  mailer: Mailer
+  config: Pick<Config, 'officeUrl'>
+  hooks: SessionHooks
+}
+
+/** Roles inside one company, which its managers give and take. */
+export const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
+
+/** May this actor manage that user? Others do not learn that the user exists. */
+function manages(actor: Actor, user: User): boolean {
+  if (actor.role === 'SuperAdmin') return true
+  return user.company !== null && COMPANY_ROLES.includes(user.role) && sees(actor, user.company.id)
+}
+
+/** @throws OBJECT_NOT_FOUND */
+async function lockManaged(tx: Tx, actor: Actor, id: string): Promise<User> {
+  const user = await queries.lockUserById(tx, id)
+  if (!user || !manages(actor, user)) throw new AppError('OBJECT_NOT_FOUND')
+  return user
+}
+
+const entryOf = (actor: Actor, user: User, action: string, caller: Caller) => ({
+  actor: actorName(actor),
+  action,
+  companyId: user.company?.id ?? null,
+  object: `user:${user.id}`,
+  caller,
+})
+
+const changeOf = (user: User): queries.UserChange => ({
+  firstName: user.firstName,
+  lastName: user.lastName,
+  phoneNumber: user.phoneNumber,
+  phoneNumberCountry: user.phoneNumberCountry,
+  lang: user.lang,
+  role: user.role,
+  disabledAt: user.disabledAt,
+  twoFactorEnabled: user.twoFactorEnabled,
+})
+
+async function readAgain(tx: Tx, id: string): Promise<User> {
+  const user = await queries.findUserById(tx, id)
+  if (!user) throw new AppError('OBJECT_NOT_FOUND')
+  return user
+}
+
+/** The own profile; also of a user that may do nothing else yet. @throws UNAUTHORIZED */
+export async function readMe({ db }: UserDeps, actor: Actor): Promise<User> {
+  const user = actor.kind === 'user' ? await queries.findUserById(db, actor.id) : undefined
+  if (!user) throw new AppError('UNAUTHORIZED', { message: 'This needs a person who is logged in, not an API key.' })
+  return user
+}
+
+export type ProfileChange = {
+  firstName?: string
+  lastName?: string
+  phoneNumber?: string
+  phoneNumberCountry?: string
+  lang?: Lang
+}
+
+export async function changeMe(deps: UserDeps, actor: Actor, change: ProfileChange, caller: Caller): Promise<User> {
+  const me = await readMe(deps, actor)
+  return deps.db.tx(async (tx) => {
+    const user = (await queries.lockUserById(tx, me.id)) ?? me
+    await queries.updateUser(tx, user.id, { ...changeOf(user), ...change }, new Date(deps.clock()))
+    const changed = await readAgain(tx, user.id)
+    const detail = { fields: Object.keys(change) }
+    await deps.audit.write(tx, { ...entryOf(actor, user, 'user.change-profile', caller), detail })
+    return changed
+  })
+}
+
+export type UserListQuery = { role?: string; search?: string; pending?: boolean; page: number; limit: number }
+export type UserPage = { users: User[]; total: number; page: number; limit: number }
+
+export async function listUsers({ db }: UserDeps, actor: Actor, query: UserListQuery): Promise<UserPage> {
+  const { page, limit } = query
+  const filter: queries.UserFilter = {
+    companyIds:
+      actor.role === 'SuperAdmin' ? null : [...actor.companyIds, ...(actor.companyId ? [actor.companyId] : [])],
+    role: query.role ?? null,
+    search: query.search ?? null,
+    pendingOnly: query.pending ?? false,
+  }
+  const [users, total] = await Promise.all([
+    queries.listUsers(db, filter, { limit, offset: (page - 1) * limit }),
+    queries.countUsers(db, filter),
+  ])
+  return { users, total, page, limit }
+}
+
+export async function readUser({ db }: UserDeps, actor: Actor, id: string): Promise<User> {
+  const user = await queries.findUserById(db, id)
+  if (!user || (user.id !== actor.id && !manages(actor, user))) throw new AppError('OBJECT_NOT_FOUND')
+  return user
+}
+
+export type Invitation = {
+  email: string
+  firstName: string
+  lastName: string
+  role: UserRole
+  companyId?: string
+  lang?: Lang
+}
+
+/** Where somebody is invited to: the own company, or one that the actor names and sees. @throws OBJECT_NOT_FOUND */
+async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: string | undefined) {
+  const id = companyId ?? actor.companyId
+  if (id === null) throw invalid('companyId', 'is required for your role: the company to invite into')
+  const company = sees(actor, id) ? await findCompanyName(db, id) : undefined
+  if (!company) throw new AppError('OBJECT_NOT_FOUND', { message: 'No such company in your account.' })
+  return company
+}
+
+/**
+ * Makes an approved account without a password; the mailed link lets its owner choose one and proves the address.
+ * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that is not the actor's to give
+ */
+export async function inviteUser(deps: UserDeps, actor: Actor, body: Invitation, caller: Caller): Promise<User> {
+  const { db, clock, hooks } = deps
+  const operatorOnly = !COMPANY_ROLES.includes(body.role)
+  if (operatorOnly && (actor.role !== 'SuperAdmin' || body.role !== 'SuperManager')) {
+    throw new AppError('FORBIDDEN', {
+      message: `You cannot invite a ${body.role}. Choose: ${COMPANY_ROLES.join(', ')}.`,
+    })
+  }
+  const company = operatorOnly ? null : await findInvitingCompany(deps, actor, body.companyId)
+  checkFreshForManager(actor, body.role, clock())
+  const at = new Date(clock())
+  const inviter = (await readMe(deps, actor)).firstName
+  return db.tx(async (tx) => {
+    const id = newId(at.getTime())
+    await queries
+      .insertUser(tx, {
+        id,
+        email: body.email.trim(),
+        emailKey: emailKeyOf(body.email),
+        // no password is right before the link was used
+        passwordHash: '!',
+        firstName: body.firstName,
+        lastName: body.lastName,
+        role: body.role,
+        phoneNumber: null,
+        phoneNumberCountry: null,
+        companyId: company?.id ?? null,
+        lang: body.lang ?? 'en',
+        verifiedAt: null,
+        approvedAt: at,
+        twoFactorEnabled: TWO_FACTOR_ROLES.includes(body.role),
+        createdAt: at,
+      })
+      .catch((error: unknown) => {
+        throw brokenConstraint(error) === 'users_email_key_key' ? new AppError('EMAIL_ALREADY_REGISTERED') : error
+      })
+    const user = await readAgain(tx, id)
+    await hooks.sendInvitation(tx, user, { inviter, company: company?.name ?? 'Comptoir' })
+    await deps.audit.write(tx, { ...entryOf(actor, user, 'user.invite', caller), detail: { role: user.role } })
+    return user
+  })
+}
+
+/** Whoever may decide over money is made so only after a fresh second factor. @throws STEP_UP_REQUIRED */
+function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void {
+  if (role === 'Cashier' || role === 'Observer' || hasFreshFactor(actor, nowMs)) return
+  throw new AppError('STEP_UP_REQUIRED')
+}
+
+/** A manager lets a Cashier or an Observer in. Repeating it changes nothing. */
+export async function approveUser(deps: UserDeps, actor: Actor, id: string, caller: Caller): Promise<User> {
+  return deps.db.tx(async (tx) => {
+    const user = await lockManaged(tx, actor, id)
+    if (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role)) return user
+    await queries.updateUserApproved(tx, id, new Date(deps.clock()))
+    tx.afterCommit(() => deps.hooks.forgetSessions())
+    const data = { name: user.firstName, company: user.company?.name ?? '' }
+    await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'accountApproved', data })
+    const approved = await readAgain(tx, id)
+    await deps.audit.write(tx, entryOf(actor, user, 'user.approve', caller))
+    return approved
+  })
+}
+
+export type ManagedChange = { firstName?: string; lastName?: string; role?: UserRole; disabled?: boolean }
+
+function checkRoleChange(actor: Actor, user: User, role: UserRole, nowMs: number): void {
+  const inCompany = user.company !== null && COMPANY_ROLES.includes(role)
+  if (!inCompany && actor.role !== 'SuperAdmin') throw invalid('role', `must be one of: ${COMPANY_ROLES.join(', ')}`)
+  if (COMPANY_ROLES.includes(role) && user.company === null)
+    throw invalid('role', `${role} needs a company; invite the person into one instead`)
+  checkFreshForManager(actor, role, nowMs)
+}
+
+/**
+ * Renames, disables, enables, or gives another role. A new role or a lock ends the user's sessions at once.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the own account
+ */
+export async function changeUser(
+  deps: UserDeps,
+  actor: Actor,
+  id: string,
+  change: ManagedChange,
+  caller: Caller,
+): Promise<User> {
+  const { db, clock, hooks } = deps
+  return db.tx(async (tx) => {
+    const user = await lockManaged(tx, actor, id)
+    const touchesAccess = change.role !== undefined || change.disabled !== undefined
+    if (touchesAccess && user.id === actor.id) {
+      throw new AppError('OBJECT_CONFLICT', {
+        message: 'Nobody changes his own role or locks himself out. Ask a colleague.',
+      })
+    }
+    const role = change.role ?? user.role
+    if (role !== user.role) checkRoleChange(actor, user, role, clock())
+    const at = new Date(clock())
+    const disabledAt =
+      change.disabled === undefined ? user.disabledAt : change.disabled ? (user.disabledAt ?? at) : null
+    await queries.updateUser(
+      tx,
+      id,
+      {
+        ...changeOf(user),
+        firstName: change.firstName ?? user.firstName,
+        lastName: change.lastName ?? user.lastName,
+        role,
+        disabledAt,
+        twoFactorEnabled: user.twoFactorEnabled || TWO_FACTOR_ROLES.includes(role),
+      },
+      at,
+    )
+    if (role !== user.role && user.approvedAt === null) await queries.updateUserApproved(tx, id, at)
+    if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
+    const changed = await readAgain(tx, id)
+    const detail = { role, disabled: disabledAt !== null }
+    await deps.audit.write(tx, { ...entryOf(actor, user, 'user.change', caller), detail })
+    return changed
+  })
+}
+
+/** The companies that a SuperManager works for; replaces the list. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
+export async function attachCompanies(
+  deps: UserDeps,
+  actor: Actor,
+  id: string,
+  companyIds: readonly string[],
+  caller: Caller,
+): Promise<string[]> {
+  const wanted = [...new Set(companyIds)]
+  return deps.db.tx(async (tx) => {
+    const user = await lockManaged(tx, actor, id)
+    if (user.role !== 'SuperManager') {
+      throw new AppError('OBJECT_CONFLICT', { message: 'Only a SuperManager is attached to companies.' })
+    }
+    await queries.deleteSuperManagerCompanies(tx, id)
+    const count = await queries.insertSuperManagerCompanies(tx, id, wanted)
+    if (count !== wanted.length) throw invalid('companies', 'contains an id that no company has')
+    tx.afterCommit(() => deps.hooks.forgetSessions())
+    await deps.audit.write(tx, {
+      ...entryOf(actor, user, 'user.attach-companies', caller),
+      detail: { companies: wanted },
+    })
+    return wanted
+  })
+}
+
+/** For a person who lost the phone: codes come by e-mail again, and all sessions end. */
+export async function resetTwoFactor(deps: UserDeps, actor: Actor, id: string, caller: Caller): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const user = await lockManaged(tx, actor, id)
+    await deps.hooks.endSessions(tx, id, 'second factor reset')
+    await deps.hooks.removeTwoFactor(tx, user, { actor: actorName(actor), caller })
+  })
+}
+
+export const listAttached = ({ db }: UserDeps, id: string): Promise<string[]> =>
+  queries.listSuperManagerCompanies(db, id)

@@ -1,0 +1,93 @@
+import type { UserRole } from '../http/actor.ts'
+import type { Lang } from '../lang.ts'
+
+export type UserCompany = {
+  id: string
+  name: string
+  kind: 'company' | 'association'
+  country: string | null
+  siret: string | null
+  approved: boolean
+  settlementAddress: string | null
+  settlementNetwork: number | null
+}
+
+export type User = {
+  id: string
+  email: string
+  emailKey: string
+  passwordHash: string
+  firstName: string
+  lastName: string
+  role: UserRole
+  phoneNumber: string | null
+  phoneNumberCountry: string | null
+  lang: Lang
+  verifiedAt: Date | null
+  approvedAt: Date | null
+  disabledAt: Date | null
+  twoFactorEnabled: boolean
+  totpEnabled: boolean
+  lastConnectionAt: Date | null
+  createdAt: Date
+  /** Public id of the newest API key that this user made and that still works. */
+  apiKey: string | null
+  company: UserCompany | null
+}
+
+/** The same person however the address was typed. */
+export const emailKeyOf = (email: string): string => email.normalize('NFKC').trim().toLowerCase()
+
+/** Roles that get a second factor from the start (interface 4.3, rule 3). */
+export const TWO_FACTOR_ROLES: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Cashier', 'Observer']
+
+/** Roles that a Manager of the company has to let in. */
+export const APPROVED_ROLES: readonly UserRole[] = ['Cashier', 'Observer']
+
+type Standing = Pick<User, 'role' | 'verifiedAt' | 'approvedAt'> & { company: Pick<UserCompany, 'approved'> | null }
+
+/** What keeps a user from working, as sentences; empty when nothing does. */
+export function missingOf(user: Standing): string[] {
+  const missing: string[] = []
+  if (user.verifiedAt === null) missing.push('Verify the e-mail address: open the link in the mail we sent.')
+  if (APPROVED_ROLES.includes(user.role) && user.approvedAt === null)
+    missing.push('A manager of the company has to approve this account.')
+  if (user.company && !user.company.approved) missing.push('The operator has to approve the company.')
+  return missing
+}
+
+/** E-mail verified and, for Cashier and Observer, approved (decisions 5.5). */
+export const isValidUser = (user: Standing): boolean =>
+  user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
+
+export type UserView = ReturnType<typeof viewUser>
+
+export function viewUser(user: User) {
+  const { company } = user
+  return {
+    _id: user.id,
+    email: user.email,
+    firstName: user.firstName,
+    lastName: user.lastName,
+    role: user.role,
+    phoneNumber: user.phoneNumber,
+    apiKey: user.apiKey,
+    valid: isValidUser(user),
+    twoFactorAuthEnabled: user.twoFactorEnabled,
+    authenticatorEnabled: user.totpEnabled,
+    lastConnection: user.lastConnectionAt?.toISOString() ?? null,
+    lang: user.lang,
+    disabled: user.disabledAt !== null,
+    missing: missingOf(user),
+    company: company && {
+      _id: company.id,
+      name: company.name,
+      kind: company.kind,
+      country: company.country,
+      siret: company.siret,
+      approved: company.approved,
+      settlementAddress: company.settlementAddress,
+      settlementNetwork: company.settlementNetwork,
+    },
+  }
+}

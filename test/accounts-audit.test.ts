@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { sql } from '../src/db/db.ts'
+import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
+import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+
+let service: TestService
+let dataDir: string
+
+before(async () => {
+  service = await startTestService({ workers: true })
+  dataDir = mkdtempSync(join(tmpdir(), 'comptoir-admin-'))
+})
+after(async () => {
+  await service.stop()
+  rmSync(dataDir, { recursive: true })
+})
+
+/** Runs a command of the operator against the test's database. */
+async function run(...args: string[]): Promise<{ code: number; text: string }> {
+  const { connectionString } = service.db.pool.options as { connectionString: string }
+  const env = {
+    PATH: process.env.PATH ?? '',
+    DATA_DIR: dataDir,
+    DATABASE_URL: connectionString,
+    MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
+  }
+  const main = join(import.meta.dirname, '../src/main.ts')
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...args], { env })
+    return { code: 0, text: stdout + stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, text: stdout + stderr }
+  }
+}
+
+test('what people do is in the log: who, what, when, from where, on what, with which result', async () => {
+  const { email, userId, companyId } = await registerManager(service.baseUrl)
+  await new Client(service.baseUrl).post('auth/login/manager', {
+    email,
+    password: 'Wrong-Password-1!',
+    origin: 'dashboard',
+  })
+  const boss = await logIn(service.baseUrl, email)
+  const key = await boss.post<{ _id: string; apiSecret: string }>('api-keys', {
+    name: 'server',
+    scopes: ['orders:read'],
+  })
+  await boss.call('DELETE', `api-keys/${key.data._id}`)
+  type Entry = { actor: string; action: string; result: string; object: string; ip: string; requestId: string }
+  const log = await boss.get<{ entries: Entry[] }>('audit-log')
+  assert.deepEqual(
+    log.data.entries.map(({ action, result }) => `${action} ${result}`),
+    ['api-key.revoke ok', 'api-key.create ok', 'session.login ok', 'session.login refused', 'user.register ok'],
+  )
+  const [revoked] = log.data.entries
+  assert.equal(revoked?.actor, `user:${userId}`)
+  assert.equal(revoked?.object, `apiKey:${key.data._id}`)
+  assert.equal(revoked?.ip, '127.0.0.1')
+  assert.ok(!log.text.includes(key.data.apiSecret))
+  const stranger = await logIn(service.baseUrl, (await registerManager(service.baseUrl)).email)
+  assert.ok(!(await stranger.get('audit-log')).text.includes(String(companyId)))
+})
+
+test('the log cannot be changed, and an action that cannot be logged does not happen', async () => {
+  for (const statement of [
+    sql`update audit_log set actor = 'nobody'`,
+    sql`delete from audit_log`,
+    sql`truncate audit_log`,
+    sql`delete from audit_head`,
+  ])
+    await assert.rejects(service.db.run(statement), /append-only/)
+  await service.db.run(sql`alter table audit_log add constraint broken check (action <> 'user.register') not valid`)
+  const email = newEmail()
+  const body = { email, password: PASSWORD, firstName: 'A', lastName: 'B', role: 'SimpleUser' }
+  assert.equal((await new Client(service.baseUrl).post('auth/register', body)).status, 500)
+  const { count } = await service.db.one<{ count: number }>(
+    sql`select count(*)::int as count from users where email = ${email}`,
+  )
+  assert.equal(count, 0)
+  await service.db.run(sql`alter table audit_log drop constraint broken`)
+})
+
+test('admin: makes a SuperAdmin who can log in, asks before it destroys, rotates keys with overlap', async () => {
+  const email = newEmail('operator')
+  const made = await run('admin', 'create', '--email', email, '--password', PASSWORD)
+  assert.equal(made.code, 0, made.text)
+  assert.equal((await run('admin', 'create', '--email', email)).code, 1)
+  const admin = await logIn(service.baseUrl, email, 'auth/login')
+  const rotated = await run('admin', 'rotate-keys', '--yes')
+  assert.equal(rotated.code, 0, rotated.text)
+  assert.equal((await admin.get('users/me')).status, 200, 'a token of the old key still works')
+  const asked = await run('admin', 'revoke-sessions', '--email', email)
+  assert.equal(asked.code, 1)
+  assert.match(asked.text, /Nothing was done: add --yes/)
+  assert.equal((await admin.post('auth/refresh-token')).status, 200)
+  assert.equal((await run('admin', 'revoke-sessions', '--email', email, '--yes')).code, 0)
+  assert.equal((await admin.post('auth/refresh-token')).status, 401)
+  assert.match((await run('admin', 'nonsense')).text, /admin create --email/)
+})
+
+test('admin: a lost authenticator is forgotten, and codes come by mail again', async () => {
+  const { client, email } = await registerManager(service.baseUrl)
+  const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')
+  const { totpOf } = await import('./harness/accounts.ts')
+  const otp = totpOf(setup.data.otpauthUri).generate()
+  assert.equal((await client.post('auth/2fa/enable', { otp })).status, 200)
+  assert.equal((await run('admin', 'reset-2fa', '--email', email, '--yes')).code, 0)
+  const again = await logIn(service.baseUrl, email)
+  assert.equal((await again.get<{ authenticatorEnabled: boolean }>('users/me')).data.authenticatorEnabled, false)
+})
+
+test('audit verify: whole, then naming the entry that somebody with the whole database changed', async () => {
+  const whole = await run('audit', 'verify')
+  assert.equal(whole.code, 0, whole.text)
+  assert.match(whole.text, /is whole: \d+ entries/)
+  await service.db.run(sql`alter table audit_log disable trigger all`)
+  await service.db.run(sql`update audit_log set ip = '203.0.113.1' where seq = 3`)
+  const changed = await run('audit', 'verify')
+  assert.equal(changed.code, 1)
+  assert.match(changed.text, /tampered with at entry 3/)
+  await service.db.run(sql`update audit_log set ip = '127.0.0.1' where seq = 3`)
+  assert.equal((await run('audit', 'verify')).code, 0)
+  await service.db.run(sql`delete from audit_log where seq = (select max(seq) from audit_log)`)
+  assert.match((await run('audit', 'verify')).text, /cut off/)
+})

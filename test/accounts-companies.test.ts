@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { openPasswords } from '../src/users/password.ts'
+import {
+  type Client,
+  insertSuperAdmin,
+  logIn,
+  newEmail,
+  PASSWORD,
+  type Person,
+  register,
+  registerManager,
+  waitForMail,
+} from './harness/accounts.ts'
+import { callService, startTestService, type TestService } from './harness/service.ts'
+
+let service: TestService
+let admin: Client
+let manager: Person
+let boss: Client
+
+before(async () => {
+  service = await startTestService({ workers: true })
+  const adminEmail = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  admin = await logIn(service.baseUrl, adminEmail, 'auth/login')
+  manager = await registerManager(service.baseUrl)
+  boss = await logIn(service.baseUrl, manager.email)
+})
+after(() => service.stop())
+
+type Object_ = { _id: string } & Record<string, unknown>
+const order = (client: Client, body: Record<string, unknown>) =>
+  client.post<{ code: string }>('confirm_conversion/request', { amount: 5, fromAsset: 'EUR', ...body })
+
+test('a shop gets a till, the till sells under its identifier, and stops at once when it is closed', async () => {
+  const point = await boss.post<Object_>('sales-points', { name: 'Harbour', city: 'Nice', country: 'FR', lat: 43.7 })
+  assert.equal(point.status, 200, point.text)
+  const till = await boss.post<Object_>('collectors/add', { identifier: 'HARBOUR-1', salePoint: point.data._id })
+  assert.equal(till.status, 200, till.text)
+  assert.equal((await order(boss, { merchantIdentifier: 'HARBOUR-1' })).status, 200)
+  assert.equal((await order(boss, { merchantIdentifier: till.data._id })).status, 200)
+  const twice = await boss.post('collectors/add', { identifier: 'HARBOUR-1', salePoint: point.data._id })
+  assert.equal(twice.status, 409)
+  const closed = await boss.call('PUT', `collectors/${till.data._id}`, { active: false })
+  assert.equal(closed.data.active, false)
+  assert.equal((await order(boss, { merchantIdentifier: 'HARBOUR-1' })).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+  const renamed = await boss.call('PUT', `sales-points/${point.data._id}`, { name: 'Port', city: null })
+  assert.equal(renamed.data.name, 'Port')
+  assert.equal(renamed.data.city, null)
+  assert.equal(renamed.data.country, 'FR')
+  const list = await boss.get<{ collectors: Object_[]; total: number }>('collectors/list?active=true')
+  assert.equal(list.data.total, 1)
+})
+
+test('a website order needs a live session of a button of that website, and uses it once', async () => {
+  const button = await boss.post<Object_>('buy-buttons', {
+    name: 'Ticket',
+    websiteUrl: 'https://shop.example/tickets',
+    price: 12.5,
+    currency: 'eur',
+  })
+  assert.equal(button.status, 200, button.text)
+  assert.equal(button.data.price, '12.50')
+  const fields = { button: button.data._id, orderRef: 'ref-000001' }
+  const session = await boss.post<Object_>('buy-button/sessions', fields)
+  assert.equal(session.status, 200, session.text)
+  assert.equal((await boss.post('buy-button/sessions', fields)).status, 409)
+  const sale = { websiteUrl: 'https://shop.example/cart', sessionId: session.data._id }
+  assert.equal((await order(boss, { ...sale, websiteUrl: 'https://evil.example' })).error.code, 'WEBSITE_MISMATCH')
+  const made = await order(boss, sale)
+  assert.equal(made.status, 200, made.text)
+  assert.equal((await order(boss, sale)).error.code, 'UNKNOWN_SESSION')
+  const byCode = await boss.get<Object_>(`buy-button/sessions/code/${session.data.code}`)
+  assert.equal(byCode.data._id, session.data._id)
+  assert.equal((await boss.call('DELETE', `buy-buttons/${button.data._id}`)).status, 200)
+  assert.equal((await boss.get(`buy-buttons/${button.data._id}`)).status, 404)
+  assert.equal((await order(boss, sale)).error.code, 'UNKNOWN_SESSION')
+})
+
+test('a cashier registers, can do nothing until the manager approves, then sells at the tills given to it', async () => {
+  const company = String(((await boss.get<{ company: { name: string } }>('users/me')).data.company ?? {}).name)
+  const cashier = await register(service.baseUrl, { role: 'Cashier', companyName: company })
+  assert.equal((await cashier.client.get<Object_>('users/me')).data.valid, false)
+  const refused = await order(cashier.client, { merchantIdentifier: 'TILL-1' })
+  assert.equal(refused.status, 403)
+  assert.match(refused.error.message, /manager of the company has to approve/)
+  await waitForMail(service.baseUrl, manager.email, /asks to join/)
+  assert.equal((await cashier.client.post(`users/${cashier.userId}/approve`)).status, 403)
+  assert.equal((await boss.post(`users/${cashier.userId}/approve`)).status, 200)
+  assert.equal((await cashier.client.get<Object_>('users/me')).data.valid, true)
+  await waitForMail(service.baseUrl, cashier.email, /approved/)
+  assert.equal(
+    (await order(cashier.client, { merchantIdentifier: 'TILL-1' })).error.code,
+    'UNKNOWN_MERCHANT_IDENTIFIER',
+  )
+  const { collectors } = (await boss.get<{ collectors: Object_[] }>('collectors/list')).data
+  const till = collectors.find(({ identifier }) => identifier === 'TILL-1')
+  await boss.call('PUT', `collectors/${till?._id}`, { cashiers: [cashier.userId] })
+  const sold = await order(cashier.client, { merchantIdentifier: 'TILL-1' })
+  assert.equal(sold.status, 200, sold.text)
+  const seen = await cashier.client.get<{ collectors: Object_[] }>('collectors/list')
+  assert.deepEqual(
+    seen.data.collectors.map(({ identifier }) => identifier),
+    ['TILL-1'],
+  )
+})
+
+test('an invited person chooses a password by the mailed link, on a page without JavaScript', async () => {
+  const email = newEmail('invited')
+  const invitation = await boss.post('users', {
+    email,
+    firstName: 'Ida',
+    lastName: 'Neu',
+    role: 'Observer',
+    lang: 'de',
+  })
+  assert.equal(invitation.status, 200, invitation.text)
+  const mail = await waitForMail(service.baseUrl, email, /lädt Sie ein/)
+  const link = /http:\/\/\S+reset-password\?token=(\S+)/.exec(mail.text)
+  const page = await fetch(link?.[0] ?? '')
+  assert.match(await page.text(), /<form method="post" action="\/account\/reset-password">/)
+  const form = new URLSearchParams({ token: link?.[1] ?? '', newPassword: PASSWORD })
+  const saved = await fetch(`${service.baseUrl}/account/reset-password`, { method: 'POST', body: form })
+  assert.equal(saved.status, 200)
+  const client = await logIn(service.baseUrl, email)
+  assert.equal((await client.get<Object_>('users/me')).data.valid, true)
+})
+
+test('a disabled or demoted person is out at once', async () => {
+  const observer = await register(service.baseUrl, { role: 'Observer' }, boss)
+  assert.equal((await observer.client.get('users/me')).status, 200)
+  assert.equal((await boss.call('PUT', `users/${observer.userId}`, { disabled: true })).status, 200)
+  assert.equal((await observer.client.get('users/me')).status, 401)
+  const login = await observer.client.post('auth/login/manager', {
+    email: observer.email,
+    password: PASSWORD,
+    origin: 'dashboard',
+  })
+  assert.equal(login.error.code, 'INVALID_CREDENTIALS')
+  assert.equal((await boss.call('PUT', `users/${manager.userId}`, { role: 'Cashier' })).status, 409)
+})
+
+test('a SuperManager works for the companies attached to it, by companyId or childManager, and for no other', async () => {
+  const superManager = await register(service.baseUrl, { role: 'SuperManager' }, admin)
+  const client = superManager.client
+  const points = (query: string) => client.get<{ total: number; salesPoints: Object_[] }>(`sales-points${query}`)
+  assert.equal((await points('')).data.total, 0)
+  assert.equal((await points(`?companyId=${manager.companyId}`)).status, 404)
+  const attached = await admin.call('PUT', `users/${superManager.userId}/companies`, { companies: [manager.companyId] })
+  assert.equal(attached.status, 200, attached.text)
+  assert.ok((await points('')).data.total > 0)
+  assert.ok((await points(`?childManager=${encodeURIComponent(manager.email)}`)).data.total > 0)
+  assert.equal((await client.post('sales-points', { name: 'Second' })).status, 422)
+  assert.equal((await client.post(`sales-points?childManager=${manager.userId}`, { name: 'Second' })).status, 200)
+  const other = await registerManager(service.baseUrl)
+  assert.equal((await points(`?childManager=${other.userId}`)).status, 404)
+})
+
+test('API keys: made after a fresh second factor, scoped, shown once, revoked at once', async () => {
+  const fresh = await register(service.baseUrl, { role: 'Manager', companyName: 'No factor yet' })
+  const refused = await fresh.client.post('api-keys', { name: 'k', scopes: ['orders:read'] })
+  assert.equal(refused.error.code, 'STEP_UP_REQUIRED')
+  const body = { name: 'Shop server', scopes: ['orders:read'] }
+  const headers = { 'idempotency-key': 'key-1' }
+  const made = await boss.post<{ _id: string; apiKey: string; apiSecret: string }>('api-keys', body, headers)
+  assert.equal(made.status, 200, made.text)
+  const again = await boss.post<{ apiSecret: string }>('api-keys', body, headers)
+  assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  assert.equal(again.data.apiSecret, made.data.apiSecret)
+  const key = { 'x-api-key': made.data.apiKey, 'x-api-secret': made.data.apiSecret }
+  const call = (path: string, method = 'GET') => callService(service.baseUrl, method, path, { headers: key })
+  assert.equal((await call('')).status, 200)
+  assert.equal((await call('/api/next/collectors/list')).status, 200)
+  assert.equal((await call('/api/next/users')).status, 403)
+  assert.match((await call('/api/next/buy-buttons')).error.message, /lacks the scope sessions:write/)
+  assert.equal((await boss.get<Object_>('users/me')).data.apiKey, made.data.apiKey)
+  const list = await boss.get('api-keys')
+  assert.doesNotMatch(list.text, /sk_/)
+  assert.equal((await boss.call('DELETE', `api-keys/${made.data._id}`)).status, 200)
+  assert.equal((await call('')).status, 401)
+})
+
+test('where the money goes changes only after a fresh second factor; the operator’s settings only by the operator', async () => {
+  const path = `companies/${manager.companyId}`
+  const address = '0x52908400098527886E0F7030069857D2E4169EE7'
+  const changed = await boss.call('PUT', path, { settlementAddress: address, settlementNetwork: 8453 })
+  assert.equal(changed.data.settlementAddress, address)
+  assert.equal((await boss.call('PUT', path, { settlementAddress: '0x123' })).status, 422)
+  assert.equal((await boss.call('PUT', path, { maxOrderAmount: '10' })).status, 403)
+  assert.equal((await admin.call('PUT', path, { maxOrderAmount: '10' })).data.maxOrderAmount, '10.00')
+  assert.equal((await order(boss, { merchantIdentifier: 'TILL-1', amount: 11 })).error.code, 'ILLEGAL_AMOUNT')
+  assert.equal((await admin.call('PUT', path, { maxOrderAmount: '100000' })).status, 200)
+  const stale = await registerManager(service.baseUrl)
+  const refused = await stale.client.call('PUT', `companies/${stale.companyId}`, { settlementAddress: address })
+  assert.equal(refused.error.code, 'STEP_UP_REQUIRED')
+})
+
+test('in live mode nobody sells before the address is verified and the company approved', async () => {
+  const live = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
+  try {
+    const person = await registerManager(live.baseUrl)
+    const me = await person.client.get<{ valid: boolean; missing: string[] }>('users/me')
+    assert.equal(me.data.valid, false)
+    assert.equal(me.data.missing.length, 2)
+    assert.equal((await order(person.client, { merchantIdentifier: 'TILL-1' })).status, 403)
+    const mail = await waitForMail(live.baseUrl, person.email, /Confirm your e-mail/)
+    const link = /http:\/\/\S+verify-email\?token=(\S+)/.exec(mail.text)
+    assert.equal((await fetch(link?.[0] ?? '')).status, 200)
+    assert.equal(
+      (await person.client.get<Object_>('users/me')).data.valid,
+      false,
+      'opening the page alone does nothing',
+    )
+    const form = new URLSearchParams({ token: link?.[1] ?? '' })
+    assert.equal((await fetch(`${live.baseUrl}/account/verify-email`, { method: 'POST', body: form })).status, 200)
+    assert.equal((await person.client.get<Object_>('users/me')).data.valid, true)
+    const waiting = await order(person.client, { merchantIdentifier: 'TILL-1' })
+    assert.match(waiting.error.message, /operator has to approve the company/)
+    const adminEmail = await insertSuperAdmin(live.db, await openPasswords().hash(PASSWORD))
+    const operator = await logIn(live.baseUrl, adminEmail, 'auth/login')
+    assert.equal((await operator.post(`companies/${person.companyId}/approve`)).status, 200)
+    const sold = await order(person.client, { merchantIdentifier: 'TILL-1' })
+    assert.equal(sold.status, 200, sold.text)
+  } finally {
+    await live.stop()
+  }
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { SECOND } from '../src/clock.ts'
+import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
+import { callService, startTestService, type TestService } from './harness/service.ts'
+
+let offsetMs = 0
+const clock = (): number => Date.now() + offsetMs
+const LIMITS = {
+  LIMIT_ACCOUNT_PER_MINUTE: '10',
+  LIMIT_ADDRESS_PER_MINUTE: '30',
+  LIMIT_PUBLIC_PER_MINUTE: '40',
+  LIMIT_COMPANY_PER_MINUTE: '60',
+}
+let first: TestService
+let second: TestService
+
+before(async () => {
+  first = await startTestService({ clock, env: { ...LIMITS, TRUST_PROXY: '127.0.0.1' }, workers: true })
+  const { connectionString } = first.db.pool.options as { connectionString: string }
+  second = await startTestService({
+    clock,
+    connectionString,
+    env: { ...LIMITS, BASE_URL: first.baseUrl, TRUST_PROXY: '127.0.0.1' },
+  })
+})
+after(async () => {
+  await second.stop()
+  await first.stop()
+})
+
+const nodes = (): string[] => [first.baseUrl, `http://127.0.0.1:${second.config.port}`]
+const login = (baseUrl: string, email: string, address: string, password = 'Wrong-Password-1!') =>
+  new Client(baseUrl).post(
+    'auth/login/manager',
+    { email, password, origin: 'dashboard' },
+    { 'x-forwarded-for': address },
+  )
+
+test('A09: wrong passwords at two nodes count together and lock at both', async () => {
+  const email = newEmail()
+  for (let count = 0; count < 10; count += 1)
+    assert.equal((await login(nodes()[count % 2] ?? '', email, `192.0.2.${count}`)).error.code, 'INVALID_CREDENTIALS')
+  for (const node of nodes()) assert.equal((await login(node, email, '192.0.2.99')).error.code, 'ACCOUNT_LOCKED')
+})
+
+test('A10: thirty logins a minute from one address, over all nodes; a /64 is one address, a mapped IPv4 is its IPv4', async () => {
+  for (const [one, same, other] of [
+    ['198.51.100.7', '::ffff:198.51.100.7', '198.51.100.8'],
+    ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:3::1'],
+  ] as const) {
+    for (let count = 0; count < 30; count += 1) {
+      const answer = await login(nodes()[count % 2] ?? '', newEmail(), count % 3 === 0 ? one : same)
+      assert.equal(answer.status, 400, `${one} ${count}`)
+      assert.equal(answer.headers.get('ratelimit-policy'), '"address";q=30;w=60, "account";q=10;w=60')
+    }
+    const refused = await login(nodes()[0] ?? '', newEmail(), one)
+    assert.equal(refused.status, 429)
+    assert.equal(refused.error.code, 'TOO_MANY_REQUESTS')
+    const wait = Number(refused.headers.get('retry-after'))
+    assert.ok(wait > 0 && wait <= 60)
+    assert.equal(refused.headers.get('ratelimit-remaining'), '0')
+    assert.equal((await login(nodes()[1] ?? '', newEmail(), same)).status, 429)
+    assert.equal((await login(nodes()[0] ?? '', newEmail(), other)).status, 400)
+    offsetMs += wait * SECOND
+    assert.equal((await login(nodes()[0] ?? '', newEmail(), one)).status, 400, 'after Retry-After it goes on')
+  }
+})
+
+test('A10: who is no configured proxy cannot choose an address', async () => {
+  const { connectionString } = first.db.pool.options as { connectionString: string }
+  const bare = await startTestService({ clock, connectionString, env: { ...LIMITS, LIMIT_ADDRESS_PER_MINUTE: '3' } })
+  try {
+    const url = `http://127.0.0.1:${bare.config.port}`
+    const answers = []
+    for (let count = 0; count < 4; count += 1) answers.push((await login(url, newEmail(), `203.0.113.${count}`)).status)
+    assert.deepEqual(answers, [400, 400, 400, 429])
+  } finally {
+    await bare.stop()
+  }
+})
+
+test('ten logins a minute for one account, from wherever they come', async () => {
+  const { email } = await registerManager(first.baseUrl)
+  offsetMs += 61 * SECOND
+  for (let count = 0; count < 10; count += 1) {
+    const answer = await login(nodes()[count % 2] ?? '', email, `203.0.113.${count}`, PASSWORD)
+    assert.equal(answer.status, 200)
+  }
+  const refused = await login(nodes()[0] ?? '', email, '203.0.113.200', PASSWORD)
+  assert.equal(refused.status, 429)
+  assert.match(refused.headers.get('ratelimit') ?? '', /"account";r=0;t=\d+/)
+})
+
+test('calls of a company and public reads are limited over all nodes, and the headers count down to zero', async () => {
+  offsetMs += 61 * SECOND
+  const { email } = await registerManager(first.baseUrl)
+  const client = await logIn(first.baseUrl, email)
+  offsetMs += 61 * SECOND
+  const remaining: number[] = []
+  let passed = 0
+  for (let count = 0; count < 80; count += 1) {
+    const headers = { authorization: `Bearer ${client.token}` }
+    const answer = await callService(nodes()[count % 2] ?? '', 'GET', '/api/next/users/me', { headers })
+    if (answer.status === 200) passed += 1
+    else assert.equal(answer.status, 429)
+    remaining.push(Number(answer.headers.get('ratelimit-remaining')))
+  }
+  assert.equal(passed, 60)
+  assert.equal(remaining.at(-1), 0)
+  let reads = 0
+  for (let count = 0; count < 50; count += 1) {
+    const answer = await callService(nodes()[count % 2] ?? '', 'GET', 'status/none', {
+      headers: { 'x-forwarded-for': '203.0.113.9' },
+    })
+    if (answer.status === 404) reads += 1
+  }
+  assert.equal(reads, 40)
+})

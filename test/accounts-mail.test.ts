@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { after, before, test } from 'node:test'
+import { SMTPServer } from 'smtp-server'
+import { LANGS } from '../src/lang.ts'
+import type { MailKind, MailOrder } from '../src/mail/mail.ts'
+import { writeMail } from '../src/mail/mail-layout.ts'
+import { MAIL_WORDS } from '../src/mail/mail-words.ts'
+import { Client, newEmail, PASSWORD, register } from './harness/accounts.ts'
+import { eventually, startTestService, type TestService } from './harness/service.ts'
+
+type Received = { to: string[]; from: string; raw: string }
+
+let smtp: SMTPServer
+let service: TestService
+const received: Received[] = []
+let refusals = 0
+
+before(async () => {
+  smtp = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onRcptTo(_address, _session, done) {
+      if (refusals > 0) {
+        refusals -= 1
+        return done(Object.assign(new Error('try later'), { responseCode: 451 }))
+      }
+      done()
+    },
+    onData(stream, session, done) {
+      let raw = ''
+      stream.on('data', (chunk: Buffer) => {
+        raw += chunk.toString('utf8')
+      })
+      stream.on('end', () => {
+        const { mailFrom, rcptTo } = session.envelope
+        received.push({ to: rcptTo.map(({ address }) => address), from: mailFrom ? mailFrom.address : '', raw })
+        done()
+      })
+    },
+  })
+  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', resolve))
+  const { port } = smtp.server.address() as AddressInfo
+  service = await startTestService({
+    workers: true,
+    env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Comptoir <till@comptoir.example>', AUTO_APPROVE: 'false' },
+  })
+})
+after(async () => {
+  await service.stop()
+  await new Promise<void>((resolve) => smtp.close(resolve))
+})
+
+const mailsTo = (email: string): Received[] => received.filter(({ to }) => to.includes(email))
+
+test('a mail goes out by SMTP, in the language asked for, as text and HTML, and nothing is kept here', async () => {
+  const email = newEmail()
+  const body = { email, password: PASSWORD, firstName: 'Zoë', lastName: 'B', role: 'SimpleUser' }
+  assert.equal((await new Client(service.baseUrl).post('auth/register?lang=fr', body)).status, 200)
+  await eventually(
+    async () => mailsTo(email).length,
+    (count) => count === 1,
+  )
+  const [mail] = mailsTo(email)
+  assert.equal(mail?.from, 'till@comptoir.example')
+  assert.match(mail?.raw ?? '', /Subject: .*Confirmez/)
+  assert.match(mail?.raw ?? '', /Content-Type: text\/plain/)
+  assert.match(mail?.raw ?? '', /Content-Type: text\/html/)
+  assert.match(mail?.raw ?? '', /Auto-Submitted: auto-generated/i)
+  assert.equal((await fetch(`${service.baseUrl}/mailbox`)).status, 404)
+  const { count } = await service.db.one<{ count: number }>({
+    text: 'select count(*)::int as count from mails',
+    values: [],
+    name: '',
+  })
+  assert.equal(count, 0)
+})
+
+test('a mail that the server refuses for now is sent later; the request did not wait for it', async () => {
+  refusals = 1
+  const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
+  await eventually(
+    async () => mailsTo(email).length,
+    (count) => count === 1,
+    20_000,
+  )
+})
+
+const DATA = {
+  name: 'Zoë <b>',
+  url: 'https://pay.example/x?token=1&y="2"',
+  code: '123456',
+  inviter: 'Ada',
+  company: 'Test & Söhne',
+  applicant: 'Ida',
+  applicantEmail: 'ida@shop.example',
+  role: 'Cashier',
+  left: '9',
+}
+
+test('every mail exists in five languages, with a subject, both forms, and every user-given word escaped', () => {
+  for (const lang of LANGS) {
+    for (const kind of Object.keys(MAIL_WORDS.en.kinds) as MailKind[]) {
+      const mail = writeMail({ to: 'a@b.example', lang, kind, data: DATA } as MailOrder)
+      assert.ok(mail.subject.length > 5, `${lang} ${kind}`)
+      assert.ok(mail.text.includes('Zoë <b>'), `${lang} ${kind}`)
+      assert.ok(mail.html.includes(`<html lang="${lang}">`) && !mail.html.includes('<b>'), `${lang} ${kind}`)
+      if (lang !== 'en')
+        assert.notEqual(mail.subject, writeMail({ to: '', lang: 'en', kind, data: DATA } as MailOrder).subject)
+    }
+  }
+})

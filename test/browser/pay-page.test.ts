@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { listAxeFaults } from '../harness/axe.ts'
+import { startBrowser, type Visit, visit } from '../harness/browser.ts'
+import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
+import { readQr } from '../harness/read-qr.ts'
+
+let world: PayWorld
+let browser: Browser
+
+before(async () => {
+  ;[world, browser] = await Promise.all([startPayWorld(), startBrowser()])
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+const DUE = 58_320_000n
+const SHOP = { returnUrl: 'https://shop.example/thanks?a=1&b=2', cancelUrl: 'https://shop.example/cart' }
+
+const open = (code: string, options?: Parameters<typeof visit>[2]): Promise<Visit> =>
+  visit(browser, world.pageUrl(code), options)
+
+async function waitForState(page: Page, words: string): Promise<void> {
+  await page.locator('#live h2', { hasText: words }).waitFor({ timeout: 15_000 })
+}
+
+test('one way to pay is not asked for: the page leads to address, amount and the QR code of the link', async () => {
+  const code = await world.createOrder(SHOP)
+  const { page, context, complaints } = await open(code)
+  await waitForState(page, 'Waiting for your payment')
+  const { toAddress, paymentUri, tokenAmount } = await world.accept(code)
+  assert.equal(tokenAmount, '58.320000')
+  assert.equal(await page.locator('#address').textContent(), toAddress)
+  assert.equal(await page.locator('#amount').textContent(), '58.32')
+  assert.equal(await readQr(page.locator('.frame.link')), paymentUri)
+  await page.getByText('Address only').click()
+  assert.equal(await readQr(page.locator('.frame.plain')), toAddress)
+  const main = (await page.locator('main').textContent()) ?? ''
+  for (const words of ['Test & Söhne', '€54.00', '1 EUR = 1.08 USDC', 'Send only USDC, and only on Sandbox chain']) {
+    assert.ok(main.includes(words), `${words} is on the page`)
+  }
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('the payment turns the open page from waiting to seen to paid, without a reload', async () => {
+  const { code, toAddress } = await world.createAccepted(SHOP)
+  const { page, context, requests, complaints } = await open(code)
+  await page.evaluate('window.stillTheSame = true')
+  const txHash = await world.chain.pay({ to: toAddress, units: DUE })
+  await waitForState(page, 'Payment seen')
+  await page.getByText('1 of 3 confirmations').waitFor()
+  await page.waitForTimeout(2500) // past the next look at the database: from here on only the chain grows
+  assert.equal(await page.locator('#say').textContent(), 'Payment seen')
+  await world.chain.mine()
+  await page.getByText('2 of 3 confirmations').waitFor()
+  await world.chain.mine()
+  await waitForState(page, 'Paid')
+  assert.equal(await page.evaluate('window.stillTheSame'), true)
+  assert.equal(await page.title(), 'Paid · Test & Söhne')
+  assert.ok((await page.locator('dl').textContent())?.includes(txHash))
+  const back = page.getByRole('link', { name: 'Back to the shop' })
+  assert.equal(await back.getAttribute('href'), SHOP.returnUrl)
+  assert.match((await back.getAttribute('rel')) ?? '', /noopener/)
+  const streams = requests.filter((url) => url.includes('/pay/events')).length
+  await page.waitForTimeout(2500)
+  assert.equal(requests.filter((url) => url.includes('/pay/events')).length, streams, 'a paid page asks no more')
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('after half of the amount the page says what is missing, and its QR code asks for the rest', async () => {
+  const { code, toAddress, paymentUri } = await world.createAccepted()
+  const { page, context } = await open(code)
+  await world.chain.pay({ to: toAddress, units: 20_000_000n })
+  await waitForState(page, 'Part of your payment arrived')
+  assert.equal(await page.locator('#amount').textContent(), '38.32')
+  assert.equal(await page.locator('#address').textContent(), toAddress)
+  assert.equal(await readQr(page.locator('.frame.link')), paymentUri.replace('58320000', '38320000'))
+  await world.chain.pay({ to: toAddress, units: 38_320_000n })
+  await world.chain.mine(3)
+  await waitForState(page, 'Paid')
+  await context.close()
+})
+
+test('what another node does to an order reaches the open page too', async () => {
+  const { code } = await world.createAccepted(SHOP)
+  const { page, context } = await open(code)
+  await world.moveElsewhere(code, 'expire')
+  await waitForState(page, 'The time to pay is over')
+  const boxes = page.locator('.box')
+  assert.equal(await boxes.count(), 2)
+  assert.match((await boxes.nth(0).textContent()) ?? '', /I have not paid.*do not send.*Back to the shop/)
+  assert.match((await boxes.nth(1).textContent()) ?? '', /I have already paid.*do not pay again/)
+  await context.close()
+})
+
+test('the payer cancels; what was open and chosen on the page survives the news', async () => {
+  const { code } = await world.createAccepted(SHOP)
+  const { page, context } = await open(code)
+  await page.getByText('Address only').click()
+  await page.getByText('I have paid, but nothing happens').click()
+  const shown = await page.locator('#live').getAttribute('data-id')
+  await world.moveElsewhere(code, 'accept', 'forward')
+  await page.locator(`#live:not([data-id="${shown}"])`).waitFor()
+  assert.equal(await page.locator('#as-address').isChecked(), true)
+  assert.equal(await page.locator('#help').getAttribute('open'), '')
+  await page.getByText('Cancel this order').click()
+  await page.getByRole('button', { name: 'Yes, cancel' }).click()
+  await waitForState(page, 'This order was cancelled')
+  assert.equal(await page.getByRole('link', { name: 'Back to the shop' }).getAttribute('href'), SHOP.cancelUrl)
+  await context.close()
+})
+
+test('everything works without JavaScript, also the news', async () => {
+  const code = await world.createOrder(SHOP)
+  const { page, context, complaints } = await open(code, { javaScriptEnabled: false })
+  await page.getByRole('button', { name: 'Pay with USDC from your wallet' }).click()
+  await waitForState(page, 'Waiting for your payment')
+  const { toAddress, paymentUri } = await world.accept(code)
+  assert.equal(await page.locator('#address').textContent(), toAddress)
+  assert.equal(await readQr(page.locator('.frame.link')), paymentUri)
+  await page.getByText('Address only').click()
+  assert.equal(await readQr(page.locator('.frame.plain')), toAddress)
+  assert.equal(await page.locator('.copy').first().isVisible(), false)
+  await world.chain.pay({ to: toAddress, units: DUE })
+  await world.chain.mine(3)
+  await waitForState(page, 'Paid')
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('the sandbox offers the test wallet: one click pays, and the payer is back on the page', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context, complaints } = await open(code)
+  await page.getByRole('button', { name: 'Half' }).click()
+  await waitForState(page, 'Part of your payment arrived')
+  await page.getByRole('button', { name: 'Full amount' }).click()
+  await waitForState(page, 'Payment seen')
+  await world.chain.mine(3)
+  await waitForState(page, 'Paid')
+  assert.equal(new URL(page.url()).pathname, '/pay')
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('amount and address are copied whole', async () => {
+  const { code, toAddress } = await world.createAccepted()
+  const { page, context } = await open(code, { permissions: ['clipboard-read', 'clipboard-write'] })
+  const copied = () => page.evaluate('navigator.clipboard.readText()')
+  await page.getByRole('button', { name: 'Copy address' }).click()
+  await page.getByRole('button', { name: 'Copied address' }).waitFor()
+  assert.equal(await copied(), toAddress)
+  await page.getByRole('button', { name: 'Copy amount' }).click()
+  await page.getByRole('button', { name: 'Copied amount' }).waitFor()
+  assert.equal(await copied(), '58.32')
+  await context.close()
+})
+
+test('while the live connection is down the page says so, looks by itself, and recovers', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context } = await open('x')
+  await page.route('**/pay/events*', (route) => route.abort())
+  await page.goto(world.pageUrl(code))
+  await page.locator('#lost').waitFor({ state: 'visible' })
+  await world.moveElsewhere(code, 'fail')
+  await waitForState(page, 'The payment could not be completed')
+  await page.unroute('**/pay/events*')
+  await page.locator('#lost').waitFor({ state: 'hidden', timeout: 20_000 })
+  await world.moveElsewhere(code, 'payLate')
+  await waitForState(page, 'Paid')
+  assert.equal(await page.locator('#lost').isVisible(), false)
+  await context.close()
+})
+
+test('the clock runs, and assistive technology is spared its ticking', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context } = await open(code)
+  const clock = page.getByRole('timer')
+  const before = await clock.textContent()
+  assert.match(before ?? '', /^1[45]:\d\d$/)
+  await page.waitForTimeout(1600)
+  assert.notEqual(await clock.textContent(), before)
+  assert.equal(await clock.getAttribute('aria-live'), 'off')
+  assert.equal(await page.locator('#say').getAttribute('role'), 'status')
+  await context.close()
+})
+
+test('the page weighs less than 15 kB over the wire and asks no other host', async () => {
+  const { code } = await world.createAccepted(SHOP)
+  const { page, context, requests } = await open('x')
+  const session = await context.newCDPSession(page)
+  await session.send('Network.enable')
+  const bytesOf = new Map<string, number>()
+  session.on('Network.dataReceived', ({ requestId, encodedDataLength }) => {
+    bytesOf.set(requestId, (bytesOf.get(requestId) ?? 0) + encodedDataLength)
+  })
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => bytesOf.set(requestId, encodedDataLength))
+  requests.length = 0
+  await page.goto(world.pageUrl(code))
+  await page.waitForTimeout(1000)
+  const bytes = [...bytesOf.values()].reduce((sum, size) => sum + size, 0)
+  assert.ok(bytes > 3000 && bytes < 15_000, `${bytes} bytes`)
+  assert.deepEqual([...new Set(requests.map((url) => new URL(url).origin))], [world.host.baseUrl])
+  await context.close()
+})
+
+/** As after a provider that has not answered yet, before anybody asks it again. */
+async function unanswered(code: string): Promise<string> {
+  await world.moveElsewhere(code, 'accept')
+  await world.host.db.run(sql`
+    update payments set status = 'creating', instructions = null, next_check_at = null
+    where id = (select payment_id from orders where code = ${code})`)
+  return code
+}
+
+/** One order in each state that a payer can meet. */
+async function makeStates(): Promise<Record<string, string>> {
+  const accepted = async () => (await world.createAccepted({ ...SHOP, goods: { goodsName: 'Two tickets' } })).code
+  const moved = async (...triggers: Parameters<PayWorld['moveElsewhere']>[1][]) => {
+    const code = await accepted()
+    await world.moveElsewhere(code, ...triggers)
+    return code
+  }
+  const paying = async (units: bigint, blocks: number) => {
+    const order = await world.createAccepted(SHOP)
+    await world.chain.pay({ to: order.toAddress, units })
+    if (blocks > 0) await world.chain.mine(blocks)
+    return order.code
+  }
+  return {
+    'Choose how to pay': await world.createOrder(SHOP),
+    'Preparing your payment': await unanswered(await accepted()),
+    'Waiting for your payment': await accepted(),
+    'The time to pay is over': await moved('expire'),
+    'This order was cancelled': await moved('cancel'),
+    'The payment could not be completed': await moved('fail'),
+    'This payment is being reviewed': await moved('failScreening'),
+    'Your refund is on its way': await moved('pay', 'revert'),
+    Refunded: await moved('pay', 'revert', 'refundAll'),
+    Paid: await paying(DUE, 4),
+    'Part of your payment arrived': await paying(1_000_000n, 4),
+    'Payment seen': await paying(DUE, 0),
+  }
+}
+
+test('every state is without fault for axe, in both colour schemes, and fits 320 pixels', async () => {
+  const states = Object.entries(await makeStates())
+  for (const [words, code] of states) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      // after a step that failed the page asks, also when there is one way to pay
+      const url = `${world.pageUrl(code)}${words.startsWith('Choose') ? '&problem=CHANNEL_UNAVAILABLE' : ''}`
+      const { page, context } = await visit(browser, url, { colorScheme, viewport: { width: 320, height: 640 } })
+      await waitForState(page, words)
+      assert.deepEqual(await listAxeFaults(page), [], `${words}, ${colorScheme}`)
+      const width = await page.evaluate('document.documentElement.scrollWidth')
+      assert.equal(width, 320, `${words}: no sideways scrolling`)
+      await context.close()
+    }
+  }
+})
+
+test('an unknown code gets a page that says what to do', async () => {
+  const { page, context } = await open('nothing')
+  assert.match((await page.locator('main').textContent()) ?? '', /no such order.*whole link/)
+  assert.deepEqual(await listAxeFaults(page), [])
+  await context.close()
+})

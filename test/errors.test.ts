@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Channel } from '../src/channels/channel.ts'
+import { openChannels } from '../src/channels/registry.ts'
+import { sql } from '../src/db/db.ts'
+import { AppError } from '../src/errors.ts'
+import { findOrderByCode } from '../src/orders/order-queries.ts'
+import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
+import { acceptOrder } from '../src/payments/payment-accept.ts'
+import { openRates } from '../src/rates/rate-service.ts'
+import { type Answer, freePort, type Merchant, startTestService, type TestService } from './harness/service.ts'
+
+let host: TestService
+let merchant: Merchant
+
+before(async () => {
+  host = await startTestService()
+  merchant = await host.createMerchant()
+})
+after(() => host.stop())
+
+const sale = { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
+type Created = { code: string }
+const create = (body: Record<string, unknown> = {}, at = host, as = merchant): Promise<Answer<Created>> =>
+  at.call('POST', 'request', { as, body: { ...sale, ...body } })
+
+test('INVALID_EXCHANGE_RATE: without a fresh rate nothing is sold, and never at a default', async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`
+  const blind = await startTestService({
+    env: { RATE_SOURCES: 'kraken,ecb', RATE_KRAKEN_BASE_URL: nobody, RATE_ECB_BASE_URL: nobody },
+  })
+  try {
+    const shop = await blind.createMerchant()
+    assert.deepEqual(
+      [(await create({}, blind, shop)).status, (await create({}, blind, shop)).error.code],
+      [400, 'INVALID_EXCHANGE_RATE'],
+    )
+    assert.equal((await blind.call('GET', 'exchangeInfo?fromAsset=EUR')).error.code, 'INVALID_EXCHANGE_RATE')
+    const { n } = await blind.db.one<{ n: bigint }>(sql`select count(*) as n from orders`)
+    assert.equal(n, 0n)
+  } finally {
+    await blind.stop()
+  }
+})
+
+test('ORDER_NOT_FOUND and OBJECT_NOT_FOUND: what does not exist is 404 everywhere', async () => {
+  const id = '0'.repeat(24)
+  for (const path of [`status/${id}`, 'status/order/none'])
+    assert.equal((await host.call('GET', path)).error.code, 'ORDER_NOT_FOUND')
+  for (const action of ['confirm', 'cancel', 'expire', 'revert']) {
+    const answer = await host.call('POST', `${action}/${id}`, { as: merchant })
+    assert.deepEqual([answer.status, answer.error.code], [404, 'ORDER_NOT_FOUND'], action)
+  }
+  assert.equal((await host.call('GET', `/api/next/refunds/${id}`, { as: merchant })).error.code, 'OBJECT_NOT_FOUND')
+  assert.equal(
+    (await host.call('GET', `/api/next/webhook-deliveries/${'0'.repeat(32)}`, { as: merchant })).error.code,
+    'OBJECT_NOT_FOUND',
+  )
+})
+
+test('IDEMPOTENCY_IN_PROGRESS: while the first request runs, a second one with its key is told to wait', async () => {
+  const { code } = (await create()).data
+  const key = { companyId: merchant.companyId, scope: `POST /api/confirm_conversion/cancel/${code}` }
+  const fingerprint = '74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b'
+  await host.db.run(sql`
+    insert into idempotency_keys (company_id, scope, key, fingerprint, claimed_by, locked_until, created_at)
+    values (${key.companyId}, ${key.scope}, 'slow', ${fingerprint}, 'another', now() + interval '1 minute', now())`)
+  const answer = await host.call('POST', `cancel/${code}`, { as: merchant, headers: { 'idempotency-key': 'slow' } })
+  assert.deepEqual(
+    [answer.status, answer.error.code, answer.headers.get('retry-after')],
+    [409, 'IDEMPOTENCY_IN_PROGRESS', '1'],
+  )
+  await host.db.run(sql`update idempotency_keys set locked_until = now() - interval '1 second' where key = 'slow'`)
+  assert.equal(
+    (await host.call('POST', `cancel/${code}`, { as: merchant, headers: { 'idempotency-key': 'slow' } })).status,
+    200,
+  )
+})
+
+test('TOO_MANY_REQUESTS: says how long to wait', async () => {
+  const narrow = await startTestService({ env: { LIMIT_PUBLIC_PER_MINUTE: '3' } })
+  try {
+    const answers: Answer[] = []
+    for (let turn = 0; turn < 5; turn += 1) answers.push(await narrow.call('GET', 'exchangeInfo?fromAsset=EUR'))
+    const refused = answers.filter(({ status }) => status === 429)
+    assert.equal(refused.length, 2)
+    assert.equal(refused[0]?.error.code, 'TOO_MANY_REQUESTS')
+    assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
+  } finally {
+    await narrow.stop()
+  }
+})
+
+test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PENDING, never failed', async () => {
+  const { code } = (await create()).data
+  const { db, vault, config } = host
+  const clock = Date.now
+  const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
+  const transition = openTransition(deps, openAnnounce(deps))
+  const rates = openRates({ config: config.rates, db, clock, log: host.service.app.log })
+  const silent: Channel = {
+    id: 'binance',
+    networks: [],
+    createPayment: () => Promise.reject(new Error('socket hang up')),
+    fetchPayment: () => Promise.reject(new Error('socket hang up')),
+  }
+  const actor = {
+    kind: 'payer',
+    id: code,
+    role: 'SimpleUser',
+    companyId: null,
+    companyIds: [],
+    collectorIds: [],
+  } as const
+  const accept = acceptOrder(
+    { db, vault, clock, config, transition, channels: openChannels([silent]), payers: { db, vault, clock, rates } },
+    {
+      actor: { ...actor, scopes: null, valid: true, sessionId: null, secondFactorAt: null },
+      code,
+      body: { paymentChannel: 'binance' },
+      call: { requestId: 'test', remember: async () => {} },
+    },
+  )
+  await assert.rejects(
+    accept,
+    (error) => error instanceof AppError && error.code === 'CHANNEL_UNAVAILABLE' && error.status === 502,
+  )
+  assert.equal((await findOrderByCode(db, code))?.status, 'PENDING')
+})
+
+test('INTERNAL_ERROR: a bug is answered without internals and logged whole', async () => {
+  const broken = await startTestService()
+  try {
+    await broken.db.run(sql`alter table orders rename to orders_gone`)
+    const answer = await broken.call('GET', 'status/abc')
+    assert.deepEqual([answer.status, answer.error.code], [500, 'INTERNAL_ERROR'])
+    assert.equal(/orders|relation|select|\.ts/i.test(answer.text.replace(/"message":"[^"]*"/, '')), false)
+    assert.ok(broken.logLines.join('').includes('orders'))
+    assert.ok(broken.logLines.join('').includes(answer.error.requestId))
+  } finally {
+    await broken.stop()
+  }
+})
+
+test('DATABASE_UNAVAILABLE: without its database the service says so, and stays up', async () => {
+  const lost = await startTestService({ connectionString: `postgres://nobody@127.0.0.1:${await freePort()}/none` })
+  try {
+    for (let turn = 0; turn < 2; turn += 1) {
+      const answer = await lost.call('GET', 'status/abc')
+      assert.deepEqual([answer.status, answer.error.code], [503, 'DATABASE_UNAVAILABLE'])
+      assert.ok(answer.headers.get('retry-after'))
+    }
+    assert.equal((await lost.call('GET', '/healthz')).status, 200)
+    assert.equal((await lost.call('GET', '/readyz')).status, 503)
+  } finally {
+    await lost.stop()
+  }
+})

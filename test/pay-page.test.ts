@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { get } from 'node:http'
+import { after, before, test } from 'node:test'
+import { type PayWorld, startPayWorld } from './harness/pay-world.ts'
+import { eventually, startTestService } from './harness/service.ts'
+
+let world: PayWorld
+
+before(async () => {
+  world = await startPayWorld()
+})
+after(() => world?.stop())
+
+const read = async (path: string, headers: Record<string, string> = {}) => {
+  const answer = await fetch(`${world.host.baseUrl}${path}`, { headers, redirect: 'manual' })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+const post = async (path: string, form: Record<string, string>, headers: Record<string, string> = {}) => {
+  const body = new URLSearchParams(form)
+  const answer = await fetch(`${world.host.baseUrl}${path}`, { method: 'POST', body, headers, redirect: 'manual' })
+  return { status: answer.status, location: answer.headers.get('location') }
+}
+
+const statusOf = async (code: string): Promise<string> =>
+  (await world.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+
+const tokenIn = (html: string): string => /name="token" value="([^"]+)"/.exec(html)?.[1] ?? ''
+
+test('the page runs nothing but its own script, loads nothing from elsewhere, and is not kept', async () => {
+  const { code } = await world.createAccepted()
+  const { status, headers, text } = await read(`/pay?code=${code}`)
+  assert.equal(status, 200)
+  const policy = headers.get('content-security-policy') ?? ''
+  assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; /)
+  assert.match(policy, /frame-ancestors 'none'/)
+  assert.doesNotMatch(policy, /unsafe/)
+  assert.equal(headers.get('cache-control'), 'no-store')
+  assert.doesNotMatch(text, /(src|href)="https?:/)
+})
+
+test('what merchants write is text on the page, never markup', async () => {
+  const evil = '<img src=x onerror=alert(1)>"\'&'
+  const { code } = await world.createAccepted({ goods: { goodsName: evil } })
+  const { text } = await read(`/pay?code=${code}&problem=%3Cscript%3E&lang=%22%3E`)
+  assert.ok(!text.includes('<img'))
+  assert.ok(text.includes('&lt;img src=x onerror=alert(1)&gt;&quot;&#39;&amp;'))
+  assert.ok(!text.includes('<script>%') && !text.includes('&lt;script'))
+})
+
+test('an unknown, short or missing code is 404 with words for a person', async () => {
+  for (const path of [
+    '/pay',
+    '/pay?code=',
+    '/pay?code=A',
+    `/pay?code=${'A'.repeat(24)}`,
+    `/pay?code=${"'".repeat(24)}`,
+  ]) {
+    const { status, headers, text } = await read(path)
+    assert.equal(status, 404, path)
+    assert.match(headers.get('content-type') ?? '', /text\/html/)
+    assert.match(text, /There is no such order/)
+  }
+  assert.equal((await read(`/pay/events?code=${'A'.repeat(24)}`)).status, 404)
+})
+
+test('a form counts only with the token of its order, and only from our own page', async () => {
+  const code = await world.createOrder()
+  const other = await world.createOrder()
+  const token = tokenIn((await read(`/pay?code=${code}`)).text)
+  const foreign = tokenIn((await read(`/pay?code=${other}`)).text)
+  const refused = `/pay?code=${code}&problem=CROSS_SITE_REQUEST`
+  const cases: [Record<string, string>, Record<string, string>][] = [
+    [{ code, token: 'x' }, {}],
+    [{ code, token: foreign }, {}],
+    [{ code, token }, { origin: 'https://evil.example' }],
+    [{ code, token }, { origin: 'null' }],
+    [{ code, token }, { 'sec-fetch-site': 'cross-site' }],
+    [
+      { code, token },
+      { 'sec-fetch-site': 'same-site', origin: world.host.baseUrl },
+    ],
+  ]
+  for (const [form, headers] of cases) {
+    assert.deepEqual(await post('/pay/cancel', form, headers), { status: 303, location: refused })
+    const accept = { ...form, paymentChannel: 'crypto' }
+    assert.deepEqual(await post('/pay/accept', accept, headers), { status: 303, location: refused })
+  }
+  assert.equal(await statusOf(code), 'INITIAL')
+  const back = { status: 303, location: `/pay?code=${code}` }
+  const own = { origin: world.host.baseUrl, 'sec-fetch-site': 'same-origin' }
+  assert.deepEqual(await post('/pay/accept', { code, token, paymentChannel: 'crypto', network: '31337' }, own), back)
+  assert.equal(await statusOf(code), 'AWAITING')
+  assert.deepEqual(await post('/pay/cancel', { code, token }, own), back)
+  assert.equal(await statusOf(code), 'CANCELLED')
+})
+
+test('a step that is refused leads back to the page, which names the reason', async () => {
+  const code = await world.createOrder()
+  const token = tokenIn((await read(`/pay?code=${code}`)).text)
+  const { location } = await post('/pay/accept', { code, token, paymentChannel: 'binance' })
+  assert.equal(location, `/pay?code=${code}&problem=CHANNEL_NOT_AVAILABLE`)
+  const { text } = await read(location ?? '')
+  assert.match(text, /role="alert">This way to pay is not available any more/)
+  assert.doesNotMatch(text, /data-auto/)
+})
+
+/** Reads a stream until it ends or says what is waited for. */
+function listen(path: string, isEnough: (text: string) => boolean, headers: Record<string, string> = {}) {
+  return new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; text: string; ended: boolean }>(
+    (resolve, reject) => {
+      const request = get(`${world.host.baseUrl}${path}`, { headers }, (answer) => {
+        let text = ''
+        const done = (ended: boolean): void => {
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text, ended })
+          request.destroy()
+        }
+        answer.on('data', (chunk: Buffer) => {
+          text += chunk.toString('utf8')
+          if (isEnough(text)) done(false)
+        })
+        answer.on('end', () => done(true))
+      })
+      request.on('error', reject)
+      request.setTimeout(10_000, () => request.destroy(new Error('the stream was silent for ten seconds')))
+    },
+  )
+}
+
+const idIn = (text: string): string => /^id: (.+)$/m.exec(text)?.[1] ?? ''
+
+test('the stream says how the order stands, resumes without repeating, and ends with the order', async () => {
+  const { code } = await world.createAccepted()
+  const path = `/pay/events?code=${code}`
+  const first = await listen(path, (text) => text.includes('\n\ndata') || text.endsWith('</div>\n\n'))
+  assert.equal(first.headers['content-type'], 'text/event-stream; charset=utf-8')
+  assert.equal(first.headers['cache-control'], 'no-cache, no-transform')
+  assert.equal(first.headers['x-accel-buffering'], 'no')
+  assert.match(first.text, /Waiting for your payment/)
+  const id = idIn(first.text)
+  const resumed = listen(path, (text) => text.includes('event: state'), { 'last-event-id': id })
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  await world.host.call('POST', `cancel/${code}`, { as: world.merchant })
+  await world.host.call('POST', `confirm/${code}`, { as: world.merchant })
+  const { text } = await resumed
+  assert.doesNotMatch(text, /Waiting for your payment/)
+  assert.match(text, /This order was cancelled/)
+  assert.notEqual(idIn(text), id)
+})
+
+test('the stream of an order that is over ends by itself, and is not opened again', async () => {
+  const code = await world.createOrder()
+  await world.moveElsewhere(code, 'cancel')
+  const path = `/pay/events?code=${code}`
+  const { ended, text } = await listen(path, () => false)
+  assert.equal(ended, true)
+  assert.equal((await read(path, { 'last-event-id': idIn(text) })).status, 204)
+})
+
+test('all who watch an order get the same rendering', async () => {
+  const { code } = await world.createAccepted()
+  const texts = await Promise.all(
+    Array.from({ length: 30 }, () => listen(`/pay/events?code=${code}`, (text) => text.endsWith('</div>\n\n'))),
+  )
+  assert.equal(new Set(texts.map(({ text }) => text)).size, 1)
+})
+
+test('open streams do not keep a service that stops', async () => {
+  const node = await startTestService()
+  const merchant = await node.createMerchant()
+  const body = { amount: 5, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+  const { data } = await node.call<{ code: string }>('POST', 'request', { as: merchant, body })
+  const answer = await fetch(`${node.baseUrl}/pay/events?code=${data.code}`)
+  const reading = answer.text()
+  const startedAt = Date.now()
+  await node.stop()
+  await reading
+  assert.ok(Date.now() - startedAt < 4000)
+})
+
+test('live mode has no test wallet', async () => {
+  const { code } = await world.createAccepted()
+  assert.match((await read(`/pay?code=${code}`)).text, /\/wallet\/pay/)
+  const env = {
+    MODE: 'live',
+    MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+    RATE_SOURCES: 'kraken',
+    RATE_MIN_SOURCES: '1',
+  }
+  const urls = { BASE_URL: 'https://pay.example', PAY_URL: 'https://pay.example/shop' }
+  const node = await startTestService({
+    connectionString: (world.host.db.pool.options.connectionString ?? '') as string,
+    env: { ...env, ...urls, OFFICE_URL: 'https://pay.example/app', SANDBOX_PROVIDERS_URL: world.providersUrl },
+  })
+  const answer = await fetch(`http://127.0.0.1:${node.config.port}/pay?code=${code}`)
+  const text = await answer.text()
+  assert.doesNotMatch(text, /\/wallet\/pay|Sandbox: /)
+  assert.match(answer.headers.get('content-security-policy') ?? '', /form-action 'self';/)
+  assert.match(text, /action="\/shop\/pay\/cancel"/)
+  await node.stop()
+})
+
+test('money that comes after the end is named on the page of the expired order', async () => {
+  const { code, toAddress } = await world.createAccepted()
+  await world.moveElsewhere(code, 'expire')
+  await world.chain.pay({ to: toAddress, units: 1_000_000n })
+  const { text } = await eventually(
+    () => read(`/pay?code=${code}`),
+    (page) => page.text.includes('have arrived'),
+  )
+  assert.match(text, /1\.00 USDC have arrived for this order/)
+})

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { resealPayers } from '../src/payers/payer-service.ts'
+import { openVault } from '../src/vault.ts'
+import { type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+import { TEST_XPUB } from './harness/shop.ts'
+
+let host: TestService
+let merchant: Merchant
+let other: Merchant
+
+before(async () => {
+  const env = {
+    CHAIN_31337_RPC_URL: 'http://127.0.0.1:1',
+    CHAIN_31337_USDC: '0x700b6A60ce7EaaEA56F065753d8dcB9653dbAD35',
+    CHAIN_31337_XPUB: TEST_XPUB,
+  }
+  host = await startTestService({ env })
+  merchant = await host.createMerchant()
+  other = await host.createMerchant()
+})
+after(() => host.stop())
+
+const create = async (body: Record<string, unknown> = {}): Promise<string> => {
+  const sale = { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1', ...body }
+  return (await host.call<{ code: string }>('POST', 'request', { as: merchant, body: sale })).data.code
+}
+const save = (code: string, payerInformation: Record<string, unknown>, as = merchant) =>
+  host.call('POST', 'payer-information', { as, body: { code, payerInformation } })
+const accept = (code: string, body: Record<string, unknown> = {}) =>
+  host.call('POST', `accept/${code}`, { as: merchant, body: { paymentChannel: 'crypto', ...body } })
+
+test('who pays is checked field by field, kept encrypted, and never part of the order or the log', async () => {
+  const code = await create()
+  const good = {
+    firstName: 'Zoë',
+    lastName: 'Müller-Ångström',
+    email: 'zoe@example.org',
+    country: 'CH',
+    userAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    isCompany: true,
+    companyName: 'Zoë SA',
+    companySiret: '73282932000074',
+  }
+  assert.equal((await save(code, good)).status, 200)
+  const { sealed } = await host.db.one<{ sealed: string }>(sql`
+    select sealed from payer_information p join orders o on o.id = p.order_id where o.code = ${code}`)
+  assert.match(sealed, /^s1\./)
+  const seen = await host.call('GET', `status/${code}`, { as: merchant })
+  for (const place of [sealed, seen.text, host.logLines.join('')]) {
+    for (const secret of ['Zoë', 'zoe@example.org', '73282932000074']) assert.equal(place.includes(secret), false)
+  }
+  assert.equal(openVault(TEST_MASTER_KEY).seal('x', 'y').length > 0, true)
+})
+
+test('each wrong field is refused with its path', async () => {
+  const code = await create()
+  const cases: [Record<string, unknown>, string][] = [
+    [{ email: 'nonsense' }, 'payerInformation.email'],
+    [{ country: 'XX' }, 'payerInformation.country'],
+    [{ country: 'fr' }, 'payerInformation.country'],
+    [{ userAddress: '0x70997970c51812dc3A010C7d01b50e0d17dc79C8' }, 'payerInformation.userAddress'],
+    [{ companySiret: '73282932000075' }, 'payerInformation.companySiret'],
+    [{ isCompany: true }, 'payerInformation.companyName'],
+    [{ isCompany: 'yes' }, 'payerInformation.isCompany'],
+  ]
+  for (const [payer, path] of cases) {
+    const answer = await save(code, payer)
+    assert.deepEqual([answer.status, answer.error?.details?.[0]?.path], [422, path], JSON.stringify(payer))
+  }
+  const email = await host.call('POST', `email/${code}`, { as: merchant, body: { email: 'no' } })
+  assert.deepEqual([email.status, email.error.details?.[0]?.path], [422, 'email'])
+  assert.equal((await save(code, { firstName: 'A' }, other)).status, 404)
+})
+
+test('from the threshold on an order needs to know who pays, unless it is anonymous', async () => {
+  const below = await create({ amount: 999.99 })
+  assert.equal((await accept(below)).status, 200)
+  const code = await create({ amount: 1000 })
+  assert.equal((await accept(code)).error.code, 'PAYER_IDENTITY_REQUIRED')
+  assert.equal((await accept(await create({ amount: 1000 }), { anonymous: true })).status, 200)
+  assert.equal((await accept(await create({ amount: 1000, anonymous: true }))).status, 200)
+  await save(code, { firstName: 'Ada', lastName: 'L' })
+  assert.equal((await accept(code)).error.code, 'PAYER_IDENTITY_REQUIRED')
+  assert.equal(
+    (await host.call('POST', `email/${code}`, { as: merchant, body: { email: 'ada@example.org' } })).status,
+    200,
+  )
+  assert.equal((await accept(code)).status, 200)
+  const francs = await create({ amount: 965, fromAsset: 'CHF' })
+  assert.equal((await accept(francs)).error.code, 'PAYER_IDENTITY_REQUIRED')
+  assert.equal((await accept(francs, { payerEmail: 'a@b.ch' })).error.code, 'PAYER_IDENTITY_REQUIRED')
+})
+
+test('a new master key reads what the old one sealed, and seals it again', async () => {
+  const code = await create()
+  await save(code, { firstName: 'Rotated' })
+  const next = openVault(Buffer.alloc(32, 9), [TEST_MASTER_KEY])
+  assert.ok((await resealPayers({ db: host.db, vault: next })) > 0)
+  assert.equal(await resealPayers({ db: host.db, vault: next }), 0)
+  const row = await host.db.one<{ sealed: string; orderId: string }>(sql`
+    select p.sealed, p.order_id from payer_information p join orders o on o.id = p.order_id where o.code = ${code}`)
+  assert.deepEqual(JSON.parse(openVault(Buffer.alloc(32, 9)).open(row.sealed, `order:${row.orderId}:payer`)), {
+    firstName: 'Rotated',
+  })
+  assert.throws(() => host.vault.open(row.sealed, `order:${row.orderId}:payer`))
+})

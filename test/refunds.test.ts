@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { blacklist, createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { type OrderData, openShop, type Shop } from './harness/shop.ts'
+
+let shop: Shop
+let admin: Client
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv, allEvents: true })
+  admin = await logInSuperAdmin(shop.host)
+})
+after(() => shop?.stop())
+
+const orderOf = async (code: string): Promise<OrderData> =>
+  (await shop.host.call<OrderData>('GET', `status/${code}`, { as: shop.merchant })).data
+
+/** What one order's books say, by account. */
+const booksOf = async (orderId: string): Promise<Record<string, string>> => {
+  const rows = await shop.host.db.many<{ account: string; units: string }>(sql`
+    select e.account, sum(e.units) as units from ledger_entries e
+    join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
+    where j.order_id = ${orderId} group by e.account having sum(e.units) <> 0`)
+  return Object.fromEntries(rows.map((row) => [row.account, row.units]))
+}
+
+test('a full refund reaches the payer, once, and the order is FULL_REFUNDED when it is final', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  assert.equal((await revert(shop, order.code, { address: to, reason: 'returned' })).status, 200)
+  assert.equal((await orderOf(order.code)).status, 'REFUNDING')
+  const submitted = await refundReaches(shop, order.orderId, 'submitted', false)
+  assert.equal(submitted.amount, '54.000000')
+  const refund = await refundReaches(shop, order.orderId, 'settled')
+  assert.match(refund.txHash ?? '', /^0x[0-9a-f]{64}$/)
+  assert.equal(await shop.chain.balanceOf(to), order.units)
+  const after = await orderOf(order.code)
+  assert.deepEqual([after.status, after.refundedAmount], ['FULL_REFUNDED', '54.000000'])
+  assert.deepEqual(await booksOf(order.orderId), {})
+  const { deliveries } = await shop.story(order.orderId)
+  assert.deepEqual(
+    deliveries.map(({ event }) => event).filter((event) => /refund/.test(event)),
+    ['order.refunding', 'order.full_refunded'],
+  )
+})
+
+test('partial refunds add up to the whole, each announced once; one unit more than is left is refused', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  assert.equal((await revert(shop, order.code, { amount: '20.5', address: to })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual((await orderOf(order.code)).refundedAmount, '20.500000')
+  const tooMuch = await revert(shop, order.code, { amount: '33.500001', address: to })
+  assert.deepEqual([tooMuch.status, tooMuch.error.code], [400, 'REFUND_TOO_LARGE'])
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  await eventually(
+    async () => {
+      await shop.chain.mine()
+      return (await orderOf(order.code)).status
+    },
+    (status) => status === 'FULL_REFUNDED',
+  )
+  assert.equal(await shop.chain.balanceOf(to), order.units)
+  const refunds = await listRefunds(shop, order.orderId)
+  assert.deepEqual(
+    refunds.map(({ amount, status }) => [amount, status]),
+    [
+      ['20.500000', 'settled'],
+      ['33.500000', 'settled'],
+    ],
+  )
+})
+
+test('50 reverts at once give one refund, and never more than was paid', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => revert(shop, order.code, { address: to })))
+  const codes = answers.map(({ status, error }) => (status === 200 ? 200 : error.code))
+  assert.equal(codes.filter((code) => code === 200).length, 1)
+  assert.deepEqual(new Set(codes), new Set([200, 'ORDER_STATE_CONFLICT']))
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal((await listRefunds(shop, order.orderId)).length, 1)
+  assert.equal(await shop.chain.balanceOf(to), order.units)
+})
+
+test('a destination that the issuer blocks is refused, and the order is PAID again', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  await blacklist(shop.chain, to)
+  await revert(shop, order.code, { address: to })
+  const refund = await refundReaches(shop, order.orderId, 'refused', false)
+  assert.match(refund.message ?? '', /blocked/)
+  assert.equal((await orderOf(order.code)).status, 'PAID')
+  assert.deepEqual(await booksOf(order.orderId), { payer_clearing: '54000000', company_payable: '-54000000' })
+  assert.equal((await revert(shop, order.code, { address: newAddress() })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal((await orderOf(order.code)).status, 'FULL_REFUNDED')
+})
+
+test('money above the price goes back first, and the company pays nothing of it', async () => {
+  const order = await createPaid(shop, {}, 6_000_000n)
+  const to = newAddress()
+  assert.equal((await revert(shop, order.code, { amount: '6', address: to })).status, 200)
+  const refund = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([refund.amount, refund.excessAmount], ['6.000000', '6.000000'])
+  assert.deepEqual(await booksOf(order.orderId), { payer_clearing: '54000000', company_payable: '-54000000' })
+  assert.equal((await orderOf(order.code)).status, 'REFUNDED')
+  await revert(shop, order.code, { address: to })
+  const rest = await refundReaches(shop, order.orderId, 'submitted', false)
+  assert.deepEqual([rest.amount, rest.excessAmount], ['54.000000', '0.000000'])
+})
+
+test('with approval on nothing is sent before a SuperAdmin says so; a rejected refund never is', async () => {
+  const { companyId } = shop.merchant
+  await shop.host.db.run(sql`update companies set refund_approval = true where id = ${companyId}`)
+  const [approved, rejected] = [await createPaid(shop), await createPaid(shop)]
+  const to = newAddress()
+  for (const { code } of [approved, rejected]) assert.equal((await revert(shop, code, { address: to })).status, 200)
+  await shop.host.db.run(sql`update companies set refund_approval = false where id = ${companyId}`)
+  const refund = await refundReaches(shop, approved.orderId, 'needs_approval')
+  const own = await shop.host.call('POST', `/api/next/refunds/${refund._id}/approve`, { as: shop.merchant })
+  assert.equal(own.error.code, 'FORBIDDEN')
+  const other = await refundReaches(shop, rejected.orderId, 'needs_approval')
+  assert.equal((await admin.post(`refunds/${other._id}/reject`, { reason: 'not returned' })).status, 200)
+  assert.equal((await orderOf(rejected.code)).status, 'PAID')
+  assert.equal(await shop.chain.balanceOf(to), 0n)
+  assert.equal((await admin.post(`refunds/${refund._id}/approve`)).status, 200)
+  await refundReaches(shop, approved.orderId, 'settled')
+  assert.equal(await shop.chain.balanceOf(to), approved.units)
+  assert.equal((await admin.post(`refunds/${refund._id}/reject`, { reason: 'too late' })).error.code, 'OBJECT_CONFLICT')
+})

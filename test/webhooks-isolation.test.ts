@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import type { Sender } from '../src/webhooks/sender.ts'
+import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
+import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
+
+type Place = { world: WebhookWorld; sender: Sender }
+
+const places: Place[] = []
+let receiver: Receiver
+
+before(async () => {
+  receiver = await startReceiver()
+})
+
+after(async () => {
+  receiver.answer('/dead', 200)
+  await Promise.all(places.map(({ world }) => world.close()))
+  await receiver.close()
+})
+
+async function open(): Promise<Place> {
+  const world = await openWebhookWorld()
+  const place = { world, sender: await world.start() }
+  places.push(place)
+  return place
+}
+
+const newCompanies = (world: WebhookWorld, count: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: count }, async () => (await world.newCompany()).id))
+
+const percentile = (values: number[], part: number): number =>
+  values.toSorted((left, right) => left - right)[Math.floor(values.length * part)] ?? 0
+
+/** Inserts one delivery for each company every 50 ms, 40 times. @returns p99 of the time from commit to arrival, ms */
+async function measureStartDelay({ world, sender }: Place, companies: string[], path: string): Promise<number> {
+  const committedAt = new Map<string, number>()
+  for (let round = 0; round < 40; round += 1) {
+    const deliveries = companies.map((company) => world.newDelivery(company, receiver.url + path))
+    await world.insert(deliveries)
+    for (const delivery of deliveries) committedAt.set(delivery.id, Date.now())
+    sender.wake()
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  await waitFor(`everything at ${path}`, () => receiver.at(path).length === committedAt.size)
+  const idOf = (headers: Record<string, string>): string => headers['service-webhook-id'] ?? ''
+  return percentile(
+    receiver.at(path).map(({ headers, atMs }) => atMs - (committedAt.get(idOf(headers)) ?? 0)),
+    0.99,
+  )
+}
+
+describe('isolation', { concurrency: false }, () => {
+  test('one dead receiver with 1 000 queued deliveries moves the p99 start delay of 20 others by less than 500 ms', async (t) => {
+    const place = await open()
+    const { world, sender } = place
+    const companies = await newCompanies(world, 20)
+    const aloneMs = await measureStartDelay(place, companies, '/alone')
+    receiver.answer('/dead-one', () => {})
+    const [dead = ''] = await newCompanies(world, 1)
+    await world.insert(Array.from({ length: 1000 }, () => world.newDelivery(dead, `${receiver.url}/dead-one`)))
+    sender.wake()
+    await waitFor('the dead lane to fill', () => receiver.at('/dead-one').length === 8)
+    const besideMs = await measureStartDelay(place, companies, '/beside')
+    t.diagnostic(`p99 from commit to arrival: ${aloneMs} ms alone, ${besideMs} ms beside a dead receiver`)
+    assert.ok(besideMs - aloneMs < 500, `${aloneMs} ms became ${besideMs} ms`)
+    assert.equal(receiver.open('/dead-one').most, 8)
+  })
+
+  test('beside 64 dead receivers 2 000 deliveries to living ones arrive before the first dead attempt is over', async (t) => {
+    const { world, sender } = await open()
+    const [dead, living] = await Promise.all([newCompanies(world, 64), newCompanies(world, 50)])
+    receiver.answer('/dead-many', () => {})
+    await world.insert(
+      dead.flatMap((company) =>
+        Array.from({ length: 30 }, () => world.newDelivery(company, `${receiver.url}/dead-many`)),
+      ),
+    )
+    sender.wake()
+    await waitFor('64 full lanes', () => receiver.at('/dead-many').length === 64 * 8)
+    const startedAtMs = performance.now()
+    const deliveries = living.flatMap((company) =>
+      Array.from({ length: 40 }, () => world.newDelivery(company, `${receiver.url}/living`)),
+    )
+    await world.insert(deliveries)
+    sender.wake()
+    await waitFor('the living', () => receiver.at('/living').length === 2000)
+    t.diagnostic(
+      `${Math.round(2000 / ((performance.now() - startedAtMs) / 1000))} deliveries/s beside 64 dead receivers`,
+    )
+    assert.equal(receiver.at('/dead-many').filter((request) => request.endedAtMs !== null).length, 0)
+    assert.equal(receiver.at('/dead-many').length, 64 * 8)
+  })
+
+  test('a receiver that timed out gets one attempt at a time, until it answers: then eight again', async () => {
+    const { world, sender } = await open()
+    const [company = ''] = await newCompanies(world, 1)
+    receiver.answer('/dead', () => {})
+    await world.insert(Array.from({ length: 60 }, () => world.newDelivery(company, `${receiver.url}/dead`)))
+    sender.wake()
+    await waitFor('a full lane', () => receiver.at('/dead').length === 8)
+    await waitFor('the slow lane', () => receiver.at('/dead').length > 8, 15_000)
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    assert.equal(receiver.open('/dead').now, 1)
+    assert.equal(sender.stats().lanes.slow, 1)
+    receiver.answer('/dead', (_request, response) => setTimeout(() => response.writeHead(200).end(), 30))
+    const done = sql`select count(*) as count from deliveries where company_id = ${company} and status = 'delivered'`
+    await waitFor('everything', async () => (await world.db.one<{ count: bigint }>(done)).count === 60n, 40_000)
+    assert.equal(sender.stats().lanes.slow, 0)
+    assert.equal(receiver.open('/dead').most, 8)
+  })
+})

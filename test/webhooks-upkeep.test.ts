@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql, type Tx } from '../src/db/db.ts'
+import { newId } from '../src/ids.ts'
+import { LANGS } from '../src/lang.ts'
+import { webhookFailureNotice } from '../src/mail/webhook-failure-words.ts'
+import { type FailureMail, keepAttemptPartitions, mailFailures } from '../src/webhooks/webhook-jobs.ts'
+import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
+
+let world: WebhookWorld
+const NOON = Date.UTC(2030, 4, 20, 12)
+
+before(async () => {
+  world = await openWebhookWorld()
+})
+
+after(() => world.close())
+
+async function insertManager(companyId: string, email: string, verifiedAt: Date | null): Promise<void> {
+  await world.db.run(sql`
+    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, verified_at)
+    values (${newId()}, ${email}, ${email}, '-', 'Ada', 'L', 'Manager', ${companyId}, ${verifiedAt})`)
+}
+
+test('one mail a day to each verified manager about what failed for good the day before, however often it runs', async () => {
+  const [shop, quiet] = [await world.newCompany(), await world.newCompany()]
+  await insertManager(shop.id, 'ada@shop.example', new Date())
+  await insertManager(shop.id, 'unverified@shop.example', null)
+  await insertManager(quiet.id, 'quiet@shop.example', new Date())
+  const deliveries = Array.from({ length: 5 }, () => world.newDelivery(shop.id, 'https://shop.example/'))
+  await world.insert([...deliveries, world.newDelivery(quiet.id, 'https://shop.example/')])
+  const ids = deliveries.map((delivery) => delivery.id)
+  const yesterday = new Date(NOON - 24 * 3_600_000)
+  await world.db.run(
+    sql`update deliveries set status = 'failed', updated_at = ${yesterday} where id = any (${ids.slice(0, 3)}::text[])`,
+  )
+  await world.db.run(sql`update deliveries set status = 'parked', updated_at = ${yesterday} where id = ${ids[3]}`)
+  await world.db.run(sql`update deliveries set status = 'failed', updated_at = ${new Date(NOON)} where id = ${ids[4]}`)
+  const mails: FailureMail[] = []
+  const deps = { db: world.db, send: async (_tx: Tx, mail: FailureMail) => void mails.push(mail) }
+  const asked = await Promise.all([mailFailures(deps, NOON), mailFailures(deps, NOON + 1000)])
+  assert.equal(asked[0] + asked[1], 1)
+  const [mail] = mails
+  assert.ok(mail && mails.length === 1)
+  const { failed, parked, day } = mail.facts
+  assert.deepEqual(
+    { to: mail.to, failed, parked, day },
+    { to: 'ada@shop.example', failed: 3, parked: 1, day: '2030-05-19' },
+  )
+  for (const lang of LANGS) {
+    const notice = webhookFailureNotice(lang, { ...mail.facts, officeUrl: 'https://office.example' })
+    assert.ok(notice.paragraphs.join().includes('4'), lang)
+  }
+  assert.equal(await mailFailures(deps, NOON + 24 * 3_600_000), 1)
+})
+
+test('attempts live in monthly partitions: made ahead, filled from the default one, dropped when they are old', async () => {
+  const attempt = async (startedAt: string): Promise<void> => {
+    await world.db.run(sql`
+      insert into delivery_attempts (company_id, delivery_id, series, number, epoch, started_at)
+      values ('c', ${startedAt}, 1, 1, 1, ${startedAt})`)
+  }
+  const places = async () =>
+    Object.fromEntries(
+      (
+        await world.db.many<{ id: string; place: string }>(sql`
+        select delivery_id as id, tableoid::regclass::text as place from delivery_attempts where company_id = 'c'`)
+      ).map((row) => [row.id, row.place]),
+    )
+  await attempt('2030-05-02T00:00:00Z')
+  const first = await keepAttemptPartitions(world.db, NOON)
+  assert.deepEqual(first.made, ['delivery_attempts_2030_05', 'delivery_attempts_2030_06', 'delivery_attempts_2030_07'])
+  await attempt('2030-06-30T23:59:59.999Z')
+  await attempt('2031-01-01T00:00:00Z')
+  assert.deepEqual(await places(), {
+    '2030-05-02T00:00:00Z': 'delivery_attempts_2030_05',
+    '2030-06-30T23:59:59.999Z': 'delivery_attempts_2030_06',
+    '2031-01-01T00:00:00Z': 'delivery_attempts_default',
+  })
+  const again = await Promise.all([keepAttemptPartitions(world.db, NOON), keepAttemptPartitions(world.db, NOON)])
+  assert.deepEqual(again, [
+    { made: [], dropped: [] },
+    { made: [], dropped: [] },
+  ])
+  const later = await keepAttemptPartitions(world.db, Date.UTC(2030, 8, 15))
+  assert.deepEqual(later.dropped, ['delivery_attempts_2030_05'])
+  assert.equal(Object.keys(await places()).length, 2)
+})
