@@ -10,6 +10,7 @@ import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { deleteOldCounters } from './http/rate-limit-queries.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
+import { trimFeed } from './orders/order-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
 import { resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
@@ -65,6 +66,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
     startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
     startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
+    startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0
