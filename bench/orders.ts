@@ -119,7 +119,20 @@ async function makeKnownOrders(db: Db): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
-type Figures = { what: string; callers: number; service: LoadResult[]; limit: number[] }
+/** CPU time that a process has used, in µs (proc_pid_stat(5): utime and stime in hundredths); NaN where /proc is missing. */
+function cpuUs(pid: number | undefined): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * 10_000
+  } catch {
+    return Number.NaN
+  }
+}
+
+type Round = LoadResult & { cpuUs: number }
+
+type Figures = { what: string; callers: number; service: Round[]; limit: number[] }
 
 type Contest = { what: string; requests: string[]; statement: Sql; template: string }
 
@@ -131,13 +144,15 @@ async function compare(contest: Contest, generator: ChildProcess, service: Servi
       const { callers } = figures
       const load: Load = { port: service.port, callers, seconds: round === 0 ? 1 : seconds, requests: contest.requests }
       const answered = once(generator, 'message')
+      const usedUs = cpuUs(service.child.pid)
       generator.send(load)
       const [measured] = (await answered) as [LoadResult]
+      const spentUs = cpuUs(service.child.pid) - usedUs
       if (measured.failed > 0) throw new Error(`${measured.failed} requests failed`)
       const rate = await limit.perSecond({ ...contest, callers, seconds: load.seconds })
       // the first round warms up
       if (round === 0) continue
-      figures.service.push(measured)
+      figures.service.push({ ...measured, cpuUs: spentUs / measured.count })
       figures.limit.push(rate)
     }
   }
@@ -150,7 +165,7 @@ const range = (values: readonly number[]): string =>
 function printTable(figures: readonly Figures[], limit: Limit): void {
   const title = `${'per second'.padEnd(14)}${'callers'.padStart(8)}${'service'.padStart(10)}${'(range)'.padStart(16)}`
   process.stdout.write(
-    `\n${title}${limit.name.padStart(10)}${'(range)'.padStart(16)}${'ratio'.padStart(8)}${'p50 ms'.padStart(9)}${'p99 ms'.padStart(9)}\n`,
+    `\n${title}${limit.name.padStart(10)}${'(range)'.padStart(16)}${'ratio'.padStart(8)}${'p50 ms'.padStart(9)}${'p99 ms'.padStart(9)}${'CPU µs'.padStart(8)}\n`,
   )
   for (const { what, callers, service, limit: rates } of figures) {
     const perSecond = service.map((round) => round.perSecond)
@@ -164,6 +179,7 @@ function printTable(figures: readonly Figures[], limit: Limit): void {
       [ratio.toFixed(2), 8],
       [median(service.map(({ p50Ms }) => p50Ms)).toFixed(2), 9],
       [median(service.map(({ p99Ms }) => p99Ms)).toFixed(2), 9],
+      [median(service.map((round) => round.cpuUs)).toFixed(0), 8],
     ]
     process.stdout.write(
       `${what.padEnd(14)}${columns.map(([value, width]) => String(value).padStart(width)).join('')}\n`,
