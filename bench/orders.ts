@@ -12,11 +12,11 @@ import type { Load, LoadResult } from './http-load.ts'
 import { KNOWN_ORDERS, type Limit, openLimit } from './limit.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const CALLERS = [1, 16, 64]
 /** Twelve digits, as the limit's numbers have. */
 const readCode = (index: number): string => `readread0000${index.toString(16).padStart(12, '0')}`
 
-const { BENCH_ROUNDS = '5', BENCH_SECONDS = '3', BENCH_NODE_OPTIONS = '' } = process.env
+const { BENCH_CALLERS = '1,16,64', BENCH_ROUNDS = '5', BENCH_SECONDS = '3', BENCH_NODE_OPTIONS = '' } = process.env
+const callersOf = BENCH_CALLERS.split(',').map(Number)
 const rounds = Number(BENCH_ROUNDS)
 const seconds = Number(BENCH_SECONDS)
 
@@ -138,7 +138,7 @@ type Contest = { what: string; requests: string[]; statement: Sql; template: str
 
 /** Service and limit in turns, so that both have the same neighbours on the machine. */
 async function compare(contest: Contest, generator: ChildProcess, service: Service, limit: Limit): Promise<Figures[]> {
-  const results: Figures[] = CALLERS.map((callers) => ({ what: contest.what, callers, service: [], limit: [] }))
+  const results: Figures[] = callersOf.map((callers) => ({ what: contest.what, callers, service: [], limit: [] }))
   for (let round = 0; round <= rounds; round += 1) {
     for (const figures of results) {
       const { callers } = figures
