@@ -17,7 +17,6 @@ import { startJobs } from './jobs.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
-import { followEventClock } from './orders/order-feed-queries.ts'
 import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { mailboxRoutes } from './pages/mailbox-routes.ts'
@@ -90,9 +89,9 @@ async function registerApi(
   }
   await app.register(
     async (scope) => {
-      await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(refundRoutes, trade.refunds)
       await scope.register(mispaymentRoutes, trade.mispayments)
+      await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
@@ -165,7 +164,6 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
   app.addHook('onClose', () => trade.rotation.attempts.close())
-  if (await followEventClock(db)) app.log.warn('the data came from another cluster; the event feed goes on behind them')
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
   await registerApi(app, ground, accounts, trade)

@@ -42,6 +42,12 @@ export async function findOrderByCode(q: Queryable, code: string): Promise<Order
   return row && toOrder(row)
 }
 
+/** Several at once, in no order; codes that do not exist are left out. */
+export async function listOrdersByCode(q: Queryable, codes: readonly string[]): Promise<Order[]> {
+  const rows = await q.many<Row>(sql`select ${COLUMNS} from orders where code = any(${[...codes]}::text[])`)
+  return rows.map(toOrder)
+}
+
 export async function findOrderById(q: Queryable, companyId: string, id: string): Promise<Order | undefined> {
   const row = await q.maybe<Row>(sql`select ${COLUMNS} from orders where company_id = ${companyId} and id = ${id}`)
   return row && toOrder(row)
