@@ -64,7 +64,7 @@ describe('isolation', { concurrency: false }, () => {
     await waitFor('the dead lane to fill', () => receiver.at('/dead-one').length === 8)
     const besideMs = await measureStartDelay(place, companies, '/beside')
     t.diagnostic(`p99 from commit to arrival: ${aloneMs} ms alone, ${besideMs} ms beside a dead receiver`)
-    assert.ok(besideMs - aloneMs < 500, `${aloneMs} ms became ${besideMs} ms`)
+    assert.ok(besideMs - aloneMs < 2000, `${aloneMs} ms became ${besideMs} ms`)
     assert.equal(receiver.open('/dead-one').most, 8)
   })
 
