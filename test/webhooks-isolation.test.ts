@@ -52,7 +52,7 @@ async function measureStartDelay({ world, sender }: Place, companies: string[], 
 }
 
 describe('isolation', { concurrency: false }, () => {
-  test('one dead receiver with 1 000 queued deliveries moves the p99 start delay of 20 others by less than 500 ms', async (t) => {
+  test('one dead receiver with 1 000 queued deliveries hardly moves the p99 start delay of 20 others', async (t) => {
     const place = await open()
     const { world, sender } = place
     const companies = await newCompanies(world, 20)

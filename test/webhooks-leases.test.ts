@@ -60,7 +60,7 @@ async function hang(
 }
 
 describe('leases', { concurrency: true }, () => {
-  test("a killed node's attempts are made again by a peer within 6 s, logged as unknown and not counted", async (t) => {
+  test("a killed node's attempts are made again by a peer before their lease would end, logged as unknown and not counted", async (t) => {
     const { world, companyId } = await open()
     const victim = await startOne(world, 'victim')
     const { ids, release } = await hang(world, companyId, '/takeover', 5)
@@ -80,7 +80,7 @@ describe('leases', { concurrency: true }, () => {
     assert.equal(await count(world, statement), ids.length)
   })
 
-  test('a node that restarts under its name repeats its own attempts within 2 s of being ready', async (t) => {
+  test('a node that restarts under its name repeats its own attempts soon after being ready', async (t) => {
     const { world, companyId } = await open()
     const victim = await startOne(world, 'same')
     const { release } = await hang(world, companyId, '/restart', 5)
@@ -182,7 +182,7 @@ describe('leases', { concurrency: true }, () => {
     assert.equal(await count(world, sql`select count(*) as count from sender_nodes`), 0)
   })
 
-  test('what a transaction commits long after writing it is sent within a second by its own process', async () => {
+  test('what a transaction commits long after writing it is sent at once by its own process', async () => {
     const { world, companyId } = await open()
     const sender = await world.start()
     await world.insert([world.newDelivery(companyId, `${receiver.url}/early`)])
@@ -198,7 +198,7 @@ describe('leases', { concurrency: true }, () => {
     assert.ok(Date.now() - committedAtMs <= 5000)
   })
 
-  test('another process finds what was committed late within 6 s', async () => {
+  test('another process finds what was committed late with its next sweep', async () => {
     const { world, companyId } = await open()
     await startOne(world, 'elsewhere')
     await world.db.tx(async (tx) => {
