@@ -54,7 +54,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   audit: HTTP,
   companies: [...HTTP, 'audit', 'mail'],
   keys: HTTP,
-  ledger: HTTP,
+  // who decided about money stands in the audit log
+  ledger: [...HTTP, 'audit'],
   mail: HTTP,
   rates: HTTP,
   webhooks: [...HTTP, 'companies', 'mail'],
