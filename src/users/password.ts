@@ -12,7 +12,8 @@ const RETRY_AFTER_SECONDS = 2
 
 /**
  * The hashes run on libuv's threads (4 by default); one of them stays free for files and the DNS. One core stays free
- * for everybody else: with a hash on every core, reads beside a flood of logins took ten times as long (bench/logins.ts).
+ * for everybody else: with a hash on every core, reads beside a flood of logins took ten times as long
+ * (bench/logins.ts).
  */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
 const AT_ONCE = Math.max(1, Math.min(availableParallelism() - 1, THREADS - 1))
