@@ -119,7 +119,10 @@ async function makeKnownOrders(db: Db): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
-/** CPU time that a process has used, in µs (proc_pid_stat(5): utime and stime in hundredths); NaN where /proc is missing. */
+/**
+ * CPU time that a process has used, in µs (proc_pid_stat(5): utime and stime in hundredths); NaN where /proc is
+ * missing.
+ */
 function cpuUs(pid: number | undefined): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -14,6 +14,7 @@ import { checkSchema } from './http/health-queries.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
+import { settlementRoutes } from './ledger/settlement-routes.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
@@ -92,6 +93,7 @@ async function registerApi(
       await scope.register(refundRoutes, trade.refunds)
       await scope.register(mispaymentRoutes, trade.mispayments)
       await scope.register(orderFeedRoutes, { db, clock, config })
+      await scope.register(settlementRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
@@ -143,8 +145,19 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, chains, failures } = trade
-  const jobs = startJobs({ db, clock, log, payments, refunds, chains, failures, runner, jobQueue: accounts.jobs })
+  const { payments, refunds, settlements, chains, failures } = trade
+  const jobs = startJobs({
+    db,
+    clock,
+    log,
+    payments,
+    refunds,
+    settlements,
+    chains,
+    failures,
+    runner,
+    jobQueue: accounts.jobs,
+  })
   return {
     async stop() {
       await Promise.all([jobs.stop(), sender.stop(STOP_MS)])

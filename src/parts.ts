@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import { auditOf, openAudit } from './audit/audit.ts'
+import { checkManualTransfer } from './chain/manual-transfer.ts'
 import { networkFor } from './chain/networks.ts'
 import { openPayouts } from './chain/payout.ts'
 import { createRpc } from './chain/rpc.ts'
@@ -16,6 +17,7 @@ import { openJobQueue } from './db/job-runner.ts'
 import { openRateLimits } from './http/rate-limits.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
 import { isLang } from './lang.ts'
+import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
 import { openMailer } from './mail/mail.ts'
 import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
 import { openCreateOrder } from './orders/order-create.ts'
@@ -101,6 +103,17 @@ export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | '
   })
 }
 
+/** How settlements are paid on a chain. */
+function settleOn(db: Db, chain: ReturnType<typeof openChains>[number]): SettlementChain {
+  const { network, payouts } = chain
+  return {
+    network: network.chainId,
+    pay: payouts ? (request) => payouts.send(request) : null,
+    check: (request, txHash) => checkManualTransfer({ db, ...chain }, request, txHash),
+    stop: (request) => (payouts ? payouts.withdraw(request, 'cancelled') : Promise.resolve(true)),
+  }
+}
+
 /** What merchants' servers are told, with which secret, and what their people hear when that fails. */
 function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
@@ -146,6 +159,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     audit: auditLog,
     askForAddress: async () => {},
   }
+  const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
   const companies: ButtonDeps = {
     db,
@@ -173,6 +187,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     payers,
     payments,
     mispayments,
+    settlements,
     refunds,
     ...messages,
   }
