@@ -9,7 +9,7 @@ export type Load = {
   requests: string[]
 }
 
-export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; failed: number }
+export type LoadResult = { count: number; perSecond: number; p50Ms: number; p99Ms: number; failed: number }
 
 const HEADER_END = '\r\n\r\n'
 
@@ -73,7 +73,7 @@ async function run({ port, callers, seconds, requests }: Load): Promise<LoadResu
   const spanSeconds = (performance.now() - startMs) / 1000
   tookMs.sort((left, right) => left - right)
   const at = (share: number): number => tookMs[Math.floor(tookMs.length * share)] ?? 0
-  return { perSecond: tookMs.length / spanSeconds, p50Ms: at(0.5), p99Ms: at(0.99), failed }
+  return { count: tookMs.length, perSecond: tookMs.length / spanSeconds, p50Ms: at(0.5), p99Ms: at(0.99), failed }
 }
 
 process.on('message', (load: Load) => {

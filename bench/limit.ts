@@ -18,7 +18,10 @@ const MOST_CONNECTIONS = 32
 
 const PGBENCH = ['/usr/bin/pgbench', '/usr/local/bin/pgbench']
 
-/** Twelve hex digits each: `@` grows with every statement, as ids do; `#` is random, as codes are; `%` is of the known. */
+/**
+ * Twelve hex digits each: `@` grows with every statement, as ids do; `#` is random, as codes are; `%` is of the
+ * known.
+ */
 const FILLED = `replace(replace(replace(:template::text,
   '@', lpad(to_hex(:run::bigint * 4294967296 + :client_id::bigint * 16777216 + :n::bigint), 12, '0')),
   '#', lpad(to_hex(:r::bigint), 12, '0')), '%', lpad(to_hex(:k::bigint), 12, '0'))`

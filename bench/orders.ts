@@ -12,11 +12,11 @@ import type { Load, LoadResult } from './http-load.ts'
 import { KNOWN_ORDERS, type Limit, openLimit } from './limit.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const CALLERS = [1, 16, 64]
 /** Twelve digits, as the limit's numbers have. */
 const readCode = (index: number): string => `readread0000${index.toString(16).padStart(12, '0')}`
 
-const { BENCH_ROUNDS = '5', BENCH_SECONDS = '3', BENCH_NODE_OPTIONS = '' } = process.env
+const { BENCH_CALLERS = '1,16,64', BENCH_ROUNDS = '5', BENCH_SECONDS = '3', BENCH_NODE_OPTIONS = '' } = process.env
+const callersOf = BENCH_CALLERS.split(',').map(Number)
 const rounds = Number(BENCH_ROUNDS)
 const seconds = Number(BENCH_SECONDS)
 
@@ -119,25 +119,43 @@ async function makeKnownOrders(db: Db): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
-type Figures = { what: string; callers: number; service: LoadResult[]; limit: number[] }
+/**
+ * CPU time that a process has used, in µs (proc_pid_stat(5): utime and stime in hundredths); NaN where /proc is
+ * missing.
+ */
+function cpuUs(pid: number | undefined): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * 10_000
+  } catch {
+    return Number.NaN
+  }
+}
+
+type Round = LoadResult & { cpuUs: number }
+
+type Figures = { what: string; callers: number; service: Round[]; limit: number[] }
 
 type Contest = { what: string; requests: string[]; statement: Sql; template: string }
 
 /** Service and limit in turns, so that both have the same neighbours on the machine. */
 async function compare(contest: Contest, generator: ChildProcess, service: Service, limit: Limit): Promise<Figures[]> {
-  const results: Figures[] = CALLERS.map((callers) => ({ what: contest.what, callers, service: [], limit: [] }))
+  const results: Figures[] = callersOf.map((callers) => ({ what: contest.what, callers, service: [], limit: [] }))
   for (let round = 0; round <= rounds; round += 1) {
     for (const figures of results) {
       const { callers } = figures
       const load: Load = { port: service.port, callers, seconds: round === 0 ? 1 : seconds, requests: contest.requests }
       const answered = once(generator, 'message')
+      const usedUs = cpuUs(service.child.pid)
       generator.send(load)
       const [measured] = (await answered) as [LoadResult]
+      const spentUs = cpuUs(service.child.pid) - usedUs
       if (measured.failed > 0) throw new Error(`${measured.failed} requests failed`)
       const rate = await limit.perSecond({ ...contest, callers, seconds: load.seconds })
       // the first round warms up
       if (round === 0) continue
-      figures.service.push(measured)
+      figures.service.push({ ...measured, cpuUs: spentUs / measured.count })
       figures.limit.push(rate)
     }
   }
@@ -150,7 +168,7 @@ const range = (values: readonly number[]): string =>
 function printTable(figures: readonly Figures[], limit: Limit): void {
   const title = `${'per second'.padEnd(14)}${'callers'.padStart(8)}${'service'.padStart(10)}${'(range)'.padStart(16)}`
   process.stdout.write(
-    `\n${title}${limit.name.padStart(10)}${'(range)'.padStart(16)}${'ratio'.padStart(8)}${'p50 ms'.padStart(9)}${'p99 ms'.padStart(9)}\n`,
+    `\n${title}${limit.name.padStart(10)}${'(range)'.padStart(16)}${'ratio'.padStart(8)}${'p50 ms'.padStart(9)}${'p99 ms'.padStart(9)}${'CPU µs'.padStart(8)}\n`,
   )
   for (const { what, callers, service, limit: rates } of figures) {
     const perSecond = service.map((round) => round.perSecond)
@@ -164,6 +182,7 @@ function printTable(figures: readonly Figures[], limit: Limit): void {
       [ratio.toFixed(2), 8],
       [median(service.map(({ p50Ms }) => p50Ms)).toFixed(2), 9],
       [median(service.map(({ p99Ms }) => p99Ms)).toFixed(2), 9],
+      [median(service.map((round) => round.cpuUs)).toFixed(0), 8],
     ]
     process.stdout.write(
       `${what.padEnd(14)}${columns.map(([value, width]) => String(value).padStart(width)).join('')}\n`,

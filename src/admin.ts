@@ -9,9 +9,10 @@ import { migrate } from './db/migrate.ts'
 import { describeVerdict, verifyLedger } from './ledger/ledger-verify.ts'
 import { type Accounts, openAccounts } from './parts.ts'
 import { readMasterKey } from './server-keys.ts'
+import { checkPassword } from './users/password-rules.ts'
 import { makeSuperAdmin } from './users/super-admin.ts'
 import { emailKeyOf, type User } from './users/user.ts'
-import { findUserByEmailKey } from './users/user-queries.ts'
+import { findUserByEmailKey, updateUserPassword } from './users/user-queries.ts'
 import { openVault, type Vault } from './vault.ts'
 
 type Say = (line: string) => void
@@ -19,11 +20,12 @@ type Options = { email?: string | undefined; password?: string | undefined; all:
 type Work = { db: Db; vault: Vault; accounts: Accounts; options: Options; say: Say }
 
 const USAGE = `admin create --email <address> [--password <password>]     a SuperAdmin; without a password one is made
-admin reset-2fa --email <address>                          forget the authenticator; codes come by e-mail again
-admin revoke-sessions --email <address> | --all            log people out everywhere
-admin rotate-keys                                          a new key signs access tokens; the old one fades out
-audit verify                                               recompute the chain of the audit log
-ledger verify                                              recompute all books; ends with 1 at a difference
+admin reset-2fa --email <address>                             forget the authenticator; codes come by e-mail again
+admin set-password --email <address> [--password <password>]  for a SuperAdmin, whom no reset mail reaches
+admin revoke-sessions --email <address> | --all               log people out everywhere
+admin rotate-keys                                             a new key signs access tokens; the old one fades out
+audit verify                                                  recompute the chain of the audit log
+ledger verify                                                 recompute all books; ends with 1 at a difference
 Add --yes to skip the question before something is destroyed.`
 
 /** @throws Error unless the person says yes; without a terminal only --yes counts */
@@ -43,10 +45,12 @@ async function findUser({ db, options }: Work): Promise<User> {
   return user
 }
 
+const newPassword = (): string => `${randomBytes(12).toString('base64url')}-Aa1`
+
 async function create({ db, vault, accounts, options, say }: Work): Promise<void> {
   const { email } = options
   if (email === undefined || !/^\S+@\S+$/.test(email)) throw new Error('Say whom to create: --email <address>')
-  const password = options.password ?? `${randomBytes(12).toString('base64url')}-Aa1`
+  const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
   const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
   if (!made) throw new Error(`${email} is registered already. Nothing was changed.`)
@@ -63,6 +67,28 @@ async function resetTwoFactor(work: Work): Promise<void> {
     await auth.twoFactor.remove(tx, user, { actor: 'operator', caller: null })
   })
   work.say(`Codes for ${user.email} come by e-mail again; all sessions have ended.`)
+}
+
+async function setPassword(work: Work): Promise<void> {
+  const { db, accounts, options, say } = work
+  const user = await findUser(work)
+  await askBefore(work, `${user.email} gets a new password, and all sessions of this person end.`)
+  const password = options.password ?? newPassword()
+  const { passwords, refusedPasswords } = accounts.auth
+  checkPassword(password, {
+    path: 'password',
+    own: [user.email, user.firstName, user.lastName],
+    extra: refusedPasswords,
+  })
+  const passwordHash = await passwords.hash(password)
+  await db.tx(async (tx) => {
+    await updateUserPassword(tx, user.id, { passwordHash, at: new Date(systemClock()) })
+    await accounts.auth.lockOuts.clear(tx, user.emailKey)
+    await accounts.sessions.endAll(tx, user.id, 'password set by the operator')
+    const entry = { actor: 'operator', action: 'user.set-password', object: `user:${user.id}` }
+    await accounts.audit.write(tx, { ...entry, companyId: user.company?.id ?? null })
+  })
+  say(options.password === undefined ? `Password, shown only now: ${password}` : 'The password was set.')
 }
 
 async function revokeSessions(work: Work): Promise<void> {
@@ -132,6 +158,7 @@ async function withDatabase(
 const ADMIN: Record<string, (work: Work) => Promise<void>> = {
   create,
   'reset-2fa': resetTwoFactor,
+  'set-password': setPassword,
   'revoke-sessions': revokeSessions,
   'rotate-keys': rotateKeys,
 }

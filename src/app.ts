@@ -18,6 +18,7 @@ import { settlementRoutes } from './ledger/settlement-routes.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
+import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { mailboxRoutes } from './pages/mailbox-routes.ts'
 import { payRoutes } from './pages/pay-routes.ts'
@@ -67,7 +68,7 @@ const STOP_MS = 4000
 /** Every route of the API, by name. */
 async function registerApi(
   app: FastifyInstance,
-  { config, db }: Ground,
+  { config, db, clock }: Ground,
   accounts: Accounts,
   trade: Trade,
 ): Promise<void> {
@@ -92,6 +93,7 @@ async function registerApi(
     async (scope) => {
       await scope.register(refundRoutes, trade.refunds)
       await scope.register(mispaymentRoutes, trade.mispayments)
+      await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)

@@ -12,6 +12,7 @@ import { deleteOldCounters } from './http/rate-limit-queries.ts'
 import { visitDueSettlements } from './ledger/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
+import { trimFeed } from './orders/order-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
 import { resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
@@ -69,6 +70,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
     startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
     startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
+    startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0

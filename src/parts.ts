@@ -166,7 +166,7 @@ function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: A
 
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
 export function openTrade(ground: Ground, accounts: Accounts) {
-  const { config, db, vault, clock, log } = ground
+  const { config, db, vault, clock, log, metrics } = ground
   const { audit, mailer, sessions, apiKeys } = accounts
   const seat: SenderSeat = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
@@ -174,7 +174,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const chains = openChains(ground)
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
   const channels = openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : [])
-  const rates = openRates({ config: config.rates, db, clock, log })
+  const rates = openRates({ config: config.rates, db, clock, log, metrics })
   const transitionDeps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: wake, onChange: feed.changed } }
   const announce = openAnnounce(transitionDeps)
   const transition = openTransition(transitionDeps, announce)

@@ -17,6 +17,7 @@ import { startEmbeddedPostgres } from './db/embedded.ts'
 import { lockDataDir } from './db/embedded-lock.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
+import { followEventClock } from './orders/order-feed-queries.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import { readMasterKey } from './server-keys.ts'
 import { hashApiSecret } from './sessions/api-key-service.ts'
@@ -154,6 +155,7 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
   await migrate(connectionString)
   const db = openDb({ connectionString })
   closers.add(() => db.close())
+  if (await followEventClock(db)) say('The data came from another cluster; the event feed goes on behind them.')
   const passwords = openPasswords()
   if (config.superAdmin) await makeSuperAdmin(config.superAdmin, { db, vault, clock: systemClock, passwords })
   const demo =

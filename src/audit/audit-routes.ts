@@ -51,14 +51,14 @@ export const auditRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { 
           before: Type.Optional(
             Type.String({ pattern: '^[0-9]{1,18}$', description: 'nextBefore of the answer before.' }),
           ),
-          limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
         }),
         response: { 200: Envelope(Type.Object({ entries: Type.Array(EntrySchema), nextBefore: Nullable })) },
       },
     },
     async (request) => {
       const actor = actorOf(request)
-      const { action, object, before, limit } = request.query
+      const { action, object, before, limit = 50 } = request.query
       const own = actor.companyId === null ? actor.companyIds : [actor.companyId]
       const rows = await listAuditRows(db, {
         companyIds: actor.role === 'SuperAdmin' ? null : own,

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type TInteger, type TSchema, Type } from 'typebox'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
@@ -13,9 +13,12 @@ export const ChoiceQuery = {
   ),
 }
 export const ChoiceOnly = Type.Object(ChoiceQuery)
+/** Callers may leave it out; handlers always get it, because the validator fills in the default. */
+export const WithDefault = (options: { minimum: number; maximum: number; default: number }): TInteger =>
+  Type.Optional(Type.Integer(options)) as unknown as TInteger
 export const PageQuery = {
-  page: Type.Integer({ minimum: 1, maximum: 100_000, default: 1 }),
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  page: WithDefault({ minimum: 1, maximum: 100_000, default: 1 }),
+  limit: WithDefault({ minimum: 1, maximum: 100, default: 20 }),
 }
 export const pageOf = <Schema extends TSchema>(name: string, item: Schema) =>
   Type.Object({ [name]: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() })

@@ -47,7 +47,7 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
   }
 }
 
-/** The server that another process of ours runs on this data directory, or null: for commands beside a running service. */
+/** The server that another process of ours runs on this directory, or null: for commands beside a running service. */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
   const clusterDir = join(dataDir, 'postgres')
   if (!existsSync(clusterDir)) return null

@@ -4,7 +4,8 @@ import { claimTransaction, releaseTransaction, type TransactionClaim } from './c
 
 /**
  * Checks a transaction that a person names while it is kept for one refund or settlement, so that it settles no other.
- * @throws VALIDATION_FAILED at `txHash` when it is kept for another one; whatever `check` throws, and then it is free again
+ * @throws VALIDATION_FAILED at `txHash` when it is kept for another one; whatever `check` throws, and then it is free
+ * again
  */
 export async function checkClaimed<Verdict>(
   db: Db,

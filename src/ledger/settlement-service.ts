@@ -197,7 +197,8 @@ export async function settlePaid(
 }
 
 /**
- * A person sent an approved settlement and names the transaction: exactly its units of USDC to its address. It is paid when
+ * A person sent an approved settlement and names the transaction: exactly its units of USDC to its address. It is
+ * paid when
  * that is final.
  * @throws OBJECT_CONFLICT, VALIDATION_FAILED at `txHash`, CHANNEL_UNAVAILABLE
  */
@@ -233,7 +234,10 @@ export async function reportSettlementPaid(
   if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, words: report.words })
 }
 
-/** The money stays with us: what was reserved is owed to the company again. @throws OBJECT_CONFLICT when it is under way */
+/**
+ * The money stays with us: what was reserved is owed to the company again. @throws OBJECT_CONFLICT when it is under
+ * way
+ */
 export async function cancelSettlement(
   deps: SettlementDeps,
   actor: Actor,

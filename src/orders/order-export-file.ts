@@ -23,7 +23,10 @@ export type ExportPlan = {
   at: Date
 }
 
-/** Every order once: a page begins behind the order that ended the one before, and nothing newer than `lastId` is read. */
+/**
+ * Every order once: a page begins behind the order that ended the one before, and nothing newer than `lastId` is
+ * read.
+ */
 async function* pagesOf(db: Db, { scope, filter, newestFirst, lastId }: ExportPlan): AsyncGenerator<ExportedOrder[]> {
   if (lastId === null) return
   const fetchPage = (after: { companyId: string; id: string } | null): Promise<ExportedOrder[]> => {

@@ -23,7 +23,8 @@ export type ExportPage = {
 }
 
 /**
- * The next orders by (company, id), which is the order of the primary key: each page is a short statement of its own, so
+ * The next orders by (company, id), which is the order of the primary key: each page is a short statement of its own,
+ * so
  * that no export holds a snapshot back.
  */
 export async function listExportedOrders(

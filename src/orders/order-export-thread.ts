@@ -12,7 +12,8 @@ export type ExportJob = { connectionString: string; plan: ExportPlan }
 export type ExportNews = Uint8Array | null
 
 /**
- * The file as a stream, written by a thread of its own: a million rows cost seconds of processor time, which the payers'
+ * The file as a stream, written by a thread of its own: a million rows cost seconds of processor time, which the
+ * payers'
  * requests shall not wait for. It is written at the reader's speed; destroying the stream ends the thread.
  */
 export function exportInThread(job: ExportJob): Readable {

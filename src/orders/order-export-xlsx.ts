@@ -70,7 +70,10 @@ const UNSAFE = /[&<>\u0000-\u0008\u000b-\u001f\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_
 
 const hex4 = (char: string): string => char.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
 
-/** Text of a cell; what XML cannot hold is written as `_xHHHH_`, and text that looks like that is escaped (ST_Xstring). */
+/**
+ * Text of a cell; what XML cannot hold is written as `_xHHHH_`, and text that looks like that is escaped
+ * (ST_Xstring).
+ */
 const escapeText = (text: string): string => text.replace(UNSAFE, (char) => ENTITIES[char] ?? `_x${hex4(char)}_`)
 
 const textCell = (place: string, text: string, style: number): string =>

@@ -42,6 +42,12 @@ export async function findOrderByCode(q: Queryable, code: string): Promise<Order
   return row && toOrder(row)
 }
 
+/** Several at once, in no order; codes that do not exist are left out. */
+export async function listOrdersByCode(q: Queryable, codes: readonly string[]): Promise<Order[]> {
+  const rows = await q.many<Row>(sql`select ${COLUMNS} from orders where code = any(${[...codes]}::text[])`)
+  return rows.map(toOrder)
+}
+
 export async function findOrderById(q: Queryable, companyId: string, id: string): Promise<Order | undefined> {
   const row = await q.maybe<Row>(sql`select ${COLUMNS} from orders where company_id = ${companyId} and id = ${id}`)
   return row && toOrder(row)
@@ -117,7 +123,10 @@ export type NewOrderEvent = {
   requestId: string | null
 }
 
-/** Appends to the order's history; its number is the order's version. */
+/**
+ * Appends to the order's history; its number is the order's version. Its place in the feed is never before the order's
+ * earlier events, also when this transaction is the older one and waited for the order's lock.
+ */
 export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEvent): Promise<void> {
   const facts = {
     paymentChannel: order.paymentChannel,
@@ -126,9 +135,12 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
     refundedUnits: order.refundedUnits.toString(),
   }
   await tx.run(sql`
-    insert into order_events (company_id, order_id, seq, trigger, from_status, to_status, event, actor, request_id, facts, at)
+    insert into order_events (company_id, order_id, seq, trigger, from_status, to_status, event, actor, request_id, facts, at,
+      position)
     values (${order.companyId}, ${order.id}, ${order.version}, ${event.trigger}, ${event.fromStatus}, ${order.status},
-      ${event.event}, ${event.actor}, ${event.requestId}, ${json(facts)}, ${order.updatedAt})`)
+      ${event.event}, ${event.actor}, ${event.requestId}, ${json(facts)}, ${order.updatedAt},
+      greatest(event_position(), (select position from order_events
+        where company_id = ${order.companyId} and order_id = ${order.id} order by seq desc limit 1)))`)
 }
 
 /** Codes of orders whose time is over, oldest first. */

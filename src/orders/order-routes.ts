@@ -5,12 +5,21 @@ import { Envelope, ok } from '../http/envelope.ts'
 import { callOf, claimOf, replay, sendStored } from '../http/idempotency.ts'
 import type { CreateOrder } from './order-create.ts'
 import { CodeParams, CreateOrderBody, LinksQuery, ListQuery, OrderSchema } from './order-schemas.ts'
-import { endOrder, listLinks, listOrders, type OrderDeps, readOrder, readOrderByAlias } from './order-service.ts'
+import {
+  endOrder,
+  listLinks,
+  listOrders,
+  type OrderDeps,
+  openFindOrder,
+  readOrder,
+  readOrderByAlias,
+} from './order-service.ts'
 
 const OrderRef = Type.Ref('Order')
 
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
 export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: CreateOrder }> = async (app, deps) => {
+  const findOrder = openFindOrder(deps.db)
   app.post(
     '/request',
     {
@@ -44,7 +53,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         response: { 200: Envelope(OrderRef) },
       },
     },
-    async (request) => ok((await readOrder(deps, request.actor, request.params.code)) as never),
+    async (request) => ok((await readOrder(deps, findOrder, request.actor, request.params.code)) as never),
   )
   app.get(
     '/status/order/*',

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { createBatcher } from '../db/batch.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
@@ -10,6 +11,22 @@ import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
 
 export type OrderDeps = { db: Db; config: Pick<Config, 'payUrl'>; transition: TransitionOrder }
+
+export type FindOrder = (code: string) => Promise<Order | undefined>
+
+/** Reads orders by code; calls that come while others are in flight share one statement. */
+export function openFindOrder(db: Db): FindOrder {
+  return createBatcher<string, Order | undefined>({
+    max: 64,
+    concurrency: 2,
+    async runMany(codes) {
+      const [only] = codes
+      if (codes.length === 1 && only !== undefined) return [await queries.findOrderByCode(db, only)]
+      const found = new Map((await queries.listOrdersByCode(db, codes)).map((order) => [order.code, order]))
+      return codes.map((code) => found.get(code))
+    },
+  })
+}
 
 /** May this actor touch this order at all? */
 export function reaches(actor: Actor, order: Order): boolean {
@@ -33,8 +50,13 @@ export async function findReachableOrder(db: Db, actor: Actor, code: string): Pr
 }
 
 /** Staff of the order's company see all of it; everybody else who knows the code sees it without `webhookUrl`. */
-export async function readOrder({ db, config }: OrderDeps, actor: Actor | null, code: string): Promise<OrderView> {
-  const order = await queries.findOrderByCode(db, code)
+export async function readOrder(
+  { config }: Pick<OrderDeps, 'config'>,
+  findOrder: FindOrder,
+  actor: Actor | null,
+  code: string,
+): Promise<OrderView> {
+  const order = await findOrder(code)
   if (!order) throw new AppError('ORDER_NOT_FOUND')
   return actor?.valid && reaches(actor, order)
     ? viewOrder(order, config.payUrl)

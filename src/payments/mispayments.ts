@@ -32,7 +32,10 @@ const freshCause = (id: string): string => `${id}:${newId()}`
 
 const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
 
-/** Brings the open record of one kind to `units` (none: it is closed); what a person decided earlier stays as it is. @returns the change */
+/**
+ * Brings the open record of one kind to `units` (none: it is closed); what a person decided earlier stays as it is.
+ * @returns the change
+ */
 async function bringTo(
   place: Place,
   kind: MispaymentKind,

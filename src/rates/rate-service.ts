@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Registry } from 'prom-client'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
@@ -6,6 +7,7 @@ import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import type { Fiat } from '../money.ts'
 import { type Evidence, medianRate } from './rate-median.ts'
+import { openRateMetrics, type RateMetrics } from './rate-metrics.ts'
 import { insertQuote } from './rate-queries.ts'
 import { openSources, type RateSource } from './rate-sources.ts'
 
@@ -30,19 +32,22 @@ export type Rates = {
 /** Legal parity of the franc Pacifique (ieom.fr): 1000 XPF are 8.38 EUR. */
 const XPF_IN_EUR = { times: 838n, by: 100_000n } as const
 
-async function ask(source: RateSource, from: Fiat): Promise<Evidence[]> {
+async function ask(source: RateSource, from: Fiat, metrics: RateMetrics | undefined): Promise<Evidence[]> {
   try {
     const rate = await source.fetchRate(from)
-    return rate === undefined ? [] : [{ source: source.name, rate, taken: false, reason: null }]
+    if (rate === undefined) return []
+    metrics?.noteAnswer(source.name)
+    return [{ source: source.name, rate, taken: false, reason: null }]
   } catch (error) {
+    metrics?.noteFailure(source.name)
     return [{ source: source.name, rate: null, taken: false, reason: (error as Error).message.slice(0, 200) }]
   }
 }
 
-async function askAll(sources: readonly RateSource[], from: Fiat): Promise<Evidence[]> {
-  const answers = (await Promise.all(sources.map((source) => ask(source, from)))).flat()
+async function askAll(sources: readonly RateSource[], from: Fiat, metrics?: RateMetrics): Promise<Evidence[]> {
+  const answers = (await Promise.all(sources.map((source) => ask(source, from, metrics)))).flat()
   if (from !== 'XPF' || answers.length > 0) return answers
-  const euro = (await Promise.all(sources.map((source) => ask(source, 'EUR')))).flat()
+  const euro = (await Promise.all(sources.map((source) => ask(source, 'EUR', metrics)))).flat()
   return euro.map((answer) => ({
     ...answer,
     source: `${answer.source} (EUR, parity)`,
@@ -56,22 +61,24 @@ export function openRates(deps: {
   db: Db
   clock: Clock
   log: FastifyBaseLogger
-  sources?: RateSource[]
+  metrics?: Registry
 }): Rates {
   const { config, db, clock, log } = deps
-  const sources = deps.sources ?? openSources(config)
+  const sources = openSources(config, clock)
+  const metrics = deps.metrics && openRateMetrics(deps.metrics, clock)
   const cache = new Map<Fiat, Quote>()
   const running = new Map<Fiat, Promise<Quote>>()
   const stored = new Set<string>()
 
   const make = async (from: Fiat): Promise<Quote> => {
-    const { rate, evidence } = medianRate(await askAll(sources, from), config)
+    const at = new Date(clock())
+    const { rate, evidence } = medianRate(await askAll(sources, from, metrics), config)
     if (rate === undefined) {
       log.warn({ from, evidence: evidence.map(({ source, reason }) => ({ source, reason })) }, 'no exchange rate')
       throw new AppError('INVALID_EXCHANGE_RATE')
     }
     const names = evidence.filter((answer) => answer.taken).map((answer) => answer.source)
-    const quote: Quote = { id: newId(), from, to: 'USDC', rate, sources: names, at: new Date(clock()), evidence }
+    const quote: Quote = { id: newId(), from, to: 'USDC', rate, sources: names, at, evidence }
     cache.set(from, quote)
     return quote
   }

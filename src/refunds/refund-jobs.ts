@@ -86,7 +86,8 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
 }
 
 /**
- * A person sent a refund and names the transaction: it is checked on its chain, kept for this refund alone, and the refund
+ * A person sent a refund and names the transaction: it is checked on its chain, kept for this refund alone, and the
+ * refund
  * is settled when it is final.
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */

@@ -94,11 +94,14 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         cookies.checkSite(request)
         const { email, password } = request.body
         const userId = cookies.userIdOf(request)
-        await deps.lockOuts.check(emailKeyOf(email))
-        await limits.checkAccount(request, reply, emailKeyOf(email))
         const { origin } = request.body as { origin?: string }
         const login = { email, password, kind: kindOf(origin), roles, userId, caller: callerOf(request) }
-        return ok(answerOfLogin(deps, reply, await logIn(deps, login)) as never)
+        const result = await deps.passwords.admit(async () => {
+          await deps.lockOuts.check(emailKeyOf(email))
+          await limits.checkAccount(request, reply, emailKeyOf(email))
+          return logIn(deps, login)
+        })
+        return ok(answerOfLogin(deps, reply, result) as never)
       },
     )
   }
@@ -115,8 +118,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
     if (cookie !== null) return { token: cookie }
     throw new AppError('UNAUTHORIZED', { message: 'Log in first: this needs the cookie otpValidationToken.' })
   }
-  const emailKeyOfUser = async (userId: string | undefined): Promise<string> =>
-    (userId === undefined ? undefined : await findUserById(db, userId))?.emailKey ?? ''
+  const emailKeyOfUser = async (userId: string): Promise<string> => (await findUserById(db, userId))?.emailKey ?? ''
 
   app.post(
     '/otp',
@@ -139,7 +141,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       const { body } = request
       if (body.otp === undefined && body.emailOtp === undefined && body.recoveryCode === undefined)
         throw invalid('otp', 'send one of otp, emailOtp, recoveryCode')
-      cookies.userIdOf(request)
+      const userId = cookies.userIdOf(request)
       const who = await challengerOf(cookies.challengeOf(request), bearerOf(request))
       if ('actor' in who) {
         await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
@@ -148,8 +150,9 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         return ok({ token: bearerOf(request), user: user && viewUser(user) } as never)
       }
       const pending = await findChallengeByToken(db, hashToken(who.token))
-      await limits.checkAccount(request, reply, await emailKeyOfUser(pending?.userId))
-      const loggedIn = await answerLogin(deps, who.token, body, callerOf(request))
+      if (pending) await limits.checkAccount(request, reply, await emailKeyOfUser(pending.userId))
+      const answer = { token: who.token, userId, codes: body, caller: callerOf(request) }
+      const loggedIn = await answerLogin(deps, answer)
       cookies.clearChallenge(reply)
       return ok(answerOfLogin(deps, reply, loggedIn) as never)
     },

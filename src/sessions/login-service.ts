@@ -124,10 +124,15 @@ const wrongCode = (): AppError => new AppError('INVALID_OTP')
 
 /**
  * Second step of a login: a code. Of many submissions at once one wins.
- * @param token the value of the `otpValidationToken` cookie
+ * @param answer.token the value of the `otpValidationToken` cookie
+ * @param answer.userId `x-user-id`: the refresh cookie gets this user's name, if it is this user
  * @throws UNAUTHORIZED when the login has ended, INVALID_OTP
  */
-export async function answerLogin(deps: LoginDeps, token: string, codes: Codes, caller: Caller): Promise<LoggedIn> {
+export async function answerLogin(
+  deps: LoginDeps,
+  answer: { token: string; userId: string | null; codes: Codes; caller: Caller },
+): Promise<LoggedIn> {
+  const { token, codes, caller } = answer
   const { db, challenges, sessions, audit, clock } = deps
   const outcome = await db.tx(async (tx): Promise<'ended' | 'wrong' | { user: User; started: Started }> => {
     const challenge = await lockChallengeByToken(tx, hashToken(token))
@@ -135,7 +140,8 @@ export async function answerLogin(deps: LoginDeps, token: string, codes: Codes, 
     if (!user || user.disabledAt !== null || !challenges.isLive(challenge)) return 'ended'
     const proof = await challenges.answer(tx, challenge, user, codes, caller)
     if (proof === null) return 'wrong'
-    const { kind, namedCookie } = challenge
+    const { kind } = challenge
+    const namedCookie = challenge.namedCookie || answer.userId === user.id
     const secondFactorAt = new Date(clock())
     const started = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt, caller })
     await audit.write(tx, { ...sessionEntry(user, 'session.login', caller), detail: { secondFactor: proof } })

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { PageQuery } from '../companies/company-schemas.ts'
 import { actorOf } from '../http/actor.ts'
 import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
@@ -21,8 +22,7 @@ const ListQuery = Type.Object({
   role: Type.Optional(Role),
   search: Type.Optional(Type.String({ maxLength: 100, description: 'In e-mail and name.' })),
   pending: Type.Optional(Type.Boolean({ description: 'Only those who wait for approval.' })),
-  page: Type.Integer({ minimum: 1, maximum: 100_000, default: 1 }),
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  ...PageQuery,
 })
 const InvitationBody = Type.Object({
   email: Email,

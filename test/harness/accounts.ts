@@ -149,3 +149,20 @@ export async function logInSuperAdmin({ db, baseUrl }: Pick<TestService, 'db' | 
   const email = await insertSuperAdmin(db, await openPasswords().hash(PASSWORD))
   return logIn(baseUrl, email, 'auth/login')
 }
+
+/** Good, too: what passwords are changed to. */
+export const OTHER_PASSWORD = 'Another-Fine-Secret-8'
+
+/** First step of a manager's login. */
+export const beginLogin = (client: Client, email: string, password = PASSWORD): Promise<Answer> =>
+  client.post('auth/login/manager', { email, password, origin: 'dashboard' })
+
+/** How often each status was answered. */
+export function countStatuses(answers: readonly { status: number }[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+export const inParallel = <Result>(count: number, work: (index: number) => Promise<Result>): Promise<Result[]> =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)))

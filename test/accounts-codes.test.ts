@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { DAY, HOUR, MINUTE, SECOND } from '../src/clock.ts'
+import {
+  beginLogin,
+  Client,
+  countStatuses,
+  inParallel,
+  newEmail,
+  readCode,
+  readMails,
+  registerManager,
+  totpOf,
+} from './harness/accounts.ts'
+import { startTestService, type TestService } from './harness/service.ts'
+
+let service: TestService
+let offsetMs = 0
+const clock = (): number => Date.now() + offsetMs
+
+before(async () => {
+  service = await startTestService({ workers: true, clock })
+})
+after(() => service.stop())
+
+async function enrolled(): Promise<{ email: string; otp: (stepsAway?: number) => string }> {
+  const { client, email } = await registerManager(service.baseUrl)
+  const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')
+  const totp = totpOf(setup.data.otpauthUri)
+  const otp = (stepsAway = 0): string => totp.generate({ timestamp: clock() + stepsAway * 30_000 })
+  const enabled = await client.post('auth/2fa/enable', { otp: otp() })
+  assert.equal(enabled.status, 200, enabled.text)
+  offsetMs += 90_000
+  return { email, otp }
+}
+
+test('A12: the second step needs the cookie of its own login, and within five minutes', async () => {
+  const { email, otp } = await enrolled()
+  assert.equal((await new Client(service.baseUrl).post('auth/otp', { otp: otp() })).status, 401)
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  const value = client.cookies.get('otpValidationToken')?.value ?? ''
+  const asBearer = await new Client(service.baseUrl).post(
+    'auth/otp',
+    { otp: otp() },
+    { authorization: `Bearer ${value}` },
+  )
+  assert.equal(asBearer.status, 200, asBearer.text)
+  const late = new Client(service.baseUrl)
+  await beginLogin(late, email)
+  offsetMs += 6 * MINUTE
+  assert.equal((await late.post('auth/otp', { otp: otp() })).status, 401)
+  const order = await new Client(service.baseUrl).call('GET', 'users/me', undefined, {
+    authorization: `Bearer ${value}`,
+  })
+  assert.equal(order.status, 401)
+  assert.equal((await client.post('auth/otp', {})).status, 422)
+})
+
+test('A13: of fifty submissions of one code at once, one wins', async () => {
+  const { email, otp } = await enrolled()
+  const clients = await inParallel(10, async () => {
+    const client = new Client(service.baseUrl)
+    await beginLogin(client, email)
+    return client
+  })
+  const code = otp()
+  const answers = await inParallel(50, (index) => (clients[index % 10] as Client).post('auth/otp', { otp: code }))
+  assert.equal(countStatuses(answers)[200], 1, JSON.stringify(countStatuses(answers)))
+})
+
+test('of fifty submissions of one mailed code at once, one wins', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  const emailOtp = await readCode(service.baseUrl, email)
+  const value = client.cookies.get('otpValidationToken')?.value ?? ''
+  const answers = await inParallel(50, () =>
+    new Client(service.baseUrl).post('auth/otp', { emailOtp }, { authorization: `Bearer ${value}` }),
+  )
+  assert.deepEqual(countStatuses(answers), { 200: 1, 401: 49 })
+})
+
+test('A14: one step of tolerance either way, never an older step after a newer one', async () => {
+  for (const [steps, expected] of [
+    [-2, 400],
+    [2, 400],
+    [-1, 200],
+    [0, 200],
+    [1, 200],
+  ] as const) {
+    const { email, otp } = await enrolled()
+    const client = new Client(service.baseUrl)
+    await beginLogin(client, email)
+    assert.equal((await client.post('auth/otp', { otp: otp(steps) })).status, expected, `step ${steps}`)
+    if (expected !== 200) continue
+    const next = new Client(service.baseUrl)
+    await beginLogin(next, email)
+    assert.equal((await next.post('auth/otp', { otp: otp(steps - 1) })).status, 400, `older than ${steps}`)
+  }
+})
+
+test('A15: five wrong codes end the login; thirty in a day lock the factor', async () => {
+  const { email, otp } = await enrolled()
+  for (let round = 0; round < 6; round += 1) {
+    const client = new Client(service.baseUrl)
+    await beginLogin(client, email)
+    for (let count = 0; count < 5; count += 1)
+      assert.equal((await client.post('auth/otp', { otp: otp(20 + count) })).status, 400)
+    assert.equal((await client.post('auth/otp', { otp: otp() })).status, 401)
+  }
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  const locked = await client.post('auth/otp', { otp: otp() })
+  assert.equal(locked.error.code, 'ACCOUNT_LOCKED')
+  offsetMs += DAY
+  const later = new Client(service.baseUrl)
+  await beginLogin(later, email)
+  assert.equal((await later.post('auth/otp', { otp: otp() })).status, 200)
+})
+
+test('A16: mailed codes: five minutes, once, bound to their login, a new one voids the old, a minute between', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  const first = await readCode(service.baseUrl, email)
+  const other = new Client(service.baseUrl)
+  await beginLogin(other, email)
+  await readCode(service.baseUrl, email, 2)
+  assert.equal((await other.post('auth/otp', { emailOtp: first })).status, 400)
+  assert.equal((await client.post('auth/otp/email', { email })).status, 200)
+  offsetMs += 61 * SECOND
+  assert.equal((await client.post('auth/otp/email', { email })).status, 200)
+  const second = await readCode(service.baseUrl, email, 3)
+  const mails = (await readMails(service.baseUrl, email)).filter(({ subject }) => /login code/.test(subject))
+  assert.equal(mails.length, 3, 'nothing was sent within the minute')
+  if (first !== second) assert.equal((await client.post('auth/otp', { emailOtp: first })).status, 400)
+  assert.equal((await client.post('auth/otp', { emailOtp: second })).status, 200)
+  const late = new Client(service.baseUrl)
+  await beginLogin(late, email)
+  const code = await readCode(service.baseUrl, email, 4)
+  offsetMs += 5 * MINUTE
+  assert.equal((await late.post('auth/otp', { emailOtp: code })).status, 401)
+  assert.ok(!service.logLines.some((line) => line.includes(code) || line.includes(second)))
+})
+
+test('A16: ten mailed codes an hour, then a refusal that says when', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  for (let count = 0; count < 10; count += 1) await beginLogin(new Client(service.baseUrl), email)
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  const answer = await client.post('auth/otp/email', { email })
+  assert.equal(answer.status, 429)
+  assert.ok(Number(answer.headers.get('retry-after')) > 0)
+  offsetMs += HOUR
+})
+
+test('A17: asking for a code without a login gives the same answer for everybody and sends nothing', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const answers = []
+  for (const to of [email, newEmail()])
+    answers.push(await new Client(service.baseUrl).post('auth/otp/email', { email: to }))
+  assert.deepEqual(
+    answers.map(({ text }) => text),
+    [answers[0]?.text, answers[0]?.text],
+  )
+  assert.deepEqual(await readMails(service.baseUrl, email), [])
+})

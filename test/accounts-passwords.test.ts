@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { MINUTE } from '../src/clock.ts'
+import { sql } from '../src/db/db.ts'
+import { openPasswords } from '../src/users/password.ts'
+import {
+  beginLogin,
+  Client,
+  countStatuses,
+  inParallel,
+  insertSuperAdmin,
+  logIn,
+  newEmail,
+  OTHER_PASSWORD,
+  PASSWORD,
+  readMails,
+  register,
+  registerManager,
+  waitForMail,
+} from './harness/accounts.ts'
+import { startTestService, type TestService } from './harness/service.ts'
+
+let service: TestService
+let offsetMs = 0
+const clock = (): number => Date.now() + offsetMs
+
+before(async () => {
+  service = await startTestService({ workers: true, clock })
+})
+after(() => service.stop())
+
+test('A01: strangers register as SimpleUser, Manager and Association only', async () => {
+  for (const role of ['SuperAdmin', 'SuperManager', 'Service']) {
+    const body = { email: newEmail(), password: PASSWORD, firstName: 'A', lastName: 'B', role }
+    const answer = await new Client(service.baseUrl).post('auth/register', body)
+    assert.equal(answer.status, 403)
+    assert.match(answer.error.message, /SuperAdmin’s bearer/)
+  }
+  const manager = await registerManager(service.baseUrl)
+  const asManager = { email: newEmail(), password: PASSWORD, firstName: 'A', lastName: 'B', role: 'SuperAdmin' }
+  assert.equal((await manager.client.post('auth/register', asManager)).status, 403)
+  const twice = {
+    email: manager.email.toUpperCase(),
+    password: PASSWORD,
+    firstName: 'A',
+    lastName: 'B',
+    role: 'SimpleUser',
+  }
+  assert.equal((await new Client(service.baseUrl).post('auth/register', twice)).error.code, 'EMAIL_ALREADY_REGISTERED')
+  const association = await register(service.baseUrl, { role: 'Association', associationName: 'Les Amis' })
+  const me = await association.client.get<{ company: { kind: string }; twoFactorAuthEnabled: boolean }>('users/me')
+  assert.equal(me.data.company.kind, 'association')
+  assert.equal(me.data.twoFactorAuthEnabled, false)
+})
+
+test('A02: the token of origin=application looks alike for everybody and changes nothing before the mail was read', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const ask = (to: string) =>
+    new Client(service.baseUrl).post<string>('auth/reset-password/send', { email: to, origin: 'application' })
+  const [known, unknown] = [await ask(email), await ask(newEmail())]
+  assert.equal(known.status, 200)
+  assert.equal(known.text.length, unknown.text.length)
+  assert.match(String(known.data), /^[\w-]{43}$/)
+  const change = (token: unknown, more = {}) =>
+    new Client(service.baseUrl).post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD, ...more })
+  const refusals = [await change(known.data), await change(unknown.data)]
+  assert.deepEqual(
+    refusals.map(({ error }) => [error.code, error.message]),
+    [
+      ['INVALID_RESET_TOKEN', refusals[0]?.error.message],
+      ['INVALID_RESET_TOKEN', refusals[0]?.error.message],
+    ],
+  )
+  const wrong = [await change(known.data, { emailOtp: '000000' }), await change(unknown.data, { emailOtp: '000000' })]
+  assert.deepEqual(
+    wrong.map(({ error }) => error.code),
+    ['INVALID_OTP', 'INVALID_OTP'],
+  )
+  const mail = await waitForMail(service.baseUrl, email, /code for a new password/)
+  const emailOtp = /\b(\d{6})\b/.exec(mail.text)?.[1]
+  assert.equal((await change(known.data, { emailOtp })).status, 200)
+  assert.equal((await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)).status, 200)
+})
+
+test('A02: opening the mailed page is not enough, its button is; a key of another company proves nothing', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const stranger = await service.createMerchant()
+  const sent = await new Client(service.baseUrl).post<string>('auth/reset-password/send', {
+    email,
+    origin: 'application',
+  })
+  const body = { token: sent.data, newPassword: OTHER_PASSWORD }
+  assert.equal(
+    (await new Client(service.baseUrl).post('auth/reset-password/change', body, stranger.headers)).status,
+    400,
+  )
+  const mail = await waitForMail(service.baseUrl, email, /code for a new password/)
+  const link = /http:\/\/\S+confirm-reset\?token=(\S+)/.exec(mail.text)
+  assert.equal((await fetch(link?.[0] ?? '')).status, 200)
+  assert.equal((await new Client(service.baseUrl).post('auth/reset-password/change', body)).status, 400)
+  const form = new URLSearchParams({ token: link?.[1] ?? '' })
+  await fetch(`${service.baseUrl}/account/confirm-reset`, { method: 'POST', body: form })
+  assert.equal((await new Client(service.baseUrl).post('auth/reset-password/change', body)).status, 200)
+})
+
+test('A03: unknown e-mail and wrong password give the same bytes; times are reported (400 samples: npm run bench)', async (t) => {
+  const { email } = await registerManager(service.baseUrl)
+  const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] }
+  const texts = new Set<string>()
+  const sample = async (kind: 'known' | 'unknown'): Promise<void> => {
+    await service.db.run(sql`delete from login_failures`)
+    const startedAt = performance.now()
+    const answer = await beginLogin(new Client(service.baseUrl), kind === 'known' ? email : newEmail(), `${PASSWORD}x`)
+    times[kind].push(performance.now() - startedAt)
+    assert.equal(answer.status, 400)
+    texts.add(answer.text.replace(answer.error.requestId, ''))
+  }
+  for (let round = 0; round < 30; round += 1) {
+    await sample(round % 2 === 0 ? 'known' : 'unknown')
+    await sample(round % 2 === 0 ? 'unknown' : 'known')
+  }
+  assert.equal(texts.size, 1)
+  const median = (list: number[]): string => (list.sort((left, right) => left - right)[list.length / 2] ?? 0).toFixed(2)
+  t.diagnostic(`median ms: known ${median(times.known)}, unknown ${median(times.unknown)}`)
+})
+
+test('A04: hashes are argon2id with the policy’s parameters; older ones are renewed at the next login', async () => {
+  const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const hashOf = async (): Promise<string> =>
+    (await service.db.one<{ passwordHash: string }>(sql`select password_hash from users where email = ${email}`))
+      .passwordHash
+  assert.match(await hashOf(), /^\$argon2id\$v=19\$m=47104,t=2,p=1\$/)
+  const { hash } = await import('@node-rs/argon2')
+  const old = await hash(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+  await service.db.run(sql`update users set password_hash = ${old} where email = ${email}`)
+  await logIn(service.baseUrl, email, 'auth/login')
+  assert.match(await hashOf(), /m=47104,t=2,p=1/)
+})
+
+test('A05: at most as many hashes run at once as there are cores; beyond a short queue the answer is BUSY', async () => {
+  const passwords = openPasswords({ atOnce: 2, queue: 3 })
+  const results = await Promise.allSettled(Array.from({ length: 8 }, () => passwords.hash(PASSWORD)))
+  assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 5)
+  assert.equal(passwords.load.most, 2)
+  const refused = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult
+  assert.equal(refused.reason.code, 'BUSY')
+  assert.equal(refused.reason.retryAfter, 2)
+  assert.equal(passwords.load.running, 0)
+})
+
+test('A07: long and Unicode passwords work whole; short, plain and common ones are refused by name', async () => {
+  const attempt = (password: string) =>
+    new Client(service.baseUrl).post('auth/register', {
+      email: newEmail(),
+      password,
+      firstName: 'A',
+      lastName: 'B',
+      role: 'SimpleUser',
+    })
+  for (const password of [`Aé7-${'Wörter-传说🐎 '.repeat(9)}`, `Q7-${'xY'.repeat(62)}!`]) {
+    assert.equal((await attempt(password)).status, 200, password)
+  }
+  for (const [password, reason] of [
+    ['Sh0rt-Word!', /at least 12/],
+    ['no-upper-case-77', /upper-case/],
+    ['NO-LOWER-CASE-77', /lower-case/],
+    ['No-Digits-In-Here', /a digit/],
+    ['NoSpecials77InHere', /special/],
+    [`Aa1-${'x'.repeat(126)}`, /at most 128/],
+    ['Password1234!', /common/],
+  ] as const) {
+    const answer = await attempt(password)
+    assert.equal(answer.status, 422)
+    assert.equal(answer.error.code, 'WEAK_PASSWORD')
+    assert.match(answer.error.details?.[0]?.message ?? '', reason)
+  }
+  const { email } = await register(service.baseUrl, { role: 'SimpleUser', password: `${'Ab7-'.repeat(18)}x` })
+  const login = (password: string) => new Client(service.baseUrl).post('auth/login', { email, password })
+  assert.equal((await login('Ab7-'.repeat(18))).status, 400)
+  assert.equal((await login(`${'Ab7-'.repeat(18)}x`)).status, 200)
+})
+
+test('A08: ten wrong passwords lock for half an hour, known address or not; the reset path stays open', async () => {
+  for (const email of [(await registerManager(service.baseUrl)).email, newEmail()]) {
+    for (let count = 0; count < 10; count += 1)
+      assert.equal(
+        (await beginLogin(new Client(service.baseUrl), email, 'Wrong-Password-1!')).error.code,
+        'INVALID_CREDENTIALS',
+      )
+    const locked = await beginLogin(new Client(service.baseUrl), email)
+    assert.equal(locked.status, 429)
+    assert.equal(locked.error.code, 'ACCOUNT_LOCKED')
+    assert.ok(Number(locked.headers.get('retry-after')) > 1700)
+  }
+  const { email } = await registerManager(service.baseUrl)
+  await inParallel(10, () => beginLogin(new Client(service.baseUrl), email, 'Wrong-Password-1!'))
+  assert.equal((await beginLogin(new Client(service.baseUrl), email)).status, 429)
+  await new Client(service.baseUrl).post('auth/reset-password/send', { email })
+  const mail = await waitForMail(service.baseUrl, email, /Choose a new password/)
+  const token = /reset-password\?token=(\S+)/.exec(mail.text)?.[1]
+  assert.equal(
+    (await new Client(service.baseUrl).post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD }))
+      .status,
+    200,
+  )
+  assert.equal((await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)).status, 200)
+  offsetMs += 31 * MINUTE
+})
+
+test('A18, A19: a reset link works once in twenty tries, ends every session, and the second factor is still asked', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = await logIn(service.baseUrl, email)
+  await new Client(service.baseUrl).post('auth/reset-password/send?lang=fr', { email })
+  const old = await waitForMail(service.baseUrl, email, /Choisissez un nouveau mot de passe/)
+  await new Client(service.baseUrl).post('auth/reset-password/send', { email })
+  const mail = await waitForMail(service.baseUrl, email, /Choose a new password/)
+  const tokenOf = (text: string): string => /reset-password\?token=([\w-]{43})/.exec(text)?.[1] ?? ''
+  const change = (token: string) =>
+    new Client(service.baseUrl).post('auth/reset-password/change', { token, newPassword: OTHER_PASSWORD })
+  assert.equal((await change(tokenOf(old.text))).status, 400, 'the newer one voids it')
+  const answers = await inParallel(20, () => change(tokenOf(mail.text)))
+  assert.equal(countStatuses(answers)[200], 1, JSON.stringify(countStatuses(answers)))
+  assert.equal((await client.get('users/me')).status, 401)
+  assert.equal((await client.post('auth/refresh-token')).status, 401)
+  await waitForMail(service.baseUrl, email, /password was changed/)
+  const login = await beginLogin(new Client(service.baseUrl), email, OTHER_PASSWORD)
+  assert.equal(login.data.token, null)
+  const { count } = await service.db.one<{ count: number }>(
+    sql`select count(*)::int as count from password_resets where token_hash = ${tokenOf(mail.text)}`,
+  )
+  assert.equal(count, 0, 'only its hash is stored')
+})
+
+test('A18: a SuperAdmin gets no reset mail, and the answer does not tell', async () => {
+  const email = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const answers = []
+  for (const to of [email, newEmail()])
+    answers.push(await new Client(service.baseUrl).post('auth/reset-password/send', { email: to }))
+  assert.deepEqual(
+    answers.map(({ text }) => text),
+    [answers[0]?.text, answers[0]?.text],
+  )
+  const admin = await logIn(service.baseUrl, email, 'auth/login')
+  assert.equal((await admin.get<{ role: string }>('users/me')).data.role, 'SuperAdmin')
+  assert.equal((await readMails(service.baseUrl, email)).length, 1, 'the login code alone')
+})
+
+test('A20: links in mails come from the configuration, not from the request', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  await new Client(service.baseUrl).post('auth/reset-password/send', { email }, { 'x-forwarded-host': 'evil.example' })
+  const mail = await waitForMail(service.baseUrl, email, /Choose a new password/)
+  assert.ok(mail.text.includes(`${service.baseUrl}/account/reset-password`))
+  assert.doesNotMatch(mail.text + mail.html, /evil\.example/)
+})

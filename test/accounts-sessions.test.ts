@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { HOUR, MINUTE, SECOND } from '../src/clock.ts'
+import { openPasswords } from '../src/users/password.ts'
+import {
+  beginLogin,
+  Client,
+  countStatuses,
+  inParallel,
+  insertSuperAdmin,
+  logIn,
+  PASSWORD,
+  readCode,
+  register,
+  registerManager,
+  waitForMail,
+} from './harness/accounts.ts'
+import { startTestService, type TestService } from './harness/service.ts'
+
+let service: TestService
+let offsetMs = 0
+const clock = (): number => Date.now() + offsetMs
+
+before(async () => {
+  service = await startTestService({ workers: true, clock })
+})
+after(() => service.stop())
+
+test('A21 to A23: refresh: the same successor within ten seconds, reuse later ends the session', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = await logIn(service.baseUrl, email)
+  const old = client.cookies.get('refreshToken')?.value ?? ''
+  const refresh = (token: string) => {
+    const copy = new Client(service.baseUrl)
+    copy.cookies.set('refreshToken', { value: token, attributes: 'Path=/' })
+    return copy
+      .post('auth/refresh-token')
+      .then((answer) => ({ ...answer, next: copy.cookies.get('refreshToken')?.value ?? '' }))
+  }
+  const answers = await inParallel(50, () => refresh(old))
+  assert.deepEqual(countStatuses(answers), { 200: 50 })
+  const successors = new Set(answers.map(({ next }) => next))
+  assert.equal(successors.size, 1)
+  const [successor = ''] = successors
+  const second = await refresh(successor)
+  assert.equal(second.status, 200)
+  assert.equal((await refresh(old)).status, 401, 'the successor was used')
+  assert.equal((await refresh(second.next)).status, 401, 'the whole family is dead')
+  await waitForMail(service.baseUrl, email, /session of your account was ended/)
+  const again = await logIn(service.baseUrl, email)
+  const token = again.cookies.get('refreshToken')?.value ?? ''
+  const next = (await refresh(token)).next
+  offsetMs += 11 * SECOND
+  assert.equal((await refresh(token)).status, 401)
+  assert.equal((await refresh(next)).status, 401)
+})
+
+test('A24: sessions end when idle and absolutely, by role and client', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const dashboard = await logIn(service.baseUrl, email)
+  offsetMs += 11 * HOUR
+  assert.equal((await dashboard.post('auth/refresh-token')).status, 200)
+  offsetMs += 12.5 * HOUR
+  assert.equal((await dashboard.post('auth/refresh-token')).status, 401, 'idle for 12 hours, or 24 over')
+  const adminEmail = await insertSuperAdmin(service.db, await openPasswords().hash(PASSWORD))
+  const admin = await logIn(service.baseUrl, adminEmail, 'auth/login')
+  offsetMs += 61 * MINUTE
+  assert.equal((await admin.post('auth/refresh-token')).status, 401)
+  const { email: simple } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const user = await logIn(service.baseUrl, simple, 'auth/login')
+  offsetMs += 11 * MINUTE
+  assert.equal((await user.get('users/me')).status, 401, 'access tokens live ten minutes')
+})
+
+test('A25: x-user-id selects among the caller’s own cookies only', async () => {
+  const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const client = await logIn(service.baseUrl, email, 'auth/login')
+  const named = new Client(service.baseUrl)
+  await named.post('auth/login', { email, password: PASSWORD }, { 'x-user-id': client.userId })
+  assert.deepEqual([...named.cookies.keys()], [`refreshToken_${client.userId}`])
+  assert.equal((await named.post('auth/refresh-token')).status, 401)
+  assert.equal((await named.post('auth/refresh-token', undefined, { 'x-user-id': client.userId })).status, 200)
+  const other = await register(service.baseUrl, { role: 'SimpleUser' })
+  const value = named.cookies.get(`refreshToken_${client.userId}`)?.value ?? ''
+  named.cookies.set(`refreshToken_${other.userId}`, { value, attributes: 'Path=/' })
+  assert.equal((await named.post('auth/refresh-token', undefined, { 'x-user-id': other.userId })).status, 401)
+  for (const header of ['../../etc', 'x; Path=/', 'A'.repeat(24)])
+    assert.equal((await named.post('auth/refresh-token', undefined, { 'x-user-id': header })).status, 422)
+})
+
+test('A26: requests from other websites change nothing', async () => {
+  const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const client = await logIn(service.baseUrl, email, 'auth/login')
+  for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }, { origin: 'null' }]) {
+    for (const path of ['auth/refresh-token', 'auth/sign-out']) {
+      const answer = await client.post(path, undefined, headers)
+      assert.equal(answer.status, 403)
+      assert.equal(answer.error.code, 'CROSS_SITE_REQUEST')
+    }
+  }
+  assert.equal((await client.post('auth/refresh-token', undefined, { origin: service.baseUrl })).status, 200)
+})
+
+test('A11, A27: over https every cookie is Secure, the refresh cookie has the __Host- prefix', async () => {
+  const https = await startTestService({ env: { BASE_URL: 'https://pay.example' }, workers: true })
+  try {
+    const http = `http://127.0.0.1:${https.config.port}`
+    const { email } = await registerManager(http)
+    const client = await logIn(http, email)
+    assert.match(
+      client.cookies.get('__Host-refreshToken')?.attributes ?? '',
+      /^Max-Age=43200; Path=\/; HttpOnly; Secure; SameSite=Strict$/,
+    )
+    const pending = new Client(http)
+    await beginLogin(pending, email)
+    assert.match(
+      pending.cookies.get('otpValidationToken')?.attributes ?? '',
+      /^Max-Age=300; Path=\/api\/next\/auth; HttpOnly; Secure; SameSite=Strict$/,
+    )
+  } finally {
+    await https.stop()
+  }
+})
+
+test('A28: a revoked session is refused at once here, and on another node within five seconds', async () => {
+  const { connectionString } = service.db.pool.options as { connectionString: string }
+  const second = await startTestService({ connectionString, clock, env: { BASE_URL: service.baseUrl } })
+  try {
+    const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
+    const client = await logIn(service.baseUrl, email, 'auth/login')
+    const elsewhere = new Client(`http://127.0.0.1:${second.config.port}`)
+    elsewhere.token = client.token
+    assert.equal((await elsewhere.get('users/me')).status, 200)
+    const sessions = await client.get<{ _id: string; current: boolean }[]>('auth/sessions')
+    const current = sessions.data.find((session) => session.current)
+    assert.equal((await client.call('DELETE', `auth/sessions/${current?._id}`)).status, 200)
+    assert.equal((await client.get('users/me')).status, 401)
+    offsetMs += 5 * SECOND
+    assert.equal((await elsewhere.get('users/me')).status, 401)
+  } finally {
+    await second.stop()
+  }
+})
+
+test('A29: a token that is not exactly ours is refused', async () => {
+  const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
+  const token = client.token ?? ''
+  const [head = '', body = '', signature = ''] = token.split('.')
+  const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const decode = (text: string): Record<string, unknown> => JSON.parse(Buffer.from(text, 'base64url').toString())
+  const [header, payload] = [decode(head), decode(body)]
+  assert.equal(header.typ, 'at+jwt')
+  assert.deepEqual(Object.keys(payload).sort(), [
+    'aud',
+    'companyId',
+    'exp',
+    'iat',
+    'iss',
+    'role',
+    'sid',
+    'sub',
+    'userId',
+  ])
+  const forged = [
+    `${encode({ ...header, alg: 'none' })}.${body}.`,
+    `${encode({ ...header, alg: 'HS512' })}.${body}.${signature}`,
+    `${encode({ ...header, kid: '../../dev/null' })}.${body}.${signature}`,
+    `${encode({ ...header, typ: 'JWT' })}.${body}.${signature}`,
+    `${head}.${encode({ ...payload, role: 'SuperAdmin' })}.${signature}`,
+    `${head}.${body}.${signature.slice(0, -2)}AA`,
+    `${head}.${body}`,
+    'x'.repeat(5000),
+  ]
+  for (const text of forged) {
+    const answer = await new Client(service.baseUrl).call('GET', 'users/me', undefined, {
+      authorization: `Bearer ${text}`,
+    })
+    assert.equal(answer.status, 401, text)
+  }
+  assert.equal((await client.get('users/me')).status, 200)
+})
+
+test('A34: step-up: a session without a fresh factor is refused by name, and a code makes it fresh', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = await logIn(service.baseUrl, email)
+  assert.match(
+    (await client.get<{ webhookSigningSecret: string }>('/api/users/webhook-secret')).data.webhookSigningSecret,
+    /^whsec_/,
+  )
+  offsetMs += 6 * MINUTE
+  const refused = await client.get('/api/users/webhook-secret')
+  assert.equal(refused.status, 403)
+  assert.equal(refused.error.code, 'STEP_UP_REQUIRED')
+  assert.equal((await client.post('auth/otp/email', { email })).status, 200)
+  const emailOtp = await readCode(service.baseUrl, email, 2)
+  const stepUp = await client.post('auth/otp', { emailOtp })
+  assert.equal(stepUp.status, 200, stepUp.text)
+  assert.equal((await client.get('/api/users/webhook-secret')).status, 200)
+})
