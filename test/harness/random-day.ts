@@ -1,6 +1,6 @@
 import { sql } from '../../src/db/db.ts'
 import type { Client } from './accounts.ts'
-import { newAddress } from './refunds.ts'
+import { blacklist, newAddress } from './refunds.ts'
 import { eventually } from './service.ts'
 import type { Payable, Shop } from './shop.ts'
 
@@ -36,6 +36,9 @@ const FATES = [
 ] as const
 type Fate = (typeof FATES)[number]
 type Sale = { order: Payable; fate: Fate; amount: string }
+
+/** The token's issuer lets nothing pass to this address, so that a refund to it is dropped. */
+const BLOCKED = newAddress()
 
 /** What is sent to the order's address, one transfer after the other. */
 function transfersOf({ fate, order: { units } }: Sale, day: Day): bigint[] {
@@ -97,7 +100,7 @@ async function refundSome(day: Day, sales: readonly Sale[]): Promise<void> {
     const body = random() < 0.5 ? {} : { amount: (random() * most).toFixed(6) }
     await shop.host.call('POST', `revert/${order.code}`, {
       as: shop.merchant,
-      body: { ...body, address: newAddress() },
+      body: { ...body, address: random() < 0.1 ? BLOCKED : newAddress() },
     })
   }
 }
@@ -131,7 +134,7 @@ async function comeToRest({ shop }: Day): Promise<void> {
 }
 
 /**
- * A day at a shop: orders with every kind of payment, refunds, decisions, settlements, a changed fee; decided by the seed.
+ * A day at a shop, decided by the seed: every kind of payment, refunds, decisions, settlements, a changed fee.
  * @returns the deposit addresses
  */
 export async function liveDay(day: Day, orders: number): Promise<string[]> {
@@ -142,6 +145,7 @@ export async function liveDay(day: Day, orders: number): Promise<string[]> {
   await shop.host.db.run(sql`
     update companies set settlement_address = ${newAddress()}, settlement_network = ${shop.chain.chainId},
       max_order_amount = 100000, version = version + 1 where id = ${companyId}`)
+  await blacklist(shop.chain, BLOCKED)
   for (let part = 0; part < parts; part += 1) {
     await shop.host.db.run(sql`update companies set fee_bps = ${part * 75} where id = ${companyId}`)
     const sales = await makeSales(day, Math.ceil(orders / parts))
