@@ -2,13 +2,14 @@ import { benchOrders } from './orders.ts'
 
 /*
  * npm run bench                 orders
- * npm run bench -- webhooks     a measurement by name
+ * npm run bench -- webhooks     a measurement by name: orders, webhooks, exports
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
  */
 const BENCHES: Record<string, () => Promise<unknown>> = {
   orders: benchOrders,
+  exports: async () => (await import('./exports.ts')).run(),
   webhooks: async () => (await import('./webhooks.ts')).run(),
 }
 

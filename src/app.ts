@@ -22,6 +22,7 @@ import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { mailboxRoutes } from './pages/mailbox-routes.ts'
 import { payRoutes } from './pages/pay-routes.ts'
+import { refundPageRoutes } from './pages/refund-routes.ts'
 import { verifyRoutes } from './pages/verify-routes.ts'
 import { type Accounts, type Ground, openAccounts, openTrade, type Trade } from './parts.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
@@ -120,10 +121,11 @@ async function registerPages(
   { auth }: Accounts,
   trade: Trade,
 ): Promise<void> {
-  const networkName = (chainId: number): string =>
-    trade.chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
+  const { networkName } = trade
   const { providersUrl } = config.sandbox
   await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
+  const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
+  await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(verifyRoutes, auth)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }

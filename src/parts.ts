@@ -8,7 +8,7 @@ import { createRpc } from './chain/rpc.ts'
 import { localSigner } from './chain/signer.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { openChannels } from './channels/registry.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, DAY } from './clock.ts'
 import type { ButtonDeps } from './companies/button-service.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
 import type { Config } from './config.ts'
@@ -19,7 +19,9 @@ import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
 import { isLang } from './lang.ts'
 import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
 import { openMailer } from './mail/mail.ts'
+import { langOfCountry, refundAddressNotice } from './mail/refund-words.ts'
 import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
+import { formatDecimal } from './money.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openOrderExports } from './orders/order-export-service.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
@@ -29,6 +31,8 @@ import type { MispaymentDeps } from './payments/mispayment-service.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
 import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
+import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
+import { findMerchant } from './refunds/refund-queries.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-key-routes.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
@@ -103,8 +107,38 @@ export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | '
   })
 }
 
+type Chains = ReturnType<typeof openChains>
+
+/** A chain's name that payers know: "Base". */
+const nameNetworks =
+  (chains: Chains) =>
+  (chainId: number): string =>
+    chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
+
+/** By mail, when the payer's address for it is known; the merchant sees the same link in the refund. */
+function openAskForAddress(deps: {
+  mailer: Accounts['mailer']
+  links: RefundLinks
+  networkName(chainId: number): string
+}): RefundDeskDeps['askForAddress'] {
+  return async (tx, order, refund, email) => {
+    if (email === null) return
+    const company = await findMerchant(tx, order.companyId)
+    const lang = langOfCountry(company.country)
+    const data = refundAddressNotice(lang, {
+      merchant: company.name,
+      amount: formatDecimal(refund.units, 6),
+      network: refund.network === null ? 'USDC' : deps.networkName(refund.network),
+      shortCode: order.shortCode,
+      url: deps.links.urlOf(order.code, refund.id),
+    })
+    const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
+    await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt })
+  }
+}
+
 /** How settlements are paid on a chain. */
-function settleOn(db: Db, chain: ReturnType<typeof openChains>[number]): SettlementChain {
+function settleOn(db: Db, chain: Chains[number]): SettlementChain {
   const { network, payouts } = chain
   return {
     network: network.chainId,
@@ -150,14 +184,12 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const payers: PayerDeps = { db, vault, clock, rates }
   const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
   const auditLog = auditOf(audit)
+  const links = openRefundLinks({ vault, payUrl: config.payUrl })
+  const networkName = nameNetworks(chains)
+  const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: RefundDeskDeps = {
-    db,
-    clock,
-    channels,
-    transition,
-    payers,
+    ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit: auditLog,
-    askForAddress: async () => {},
   }
   const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
@@ -187,6 +219,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     payers,
     payments,
     mispayments,
+    networkName,
     settlements,
     refunds,
     ...messages,

@@ -66,7 +66,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
-  pages: [...HTTP, 'channels', 'mail', 'orders', 'payers', 'payments', 'sessions', 'users'],
+  pages: [...HTTP, 'channels', 'mail', 'orders', 'payers', 'payments', 'refunds', 'sessions', 'users'],
 }
 
 function importsOf(file: string): string[] {

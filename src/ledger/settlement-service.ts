@@ -249,11 +249,12 @@ export async function cancelSettlement(
     if (actor.role !== 'SuperAdmin')
       throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
     const chain = deps.chains.find(({ network }) => network === key.network)
-    if (key.byHand || (chain && !(await chain.stop(requestOf(key)))))
+    if (chain && !(await chain.stop(requestOf(key))))
       throw conflict('The settlement is being paid already; it cannot be cancelled any more.')
   }
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
+    if (settlement.byHand) throw conflict('The settlement is being paid already; it cannot be cancelled any more.')
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', words: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
