@@ -122,13 +122,16 @@ async function measureSecrecy({ baseUrl, manager }: Facts): Promise<void> {
   console.log(`bytes: ${texts.size === 1 ? 'the same' : `${texts.size} different answers`}`)
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
-const { child, facts } = await startService(dataDir)
-try {
-  await measureFlood(facts)
-  await measureSecrecy(facts)
-} finally {
-  child.kill('SIGTERM')
-  await once(child, 'exit')
-  rmSync(dataDir, { recursive: true, force: true })
+/** A flood of logins beside status reads, and whether a refused login tells who has an account. */
+export async function run(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
+  const { child, facts } = await startService(dataDir)
+  try {
+    await measureFlood(facts)
+    await measureSecrecy(facts)
+  } finally {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    rmSync(dataDir, { recursive: true, force: true })
+  }
 }
