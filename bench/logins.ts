@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 /*
  * What logging in costs the others: p99 of a status read while 200 logins arrive at once, and whether the time of a
- * refused login tells that an address is known (400 samples). Run: node bin/comptoir.cjs --run bench/logins.ts
+ * refused login tells that an address is known (400 samples). Run: npm run bench -- logins
  */
 
 const LOGINS = 200
