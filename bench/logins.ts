@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 /*
  * What logging in costs the others: p99 of a status read while 200 logins arrive at once, and whether the time of a
- * refused login tells that an address is known (400 samples). Run: node bin/comptoir.cjs --run bench/logins.ts
+ * refused login tells that an address is known (400 samples). Run: npm run bench -- logins
  */
 
 const LOGINS = 200
@@ -122,13 +122,16 @@ async function measureSecrecy({ baseUrl, manager }: Facts): Promise<void> {
   console.log(`bytes: ${texts.size === 1 ? 'the same' : `${texts.size} different answers`}`)
 }
 
-const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
-const { child, facts } = await startService(dataDir)
-try {
-  await measureFlood(facts)
-  await measureSecrecy(facts)
-} finally {
-  child.kill('SIGTERM')
-  await once(child, 'exit')
-  rmSync(dataDir, { recursive: true, force: true })
+/** A flood of logins beside status reads, and whether a refused login tells who has an account. */
+export async function run(): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
+  const { child, facts } = await startService(dataDir)
+  try {
+    await measureFlood(facts)
+    await measureSecrecy(facts)
+  } finally {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    rmSync(dataDir, { recursive: true, force: true })
+  }
 }
