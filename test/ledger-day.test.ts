@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Sql, sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { logInSuperAdmin } from './harness/accounts.ts'
 import { liveDay, randomFrom } from './harness/random-day.ts'
 import { payoutEnv } from './harness/refunds.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
@@ -26,8 +25,7 @@ before(async () => {
   const seed = Number(process.env.SEED ?? randomInt(1_000_000_000))
   console.log(`SEED=${seed}`)
   shop = await openShop({ env: payoutEnv })
-  const admin = await logInSuperAdmin(shop.host)
-  addresses = await liveDay({ shop, admin, random: randomFrom(seed) }, ORDERS)
+  addresses = await liveDay({ shop, random: randomFrom(seed) }, ORDERS)
 })
 after(() => shop?.stop())
 

@@ -1,5 +1,5 @@
 import { sql } from '../../src/db/db.ts'
-import type { Client } from './accounts.ts'
+import { type Client, logInSuperAdmin } from './accounts.ts'
 import { blacklist, newAddress } from './refunds.ts'
 import { eventually } from './service.ts'
 import type { Payable, Shop } from './shop.ts'
@@ -15,7 +15,7 @@ export function randomFrom(seed: number): () => number {
   }
 }
 
-type Day = { shop: Shop; admin: Client; random: () => number }
+type Day = { shop: Shop; random: () => number }
 type OpenRecord = { _id: string; kind: string }
 
 const pick = <Choice>({ random }: Day, choices: readonly Choice[]): Choice =>
@@ -105,8 +105,7 @@ async function refundSome(day: Day, sales: readonly Sale[]): Promise<void> {
   }
 }
 
-async function decideSome(day: Day): Promise<void> {
-  const { admin } = day
+async function decideSome(day: Day, admin: Client): Promise<void> {
   const list = await admin.get<{ mispayments: OpenRecord[] }>('mispayments?status=open&limit=100')
   for (const { _id } of list.data.mispayments) {
     const what = pick(day, ['accept', 'ignore', 'refund', 'leave'] as const)
@@ -115,7 +114,7 @@ async function decideSome(day: Day): Promise<void> {
   }
 }
 
-async function settle({ shop, admin }: Day, approve: boolean): Promise<void> {
+async function settle({ shop }: Day, admin: Client, approve: boolean): Promise<void> {
   const made = await admin.post<{ _id: string }>('settlements', { companyId: shop.merchant.companyId })
   if (made.status !== 200) return
   await admin.post(`settlements/${made.data._id}/${approve ? 'approve' : 'cancel'}`)
@@ -152,10 +151,10 @@ export async function liveDay(day: Day, orders: number): Promise<string[]> {
     addresses.push(...sales.map(({ order }) => order.toAddress))
     await payAll(day, sales)
     await refundSome(day, sales)
-    await decideSome(day)
+    await decideSome(day, await logInSuperAdmin(shop.host))
     await comeToRest(day)
     await refundSome(day, sales)
-    await settle(day, part !== 1)
+    await settle(day, await logInSuperAdmin(shop.host), part !== 1)
   }
   await comeToRest(day)
   return addresses
