@@ -3,6 +3,7 @@ import { benchOrders } from './orders.ts'
 /*
  * npm run bench                 orders
  * npm run bench -- webhooks     a measurement by name
+ * BENCH_ONLY                    create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
