@@ -95,6 +95,12 @@ function readMemory(pid: number): { peak: number; now: number } {
   return { peak: Math.round(mb('VmHWM')), now: Math.round(mb('VmRSS')) }
 }
 
+/** Seconds of processor time that a process used so far, all its threads together. */
+function readCpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
 const resetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5')
 
 async function download(facts: Facts, format: string): Promise<number> {
@@ -112,13 +118,15 @@ async function download(facts: Facts, format: string): Promise<number> {
 async function measure(pid: number, facts: Facts, format: string): Promise<void> {
   resetPeak(pid)
   const before = readMemory(pid)
+  const cpuBefore = readCpuSeconds(pid)
   const startedAt = performance.now()
   const bytes = await download(facts, format)
   const seconds = (performance.now() - startedAt) / 1000
   const { peak } = readMemory(pid)
   console.log(
-    `${format.padEnd(5)} ${ORDERS} orders  ${seconds.toFixed(1)} s  ${Math.round(bytes / 1e6)} MB file  ` +
-      `peak memory of the service ${peak} MB (${before.now} MB before)`,
+    `${format.padEnd(5)} ${ORDERS} orders  ${seconds.toFixed(1)} s (${(readCpuSeconds(pid) - cpuBefore).toFixed(1)} s of ` +
+      `the service's processor time)  ${Math.round(bytes / 1e6)} MB file  ` +
+      `${peak - before.now} MB more memory at its peak (service: ${before.now} MB before, ${peak} MB peak)`,
   )
 }
 

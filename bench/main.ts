@@ -1,15 +1,17 @@
 import { benchOrders } from './orders.ts'
 
 /*
- * npm run bench                 orders
- * npm run bench -- webhooks     a measurement by name
- * BENCH_ONLY                    create or read (both)
+ * npm run bench                 all of them, some minutes
+ * npm run bench -- webhooks     one by name: orders, logins, webhooks, exports
+ * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
  */
 const BENCHES: Record<string, () => Promise<unknown>> = {
   orders: benchOrders,
+  logins: async () => (await import('./logins.ts')).run(),
+  exports: async () => (await import('./exports.ts')).run(),
   webhooks: async () => (await import('./webhooks.ts')).run(),
 }
 
@@ -19,4 +21,4 @@ if (unknown !== undefined) {
   process.stderr.write(`There is no measurement "${unknown}". Choose from: ${Object.keys(BENCHES).join(', ')}.\n`)
   process.exit(1)
 }
-for (const name of names.length === 0 ? ['orders'] : names) await BENCHES[name]?.()
+for (const name of names.length === 0 ? Object.keys(BENCHES) : names) await BENCHES[name]?.()

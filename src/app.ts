@@ -14,6 +14,7 @@ import { checkSchema } from './http/health-queries.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
+import { settlementRoutes } from './ledger/settlement-routes.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
@@ -21,6 +22,7 @@ import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { mailboxRoutes } from './pages/mailbox-routes.ts'
 import { payRoutes } from './pages/pay-routes.ts'
+import { refundPageRoutes } from './pages/refund-routes.ts'
 import { verifyRoutes } from './pages/verify-routes.ts'
 import { type Accounts, type Ground, openAccounts, openTrade, type Trade } from './parts.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
@@ -92,6 +94,7 @@ async function registerApi(
       await scope.register(refundRoutes, trade.refunds)
       await scope.register(mispaymentRoutes, trade.mispayments)
       await scope.register(orderFeedRoutes, { db, clock, config })
+      await scope.register(settlementRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
@@ -118,10 +121,11 @@ async function registerPages(
   { auth }: Accounts,
   trade: Trade,
 ): Promise<void> {
-  const networkName = (chainId: number): string =>
-    trade.chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
+  const { networkName } = trade
   const { providersUrl } = config.sandbox
   await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
+  const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
+  await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(verifyRoutes, auth)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }
@@ -143,8 +147,19 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, chains, failures } = trade
-  const jobs = startJobs({ db, clock, log, payments, refunds, chains, failures, runner, jobQueue: accounts.jobs })
+  const { payments, refunds, settlements, chains, failures } = trade
+  const jobs = startJobs({
+    db,
+    clock,
+    log,
+    payments,
+    refunds,
+    settlements,
+    chains,
+    failures,
+    runner,
+    jobQueue: accounts.jobs,
+  })
   return {
     async stop() {
       await Promise.all([jobs.stop(), sender.stop(STOP_MS)])

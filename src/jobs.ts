@@ -9,6 +9,8 @@ import type { JobQueue } from './db/job-runner.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { deleteOldCounters } from './http/rate-limit-queries.ts'
+import { visitDueSettlements } from './ledger/settlement-jobs.ts'
+import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/order-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
@@ -32,6 +34,7 @@ export type JobDeps = {
   log: FastifyBaseLogger
   payments: PaymentDeps
   refunds: RefundDeps
+  settlements: SettlementDeps
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
@@ -59,6 +62,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
     startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0),
     startTicker('refunds.visit', 1000, log, async () => (await visitDueRefunds(deps.refunds, log)) > 0),
+    startTicker('settlements.visit', 1000, log, async () => (await visitDueSettlements(deps.settlements, log)) > 0),
     durable,
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),

@@ -13,12 +13,15 @@ function readConfig(): Config {
 }
 
 function printTable(facts: Record<string, unknown>, file: string): void {
-  const { manager } = facts as { manager: { email: string; password: string } }
+  type Login = { email: string; password: string }
+  const { manager, superAdmin } = facts as { manager: Login; superAdmin: Login }
   const rows: [string, unknown][] = [
     ['Service', facts.baseUrl],
     ['API reference', facts.docsUrl],
     ['Test wallet', facts.providersUrl],
     ['Manager', `${manager.email}  ${manager.password}`],
+    ['SuperAdmin', `${superAdmin.email}  ${superAdmin.password}`],
+    ['Mailbox', facts.mailboxUrl],
     ['x-api-key', facts.apiKey],
     ['x-api-secret', facts.apiSecret],
     ['Till', facts.merchantIdentifier],

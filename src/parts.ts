@@ -1,13 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import { auditOf, openAudit } from './audit/audit.ts'
+import { checkManualTransfer } from './chain/manual-transfer.ts'
 import { networkFor } from './chain/networks.ts'
 import { openPayouts } from './chain/payout.ts'
 import { createRpc } from './chain/rpc.ts'
 import { localSigner } from './chain/signer.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { openChannels } from './channels/registry.ts'
-import type { Clock } from './clock.ts'
+import { type Clock, DAY } from './clock.ts'
 import type { ButtonDeps } from './companies/button-service.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
 import type { Config } from './config.ts'
@@ -16,8 +17,11 @@ import { openJobQueue } from './db/job-runner.ts'
 import { openRateLimits } from './http/rate-limits.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
 import { isLang } from './lang.ts'
+import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
 import { openMailer } from './mail/mail.ts'
+import { langOfCountry, refundAddressNotice } from './mail/refund-words.ts'
 import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
+import { formatDecimal } from './money.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openOrderExports } from './orders/order-export-service.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
@@ -27,6 +31,8 @@ import type { MispaymentDeps } from './payments/mispayment-service.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
 import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
+import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
+import { findMerchant } from './refunds/refund-queries.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-key-routes.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
@@ -101,6 +107,47 @@ export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | '
   })
 }
 
+type Chains = ReturnType<typeof openChains>
+
+/** A chain's name that payers know: "Base". */
+const nameNetworks =
+  (chains: Chains) =>
+  (chainId: number): string =>
+    chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
+
+/** By mail, when the payer's address for it is known; the merchant sees the same link in the refund. */
+function openAskForAddress(deps: {
+  mailer: Accounts['mailer']
+  links: RefundLinks
+  networkName(chainId: number): string
+}): RefundDeskDeps['askForAddress'] {
+  return async (tx, order, refund, email) => {
+    if (email === null) return
+    const company = await findMerchant(tx, order.companyId)
+    const lang = langOfCountry(company.country)
+    const data = refundAddressNotice(lang, {
+      merchant: company.name,
+      amount: formatDecimal(refund.units, 6),
+      network: refund.network === null ? 'USDC' : deps.networkName(refund.network),
+      shortCode: order.shortCode,
+      url: deps.links.urlOf(order.code, refund.id),
+    })
+    const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
+    await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt })
+  }
+}
+
+/** How settlements are paid on a chain. */
+function settleOn(db: Db, chain: Chains[number]): SettlementChain {
+  const { network, payouts } = chain
+  return {
+    network: network.chainId,
+    pay: payouts ? (request) => payouts.send(request) : null,
+    check: (request, txHash) => checkManualTransfer({ db, ...chain }, request, txHash),
+    stop: (request) => (payouts ? payouts.withdraw(request, 'cancelled') : Promise.resolve(true)),
+  }
+}
+
 /** What merchants' servers are told, with which secret, and what their people hear when that fails. */
 function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
   const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
@@ -137,15 +184,14 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const payers: PayerDeps = { db, vault, clock, rates }
   const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
   const auditLog = auditOf(audit)
+  const links = openRefundLinks({ vault, payUrl: config.payUrl })
+  const networkName = nameNetworks(chains)
+  const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: RefundDeskDeps = {
-    db,
-    clock,
-    channels,
-    transition,
-    payers,
+    ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit: auditLog,
-    askForAddress: async () => {},
   }
+  const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
   const companies: ButtonDeps = {
     db,
@@ -173,6 +219,8 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     payers,
     payments,
     mispayments,
+    networkName,
+    settlements,
     refunds,
     ...messages,
   }

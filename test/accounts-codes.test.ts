@@ -69,6 +69,18 @@ test('A13: of fifty submissions of one code at once, one wins', async () => {
   assert.equal(countStatuses(answers)[200], 1, JSON.stringify(countStatuses(answers)))
 })
 
+test('of fifty submissions of one mailed code at once, one wins', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const client = new Client(service.baseUrl)
+  await beginLogin(client, email)
+  const emailOtp = await readCode(service.baseUrl, email)
+  const value = client.cookies.get('otpValidationToken')?.value ?? ''
+  const answers = await inParallel(50, () =>
+    new Client(service.baseUrl).post('auth/otp', { emailOtp }, { authorization: `Bearer ${value}` }),
+  )
+  assert.deepEqual(countStatuses(answers), { 200: 1, 401: 49 })
+})
+
 test('A14: one step of tolerance either way, never an older step after a newer one', async () => {
   for (const [steps, expected] of [
     [-2, 400],

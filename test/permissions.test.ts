@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { USER_ROLES, type UserRole } from '../src/http/actor.ts'
-import { isPermission, type Rule, ruleOf } from '../src/http/permissions.ts'
+import { isPermission, PERMISSIONS, type Rule, ruleOf } from '../src/http/permissions.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   Client,
@@ -174,6 +174,48 @@ function mayCall({ role, name }: Caller, { rule }: Operation): boolean {
   if (role === 'anyone' || !rule.roles.includes(role)) return false
   return name !== 'API key' || rule.scope !== undefined
 }
+
+const OWN_ACCOUNT = /^(auth\.|users\.me$)/
+const namesOf = (role: UserRole): string[] =>
+  Object.entries(PERMISSIONS as Record<string, Rule>)
+    .filter(([name, { roles }]) => roles !== 'anyone' && roles.includes(role) && !OWN_ACCOUNT.test(name))
+    .map(([name]) => name)
+
+test('the table gives the narrow roles what was decided, and nothing more', () => {
+  const sale = [
+    'orders.create',
+    'orders.cancel',
+    'orders.expire',
+    'orders.payer',
+    'payments.accept',
+    'payments.confirm',
+  ]
+  const reading = ['orders.list', 'orders.links', 'orders.events']
+  assert.deepEqual(namesOf('SimpleUser').sort(), [...sale, ...reading].sort())
+  assert.deepEqual(namesOf('Cashier').sort(), [...sale, ...reading, 'tills.read'].sort())
+  const writing = operations.filter(
+    ({ method, permission, rule }) =>
+      method !== 'GET' && rule.roles !== 'anyone' && rule.roles.includes('Observer') && !OWN_ACCOUNT.test(permission),
+  )
+  assert.deepEqual(writing, [], 'an Observer reads')
+  const hidden = /^(webhooks\.(secret|regenerate)|orders\.download|payers\.|apiKeys\.|users\.|audit\.|companies\.)/
+  for (const role of ['Observer', 'Cashier', 'SimpleUser', 'Service'] as const)
+    assert.deepEqual(
+      namesOf(role).filter((name) => hidden.test(name) && !(role === 'Service' && name === 'orders.download')),
+      [],
+      role,
+    )
+  assert.deepEqual(
+    Object.keys(PERMISSIONS).filter(
+      (name) => !namesOf('SuperAdmin').includes(name) && namesOf('Manager').includes(name),
+    ),
+    [],
+    'a SuperAdmin may do everything that a Manager may',
+  )
+  assert.deepEqual(namesOf('Association'), namesOf('Manager'))
+  for (const name of ['webhooks.secret', 'webhooks.regenerate', 'apiKeys.create'] as const)
+    assert.equal(ruleOf(name).stepUp, true, `${name} needs a fresh second factor`)
+})
 
 test('every endpoint × role: those outside the table get 401 or 403, those inside get past the door', async (t) => {
   let cells = 0

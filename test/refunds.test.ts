@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
 import { blacklist, createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { type OrderData, openShop, type Shop } from './harness/shop.ts'
@@ -131,4 +132,63 @@ test('with approval on nothing is sent before a SuperAdmin says so; a rejected r
   await refundReaches(shop, approved.orderId, 'settled')
   assert.equal(await shop.chain.balanceOf(to), approved.units)
   assert.equal((await admin.post(`refunds/${refund._id}/reject`, { reason: 'too late' })).error.code, 'OBJECT_CONFLICT')
+})
+
+const postForm = (form: Record<string, string>): Promise<Response> =>
+  fetch(`${shop.host.baseUrl}/refund`, { method: 'POST', redirect: 'manual', body: new URLSearchParams(form) })
+
+test('without a destination the payer is asked by mail, sees the address twice, and gets the money there', async () => {
+  const order = await createPaid(shop)
+  const email = newEmail('payer')
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  await revert(shop, order.code)
+  const refund = await refundReaches(shop, order.orderId, 'needs_address', false)
+  const mail = await waitForMail(shop.host.baseUrl, email, /refund/)
+  const link = /https?:\S+\/refund\?\S+/.exec(mail.text)?.[0] ?? ''
+  assert.equal(link, refund.addressUrl)
+  const page = await fetch(link, { headers: { 'accept-language': 'fr' } })
+  assert.deepEqual([page.status, page.headers.get('content-language')], [200, 'fr'])
+  assert.match(await page.text(), /54,00/)
+  const { code = '', token = '' } = Object.fromEntries(new URL(link).searchParams)
+  const to = newAddress()
+  const flip = (letter: string): string => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase())
+  const mistyped = to.slice(0, 2) + to.slice(2).replace(/[a-f]/i, flip)
+  for (const wrong of ['0x12', mistyped, `0x${'0'.repeat(40)}`, shop.chain.usdcAddress, order.toAddress])
+    assert.equal((await postForm({ code, token, address: wrong })).status, 422, wrong)
+  const shown = await postForm({ code, token, address: to.toLowerCase() })
+  assert.match(await shown.text(), new RegExp(to), 'the whole address, with its checksum')
+  assert.equal((await refundReaches(shop, order.orderId, 'needs_address', false)).address, null)
+  const other = await postForm({ code, token, address: to, confirmed: newAddress() })
+  assert.equal(other.status, 200, 'a confirmation of another address is shown again')
+  assert.equal((await postForm({ code, token, address: to, confirmed: to })).status, 303)
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).address, to)
+  assert.equal(await shop.chain.balanceOf(to), order.units)
+  assert.match(await (await fetch(link)).text(), new RegExp(to))
+  await postForm({ code, token, address: newAddress(), confirmed: newAddress() })
+  assert.equal((await refundReaches(shop, order.orderId, 'settled', false)).address, to)
+})
+
+test('a refund link works for its own refund only', async () => {
+  const [order, other] = [await createPaid(shop), await createPaid(shop)]
+  for (const { code } of [order, other]) await revert(shop, code)
+  const link = new URL((await refundReaches(shop, order.orderId, 'needs_address', false)).addressUrl ?? '')
+  const foreign = await refundReaches(shop, other.orderId, 'needs_address', false)
+  const { token = '' } = Object.fromEntries(link.searchParams)
+  const get = (code: string, with_: string) =>
+    fetch(`${shop.host.baseUrl}/refund?${new URLSearchParams({ code, token: with_ })}`)
+  assert.equal((await get(order.code, token)).status, 200)
+  for (const [code, bad] of [
+    [other.code, token],
+    [order.code, `${token.slice(0, -1)}A`],
+    [order.code, ''],
+    ['nothing', token],
+  ] as const)
+    assert.equal((await get(code, bad)).status, 404)
+  const address = newAddress()
+  assert.equal((await postForm({ code: other.code, token, address, confirmed: address })).status, 404)
+  assert.equal((await refundReaches(shop, other.orderId, 'needs_address', false)).address, foreign.address)
+})
+
+test('after all of this the books are right', async () => {
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })

@@ -54,7 +54,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   audit: HTTP,
   companies: [...HTTP, 'audit', 'mail'],
   keys: HTTP,
-  ledger: HTTP,
+  // who decided about money stands in the audit log
+  ledger: [...HTTP, 'audit'],
   mail: HTTP,
   rates: HTTP,
   webhooks: [...HTTP, 'companies', 'mail'],
@@ -65,7 +66,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
-  pages: [...HTTP, 'channels', 'mail', 'orders', 'payers', 'payments', 'sessions', 'users'],
+  pages: [...HTTP, 'channels', 'mail', 'orders', 'payers', 'payments', 'refunds', 'sessions', 'users'],
 }
 
 function importsOf(file: string): string[] {

@@ -51,20 +51,53 @@ export async function insertJournal(tx: Tx, journal: Journal): Promise<boolean> 
   return added > 0
 }
 
-export type Balance = { account: Account; asset: string; units: bigint }
+/** Debits less credits of one account, in USDC units: what is owed to somebody is negative. */
+export async function findBalance(q: Queryable, companyId: string, account: Account): Promise<bigint> {
+  const { units } = await q.one<{ units: string }>(sql`
+    select coalesce(sum(units), 0) as units from ledger_entries
+    where company_id = ${companyId} and account = ${account} and asset = 'USDC'`)
+  return BigInt(units)
+}
 
-export async function listBalances(q: Queryable, companyId: string): Promise<Balance[]> {
-  const rows = await q.many<{ account: Account; asset: string; units: string }>(sql`
-    select account, asset, sum(units) as units from ledger_entries where company_id = ${companyId}
-    group by account, asset order by account, asset`)
-  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+/** One account in a period: what stood there before it, and the sums of its debits and credits, both without sign. */
+export type PeriodBalance = {
+  account: Account
+  asset: string
+  openingUnits: bigint
+  debitUnits: bigint
+  creditUnits: bigint
+}
+
+export async function listBalancesBetween(
+  q: Queryable,
+  companyId: string,
+  { from, to }: { from: Date | null; to: Date | null },
+): Promise<PeriodBalance[]> {
+  type Row = Record<'openingUnits' | 'debitUnits' | 'creditUnits', string> & Pick<PeriodBalance, 'account' | 'asset'>
+  const rows = await q.many<Row>(sql`
+    select e.account, e.asset,
+      coalesce(sum(e.units) filter (where j.at < p.start), 0) as opening_units,
+      coalesce(sum(e.units) filter (where j.at >= p.start and e.units > 0), 0) as debit_units,
+      coalesce(-sum(e.units) filter (where j.at >= p.start and e.units < 0), 0) as credit_units
+    from ledger_entries e
+    join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
+    cross join (select coalesce(${from}::timestamptz, '-infinity') as start) as p
+    where e.company_id = ${companyId} and j.at < coalesce(${to}::timestamptz, 'infinity')
+    group by e.account, e.asset order by e.account, e.asset`)
+  return rows.map(({ openingUnits, debitUnits, creditUnits, ...row }) => ({
+    ...row,
+    openingUnits: BigInt(openingUnits),
+    debitUnits: BigInt(debitUnits),
+    creditUnits: BigInt(creditUnits),
+  }))
 }
 
 export type EntryRow = {
   journalId: string
   kind: string
   causeId: string
-  orderId: string | null
+  /** Of the order that it belongs to. */
+  orderCode: string | null
   account: Account
   asset: string
   units: bigint
@@ -83,8 +116,9 @@ export async function listEntries(
         and at >= coalesce(${page.from}::timestamptz, '-infinity') and at < coalesce(${page.to}::timestamptz, 'infinity')
         and id > coalesce(${page.after}, '') order by id limit ${page.limit}
     )
-    select j.id as journal_id, j.kind, j.cause_id, j.order_id, e.account, e.asset, e.units, j.at
+    select j.id as journal_id, j.kind, j.cause_id, o.code as order_code, e.account, e.asset, e.units, j.at
     from journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
+    left join orders o on o.company_id = j.company_id and o.id = j.order_id
     order by j.id, e.account`)
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
 }

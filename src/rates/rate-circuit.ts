@@ -21,7 +21,8 @@ export class SourceBusy extends Error {
 type State = { failures: number; closedUntil: number; trying: boolean }
 
 /**
- * Stops asking a source about a currency after three failures in a row; half a minute later one question is let through,
+ * Stops asking a source about a currency after three failures in a row; half a minute later one question is let
+ * through,
  * whose answer decides. So a dead source costs its timeout twice a minute instead of at every quote.
  */
 export function withCircuit(source: RateSource, clock: Clock): RateSource {

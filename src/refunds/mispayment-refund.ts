@@ -8,11 +8,12 @@ import { bookRefund } from '../ledger/ledger-service.ts'
 import { proportion } from '../money.ts'
 import { type Mispayment, updateMispayment } from '../payments/mispayment-queries.ts'
 import { lockUndecided, type Scene, writeAudit } from '../payments/mispayment-service.ts'
+import type { RefundLinks } from './refund-link.ts'
 import { findRefundPolicy, insertRefund, type NewRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
 import { bookingOf, checkLimit, findDestination, type RefundDeps } from './refund-service.ts'
 
-export type RefundDeskDeps = RefundDeps & { audit: AuditLog }
+export type RefundDeskDeps = RefundDeps & { audit: AuditLog; links: RefundLinks }
 
 const RETURNABLE: readonly Mispayment['kind'][] = ['under', 'late', 'duplicate', 'over']
 

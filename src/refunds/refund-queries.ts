@@ -137,6 +137,10 @@ export async function claimDueRefunds(q: Queryable, now: Date, until: Date, limi
   return rows.map(toRefund)
 }
 
+/** The shop as its payers know it. */
+export const findMerchant = (q: Queryable, companyId: string): Promise<{ name: string; country: string | null }> =>
+  q.one(sql`select name, country from companies where id = ${companyId}`)
+
 export type RefundPolicy = { refundApproval: boolean; refundLimitUnits: string }
 
 export async function findRefundPolicy(q: Queryable, companyId: string): Promise<RefundPolicy> {

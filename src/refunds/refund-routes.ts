@@ -5,6 +5,7 @@ import { type Actor, actorOf, sees } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { callOf } from '../http/idempotency.ts'
 import { formatDecimal } from '../money.ts'
+import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
 import { type RefundDeskDeps, refundMispayment } from './mispayment-refund.ts'
@@ -23,7 +24,15 @@ import {
 const tags = ['payments']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
-const viewRefund = (refund: Refund) => ({
+/** Where its payer says where it goes, for handing over; only while that is asked. */
+async function findAddressUrl(deps: RefundDeskDeps, refund: Refund): Promise<string | null> {
+  if (refund.status !== 'needs_address') return null
+  const order = await findOrderById(deps.db, refund.companyId, refund.orderId)
+  return order ? deps.links.urlOf(order.code, refund.id) : null
+}
+
+const viewRefund = async (deps: RefundDeskDeps, refund: Refund) => ({
+  addressUrl: await findAddressUrl(deps, refund),
   _id: refund.id,
   orderId: refund.orderId,
   mispaymentId: refund.mispaymentId,
@@ -90,7 +99,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
       const { status, page = 1, limit = 20 } = request.query
       const { companyIds } = scopeOf(actorOf(request))
       const rows = await listRefunds(deps.db, { companyIds, status: status ?? null, limit, offset: (page - 1) * limit })
-      return ok(rows.map(viewRefund))
+      return ok(await Promise.all(rows.map((row) => viewRefund(deps, row))))
     },
   )
   app.get(
@@ -105,9 +114,9 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
         response: { 200: Envelope(RefundSchema) },
       },
     },
-    async (request) => ok(viewRefund(await findReachableRefund(deps, actorOf(request), request.params.id))),
+    async (request) => ok(await viewRefund(deps, await findReachableRefund(deps, actorOf(request), request.params.id))),
   )
-  const answer = async (refund: Refund) => ok(viewRefund((await findRefund(deps.db, refund.id)) ?? refund))
+  const answer = async (refund: Refund) => ok(await viewRefund(deps, (await findRefund(deps.db, refund.id)) ?? refund))
   app.post(
     '/refunds/:id/approve',
     {

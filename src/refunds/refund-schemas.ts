@@ -26,6 +26,7 @@ export const RefundSchema = Type.Object({
   excessAmount: Type.String({ description: 'What of it is above the order’s price.' }),
   channel: Type.String(),
   address: Nullable(Type.String()),
+  addressUrl: Nullable(Type.String({ description: 'While the payer is asked: the page for it.' })),
   network: Nullable(Type.Integer()),
   reason: Nullable(Type.String()),
   requestedBy: Type.String(),

@@ -94,11 +94,14 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         cookies.checkSite(request)
         const { email, password } = request.body
         const userId = cookies.userIdOf(request)
-        await deps.lockOuts.check(emailKeyOf(email))
-        await limits.checkAccount(request, reply, emailKeyOf(email))
         const { origin } = request.body as { origin?: string }
         const login = { email, password, kind: kindOf(origin), roles, userId, caller: callerOf(request) }
-        return ok(answerOfLogin(deps, reply, await logIn(deps, login)) as never)
+        const result = await deps.passwords.admit(async () => {
+          await deps.lockOuts.check(emailKeyOf(email))
+          await limits.checkAccount(request, reply, emailKeyOf(email))
+          return logIn(deps, login)
+        })
+        return ok(answerOfLogin(deps, reply, result) as never)
       },
     )
   }

@@ -16,7 +16,7 @@ export type RefundData = {
   address: string | null
   txHash: string | null
   message: string | null
-  addressUrl?: string | null
+  addressUrl: string | null
 }
 
 const newKey = (): string => `0x${randomBytes(32).toString('hex')}`

@@ -1,0 +1,118 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+export const SETTLEMENT_STATUSES = ['open', 'approved', 'paid', 'cancelled'] as const
+export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
+
+/** What is sent to a company's own address, in one go. */
+export type Settlement = {
+  companyId: string
+  id: string
+  status: SettlementStatus
+  /** USDC. */
+  units: bigint
+  address: string
+  network: number
+  txHash: string | null
+  /** A person sent it and named the transaction. */
+  byHand: boolean
+  lastWords: string | null
+  checks: number
+  nextCheckAt: Date | null
+  createdBy: string
+  approvedBy: string | null
+  createdAt: Date
+  updatedAt: Date
+  paidAt: Date | null
+}
+
+type Row = Omit<Settlement, 'units'> & { units: string }
+
+const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words, checks, next_check_at,
+  created_by, approved_by, created_at, updated_at, paid_at`
+
+const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.units) })
+
+export type SettlementTarget = { settlementAddress: string | null; settlementNetwork: number | null }
+
+/** Where a company wants its money; locked, so that two settlements are not made of the same balance. */
+export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<SettlementTarget | undefined> =>
+  tx.maybe(sql`select settlement_address, settlement_network from companies where id = ${companyId} for update`)
+
+export const existsCompany = async (q: Queryable, companyId: string): Promise<boolean> =>
+  (await q.maybe(sql`select 1 from companies where id = ${companyId}`)) !== undefined
+
+export type NewSettlement = Pick<
+  Settlement,
+  'companyId' | 'id' | 'units' | 'address' | 'network' | 'createdBy' | 'createdAt'
+>
+
+export async function insertSettlement(tx: Tx, settlement: NewSettlement): Promise<void> {
+  await tx.run(sql`
+    insert into settlements (company_id, id, status, units, address, network, created_by, created_at, updated_at)
+    values (${settlement.companyId}, ${settlement.id}, 'open', ${settlement.units}, ${settlement.address},
+      ${settlement.network}, ${settlement.createdBy}, ${settlement.createdAt}, ${settlement.createdAt})`)
+}
+
+/** The company's settlement that is not finished; there is at most one. */
+export async function findUnfinishedSettlement(q: Queryable, companyId: string): Promise<Settlement | undefined> {
+  const row = await q.maybe<Row>(sql`
+    select ${COLUMNS} from settlements where company_id = ${companyId} and status in ('open', 'approved')`)
+  return row && toSettlement(row)
+}
+
+export async function findSettlement(q: Queryable, id: string): Promise<Settlement | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from settlements where id = ${id}`)
+  return row && toSettlement(row)
+}
+
+export async function lockSettlement(tx: Tx, companyId: string, id: string): Promise<Settlement | undefined> {
+  const row = await tx.maybe<Row>(sql`
+    select ${COLUMNS} from settlements where company_id = ${companyId} and id = ${id} for update`)
+  return row && toSettlement(row)
+}
+
+export async function listSettlements(
+  q: Queryable,
+  filter: { companyIds: readonly string[] | null; status: string | null; limit: number; offset: number },
+): Promise<Settlement[]> {
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from settlements
+    where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
+      and (${filter.status}::text is null or status = ${filter.status})
+    order by id desc limit ${filter.limit} offset ${filter.offset}`)
+  return rows.map(toSettlement)
+}
+
+export type SettlementChange = {
+  status: SettlementStatus
+  approvedBy?: string
+  txHash?: string | null
+  byHand?: boolean
+  words?: string
+  nextCheckAt: Date | null
+}
+
+export async function updateSettlement(
+  tx: Tx,
+  settlement: Settlement,
+  change: SettlementChange,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update settlements set status = ${change.status}, approved_by = coalesce(${change.approvedBy ?? null}, approved_by),
+      tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
+      last_words = coalesce(${change.words ?? null}, last_words), next_check_at = ${change.nextCheckAt}, updated_at = ${now},
+      paid_at = case when ${change.status} = 'paid' then ${now}::timestamptz else paid_at end
+    where company_id = ${settlement.companyId} and id = ${settlement.id}`)
+}
+
+/** Takes settlements whose time to be sent or asked about has come; a node that dies leaves them to the next one. */
+export async function claimDueSettlements(q: Queryable, now: Date, until: Date, limit: number): Promise<Settlement[]> {
+  const rows = await q.many<Row>(sql`
+    update settlements set next_check_at = ${until}, checks = checks + 1
+    where (company_id, id) in (
+      select company_id, id from settlements where next_check_at <= ${now} order by next_check_at limit ${limit}
+      for update skip locked)
+    returning ${COLUMNS}`)
+  return rows.map(toSettlement)
+}

@@ -1,0 +1,74 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { ACCOUNTS } from './ledger-queries.ts'
+import { SETTLEMENT_STATUSES } from './settlement-queries.ts'
+
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const CompanyId = Type.Optional(
+  Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For those who work for several companies.' }),
+)
+
+export const SettlementSchema = Type.Object({
+  _id: Type.String(),
+  companyId: Type.String(),
+  status: Type.String({ enum: [...SETTLEMENT_STATUSES] }),
+  amount: Type.String({ description: 'USDC, 6 digits.' }),
+  address: Type.String(),
+  network: Type.Integer({ description: 'Chain id.' }),
+  txHash: Nullable(Type.String()),
+  message: Nullable(Type.String({ description: 'How it stands.' })),
+  createdBy: Type.String(),
+  approvedBy: Nullable(Type.String()),
+  createdAt: Type.String({ format: 'date-time' }),
+  updatedAt: Type.String({ format: 'date-time' }),
+  paidAt: Nullable(Type.String({ format: 'date-time' })),
+})
+
+export const SettlementListQuery = Type.Object({
+  companyId: CompanyId,
+  status: Type.Optional(Type.String({ enum: [...SETTLEMENT_STATUSES] })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+})
+
+export const CreateSettlementBody = Type.Object({ companyId: CompanyId })
+export const SettlementPaidBody = Type.Object({ txHash: Type.String({ maxLength: 66 }) })
+
+export const LedgerQuery = Type.Object({
+  companyId: CompanyId,
+  from: Type.Optional(Type.String({ format: 'date-time', description: 'From this time on.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'Up to this time, which is not in it.' })),
+  after: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'nextCursor of the page before.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Journals on a page.' })),
+  format: Type.Optional(Type.String({ enum: ['json', 'csv'], default: 'json' })),
+})
+export type LedgerQuery = Static<typeof LedgerQuery>
+
+const Account = Type.String({ enum: [...ACCOUNTS] })
+const Amount = (description: string) => Type.String({ description: `${description} Decimal text, debits positive.` })
+
+export const LedgerSchema = Type.Object({
+  companyId: Type.String(),
+  balances: Type.Array(
+    Type.Object({
+      account: Account,
+      asset: Type.String(),
+      opening: Amount('Before the period.'),
+      debit: Amount('Sum of debits in it.'),
+      credit: Amount('Sum of credits in it, without sign.'),
+      closing: Amount('After it.'),
+    }),
+  ),
+  entries: Type.Array(
+    Type.Object({
+      journalId: Type.String(),
+      at: Type.String({ format: 'date-time' }),
+      kind: Type.String(),
+      cause: Type.String({ description: 'Of what it is the booking: a payment, a refund, a settlement.' }),
+      code: Nullable(Type.String({ description: 'The order.' })),
+      account: Account,
+      asset: Type.String(),
+      amount: Amount(''),
+    }),
+  ),
+  nextCursor: Nullable(Type.String()),
+})

@@ -1,0 +1,263 @@
+import type { AuditLog } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import { type Actor, companyOf, sees } from '../http/actor.ts'
+import type { Call } from '../http/idempotency.ts'
+import { newId } from '../ids.ts'
+import { formatDecimal } from '../money.ts'
+import { checkClaimed } from './claims.ts'
+import { findBalance } from './ledger-queries.ts'
+import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from './ledger-service.ts'
+import {
+  existsCompany,
+  findSettlement,
+  findUnfinishedSettlement,
+  insertSettlement,
+  lockSettlement,
+  lockSettlementTarget,
+  type NewSettlement,
+  type Settlement,
+  updateSettlement,
+} from './settlement-queries.ts'
+
+export type SettlementRequest = { id: string; to: string; units: bigint }
+export type SettlementReport = {
+  outcome: 'settled' | 'pending' | 'refused' | 'unknown'
+  txHash: string | null
+  words: string
+}
+
+/** What a settlement needs of the chain that it is paid on. */
+export type SettlementChain = {
+  network: number
+  /** Sends it, or says how it stands; safe to repeat. Null where a person sends. */
+  pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
+  /** Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash` */
+  check(request: SettlementRequest, txHash: string): Promise<SettlementReport>
+  /** From now on nothing is sent. @returns false when something is under way */
+  stop(request: SettlementRequest): Promise<boolean>
+}
+
+export type SettlementDeps = { db: Db; clock: Clock; audit: AuditLog; chains: readonly SettlementChain[] }
+
+export const viewSettlement = (settlement: Settlement) => ({
+  _id: settlement.id,
+  companyId: settlement.companyId,
+  status: settlement.status,
+  amount: formatDecimal(settlement.units, 6),
+  address: settlement.address,
+  network: settlement.network,
+  txHash: settlement.txHash,
+  message: settlement.lastWords,
+  createdBy: settlement.createdBy,
+  approvedBy: settlement.approvedBy,
+  createdAt: settlement.createdAt.toISOString(),
+  updatedAt: settlement.updatedAt.toISOString(),
+  paidAt: settlement.paidAt?.toISOString() ?? null,
+})
+export type SettlementView = ReturnType<typeof viewSettlement>
+
+export const requestOf = ({ id, address, units }: Settlement): SettlementRequest => ({ id, to: address, units })
+
+const bookingOf = ({ companyId, id }: Pick<Settlement, 'companyId' | 'id'>, at: Date) => ({
+  companyId,
+  causeId: id,
+  orderId: null,
+  at,
+})
+
+const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
+const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
+
+/** The company that a request means: the one it names, or the caller's own. @throws OBJECT_NOT_FOUND, FORBIDDEN */
+export async function companyFor({ db }: { db: Db }, actor: Actor, companyId: string | undefined): Promise<string> {
+  if (companyId === undefined) return companyOf(actor)
+  if (!sees(actor, companyId) || !(await existsCompany(db, companyId))) throw new AppError('OBJECT_NOT_FOUND')
+  return companyId
+}
+
+async function readTarget(
+  deps: SettlementDeps,
+  tx: Tx,
+  companyId: string,
+): Promise<{ address: string; network: number }> {
+  const target = await lockSettlementTarget(tx, companyId)
+  if (!target) throw new AppError('OBJECT_NOT_FOUND')
+  const { settlementAddress: address, settlementNetwork: network } = target
+  if (address === null || network === null)
+    throw conflict('The company has no settlement address yet. Set settlementAddress and settlementNetwork first.')
+  if (!deps.chains.some((chain) => chain.network === network))
+    throw conflict(`The chain ${network} is not set up here. Choose another settlementNetwork.`)
+  return { address, network }
+}
+
+/**
+ * Reserves everything that the books owe to a company, for one transfer to its own address.
+ * @throws OBJECT_CONFLICT without an address, without a balance, or while another settlement is not finished
+ */
+export async function createSettlement(
+  deps: SettlementDeps,
+  actor: Actor,
+  body: { companyId?: string },
+  call: Call,
+): Promise<SettlementView> {
+  const companyId = await companyFor(deps, actor, body.companyId)
+  return deps.db.tx(async (tx) => {
+    const target = await readTarget(deps, tx, companyId)
+    const other = await findUnfinishedSettlement(tx, companyId)
+    if (other) throw conflict(`The settlement ${other.id} of ${text(other.units)} is ${other.status}; finish it first.`)
+    const units = -(await findBalance(tx, companyId, 'company_payable'))
+    if (units <= 0n) throw conflict('Nothing is owed to this company right now.')
+    const now = new Date(deps.clock())
+    const createdBy = `${actor.kind}:${actor.id}`
+    const settlement: NewSettlement = {
+      companyId,
+      id: newId(now.getTime()),
+      units,
+      ...target,
+      createdBy,
+      createdAt: now,
+    }
+    await insertSettlement(tx, settlement)
+    await bookSettlement(tx, bookingOf(settlement, now), units)
+    return finish(deps, tx, actor, settlement, 'settlement.create', call)
+  })
+}
+
+/** What a decision's transaction ends with: the answer, kept for its repetitions, and who decided. */
+async function finish(
+  deps: SettlementDeps,
+  tx: Tx,
+  actor: Actor,
+  { companyId, id }: Pick<Settlement, 'companyId' | 'id'>,
+  action: string,
+  call: Call,
+): Promise<SettlementView> {
+  const settlement = await lockSettlement(tx, companyId, id)
+  if (!settlement) throw new Error(`settlement ${id} was not stored`)
+  const view = viewSettlement(settlement)
+  await call.remember(tx, view)
+  const { amount, address, network, status } = view
+  const details = { settlementId: id, amount, address, network, status }
+  await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details })
+  return view
+}
+
+export async function findReachableSettlement({ db }: SettlementDeps, actor: Actor, id: string): Promise<Settlement> {
+  const settlement = await findSettlement(db, id)
+  if (!settlement || !sees(actor, settlement.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return settlement
+}
+
+async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['status'][]): Promise<Settlement> {
+  const settlement = await lockSettlement(tx, key.companyId, key.id)
+  if (!settlement) throw new AppError('OBJECT_NOT_FOUND')
+  if (statuses.includes(settlement.status)) return settlement
+  throw conflict(`The settlement is ${settlement.status}; this needs one that is ${statuses.join(' or ')}.`)
+}
+
+/** A SuperAdmin lets the money go: at once by the chain's signer where its keys are set, else a person sends it. */
+export async function approveSettlement(
+  deps: SettlementDeps,
+  actor: Actor,
+  id: string,
+  call: Call,
+): Promise<SettlementView> {
+  const key = await findReachableSettlement(deps, actor, id)
+  return deps.db.tx(async (tx) => {
+    const settlement = await lockIn(tx, key, ['open'])
+    const now = new Date(deps.clock())
+    const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
+    const words = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'
+    const approvedBy = `${actor.kind}:${actor.id}`
+    await updateSettlement(
+      tx,
+      settlement,
+      { status: 'approved', approvedBy, words, nextCheckAt: pays ? now : null },
+      now,
+    )
+    return finish(deps, tx, actor, settlement, 'settlement.approve', call)
+  })
+}
+
+/** The money is at the company's address. */
+export async function settlePaid(
+  deps: SettlementDeps,
+  key: Settlement,
+  news: { txHash: string | null; words: string },
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const settlement = await lockSettlement(tx, key.companyId, key.id)
+    if (settlement?.status !== 'approved') return
+    const now = new Date(deps.clock())
+    await updateSettlement(tx, settlement, { status: 'paid', ...news, nextCheckAt: null }, now)
+    await bookSettlementPaid(tx, bookingOf(settlement, now), settlement.units)
+  })
+}
+
+/**
+ * A person sent an approved settlement and names the transaction: exactly its units of USDC to its address. It is
+ * paid when
+ * that is final.
+ * @throws OBJECT_CONFLICT, VALIDATION_FAILED at `txHash`, CHANNEL_UNAVAILABLE
+ */
+export async function reportSettlementPaid(
+  deps: SettlementDeps,
+  actor: Actor,
+  id: string,
+  txHash: string,
+  call: Call,
+): Promise<void> {
+  if (!/^0x[0-9a-f]{64}$/.test(txHash))
+    throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
+  const key = await findReachableSettlement(deps, actor, id)
+  const chain = deps.chains.find(({ network }) => network === key.network)
+  if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
+  if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
+  const claim = { network: key.network, txHash, causeId: key.id }
+  const report = await checkClaimed(deps.db, claim, () => chain.check(requestOf(key), txHash))
+  await deps.db.tx(async (tx) => {
+    const settlement = await lockIn(tx, key, ['approved'])
+    const now = new Date(deps.clock())
+    const { words } = report
+    await updateSettlement(tx, settlement, { status: 'approved', txHash, byHand: true, words, nextCheckAt: now }, now)
+    const details = { settlementId: id, txHash }
+    await deps.audit(tx, {
+      actor,
+      companyId: key.companyId,
+      action: 'settlement.paid',
+      requestId: call.requestId,
+      details,
+    })
+  })
+  if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, words: report.words })
+}
+
+/**
+ * The money stays with us: what was reserved is owed to the company again. @throws OBJECT_CONFLICT when it is under
+ * way
+ */
+export async function cancelSettlement(
+  deps: SettlementDeps,
+  actor: Actor,
+  id: string,
+  call: Call,
+): Promise<SettlementView> {
+  const key = await findReachableSettlement(deps, actor, id)
+  if (key.status === 'approved') {
+    if (actor.role !== 'SuperAdmin')
+      throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
+    const chain = deps.chains.find(({ network }) => network === key.network)
+    if (chain && !(await chain.stop(requestOf(key))))
+      throw conflict('The settlement is being paid already; it cannot be cancelled any more.')
+  }
+  return deps.db.tx(async (tx) => {
+    const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
+    if (settlement.byHand) throw conflict('The settlement is being paid already; it cannot be cancelled any more.')
+    const now = new Date(deps.clock())
+    await updateSettlement(tx, settlement, { status: 'cancelled', words: 'cancelled', nextCheckAt: null }, now)
+    await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
+    return finish(deps, tx, actor, settlement, 'settlement.cancel', call)
+  })
+}

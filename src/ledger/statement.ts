@@ -1,0 +1,66 @@
+import type { Db } from '../db/db.ts'
+import { formatDecimal } from '../money.ts'
+import { type EntryRow, listBalancesBetween, listEntries } from './ledger-queries.ts'
+
+export type Period = { from: Date | null; to: Date | null }
+
+const DIGITS = 6
+const amount = (units: bigint): string => formatDecimal(units, DIGITS)
+
+/** Balances and one page of bookings of a company in a period. */
+export async function readLedger(
+  db: Db,
+  companyId: string,
+  period: Period,
+  page: { after: string | null; limit: number },
+) {
+  const [balances, entries] = await Promise.all([
+    listBalancesBetween(db, companyId, period),
+    listEntries(db, companyId, { ...period, ...page }),
+  ])
+  const journals = new Set(entries.map(({ journalId }) => journalId))
+  return {
+    companyId,
+    balances: balances.map(({ account, asset, openingUnits, debitUnits, creditUnits }) => ({
+      account,
+      asset,
+      opening: amount(openingUnits),
+      debit: amount(debitUnits),
+      credit: amount(creditUnits),
+      closing: amount(openingUnits + debitUnits - creditUnits),
+    })),
+    entries: entries.map((entry) => ({
+      journalId: entry.journalId,
+      at: entry.at.toISOString(),
+      kind: entry.kind,
+      cause: entry.causeId,
+      code: entry.orderCode,
+      account: entry.account,
+      asset: entry.asset,
+      amount: amount(entry.units),
+    })),
+    nextCursor: journals.size === page.limit ? (entries.at(-1)?.journalId ?? null) : null,
+  }
+}
+
+const PAGE = 1000
+const HEADER = 'date,journal,kind,cause,order,account,asset,debit,credit'
+
+/** Debit and credit stand in columns of their own, so that no cell begins with a sign. All cells are words of ours. */
+function lineOf({ at, journalId, kind, causeId, orderCode, account, asset, units }: EntryRow): string {
+  const [debit, credit] = units > 0n ? [amount(units), ''] : ['', amount(-units)]
+  return [at.toISOString(), journalId, kind, causeId, orderCode ?? '', account, asset, debit, credit].join(',')
+}
+
+/** A company's statement as CSV (RFC 4180), page by page, so that its length does not matter. */
+export async function* streamStatement(db: Db, companyId: string, period: Period): AsyncGenerator<string> {
+  yield `${HEADER}\r\n`
+  let after: string | null = null
+  for (;;) {
+    const entries: EntryRow[] = await listEntries(db, companyId, { ...period, after, limit: PAGE })
+    const last = entries.at(-1)
+    if (!last) return
+    yield `${entries.map(lineOf).join('\r\n')}\r\n`
+    after = last.journalId
+  }
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import Fastify from 'fastify'
+import { HOUR, MINUTE, SECOND } from '../src/clock.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { countParkedJobs } from '../src/db/job-queries.ts'
+import { type JobHandler, openJobQueue, openJobRunner } from '../src/db/job-runner.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+
+let database: TestDatabase
+let db: Db
+let now = Date.parse('2026-01-01T00:00:00Z')
+const clock = (): number => now
+const { log } = Fastify({ logger: false })
+
+before(async () => {
+  database = await createTestDatabase()
+  db = openDb({ connectionString: database.connectionString })
+})
+after(async () => {
+  await db.close()
+  await database.drop()
+})
+beforeEach(() => db.run(sql`delete from jobs`))
+
+const queue = openJobQueue({ clock })
+const enqueue = (payload: unknown, more: { dedupeKey?: string; runAt?: Date } = {}) =>
+  db.tx((tx) => queue.enqueue(tx, { kind: 'work', payload, ...more }))
+const runnerOf = (handler: JobHandler) => openJobRunner({ db, clock, log, handlers: { work: handler } })
+const left = async (): Promise<number> =>
+  (await db.one<{ count: number }>(sql`select count(*)::int as count from jobs`)).count
+
+test('a job is done once by ten runners at once, and not before its time', async () => {
+  const done: unknown[] = []
+  for (let index = 0; index < 50; index += 1) await enqueue(index)
+  await enqueue('later', { runAt: new Date(now + HOUR) })
+  const handler = { run: async (payload: unknown) => void done.push(payload) }
+  const runners = Array.from({ length: 10 }, () => runnerOf(handler))
+  for (let round = 0; round < 5; round += 1) await Promise.all(runners.map((runner) => runner.runDue()))
+  assert.deepEqual(
+    [...done].sort((one, two) => Number(one) - Number(two)),
+    Array.from({ length: 50 }, (_, index) => index),
+  )
+  assert.equal(await left(), 1)
+})
+
+test('a job of a transaction that rolls back never was', async () => {
+  const attempt = db.tx(async (tx) => {
+    await queue.enqueue(tx, { kind: 'work', payload: 1 })
+    throw new Error('no')
+  })
+  await assert.rejects(attempt)
+  assert.equal(await left(), 0)
+})
+
+test('a second job with the same key is left out while the first waits', async () => {
+  await enqueue(1, { dedupeKey: 'a' })
+  await enqueue(2, { dedupeKey: 'a' })
+  assert.equal(await left(), 1)
+})
+
+test('a failure is tried again later and later, and given up at last, for a person to see', async () => {
+  let tries = 0
+  const runner = runnerOf({
+    maxAttempts: 3,
+    async run() {
+      tries += 1
+      throw new Error('not today')
+    },
+  })
+  await enqueue(1)
+  await runner.runDue()
+  await runner.runDue()
+  assert.equal(tries, 1, 'not at once again')
+  now += 5 * SECOND
+  await runner.runDue()
+  now += 9 * SECOND
+  await runner.runDue()
+  assert.equal(tries, 2)
+  now += SECOND
+  await runner.runDue()
+  now += 1000 * HOUR
+  await runner.runDue()
+  assert.equal(tries, 3)
+  assert.equal(await countParkedJobs(db), 1)
+})
+
+test('the job of a node that died is done by another after a minute; the dead one, come back, destroys nothing', async () => {
+  let release = (): void => {}
+  const stuck = runnerOf({ run: () => new Promise<void>((resolve) => (release = resolve)) })
+  await enqueue(1)
+  const first = stuck.runDue()
+  while ((await db.one<{ attempts: number }>(sql`select attempts from jobs`)).attempts === 0);
+  const done: unknown[] = []
+  const other = runnerOf({ run: async (payload) => void done.push(payload) })
+  await other.runDue()
+  assert.deepEqual(done, [])
+  now += MINUTE
+  await enqueue(2)
+  await other.runDue()
+  assert.deepEqual([...done].sort(), [1, 2])
+  await enqueue(3, { runAt: new Date(now + HOUR) })
+  release()
+  await first
+  assert.equal(await left(), 1, 'the third still waits')
+})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { type Answer, eventually } from './harness/service.ts'
+import { type OrderStory, openShop, type Payable, type Shop } from './harness/shop.ts'
+
+type Listed = {
+  _id: string
+  code: string
+  kind: string
+  status: string
+  amount: string | null
+  decidedBy: string | null
+}
+
+let shop: Shop
+let admin: Client
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  admin = await logInSuperAdmin(shop.host)
+})
+after(() => shop?.stop())
+
+const recordsOf = async ({ code }: Payable): Promise<Listed[]> =>
+  (await admin.get<{ mispayments: Listed[] }>(`mispayments?code=${code}`)).data.mispayments.toReversed()
+const decide = (record: Listed | undefined, what: string, body: unknown = {}): Promise<Answer> =>
+  admin.post(`mispayments/${record?._id}/${what}`, body)
+const payFinally = async (to: string, units: bigint): Promise<void> => {
+  await shop.chain.pay({ to, units })
+  await shop.makeFinal()
+}
+const until = (orderId: string, isRight: (story: OrderStory) => boolean): Promise<OrderStory> =>
+  eventually(() => shop.story(orderId), isRight)
+const waitForRecord = (order: Payable, kind: string, units: bigint): Promise<OrderStory> =>
+  until(order.orderId, ({ mispayments }) =>
+    mispayments.some((record) => record.kind === kind && record.units === String(units)),
+  )
+const payable = async (): Promise<bigint> => {
+  const { units } = await shop.host.db.one<{ units: string }>(sql`
+    select coalesce(-sum(units), 0) as units from ledger_entries
+    where company_id = ${shop.merchant.companyId} and account = 'company_payable'`)
+  return BigInt(units)
+}
+const checkBooks = async (): Promise<void> => assert.equal((await verifyLedger(shop.host.db)).difference, null)
+
+test('a part of an open order is booked at once; accepted, it is the price and the order PAID', async () => {
+  const order = await shop.createAwaiting()
+  await payFinally(order.toAddress, 20_000_000n)
+  await waitForRecord(order, 'under', 20_000_000n)
+  await checkBooks()
+  const before = await payable()
+  const [record] = await recordsOf(order)
+  const answers = await Promise.all(Array.from({ length: 5 }, () => decide(record, 'accept', { reason: 'a regular' })))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409])
+  const story = await shop.story(order.orderId)
+  assert.deepEqual([story.status, story.paidUnits], ['PAID', '20000000'])
+  assert.equal((await payable()) - before, 20_000_000n)
+  assert.equal((await recordsOf(order))[0]?.status, 'accepted')
+  await checkBooks()
+  await payFinally(order.toAddress, 34_000_000n)
+  await waitForRecord(order, 'over', 34_000_000n)
+  assert.equal((await payable()) - before, 20_000_000n)
+  await checkBooks()
+  const refused = await revert(shop, order.code, { amount: '54.000001', address: newAddress() })
+  assert.equal(refused.error.code, 'REFUND_TOO_LARGE')
+})
+
+test('late money of a cancelled order is accepted by a person, with what is too much left in suspense', async () => {
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })
+  await payFinally(order.toAddress, order.units + 3n)
+  await waitForRecord(order, 'late', order.units + 3n)
+  const [record] = await recordsOf(order)
+  assert.equal((await decide(record, 'accept')).status, 200)
+  const story = await until(order.orderId, ({ status }) => status === 'PAID')
+  assert.deepEqual(
+    story.mispayments.map(({ kind, units, status }) => [kind, units, status]),
+    [
+      ['late', String(order.units + 3n), 'accepted'],
+      ['over', '3', 'open'],
+    ],
+  )
+  await checkBooks()
+})
+
+test('money that came twice goes back, and the paid order stays PAID', async () => {
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })
+  await payFinally(order.toAddress, order.units)
+  await waitForRecord(order, 'late', order.units)
+  const [record] = await recordsOf(order)
+  const to = newAddress()
+  const body = { address: to, reason: 'the order was cancelled' }
+  const answers = await Promise.all(Array.from({ length: 5 }, () => decide(record, 'refund', body)))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409])
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await shop.chain.balanceOf(to), order.units)
+  assert.equal((await shop.story(order.orderId)).status, 'CANCELLED')
+  assert.equal((await decide(record, 'accept')).error.code, 'OBJECT_CONFLICT')
+  await checkBooks()
+})
+
+test('money above the price goes back by a decision or with the order, never both', async () => {
+  const order = await createPaid(shop, {}, 6_000_000n)
+  const [record] = await recordsOf(order)
+  assert.equal((await decide(record, 'accept')).error.code, 'OBJECT_CONFLICT')
+  const to = newAddress()
+  assert.equal((await decide(record, 'refund', { address: to })).status, 200)
+  const tooMuch = await revert(shop, order.code, { amount: '54.000001', address: to })
+  assert.equal(tooMuch.error.code, 'REFUND_TOO_LARGE')
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  await until(order.orderId, ({ status }) => status === 'FULL_REFUNDED')
+  assert.equal(await shop.chain.balanceOf(to), 60_000_000n)
+  await checkBooks()
+  const second = await createPaid(shop, {}, 6_000_000n)
+  await revert(shop, second.code, { amount: '2', address: to })
+  const [used] = await recordsOf(second)
+  assert.equal((await decide(used, 'refund', { address: to })).error.code, 'OBJECT_CONFLICT')
+  await checkBooks()
+})
+
+test('a refund of a decision that is dropped opens the decision again', async () => {
+  const { companyId } = shop.merchant
+  const order = await createPaid(shop, {}, 6_000_000n)
+  await shop.host.db.run(sql`update companies set refund_approval = true where id = ${companyId}`)
+  const [record] = await recordsOf(order)
+  const { data } = await decide(record, 'refund', { address: newAddress() })
+  await shop.host.db.run(sql`update companies set refund_approval = false where id = ${companyId}`)
+  assert.equal((await recordsOf(order))[0]?.status, 'refunded')
+  assert.equal((await admin.post(`refunds/${data.refundId}/reject`, { reason: 'no' })).status, 200)
+  assert.equal((await recordsOf(order))[0]?.status, 'open')
+  assert.equal((await shop.story(order.orderId)).status, 'PAID')
+  await checkBooks()
+})
+
+test('ignoring needs a reason and leaves the money in suspense; a merchant’s key decides nothing', async () => {
+  const order = await createPaid(shop, {}, 1_000_000n)
+  const [record] = await recordsOf(order)
+  const own = await shop.host.call('POST', `/api/next/mispayments/${record?._id}/ignore`, {
+    as: shop.merchant,
+    body: { reason: 'x' },
+  })
+  assert.equal(own.error.code, 'FORBIDDEN')
+  assert.equal((await decide(record, 'ignore')).status, 422)
+  assert.equal((await decide(record, 'ignore', { reason: 'a tip' })).status, 200)
+  const [ignored] = await recordsOf(order)
+  assert.equal(ignored?.status, 'ignored')
+  await payFinally(order.toAddress, 500_000n)
+  await waitForRecord(order, 'over', 500_000n)
+  await checkBooks()
+})
+
+test('another company’s records are not there', async () => {
+  const order = await createPaid(shop, {}, 1n)
+  const [record] = await recordsOf(order)
+  const other = await shop.host.createMerchant()
+  const list = await shop.host.call<{ total: number }>('GET', '/api/next/mispayments', { as: other })
+  assert.equal(list.data.total, 0)
+  assert.equal((await decide({ ...record, _id: '0'.repeat(24) } as Listed, 'accept')).status, 404)
+})
