@@ -165,6 +165,7 @@ const ADMIN: Record<string, (work: Work) => Promise<void>> = {
 
 /** The operator's own commands. They ask before they destroy. @throws Error with a sentence for the operator */
 export async function runAdmin(config: Config, args: string[], say: Say): Promise<void> {
+  if (args[0] === 'ledger') return runLedger(config, args.slice(1), say)
   const work = ADMIN[args[0] ?? '']
   if (!work) throw new Error(USAGE)
   await withDatabase(config, args.slice(1), say, work)

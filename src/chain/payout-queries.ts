@@ -47,7 +47,7 @@ export const insertPayout = (q: Queryable, payout: NewPayout, now: Date): Promis
       updated_at)
     values (${payout.id}, ${payout.chainId}, ${payout.fromAddress}, ${payout.toAddress}, ${payout.units},
       ${payout.authorizationNonce}, ${payout.status}, ${payout.words}, ${now}, ${now})
-    on conflict (id) do nothing`)
+    on conflict do nothing`)
 
 export async function findPayout(q: Queryable, id: string): Promise<Payout | undefined> {
   const row = await q.maybe<Row>(sql`select ${COLUMNS} from chain_payouts where id = ${id}`)
