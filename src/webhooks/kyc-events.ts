@@ -24,7 +24,8 @@ export function kycBody({ event, kycId, order, status, updatedAt, edd }: KycNews
 }
 
 /**
- * Writes the webhook of an identity check in the transaction of its decision, if the order has an address and the company
+ * Writes the webhook of an identity check in the transaction of its decision, if the order has an address and the
+ * company
  * is subscribed to the event. @returns whether a delivery was written; then wake the sender after the commit
  */
 export async function announceKyc(tx: Tx, idKey: Buffer, news: KycNews, requestId: string | null): Promise<boolean> {
