@@ -2,7 +2,8 @@ import { benchOrders } from './orders.ts'
 
 /*
  * npm run bench                 all of them, some minutes
- * npm run bench -- webhooks     one by name: orders, logins, webhooks, exports
+ * npm run bench -- webhooks     one by name: orders, logins, webhooks, isolation, exports
+ * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
@@ -12,6 +13,7 @@ const BENCHES: Record<string, () => Promise<unknown>> = {
   logins: async () => (await import('./logins.ts')).run(),
   exports: async () => (await import('./exports.ts')).run(),
   webhooks: async () => (await import('./webhooks.ts')).run(),
+  isolation: async () => (await import('./webhooks.ts')).runIsolation(),
 }
 
 const names = process.argv.slice(2)

@@ -15,7 +15,13 @@ const ROOT = join(import.meta.dirname, '..')
 /** Twelve digits, as the limit's numbers have. */
 const readCode = (index: number): string => `readread0000${index.toString(16).padStart(12, '0')}`
 
-const { BENCH_CALLERS = '1,16,64', BENCH_ROUNDS = '5', BENCH_SECONDS = '3', BENCH_NODE_OPTIONS = '' } = process.env
+const {
+  BENCH_ONLY = 'create,read',
+  BENCH_CALLERS = '1,16,64',
+  BENCH_ROUNDS = '5',
+  BENCH_SECONDS = '3',
+  BENCH_NODE_OPTIONS = '',
+} = process.env
 const callersOf = BENCH_CALLERS.split(',').map(Number)
 const rounds = Number(BENCH_ROUNDS)
 const seconds = Number(BENCH_SECONDS)
@@ -222,16 +228,12 @@ export async function benchOrders(): Promise<void> {
       `${cpus().length} × ${cpus()[0]?.model.trim()}, Node ${process.versions.node}, ${rounds} rounds of ${seconds} s in turns, medians\n`,
     )
     const creation = { what: 'create order', requests: [createRequest(service)], ...(await orderTemplate(db)) }
-    const created = await compare(creation, generator, service, limit)
+    const created = BENCH_ONLY.includes('create') ? await compare(creation, generator, service, limit) : []
     await makeKnownOrders(db)
     const statement = await capture((q) => findOrderByCode(q, ''))
     const template = 'readread0000%'
-    const read = await compare(
-      { what: 'read status', requests: readRequests(), statement, template },
-      generator,
-      service,
-      limit,
-    )
+    const reading = { what: 'read status', requests: readRequests(), statement, template }
+    const read = BENCH_ONLY.includes('read') ? await compare(reading, generator, service, limit) : []
     printTable([...created, ...read], limit)
   } finally {
     generator.kill()

@@ -144,7 +144,7 @@ async function withDatabase(
     await migrate(connectionString)
     const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-admin' })
     try {
-      const vault = openVault(readMasterKey(config))
+      const vault = openVault(readMasterKey(config), config.previousMasterKeys)
       const accounts = openAccounts({ config, db, vault, clock: systemClock })
       await work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
     } finally {

@@ -157,6 +157,7 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
     settlements,
     chains,
     failures,
+    payerRetentionDays: config.payerRetentionDays,
     runner,
     jobQueue: accounts.jobs,
   })

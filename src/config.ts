@@ -31,6 +31,10 @@ export type Config = {
   databaseUrl: string | null
   /** 32 bytes; null means: made and kept in the data directory (sandbox only). */
   masterKey: Buffer | null
+  /** Older master keys: they only open, so that what they sealed can be sealed again while the service runs. */
+  previousMasterKeys: Buffer[]
+  /** Who paid is erased after this many days without a change. */
+  payerRetentionDays: number
   logLevel: string
   trustProxy: string[]
   corsOrigins: string[]
@@ -189,6 +193,12 @@ function readPayoutKeys(reader: Reader, id: string): Pick<ChainConfig, 'refundKe
   return { refundKey, relayerKey }
 }
 
+function readPreviousKeys(reader: Reader): Buffer[] {
+  const keys = reader.list('MASTER_KEY_PREVIOUS', []).map((text) => Buffer.from(text, 'base64'))
+  if (keys.some((key) => key.length !== 32)) reader.faults.push('MASTER_KEY_PREVIOUS: each must be 32 bytes in base64')
+  return keys.filter((key) => key.length === 32)
+}
+
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => ({
@@ -285,6 +295,8 @@ export function loadConfig(env: Env): Config {
     databaseUrl:
       reader.optional('DATABASE_URL') === null ? null : reader.url('DATABASE_URL', '', ['postgres:', 'postgresql:']),
     masterKey: readMasterKey(reader, mode),
+    previousMasterKeys: readPreviousKeys(reader),
+    payerRetentionDays: reader.integer('PAYER_RETENTION_DAYS', 1825, 1, 36_500),
     logLevel:
       reader.choices('LOG_LEVEL', ['info'], ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])[0] ??
       'info',

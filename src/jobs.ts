@@ -14,7 +14,7 @@ import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/order-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
-import { resealPayers } from './payers/payer-service.ts'
+import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
 import { visitDuePayments } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
@@ -39,6 +39,7 @@ export type JobDeps = {
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
   failures: FailureDeps
+  payerRetentionDays: number
   /** Chains whose transfers pay orders. */
   chains: readonly { network: Network; rpc: Rpc }[]
 }
@@ -67,6 +68,9 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
     startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
+    startTicker('payers.retention', HOUR, log, async () => {
+      return (await erasePayersOlderThan(payments.payers, deps.payerRetentionDays)) > 0
+    }),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
     startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
     startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),

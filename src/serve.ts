@@ -149,7 +149,7 @@ export async function serve(given: Config, say: Say): Promise<Running> {
 async function start(given: Config, say: Say, closers: Closers): Promise<Running> {
   mkdirSync(given.dataDir, { recursive: true })
   const connectionString = await openDatabase(given, say, closers)
-  const vault = openVault(readMasterKey(given))
+  const vault = openVault(readMasterKey(given), given.previousMasterKeys)
   const [sandbox] = await Promise.all([openSandbox(given, vault, say, closers), assertDurable(connectionString)])
   const config = withSandbox(given, sandbox, vault)
   await migrate(connectionString)

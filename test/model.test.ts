@@ -374,6 +374,22 @@ test('each of the twelve states allows exactly the triggers of the table, and a 
   }
 })
 
+test('a refund above the company’s limit needs a person with a fresh second factor', async () => {
+  const order = await makeOrder()
+  const pay = { paymentChannel: 'binance' } as const
+  await acceptOrder(payments, { actor: actorOf(), code: order.code, body: pay, call })
+  const { paymentId } = await currentOrder(order)
+  await applyReport(payments, { companyId: order.companyId, id: paymentId ?? '' }, report(order, DUE, 0n))
+  await host.db.run(sql`update companies set refund_limit_units = ${DUE - 1n} where id = ${order.companyId}`)
+  const revert = (actor: Partial<Actor>) => revertOrder(refunds, { ...actorOf(), ...actor }, order.code, {}, call)
+  await assert.rejects(revert({}), { code: 'FORBIDDEN' })
+  const person = { kind: 'user', role: 'Manager' } as const
+  await assert.rejects(revert(person), { code: 'STEP_UP_REQUIRED' })
+  await assert.rejects(revert({ ...person, secondFactorAt: nowMs - 301_000 }), { code: 'STEP_UP_REQUIRED' })
+  await revert({ ...person, secondFactorAt: nowMs - 10_000 })
+  assert.equal((await currentOrder(order)).status, 'REFUNDING')
+})
+
 test('each (order, event) is announced once', async () => {
   const twice = await host.db.many(sql`
     select order_id, event from deliveries group by order_id, event, refund_id having count(*) > 1`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { resealPayers } from '../src/payers/payer-service.ts'
+import { erasePayersOlderThan, resealPayers } from '../src/payers/payer-service.ts'
 import { openVault } from '../src/vault.ts'
 import { type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { TEST_XPUB } from './harness/shop.ts'
@@ -105,4 +105,20 @@ test('a new master key reads what the old one sealed, and seals it again', async
     firstName: 'Rotated',
   })
   assert.throws(() => host.vault.open(row.sealed, `order:${row.orderId}:payer`))
+})
+
+test('who paid is erased on request, and by itself when its time is over; the order stays', async () => {
+  const [asked, old] = [await create(), await create()]
+  for (const code of [asked, old]) await save(code, { firstName: 'Gone' })
+  const path = `payer-information/${asked}`
+  assert.equal((await host.call('DELETE', path, { as: merchant })).status, 403, 'an API key does not erase')
+  const count = () =>
+    host.db.one<{ n: bigint }>(sql`
+      select count(*) as n from payer_information p join orders o on o.id = p.order_id where o.code = any(${[asked, old]})`)
+  assert.equal((await count()).n, 2n)
+  const later = (days: number) => ({ db: host.db, clock: () => Date.now() + days * 86_400_000 })
+  assert.equal(await erasePayersOlderThan(later(29), 30), 0)
+  assert.ok((await erasePayersOlderThan(later(31), 30)) >= 2)
+  assert.equal((await count()).n, 0n)
+  assert.equal((await host.call('GET', `status/${old}`)).status, 200)
 })

@@ -166,7 +166,8 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
 export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const insertGrouped = createBatcher<NewOrder, boolean>({
     max: 64,
-    concurrency: 2,
+    // commits in flight share one sync of the disk; more statements would only be smaller
+    concurrency: 4,
     async runMany(items) {
       const made = await insertOrders(deps.db, items)
       return items.map(({ order }) => made.has(order.id))

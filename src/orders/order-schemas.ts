@@ -1,7 +1,9 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { ORDER_STATUSES } from './order-states.ts'
 
-const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+/** One type or null, as JSON Schema writes it shortest; a union would be tried branch by branch in every answer. */
+const Nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
+  Type.Unsafe<Static<Schema> | null>({ ...schema, type: [schema.type, 'null'] })
 const DateTime = (description: string) => Type.String({ format: 'date-time', description })
 const NullableText = (description: string) => Nullable(Type.String({ description }))
 

@@ -20,13 +20,9 @@ export async function upsertSealedPayer(tx: Tx, row: SealedPayer, now: Date): Pr
 
 /** @returns whether there was anything to erase */
 export async function deletePayer(tx: Tx, companyId: string, orderId: string): Promise<boolean> {
-  const payer = await tx.run(
-    sql`delete from payer_information where company_id = ${companyId} and order_id = ${orderId}`,
+  return (
+    (await tx.run(sql`delete from payer_information where company_id = ${companyId} and order_id = ${orderId}`)) > 0
   )
-  const emails = await tx.run(sql`
-    update payments set payer_email_sealed = null
-    where company_id = ${companyId} and order_id = ${orderId} and payer_email_sealed is not null`)
-  return payer + emails > 0
 }
 
 /** Those whose time to be kept is over. @returns how many were erased */

@@ -1,5 +1,5 @@
 import { isCountry, isSiret, readAddress } from '../addresses.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, DAY } from '../clock.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
@@ -121,6 +121,12 @@ export async function checkIdentity(deps: PayerDeps, tx: Tx, order: Order, given
   const named = payer.companyName !== undefined || (payer.firstName !== undefined && payer.lastName !== undefined)
   if (email === undefined || !named) throw new AppError('PAYER_IDENTITY_REQUIRED')
 }
+
+const RETENTION_BATCH = 500
+
+/** Erases who paid orders whose information nobody touched for so many days. @returns how many were erased */
+export const erasePayersOlderThan = ({ db, clock }: Pick<PayerDeps, 'db' | 'clock'>, days: number): Promise<number> =>
+  queries.deleteOldPayers(db, new Date(clock() - days * DAY), RETENTION_BATCH)
 
 /** Seals again, a batch at a time, what an older master key sealed. @returns how many were done */
 export async function resealPayers({ db, vault }: Pick<PayerDeps, 'db' | 'vault'>): Promise<number> {

@@ -130,7 +130,6 @@ async function openAttempt(
       network,
       dueUnits: order.to.units,
       userAddress,
-      payerEmailSealed: body.payerEmail === undefined ? null : deps.vault.seal(body.payerEmail, `payment:${id}:email`),
       pastOrders: body.pastOrders ?? null,
       cancelUrl,
       returnUrl,

@@ -86,7 +86,6 @@ export type NewPayment = {
   network: number | null
   dueUnits: bigint
   userAddress: string | null
-  payerEmailSealed: string | null
   pastOrders: string[] | null
   cancelUrl: string | null
   returnUrl: string | null
@@ -97,10 +96,10 @@ export type NewPayment = {
 export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> {
   await tx.run(sql`
     insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, network, due_asset, due_units,
-      user_address, payer_email_sealed, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
+      user_address, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
     values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, 'creating',
       ${payment.merchantReference}, ${payment.network}, 'USDC', ${payment.dueUnits}, ${payment.userAddress},
-      ${payment.payerEmailSealed}, ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
+      ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
       ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
 }
 
