@@ -12,8 +12,6 @@ export const CHANNEL_IDS = [
 ] as const
 export type ChannelId = (typeof CHANNEL_IDS)[number]
 
-export const isChannelId = (text: string): text is ChannelId => (CHANNEL_IDS as readonly string[]).includes(text)
-
 /** What the payer needs in order to pay; null where it has no meaning for the channel. */
 export type Instructions = {
   qrData: string | null

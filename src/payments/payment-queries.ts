@@ -55,21 +55,6 @@ export async function lockPayment(tx: Tx, companyId: string, id: string): Promis
   return row && toPayment(row)
 }
 
-export async function findPaymentByMerchantReference(q: Queryable, reference: string): Promise<Payment | undefined> {
-  const row = await q.maybe<Row>(sql`select ${COLUMNS} from payments where merchant_reference = ${reference}`)
-  return row && toPayment(row)
-}
-
-export async function findPaymentByProviderReference(
-  q: Queryable,
-  channel: ChannelId,
-  reference: string,
-): Promise<Payment | undefined> {
-  const row = await q.maybe<Row>(sql`
-    select ${COLUMNS} from payments where channel = ${channel} and provider_reference = ${reference} order by opened_at desc limit 1`)
-  return row && toPayment(row)
-}
-
 export async function countPayments(q: Queryable, companyId: string, orderId: string): Promise<number> {
   const { total } = await q.one<{ total: bigint }>(sql`
     select count(*) as total from payments where company_id = ${companyId} and order_id = ${orderId}`)
