@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startSandboxChain } from './chain/sandbox-chain.ts'
-import { startProviders } from './providers.ts'
+import { startProviders } from './providers/server.ts'
 
 /** The sandbox: everything that is not ours, imitated on loopback ports. Started by the service, or by hand. */
 const { values } = parseArgs({
@@ -11,6 +11,7 @@ const { values } = parseArgs({
     'chain-port': { type: 'string', default: '0' },
     'refund-wallet': { type: 'string', default: '' },
     relayer: { type: 'string', default: '' },
+    'callback-base': { type: 'string', default: '' },
   },
 })
 
@@ -22,7 +23,13 @@ const chain = await startSandboxChain({
   relayer: values.relayer,
   log,
 })
-const providers = await startProviders({ port: Number(values.port), chain })
+const providers = await startProviders({
+  port: Number(values.port),
+  chain,
+  callbackBase: values['callback-base'] || null,
+  file: join(values['data-dir'], 'providers.json'),
+  log,
+})
 
 let stopping = false
 async function stop(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Goods } from '../goods.ts'
 import type { Money } from '../money.ts'
 
 export const CHANNEL_IDS = [
@@ -39,24 +40,34 @@ export const NO_INSTRUCTIONS: Instructions = {
   providerReference: null,
 }
 
-/** One attempt to pay one order, as a channel sees it. */
-export type PaymentRequest = {
+/** What identifies one attempt to pay one order, here and at its provider. */
+export type PaymentKey = {
   companyId: string
-  /** Ours, the same in every repetition: travels as the provider's idempotency key where there is one. */
+  /** Ours, the same in every repetition: 26 lower-case hexadecimal digits, unique. */
   merchantReference: string
+  /** The provider's id; null while nobody knows whether it has one. */
+  providerReference: string | null
+  network: number | null
   /** What the payer owes, in USDC. */
   due: Money
   /** What the order says in fiat. */
   fiat: Money
-  network: number | null
   expiresAt: Date
+}
+
+/** One attempt to pay one order, as a channel sees it. `providerReference` is set when an earlier call got that far. */
+export type PaymentRequest = PaymentKey & {
+  /** For people: the goods, or the order's short code. */
   description: string
+  goods: Goods | null
   returnUrl: string | null
   cancelUrl: string | null
   payerEmail: string | null
+  /** Where the payer's browser connected from; null when a merchant's server accepts for him. */
+  payerIp: string | null
   userAddress: string | null
-  /** Set when an earlier call got that far: a repetition must lead to the same payment. */
-  providerReference: string | null
+  /** Where this channel's callbacks arrive. */
+  callbackUrl: string
 }
 
 /** One transfer on a chain, for the page that shows how far it is. */
@@ -80,22 +91,62 @@ export type SeenReport = {
   transfers: SeenTransfer[]
   /** Other tokens that came to the same place: noticed, never counted. */
   strays: { asset: string; units: bigint; reference: string }[]
+  /** What the provider says went back of it so far, by us or from its own console; absent where it does not say. */
+  refunded?: bigint
   words: string
 }
 
 /**
- * What a provider, or the chain, says about one payment. `unknown` changes nothing and is asked again; words that
+ * What a provider, or the chain, says about one payment.
+ * `waiting`: nothing came yet. `expired`: this attempt can no longer be paid, the order may choose again.
+ * `cancelled`: the payer, or somebody in the provider's console, gave it up. `failed`: a definite failure.
+ * `blocked`: the provider's own screening holds the money. `unknown` changes nothing and is asked again; words that
  * nobody has seen before are unknown, never paid or failed.
  */
 export type PaymentReport =
-  | { outcome: 'waiting' | 'expired' | 'unknown'; providerReference: string; words: string }
+  | {
+      outcome: 'waiting' | 'expired' | 'cancelled' | 'failed' | 'blocked' | 'unknown'
+      providerReference: string
+      /** The provider's own word, for support. */
+      words: string
+    }
   | SeenReport
-  | { outcome: 'failed'; providerReference: string; words: string }
 
+/** Money that a provider received for us: final, no transfer to watch. */
+export const paidReport = (
+  providerReference: string,
+  { final, pending = 0n, refunded, words }: { final: bigint; pending?: bigint; refunded?: bigint; words: string },
+): SeenReport => ({
+  outcome: 'seen',
+  providerReference,
+  final,
+  pending,
+  payerAddresses: [],
+  transfers: [],
+  strays: [],
+  ...(refunded === undefined ? {} : { refunded }),
+  words,
+})
+
+/** A callback as it came; header names are in lower case. */
 export type Callback = { headers: Record<string, string | string[] | undefined>; rawBody: Buffer }
 
+/** What a verified callback is about. It only says "look now": what is true is asked for. */
+export type CallbackNews = {
+  /** At least one of the two is known, else there is nothing to look at. */
+  merchantReference: string | null
+  providerReference: string | null
+  /** What the callback claims; the query's answer decides. Null: it says nothing of a payment (a refund, a test). */
+  report: PaymentReport | null
+  /** For the log: event and status words. */
+  words: string
+}
+
+/** What a provider expects as answer to a callback that was taken. */
+export type Acknowledgement = { contentType: 'application/json' | 'text/plain'; body: string }
+
 export type RefundRequest = {
-  /** Ours, the same in every repetition: at most one payout for it, whatever happens in between. */
+  /** Ours, 24 hexadecimal digits, the same in every repetition: at most one payout for it, whatever happens. */
   refundId: string
   companyId: string
   merchantReference: string
@@ -103,6 +154,16 @@ export type RefundRequest = {
   /** USDC units; `fiat` is the same share of the price in the order's currency, rounded down. */
   units: bigint
   fiat: Money
+  /** The whole payment: what came, in USDC units, and its price in fiat. */
+  paidUnits: bigint
+  paidFiat: Money
+  /** What earlier refunds of the same payment sent back, in both. */
+  earlierUnits: bigint
+  earlierFiat: Money
+  /** The provider's id of this refund, once it is known. */
+  reference: string | null
+  /** It may have been sent before: ask first. */
+  attempted: boolean
   network: number | null
   address: string | null
   reason: string | null
@@ -119,27 +180,48 @@ export type RefundReport = {
   words: string
 }
 
+/** What became of a creation that never got an answer. */
+export type Recovery =
+  | { outcome: 'found'; instructions: Instructions & { providerReference: string } }
+  /** The provider never heard of it: creating again with the same reference is safe. */
+  | { outcome: 'absent' }
+  /** It exists, but what the payer needs cannot be had again: it is closed, and another reference takes its place. */
+  | { outcome: 'lost'; providerReference: string }
+
+/** The least and the most that a payment may be; null: no such limit. */
+export type ChannelLimits = { least: Money | null; most: Money | null }
+
 /**
  * One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it
- * returns.
+ * returns. Every method may throw ProviderRefusal (definitely not done), anything else thrown means: nobody knows.
  */
 export interface Channel {
   readonly id: ChannelId
   /** Networks that the payer can choose from; empty where the question has no meaning. */
   readonly networks: readonly number[]
-  /** Safe to repeat with the same merchantReference. Throws CHANNEL_UNAVAILABLE when the outcome is unknown. */
+  /** Deposits are watched by our own scanners: looking at it costs no provider's call. */
+  readonly onChain?: true
+  /** The payer's link works once: accepting again makes a fresh link to the same payment by `createPayment`. */
+  readonly singleUseLink?: true
+  /** Checked before the call, in the order's fiat or in USDC. */
+  findLimits?(payment: { due: Money; fiat: Money }): Promise<ChannelLimits>
+  /** With a merchantReference that was never sent before, or that `recoverPayment` called absent. */
   createPayment(request: PaymentRequest): Promise<Instructions & { providerReference: string }>
-  fetchPayment(payment: {
-    providerReference: string
-    merchantReference: string
-    network: number | null
-  }): Promise<PaymentReport>
-  /** Verifies the raw bytes, then parses. Absent: this channel sends no callbacks. */
-  readCallback?(callback: Callback): Promise<{ merchantReference: string | null; report: PaymentReport }>
-  /** Ends an unpaid payment at the provider; done already is fine. */
-  closePayment?(payment: { providerReference: string; merchantReference: string }): Promise<void>
-  /** Sends money back. Safe to repeat with the same refundId. Absent: only by hand. */
+  /** After a creation without an answer. Absent: `createPayment` itself is safe to repeat. */
+  recoverPayment?(request: PaymentRequest): Promise<Recovery>
+  fetchPayment(payment: PaymentKey & { providerReference: string }): Promise<PaymentReport>
+  /**
+   * Verifies the raw bytes in constant time, and their age, then parses. Absent: this channel sends no callbacks.
+   * @throws CallbackRefused
+   */
+  readCallback?(callback: Callback): Promise<CallbackNews>
+  readonly acknowledgement?: Acknowledgement
+  /** Ends an unpaid payment at the provider; done already is fine. What came of it says `fetchPayment`. */
+  closePayment?(payment: PaymentKey & { providerReference: string }): Promise<void>
+  /** Sends money back, or asks what became of it. Safe to repeat with the same refundId. Absent: only by hand. */
   refundPayment?(refund: RefundRequest): Promise<RefundReport>
+  /** The provider refunds in the order's fiat: `fiat` of the request counts, and must not be zero. */
+  readonly refundsInFiat?: true
   /** Whether a refund's destination must be known (a chain), or the provider sends it back where it came from. */
   readonly refundsToAddress?: true
   /** Checks that a transaction which a person names pays this refund. @throws VALIDATION_FAILED saying what is wrong */

@@ -1,13 +1,6 @@
+import type { Goods } from '../goods.ts'
 import { EXPONENTS, type Fiat, formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../money.ts'
 import type { OrderStatus } from './order-states.ts'
-
-export type Goods = {
-  goodsName?: string
-  goodsType?: string
-  goodsCategory?: string
-  goodsDetail?: string
-  goodsQuantity?: string
-}
 
 export type Order = {
   companyId: string

@@ -4,7 +4,9 @@ import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
 import { AppError } from '../errors.ts'
 import type { Money } from '../money.ts'
+import type { Order } from '../orders/order.ts'
 import { findOrderByCode } from '../orders/order-queries.ts'
+import { keyOf } from '../payments/payment-accept.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { findMerchantName } from './pay-queries.ts'
 import { arrivedUnits, type ChainProgress, isFinalState, type PayState, stateOf } from './pay-state.ts'
@@ -69,14 +71,14 @@ function listChoices({ channels, networkName }: PayViewDeps): Choice[] {
 }
 
 /**
- * How far the transfers of a payment are; null while there are none. Only the wallet channel is asked: its answer comes
+ * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer comes
  * from our own tables, others would call their provider for every look at a page.
  */
-async function readProgress(channels: Channels, payment: Payment): Promise<ChainProgress | null> {
-  const { channel: id, providerReference, merchantReference, network } = payment
-  const channel = id === 'crypto' ? channels.find(id) : undefined
-  if (!channel || providerReference === null) return null
-  const report = await channel.fetchPayment({ providerReference, merchantReference, network })
+async function readProgress(channels: Channels, order: Order, payment: Payment): Promise<ChainProgress | null> {
+  const { providerReference } = payment
+  const channel = channels.find(payment.channel)
+  if (!channel?.onChain || providerReference === null) return null
+  const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   if (report.outcome !== 'seen') return null
   const { transfers, final, pending } = report
   const [first, ...others] = transfers.some((one) => !one.final) ? transfers.filter((one) => !one.final) : transfers
@@ -113,7 +115,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     findMerchantName(db, order.companyId),
     order.paymentId === null ? undefined : findPayment(db, order.companyId, order.paymentId),
   ])
-  const progress = payment ? await readProgress(channels, payment) : null
+  const progress = payment ? await readProgress(channels, order, payment) : null
   const now = deps.clock()
   const state = stateOf(order, payment, progress, now)
   const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]

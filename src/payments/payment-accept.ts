@@ -1,5 +1,5 @@
 import { readAddress } from '../addresses.ts'
-import type { Channel, ChannelId, Instructions, PaymentRequest } from '../channels/channel.ts'
+import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } from '../channels/channel.ts'
 import { askProvider, type Channels } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
 import type { Config } from '../config.ts'
@@ -148,20 +148,27 @@ async function openAttempt(
   })
 }
 
+export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
+  companyId: order.companyId,
+  merchantReference: payment.merchantReference,
+  providerReference: payment.providerReference,
+  network: payment.network,
+  due: { asset: 'USDC', units: payment.dueUnits },
+  fiat: order.from,
+  expiresAt: order.expiresAt,
+})
+
 function requestOf(order: Order, payment: Payment, payerEmail: string | null): PaymentRequest {
   return {
-    companyId: order.companyId,
-    merchantReference: payment.merchantReference,
-    due: order.to,
-    fiat: order.from,
-    network: payment.network,
-    expiresAt: order.expiresAt,
+    ...keyOf(order, payment),
     description: order.goods?.goodsName ?? `Order ${order.shortCode}`,
+    goods: order.goods,
     returnUrl: payment.returnUrl ?? order.returnUrl,
     cancelUrl: payment.cancelUrl ?? order.cancelUrl,
     payerEmail,
+    payerIp: null,
     userAddress: payment.userAddress,
-    providerReference: payment.providerReference,
+    callbackUrl: '',
   }
 }
 

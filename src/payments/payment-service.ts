@@ -7,7 +7,7 @@ import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
-import { type AcceptDeps, resumeAttempt } from './payment-accept.ts'
+import { type AcceptDeps, keyOf, resumeAttempt } from './payment-accept.ts'
 import { findPayment, type Payment, updatePaymentClosed } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
@@ -20,9 +20,10 @@ export async function checkPayment(
   requestId: string | null,
 ): Promise<Order | undefined> {
   const channel = deps.channels.find(payment.channel)
-  if (!channel || payment.providerReference === null) return undefined
-  const { providerReference, merchantReference, network } = payment
-  const report = await askProvider(channel.fetchPayment({ providerReference, merchantReference, network }))
+  const { providerReference } = payment
+  const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
+  if (!channel || providerReference === null || !order) return undefined
+  const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
   return applyReport(deps, payment, report, requestId)
 }
 
@@ -64,11 +65,9 @@ export async function visitPayment(deps: PaymentDeps, payment: Payment): Promise
 
 async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> {
   const channel = deps.channels.find(payment.channel)
-  if (channel?.closePayment && payment.providerReference !== null) {
-    await channel.closePayment({
-      providerReference: payment.providerReference,
-      merchantReference: payment.merchantReference,
-    })
-  }
+  const { providerReference } = payment
+  const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
+  if (channel?.closePayment && providerReference !== null && order)
+    await channel.closePayment({ ...keyOf(order, payment), providerReference })
   await updatePaymentClosed(deps.db, payment, new Date(deps.clock()))
 }

@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts'
 import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
-import { claimDueRefunds, type Refund, updateRefund } from './refund-queries.ts'
+import { claimDueRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
 import { dropRefund, lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
 
 const LEASE_MS = 60_000
@@ -14,6 +14,9 @@ const DELAYS_MS = [1000, 1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000
 
 const delayMs = (checks: number): number => DELAYS_MS[Math.min(checks, DELAYS_MS.length - 1)] ?? 300_000
 
+const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
+  refunds.reduce((sum, refund) => sum + refund[field], 0n)
+
 /** What a channel needs to know of a refund. */
 export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([
@@ -21,6 +24,8 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
     findPayment(deps.db, refund.companyId, refund.paymentId),
   ])
   if (!order || !payment) throw new Error(`refund ${refund.id} without its order or payment`)
+  const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
+  const earlier = all.filter(({ status, paymentId }) => status === 'settled' && paymentId === payment.id)
   return {
     refundId: refund.id,
     companyId: refund.companyId,
@@ -28,6 +33,12 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
     providerReference: payment.providerReference ?? '',
     units: refund.units,
     fiat: { asset: order.from.asset, units: refund.fiatUnits },
+    paidUnits: payment.receivedUnits,
+    paidFiat: order.from,
+    earlierUnits: sumOf(earlier, 'units'),
+    earlierFiat: { asset: order.from.asset, units: sumOf(earlier, 'fiatUnits') },
+    reference: refund.providerReference,
+    attempted: refund.status === 'submitted',
     network: refund.network,
     address: refund.address,
     reason: refund.reason,

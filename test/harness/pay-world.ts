@@ -1,5 +1,5 @@
 import { HDKey } from '@scure/bip32'
-import { startProviders } from '../../sandbox/providers.ts'
+import { startProviders } from '../../sandbox/providers/server.ts'
 import { lockOrderByCode } from '../../src/orders/order-queries.ts'
 import type { Trigger } from '../../src/orders/order-states.ts'
 import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'

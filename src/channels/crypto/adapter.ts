@@ -95,6 +95,7 @@ export function openCryptoChannel({ db, payable }: { db: Db; payable: readonly P
   const networks = payable.map(({ network }) => network)
   return {
     id: 'crypto',
+    onChain: true,
     networks: networks.map(({ chainId }) => chainId),
     async createPayment(request: PaymentRequest) {
       const chosen = payable.find(({ network }) => network.chainId === request.network)

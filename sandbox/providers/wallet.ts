@@ -1,5 +1,4 @@
-import formbody from '@fastify/formbody'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 
 /** What the wallet needs of the chain. */
 export type Wallet = {
@@ -14,9 +13,11 @@ type PayBody = { to?: string; amount?: string; returnTo?: string }
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/
+/** Only back to this machine: the sandbox leads nobody elsewhere. */
+export const LOCAL = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?\//
 
 /** The payer's test wallet: sends TestUSDC, for the pay page's panel, for curl and for tests. */
-function walletRoutes(app: FastifyInstance, wallet: Wallet): void {
+export function walletRoutes(app: FastifyInstance, wallet: Wallet): void {
   app.get('/wallet', async () => ({
     chainId: wallet.chainId,
     usdcAddress: wallet.usdcAddress,
@@ -31,23 +32,7 @@ function walletRoutes(app: FastifyInstance, wallet: Wallet): void {
       })
     }
     const { txHash } = await wallet.pay({ to, amount })
-    if (returnTo !== undefined && /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?\//.test(returnTo)) {
-      return reply.redirect(returnTo, 303)
-    }
+    if (returnTo !== undefined && LOCAL.test(returnTo)) return reply.redirect(returnTo, 303)
     return { txHash, to, amount }
   })
-}
-
-/** One loopback port for everything that the sandbox imitates over HTTP. */
-export async function startProviders(options: {
-  port: number
-  chain: Wallet
-}): Promise<{ url: string; stop(): Promise<void> }> {
-  const app = Fastify({ bodyLimit: 256 * 1024, forceCloseConnections: true })
-  await app.register(formbody)
-  walletRoutes(app, options.chain)
-  await app.listen({ host: '127.0.0.1', port: options.port })
-  const address = app.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : options.port
-  return { url: `http://127.0.0.1:${port}`, stop: () => app.close() }
 }

@@ -1,0 +1,64 @@
+import type { Imitation, SignedCallback } from './imitation.ts'
+
+const TIMEOUT_MS = 10_000
+
+async function post({ url, headers, body }: SignedCallback): Promise<{ status: number; body: string }> {
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers,
+    body,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+  return { status: answer.status, body: await answer.text() }
+}
+
+/** Brings callbacks to the merchant's server, again and again as the provider would, until they are acknowledged. */
+export class Courier {
+  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #log: (line: string) => void
+  /** Every attempt of the last while, for the person's page and for tests. */
+  readonly attempts: { provider: string; url: string; status: number | null; acknowledged: boolean; body: string }[] =
+    []
+
+  constructor(log: (line: string) => void) {
+    this.#log = log
+  }
+
+  /** Signs anew for each attempt: a provider's clock goes on. @returns whether the first attempt was acknowledged */
+  async deliver(imitation: Imitation, sign: () => SignedCallback | undefined, attempt = 0): Promise<boolean> {
+    const callback = sign()
+    if (!callback) return true
+    const answer = await post(callback).catch((error: unknown) => {
+      this.#log(`${imitation.prefix}: callback to ${callback.url} failed: ${String(error)}`)
+      return null
+    })
+    const acknowledged = answer !== null && imitation.isAcknowledged(answer.status, answer.body)
+    const { url, body } = callback
+    this.attempts.push({ provider: imitation.prefix, url, status: answer?.status ?? null, acknowledged, body })
+    this.attempts.splice(0, this.attempts.length - 500)
+    const delayMs = imitation.retryDelaysMs[attempt]
+    if (!acknowledged && delayMs !== undefined)
+      this.later(delayMs, () => void this.deliver(imitation, sign, attempt + 1))
+    return acknowledged
+  }
+
+  /** Sent once and forgotten, whatever the answer: what a stranger sends. */
+  async send(callback: SignedCallback): Promise<void> {
+    await post(callback).catch(() => undefined)
+  }
+
+  later(delayMs: number, work: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      work()
+    }, delayMs)
+    timer.unref()
+    this.#timers.add(timer)
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#timers.clear()
+  }
+}

@@ -1,0 +1,4 @@
+import type { Imitation, ImitationOptions } from './imitation.ts'
+
+/** Every provider that the sandbox imitates. */
+export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = []

@@ -1,0 +1,86 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import formbody from '@fastify/formbody'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Desk } from './desk.ts'
+import { deskRoutes } from './desk-routes.ts'
+import type { Imitation, ImitationOptions } from './imitation.ts'
+import { IMITATIONS } from './imitations.ts'
+import { type Wallet, walletRoutes } from './wallet.ts'
+
+export type Providers = {
+  url: string
+  /** What the service is configured with to use them: variable name to value. */
+  credentials: Record<string, string>
+  stop(): Promise<void>
+}
+
+type Options = {
+  port: number
+  chain: Wallet
+  /** Where the merchant's server is; callbacks go below it. Null: no provider is imitated, only the wallet. */
+  callbackBase?: string | null
+  /** Where payments are kept over restarts; null: in memory. */
+  file?: string | null
+  log?(line: string): void
+  now?(): number
+}
+
+/** Its address stands in what imitations answer, so the port is known before they are made. */
+async function choosePort(port: number): Promise<number> {
+  if (port !== 0) return port
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  probe.close()
+  await once(probe, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** An imitation's requests: raw bytes in, and nothing at all while its outage lasts. */
+async function registerImitation(app: FastifyInstance, desk: Desk, imitation: Imitation): Promise<void> {
+  desk.add(imitation)
+  const { prefix } = imitation
+  await app.register(
+    async (scope) => {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+      scope.addHook('onRequest', async (_request, reply) => {
+        if (!desk.stories.isOut(prefix)) return
+        return reply.code(503).type('text/html').send('<h1>503 Service Unavailable</h1>')
+      })
+      imitation.register(scope)
+    },
+    { prefix: `/${prefix}` },
+  )
+}
+
+/** One loopback port for everything that the sandbox imitates over HTTP. */
+export async function startProviders(options: Options): Promise<Providers> {
+  const { chain, callbackBase = null, file = null, log = () => {}, now = Date.now } = options
+  const port = await choosePort(options.port)
+  const url = `http://127.0.0.1:${port}`
+  const app = Fastify({ bodyLimit: 256 * 1024, forceCloseConnections: true })
+  const desk = new Desk({ file, now, log, newSecret: () => randomBytes(32).toString('hex') })
+  const secretOf = (purpose: string): string => createHmac('sha256', desk.secret).update(purpose).digest('hex')
+  await app.register(formbody)
+  walletRoutes(app, chain)
+  deskRoutes(app, desk)
+  const made: ImitationOptions | null =
+    callbackBase === null ? null : { desk, url, callbackBase, secretOf, now, wallet: chain }
+  const imitations = made === null ? [] : IMITATIONS.map((open) => open(made))
+  for (const imitation of imitations) await registerImitation(app, desk, imitation)
+  const credentials = Object.assign({}, ...imitations.map((one) => one.credentials())) as Record<string, string>
+  // loopback only, for the nodes of this sandbox
+  app.get('/credentials', async () => credentials)
+  await app.listen({ host: '127.0.0.1', port })
+  return {
+    url,
+    credentials,
+    async stop() {
+      await app.close()
+      desk.stop()
+    },
+  }
+}

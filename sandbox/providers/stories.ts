@@ -1,0 +1,65 @@
+/** Scripted trouble that a developer can ask for (`POST /stories/<name>`). */
+export const STORIES = [
+  'timeout-after-acceptance',
+  'duplicate-callbacks',
+  'reordered-callbacks',
+  'forged-callback',
+  'unknown-status',
+  'outage',
+  'late-payment',
+  'partial-refund',
+  'kyc-refused',
+] as const
+export type Story = (typeof STORIES)[number]
+
+/** Amounts that tell a story by themselves: the cents of what the provider is asked for. */
+export const MAGIC_CENTS: Readonly<Record<string, Story | 'pays' | 'declines' | 'pays-half' | 'expires'>> = {
+  '.01': 'pays',
+  '.02': 'declines',
+  '.03': 'pays-half',
+  '.04': 'expires',
+  '.05': 'timeout-after-acceptance',
+  '.06': 'duplicate-callbacks',
+  '.07': 'reordered-callbacks',
+  '.08': 'forged-callback',
+  '.09': 'unknown-status',
+  '.11': 'late-payment',
+  '.12': 'partial-refund',
+}
+
+/** "10.010000" has the cents ".01"; digits after the second that are not zero make it an ordinary amount. */
+export function magicOf(amount: string): (typeof MAGIC_CENTS)[string] | undefined {
+  const [, cents] = /^\d+(\.\d\d)0*$/.exec(amount) ?? []
+  return cents === undefined ? undefined : MAGIC_CENTS[cents]
+}
+
+export type ArmOptions = { provider?: string; seconds?: number }
+
+/** Which stories wait for the next payment. Each is told once, but for the outage, which lasts. */
+export class Stories {
+  readonly #armed: { name: Story; provider: string | null }[] = []
+  readonly #outages = new Map<string, number>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  arm(name: Story, { provider, seconds = 5 }: ArmOptions): void {
+    if (name === 'outage') this.#outages.set(provider ?? '*', this.#now() + seconds * 1000)
+    else this.#armed.push({ name, provider: provider ?? null })
+  }
+
+  /** Takes a story that waits for this provider, if there is one. */
+  take(name: Story, provider: string): boolean {
+    const index = this.#armed.findIndex((one) => one.name === name && (one.provider ?? provider) === provider)
+    if (index < 0) return false
+    this.#armed.splice(index, 1)
+    return true
+  }
+
+  isOut(provider: string): boolean {
+    const until = Math.max(this.#outages.get('*') ?? 0, this.#outages.get(provider) ?? 0)
+    return this.#now() < until
+  }
+}

@@ -1,0 +1,58 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** One request to a provider and what came back, without headers and secrets: kept for support. */
+export type Exchange = {
+  method: string
+  url: string
+  body: string
+  /** Null: no answer; `answer` then says why. */
+  status: number | null
+  answer: string
+  durationMs: number
+  startedAt: number
+}
+
+export type ExchangePlace = {
+  companyId: string
+  channel: string
+  merchantReference: string
+  /** `create`, `query`, `close`, `refund` … */
+  step: string
+}
+
+export type ExchangeSink = (place: ExchangePlace, exchange: Exchange) => void
+
+const current = new AsyncLocalStorage<{ place: ExchangePlace; sink: ExchangeSink }>()
+
+/** Whatever is said to a provider while `work` runs belongs to this place. */
+export const recordExchanges = <Result>(
+  place: ExchangePlace,
+  sink: ExchangeSink,
+  work: () => Promise<Result>,
+): Promise<Result> => current.run({ place, sink }, work)
+
+const MAX_TEXT = 16_000
+/** Names whose values never belong into a record, whoever the provider is. */
+const SECRET_NAMES =
+  /("?(?:token|secret|password|authorization|signature|api_?key|private_?key)"?\s*[:=]\s*"?)[^"&,\s}]+/gi
+
+/** Nothing that opens a door stays in a text: the secrets that are known, and what stands under a telling name. */
+export function scrub(text: string, secrets: readonly string[]): string {
+  const known = secrets.filter((secret) => secret.length >= 6)
+  const without = known.reduce((left, secret) => left.replaceAll(secret, '[secret]'), text)
+  const clean = without.replace(SECRET_NAMES, '$1[secret]').replaceAll('\0', '')
+  return clean.length > MAX_TEXT ? `${clean.slice(0, MAX_TEXT)} …` : clean
+}
+
+/** Called by the HTTP client; outside of `recordExchanges` (a check at start) nothing is kept. */
+export function noteExchange(exchange: Exchange, { secrets }: { secrets: readonly string[] }): void {
+  const store = current.getStore()
+  if (!store) return
+  const { url, body, answer } = exchange
+  store.sink(store.place, {
+    ...exchange,
+    url: scrub(url, secrets),
+    body: scrub(body, secrets),
+    answer: scrub(answer, secrets),
+  })
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../clock.ts'
+import type { Channel, ChannelId } from './channel.ts'
+import type { ProviderHttp } from './provider-http.ts'
+
+/** One value that an operator, or a company of its own, gives a channel. */
+export type Setting = {
+  /** One sentence for the operator: what it is and where it is found. */
+  means: string
+  secret?: true
+  /** Used when it is not given; without it the value is required. */
+  fallback?: string
+  /** What is wrong with a value, or null. */
+  fault?(text: string): string | null
+}
+
+/** What every adapter may use. */
+export type ChannelContext = {
+  http: ProviderHttp
+  clock: Clock
+  /** Refuses what providers mark as a test. */
+  live: boolean
+  /** The payer's own wallet channel, whose deposit addresses an on-ramp pays to; absent where no chain is set up. */
+  wallet?: Channel
+}
+
+/** One provider that can be set up: what it needs, and how it is opened with it. */
+export type ChannelKind = {
+  id: ChannelId
+  /** `CHANNEL_<env>_<NAME>` is the variable of the setting NAME. */
+  env: string
+  settings: Readonly<Record<string, Setting>>
+  /** Whether it is offered with these values; absent: always. */
+  isOffered?(values: Readonly<Record<string, string>>): boolean
+  open(values: Readonly<Record<string, string>>, context: ChannelContext): Channel
+}
+
+/** Ties the names of the settings to what `open` receives. */
+export function defineChannel<Name extends string>(kind: {
+  id: ChannelId
+  env: string
+  settings: Readonly<Record<Name, Setting>>
+  isOffered?(values: Readonly<Record<Name, string>>): boolean
+  open(values: Readonly<Record<Name, string>>, context: ChannelContext): Channel
+}): ChannelKind {
+  return kind as ChannelKind
+}
+
+const isUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+
+/** Everything before the endpoint path that the provider documents. */
+export const baseUrl = (fallback: string, means = 'where the provider answers'): Setting => ({
+  means,
+  fallback,
+  fault: (text) => (isUrl(text) ? null : 'must be an http(s) address'),
+})
+export const secret = (means: string): Setting => ({ means, secret: true })
+export const plain = (means: string, fallback?: string): Setting =>
+  fallback === undefined ? { means } : { means, fallback }
+
+export type SettingsReading =
+  | { outcome: 'set'; values: Readonly<Record<string, string>>; secrets: readonly string[] }
+  /** Nothing of it was given: the channel is simply not offered. */
+  | { outcome: 'absent' }
+  | { outcome: 'faulty'; faults: readonly { name: string; message: string }[] }
+
+/**
+ * The values of one kind. A group that is given in part is a mistake, not a choice.
+ * @param given values by setting name, without the variable's prefix
+ */
+export function readSettings(kind: ChannelKind, given: Readonly<Record<string, string | undefined>>): SettingsReading {
+  const names = Object.keys(kind.settings)
+  const required = names.filter((name) => kind.settings[name]?.fallback === undefined)
+  if (required.every((name) => !given[name])) return { outcome: 'absent' }
+  const faults: { name: string; message: string }[] = []
+  const values: Record<string, string> = {}
+  for (const name of names) {
+    const setting = kind.settings[name]
+    const value = given[name] || setting?.fallback
+    const fault = value === undefined ? 'is required' : setting?.fault?.(value)
+    if (fault) faults.push({ name, message: fault })
+    values[name] = value ?? ''
+    if (setting?.fault === undefined || fault) continue
+    if (isUrl(values[name])) values[name] = values[name].replace(/\/+$/, '')
+  }
+  if (faults.length > 0) return { outcome: 'faulty', faults }
+  if (kind.isOffered?.(values) === false) return { outcome: 'absent' }
+  const secrets = names.flatMap((name) => (kind.settings[name]?.secret && values[name] ? [values[name]] : []))
+  return { outcome: 'set', values, secrets }
+}
+
+/** The operator's values of one kind: `CHANNEL_GATEPAY_SECRET` is SECRET of the kind with env GATEPAY. */
+export function settingsOfEnv(
+  kind: ChannelKind,
+  provider: Readonly<Record<string, string>>,
+): Readonly<Record<string, string | undefined>> {
+  const names = Object.keys(kind.settings)
+  return Object.fromEntries(names.map((name) => [name, provider[`CHANNEL_${kind.env}_${name}`]]))
+}

@@ -1,0 +1,32 @@
+/** What a refusal is about; `credentials` and `account` are the operator's to put right. */
+export type RefusalReason = 'credentials' | 'account' | 'amount' | 'request' | 'state'
+
+/**
+ * The provider answered, and definitely did not do it. Whatever else goes wrong on the way to a provider and back
+ * says nothing about what happened there, and is thrown as it is.
+ */
+export class ProviderRefusal extends Error {
+  override readonly name = 'ProviderRefusal'
+  readonly reason: RefusalReason
+  /** @param words for the merchant, without secrets; @param cause the provider's own answer */
+  constructor(reason: RefusalReason, words: string, cause?: unknown) {
+    super(words, cause === undefined ? undefined : { cause })
+    this.reason = reason
+  }
+}
+
+/** The provider answered something that is neither its success nor a known refusal: nobody knows what it did. */
+export class ProviderTrouble extends Error {
+  override readonly name = 'ProviderTrouble'
+  /** Milliseconds it asks to be left alone (HTTP 429), or null. */
+  readonly retryAfterMs: number | null
+  constructor(words: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+    super(words, options.cause === undefined ? undefined : { cause: options.cause })
+    this.retryAfterMs = options.retryAfterMs ?? null
+  }
+}
+
+/** A callback that is not the provider's: wrong signature, too old, unreadable. It changes nothing. */
+export class CallbackRefused extends Error {
+  override readonly name = 'CallbackRefused'
+}

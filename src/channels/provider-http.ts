@@ -1,0 +1,67 @@
+import { Agent, request } from 'undici'
+import { noteExchange } from './exchanges.ts'
+import { ProviderTrouble } from './provider-errors.ts'
+
+export type ProviderCall = {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  url: string
+  headers: Record<string, string>
+  /** Sent as these very bytes: what was signed is what is sent. */
+  body?: string
+  timeoutMs?: number
+}
+
+export type ProviderAnswer = { status: number; headers: Record<string, string>; text: string }
+
+/** One HTTP exchange with a provider. @throws ProviderTrouble when there is no complete answer in time */
+export type ProviderHttp = (call: ProviderCall) => Promise<ProviderAnswer>
+
+/** Shorter than the time after which a job takes over an accept that got no answer. */
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER_BYTES = 1024 * 1024
+
+/** The whole answer within the time, at most 1 MiB of it. */
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > MAX_ANSWER_BYTES) throw new Error('the answer is larger than 1 MiB')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const flat = (headers: Record<string, string | string[] | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value ?? '')]))
+
+/**
+ * Calls providers: redirects are not followed, each exchange is recorded without headers and without the secrets that
+ * are named here.
+ */
+export function openProviderHttp(options: { secrets: readonly string[] }): {
+  http: ProviderHttp
+  close(): Promise<void>
+} {
+  const agent = new Agent({ connect: { timeout: 5000 }, keepAliveTimeout: 20_000, connections: 32 })
+  const http: ProviderHttp = async ({ method, url, headers, body, timeoutMs = TIMEOUT_MS }) => {
+    const startedAt = Date.now()
+    const note = (outcome: { status: number | null; answer: string }): void =>
+      noteExchange(
+        { method, url, body: body ?? '', ...outcome, durationMs: Date.now() - startedAt, startedAt },
+        options,
+      )
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const answer = await request(url, { method, headers, body: body ?? null, dispatcher: agent, signal })
+      const text = await readText(answer.body)
+      note({ status: answer.statusCode, answer: text })
+      return { status: answer.statusCode, headers: flat(answer.headers), text }
+    } catch (error) {
+      const words = error instanceof Error ? error.message : String(error)
+      note({ status: null, answer: words })
+      throw new ProviderTrouble(`no answer from ${new URL(url).host}: ${words}`, { cause: error })
+    }
+  }
+  return { http, close: () => agent.destroy() }
+}
