@@ -42,6 +42,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
 process.on('disconnect', stop)
 
 const { rpcUrl, chainId, usdcAddress, payerPrivateKey, payerAddress } = chain
-const ready = { providersUrl: providers.url, rpcUrl, chainId, usdcAddress, payerPrivateKey, payerAddress }
+const { credentials } = providers
+const ready = { credentials, providersUrl: providers.url, rpcUrl, chainId, usdcAddress, payerPrivateKey, payerAddress }
 if (process.send) process.send(ready)
 else process.stdout.write(`${JSON.stringify(ready, null, 2)}\n`)

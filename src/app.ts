@@ -26,6 +26,8 @@ import { refundPageRoutes } from './pages/refund-routes.ts'
 import { verifyRoutes } from './pages/verify-routes.ts'
 import { type Accounts, type Ground, openAccounts, openTrade, type Trade } from './parts.ts'
 import { payerRoutes } from './payers/payer-routes.ts'
+import { callbackRoutes } from './payments/callback-routes.ts'
+import { channelRoutes } from './payments/channel-routes.ts'
 import { mispaymentRoutes } from './payments/mispayment-routes.ts'
 import { paymentRoutes } from './payments/payment-routes.ts'
 import { rateRoutes } from './rates/rate-routes.ts'
@@ -93,6 +95,8 @@ async function registerApi(
     async (scope) => {
       await scope.register(refundRoutes, trade.refunds)
       await scope.register(mispaymentRoutes, trade.mispayments)
+      await scope.register(channelRoutes, trade.channelDesk)
+      await scope.register(callbackRoutes, trade.callbacks)
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
@@ -158,6 +162,8 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
     chains,
     failures,
     payerRetentionDays: config.payerRetentionDays,
+    exchangeRetentionDays: config.exchangeRetentionDays,
+    rounds: trade.rounds,
     runner,
     jobQueue: accounts.jobs,
   })
@@ -179,7 +185,9 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema]) app.addSchema(schema)
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
-  app.addHook('onClose', () => trade.rotation.attempts.close())
+  app.addHook('onClose', async () => {
+    await Promise.all([trade.rotation.attempts.close(), trade.channels.close()])
+  })
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
   await registerApi(app, ground, accounts, trade)

@@ -35,6 +35,8 @@ export type Config = {
   previousMasterKeys: Buffer[]
   /** Who paid is erased after this many days without a change. */
   payerRetentionDays: number
+  /** What was said to payment providers is kept for support so many days. */
+  exchangeRetentionDays: number
   logLevel: string
   trustProxy: string[]
   corsOrigins: string[]
@@ -297,6 +299,7 @@ export function loadConfig(env: Env): Config {
     masterKey: readMasterKey(reader, mode),
     previousMasterKeys: readPreviousKeys(reader),
     payerRetentionDays: reader.integer('PAYER_RETENTION_DAYS', 1825, 1, 36_500),
+    exchangeRetentionDays: reader.integer('CHANNEL_EXCHANGE_RETENTION_DAYS', 30, 1, 3650),
     logLevel:
       reader.choices('LOG_LEVEL', ['info'], ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])[0] ??
       'info',

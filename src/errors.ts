@@ -50,6 +50,10 @@ export const CATALOGUE = {
     status: 401,
     message: 'Send a valid access token (Authorization: Bearer …) or an API key (x-api-key and x-api-secret).',
   },
+  CALLBACK_REFUSED: {
+    status: 401,
+    message: 'This callback is not signed as its provider signs, or it is too old. It changed nothing.',
+  },
   FORBIDDEN: { status: 403, message: 'Your role does not allow this.' },
   STEP_UP_REQUIRED: {
     status: 403,

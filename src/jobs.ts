@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
+import { deleteOldExchanges } from './channels/exchange-queries.ts'
 import type { Clock } from './clock.ts'
 import { DAY, HOUR, MINUTE } from './clock.ts'
 import type { Db } from './db/db.ts'
@@ -14,6 +15,7 @@ import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/order-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
+import type { Rounds } from './parts.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
 import { visitDuePayments } from './payments/payment-jobs.ts'
@@ -35,6 +37,9 @@ export type JobDeps = {
   payments: PaymentDeps
   refunds: RefundDeps
   settlements: SettlementDeps
+  /** What callbacks wake. */
+  rounds: Rounds
+  exchangeRetentionDays: number
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
@@ -58,11 +63,20 @@ export function startJobs(deps: JobDeps): Stoppable {
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
+  const visits = startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0)
+  const refundVisits = startTicker(
+    'refunds.visit',
+    1000,
+    log,
+    async () => (await visitDueRefunds(deps.refunds, log)) > 0,
+  )
+  deps.rounds.visitPayments = () => visits.wake()
+  deps.rounds.visitRefunds = () => refundVisits.wake()
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
-    startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0),
-    startTicker('refunds.visit', 1000, log, async () => (await visitDueRefunds(deps.refunds, log)) > 0),
+    visits,
+    refundVisits,
     startTicker('settlements.visit', 1000, log, async () => (await visitDueSettlements(deps.settlements, log)) > 0),
     durable,
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
@@ -74,6 +88,9 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
     startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
     startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
+    startTicker('exchanges.trim', HOUR, log, async () => {
+      return (await deleteOldExchanges(db, daysAgo(deps.exchangeRetentionDays))) > 0
+    }),
     startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
@@ -83,6 +100,8 @@ export function startJobs(deps: JobDeps): Stoppable {
   return {
     async stop() {
       deps.jobQueue.wake = () => {}
+      deps.rounds.visitPayments = () => {}
+      deps.rounds.visitRefunds = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },
   }

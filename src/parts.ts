@@ -1,13 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Registry } from 'prom-client'
+import { Counter, type Registry } from 'prom-client'
 import { auditOf, openAudit } from './audit/audit.ts'
 import { checkManualTransfer } from './chain/manual-transfer.ts'
 import { networkFor } from './chain/networks.ts'
 import { openPayouts } from './chain/payout.ts'
 import { createRpc } from './chain/rpc.ts'
 import { localSigner } from './chain/signer.ts'
+import { openChannelAccounts } from './channels/accounts.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
-import { openChannels } from './channels/registry.ts'
+import { insertExchange } from './channels/exchange-queries.ts'
+import type { ExchangeSink } from './channels/exchanges.ts'
 import { type Clock, DAY } from './clock.ts'
 import type { ButtonDeps } from './companies/button-service.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
@@ -27,12 +29,16 @@ import { openOrderExports } from './orders/order-export-service.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/order-feed.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
+import type { CallbackDeps } from './payments/callback-service.ts'
+import type { ChannelDeskDeps } from './payments/channel-service.ts'
 import type { MispaymentDeps } from './payments/mispayment-service.ts'
+import { type Payment, wakePaymentOfOrder } from './payments/payment-queries.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
+import { noticeForeignRefund } from './refunds/foreign-refund.ts'
 import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
 import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
-import { findMerchant } from './refunds/refund-queries.ts'
+import { findMerchant, wakeRefundsOfPayment } from './refunds/refund-queries.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-key-routes.ts'
 import { openApiKeys } from './sessions/api-key-service.ts'
@@ -164,25 +170,58 @@ function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: A
   return { webhooks, rotation, failures }
 }
 
+/** The jobs that callbacks wake; until they run, and on nodes without them, a wake-up goes nowhere: the row says it. */
+export type Rounds = { visitPayments(): void; visitRefunds(): void }
+
+/** The payer's wallet where a chain is set up, the operator's accounts at providers, the companies' own. */
+function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, payable: readonly PayableNetwork[]) {
+  const calls = new Counter({
+    name: 'comptoir_channel_calls_total',
+    help: 'Calls of payment providers, by what came of them.',
+    labelNames: ['channel', 'step', 'outcome'],
+    registers: [metrics],
+  })
+  const sink: ExchangeSink = (place, exchange) =>
+    void insertExchange(db, place, exchange).catch((error: unknown) => {
+      log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
+    })
+  return openChannelAccounts({
+    ...{ db, vault, clock },
+    live: config.mode === 'live',
+    provider: config.provider,
+    wallet: payable.length > 0 ? openCryptoChannel({ db, payable }) : undefined,
+    supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
+  })
+}
+
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
 export function openTrade(ground: Ground, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
   const { audit, mailer, sessions, apiKeys } = accounts
   const seat: SenderSeat = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
+  const rounds: Rounds = { visitPayments: () => {}, visitRefunds: () => {} }
   const feed = openOrderFeed({ db, log })
   const chains = openChains(ground)
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openChannels(payable.length > 0 ? [openCryptoChannel({ db, payable })] : [])
+  const channels = openTradeChannels(ground, payable)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
-  const transitionDeps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: wake, onChange: feed.changed } }
+  const wakeEnded = (order: { companyId: string; paymentId: string | null }): void =>
+    void wakePaymentOfOrder(db, order, new Date(clock()))
+      .then(() => rounds.visitPayments())
+      .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
+  const transitionDeps = {
+    clock,
+    vault,
+    payUrl: config.payUrl,
+    signals: { onDelivery: wake, onChange: feed.changed, onEnd: wakeEnded },
+  }
   const announce = openAnnounce(transitionDeps)
   const transition = openTransition(transitionDeps, announce)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
   const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
   const payers: PayerDeps = { db, vault, clock, rates }
-  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition }
   const auditLog = auditOf(audit)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
@@ -191,6 +230,17 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit: auditLog,
   }
+  const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
+  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition, onRefunded }
+  const callbacks: CallbackDeps = {
+    ...payments,
+    log,
+    wakeVisits: () => rounds.visitPayments(),
+    async wakeRefunds({ companyId, id }) {
+      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.visitRefunds()
+    },
+  }
+  const channelDesk: ChannelDeskDeps = { ...payments, audit: auditLog, provider: config.provider }
   const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
   const companies: ButtonDeps = {
@@ -218,6 +268,10 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     companies,
     payers,
     payments,
+    callbacks,
+    channelDesk,
+    channels,
+    rounds,
     mispayments,
     networkName,
     settlements,

@@ -9,6 +9,8 @@ export type SandboxProcess = {
   usdcAddress: string
   payerPrivateKey: string
   payerAddress: string
+  /** Variables that set up the imitated providers. */
+  credentials: Record<string, string>
   stop(): Promise<void>
 }
 
@@ -27,6 +29,8 @@ export function startSandboxProcess(options: {
   refundWallet: string
   /** Gets native coin to pay gas with. */
   relayer: string
+  /** Where the imitated providers call back. */
+  callbackBase: string
   log(line: string): void
 }): Promise<SandboxProcess> {
   const entry = join(import.meta.dirname, '../sandbox/main.ts')
@@ -42,6 +46,8 @@ export function startSandboxProcess(options: {
     options.refundWallet,
     '--relayer',
     options.relayer,
+    '--callback-base',
+    options.callbackBase,
   ]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   let words = ''

@@ -65,9 +65,18 @@ async function openSandbox(config: Config, vault: Vault, say: Say, closers: Clos
   const { port, chainPort } = config.sandbox
   const { refundKey, relayerKey } = sandboxKeys(vault)
   const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
-  const sandbox = await startSandboxProcess({ dataDir: config.dataDir, port, chainPort, ...funded, log: say })
+  const places = { dataDir: config.dataDir, port, chainPort, callbackBase: config.baseUrl }
+  const sandbox = await startSandboxProcess({ ...places, ...funded, log: say })
   closers.add(() => sandbox.stop())
   return sandbox
+}
+
+/** The imitated providers are set up like real ones; what the operator set up himself stays. */
+async function withProviders(config: Config, sandbox: SandboxProcess | null): Promise<Config> {
+  const { providersUrl } = config.sandbox
+  if (config.mode === 'live' || (!sandbox && providersUrl === null)) return config
+  const credentials = sandbox?.credentials ?? ((await (await fetch(`${providersUrl}/credentials`)).json()) as object)
+  return { ...config, provider: { ...(credentials as Record<string, string>), ...config.provider } }
 }
 
 /**
@@ -151,7 +160,7 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
   const connectionString = await openDatabase(given, say, closers)
   const vault = openVault(readMasterKey(given), given.previousMasterKeys)
   const [sandbox] = await Promise.all([openSandbox(given, vault, say, closers), assertDurable(connectionString)])
-  const config = withSandbox(given, sandbox, vault)
+  const config = await withProviders(withSandbox(given, sandbox, vault), sandbox)
   await migrate(connectionString)
   const db = openDb({ connectionString })
   closers.add(() => db.close())

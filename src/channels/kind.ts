@@ -7,6 +7,8 @@ export type Setting = {
   /** One sentence for the operator: what it is and where it is found. */
   means: string
   secret?: true
+  /** Only the operator sets it: a company could otherwise make this server call any address. */
+  operatorOnly?: true
   /** Used when it is not given; without it the value is required. */
   fallback?: string
   /** What is wrong with a value, or null. */
@@ -51,6 +53,7 @@ const isUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(
 export const baseUrl = (fallback: string, means = 'where the provider answers'): Setting => ({
   means,
   fallback,
+  operatorOnly: true,
   fault: (text) => (isUrl(text) ? null : 'must be an http(s) address'),
 })
 export const secret = (means: string): Setting => ({ means, secret: true })

@@ -1,39 +1,76 @@
 import { AppError } from '../errors.ts'
 import type { Channel, ChannelId } from './channel.ts'
+import { ProviderRefusal } from './provider-errors.ts'
+import type { Health, Supervised } from './supervised.ts'
 
-/** The channels that are set up here; one that is not is simply not offered. */
-export type Channels = {
+/** The channels that one merchant can use; one that is not set up is simply not offered. */
+export type ChannelSet = {
   readonly available: readonly ChannelId[]
   find(id: ChannelId): Channel | undefined
   /** @throws CHANNEL_NOT_AVAILABLE */
   get(id: ChannelId): Channel
+  health(id: ChannelId): Health
+  /** Whether the company's own account at the provider is used, not the operator's. */
+  isOwn(id: ChannelId): boolean
+}
+
+/** The account that a payment was opened with. */
+export type PaymentAccount = { companyId: string; channel: ChannelId; ownAccount: boolean }
+
+export type Channels = {
+  /** The operator's. */
+  readonly operator: ChannelSet
+  /** A company's: its own accounts win over the operator's. */
+  of(companyId: string): Promise<ChannelSet>
+  /** The channel with the very account that the payment was opened with; undefined when that is gone. */
+  forPayment(payment: PaymentAccount): Promise<Channel | undefined>
+  /** A company's accounts were changed. */
+  forget(companyId: string): void
 }
 
 /**
- * Waits for a provider. Whatever goes wrong on the way to it or back says nothing about the payment: the caller gets
- * CHANNEL_UNAVAILABLE, nothing is changed, and a job asks again.
+ * Waits for a provider. What it definitely refuses is told; whatever else goes wrong on the way to it or back says
+ * nothing about the payment: the caller gets CHANNEL_UNAVAILABLE, nothing is changed, and a job asks again.
  */
 export async function askProvider<Answer>(ask: Promise<Answer>): Promise<Answer> {
   try {
     return await ask
   } catch (error) {
-    if (error instanceof AppError) throw error
+    if (error instanceof AppError || error instanceof ProviderRefusal) throw error
     throw new AppError('CHANNEL_UNAVAILABLE', { cause: error, retryAfter: 5 })
   }
 }
 
-export function openChannels(channels: readonly Channel[]): Channels {
-  const byId = new Map(channels.map((channel) => [channel.id, channel]))
+const HEALTHY: Health = { available: true, reason: null }
+
+export function channelSet(channels: readonly { supervised: Supervised; own: boolean }[]): ChannelSet {
+  const byId = new Map(channels.map((one) => [one.supervised.channel.id, one]))
+  const find = (id: ChannelId): Channel | undefined => byId.get(id)?.supervised.channel
   return {
     available: [...byId.keys()],
-    find: (id) => byId.get(id),
+    find,
     get(id) {
-      const channel = byId.get(id)
+      const channel = find(id)
       if (channel) return channel
       const offered = [...byId.keys()].join(', ') || 'none'
       throw new AppError('CHANNEL_NOT_AVAILABLE', {
         message: `The channel ${id} is not set up here. Available: ${offered}.`,
       })
     },
+    health: (id) => byId.get(id)?.supervised.health() ?? HEALTHY,
+    isOwn: (id) => byId.get(id)?.own === true,
+  }
+}
+
+/** The same channels for everybody. */
+export function openChannels(channels: readonly Channel[]): Channels {
+  const operator = channelSet(
+    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false })),
+  )
+  return {
+    operator,
+    of: async () => operator,
+    forPayment: async ({ channel }) => operator.find(channel),
+    forget: () => {},
   }
 }

@@ -48,11 +48,13 @@ export function registerBodies(app: FastifyInstance): void {
   app.addHook('preValidation', async (request) => {
     // no body at all is an empty one: what is required is then named, what is optional is simply absent
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
-    for (const part of [request.body, request.query, request.params]) {
+    // raw bodies (callbacks) are their readers' own
+    const body = Buffer.isBuffer(request.body) ? undefined : request.body
+    for (const part of [body, request.query, request.params]) {
       const path = findUnstorable(part, '')
       if (path !== undefined)
         throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }
-    if (request.routeOptions.config.keepNulls !== true) dropEmpty(request.body)
+    if (request.routeOptions.config.keepNulls !== true) dropEmpty(body)
   })
 }

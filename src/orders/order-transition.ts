@@ -32,6 +32,8 @@ export type OrderSignals = {
   onDelivery(companyId: string): void
   /** An order changed: whoever shows it should look again. */
   onChange(code: string): void
+  /** An order was given up or its time is over: its payment is closed at the provider. */
+  onEnd?(order: Order): void
 }
 
 export type TransitionDeps = { clock: () => number; vault: Vault; payUrl: string; signals: OrderSignals }
@@ -72,6 +74,7 @@ export function openTransition(deps: TransitionDeps, announce: Announce): Transi
     await insertOrderEvent(tx, moved, { trigger, fromStatus: order.status, event, actor, requestId })
     if (event !== null) await announce(tx, moved, event, { requestId, refundId: refundId ?? null })
     tx.afterCommit(() => deps.signals.onChange(moved.code))
+    if (trigger === 'cancel' || trigger === 'expire') tx.afterCommit(() => deps.signals.onEnd?.(moved))
     return moved
   }
 }

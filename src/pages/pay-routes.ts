@@ -18,7 +18,7 @@ import { renderFragment, renderNotice, renderPage } from './pay-view.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from './payer.ts'
 
 export type PayPageDeps = Omit<PaymentDeps, 'config'> & {
-  config: Pick<Config, 'mode' | 'payUrl' | 'orders'>
+  config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
   feed: OrderFeed
   /** A chain's name that payers know: "Base". */
   networkName(chainId: number): string
@@ -147,7 +147,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
 
   const accept = openForm(deps, payerKey, pages, (request, { code, paymentChannel, network }) => {
     const body = { paymentChannel, ...(network === undefined ? {} : { network: Number(network) }) }
-    return acceptOrder(deps, { actor: payerOf(code), code, body, call: callOfForm(request) })
+    return acceptOrder(deps, { actor: payerOf(code), code, body, call: callOfForm(request), payerIp: request.ip })
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 

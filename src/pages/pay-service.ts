@@ -6,7 +6,9 @@ import { AppError } from '../errors.ts'
 import type { Money } from '../money.ts'
 import type { Order } from '../orders/order.ts'
 import { findOrderByCode } from '../orders/order-queries.ts'
-import { keyOf } from '../payments/payment-accept.ts'
+import { isOpen } from '../orders/order-states.ts'
+import { listOffers } from '../payments/offers.ts'
+import { keyOf } from '../payments/payment-create.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { findMerchantName } from './pay-queries.ts'
 import { arrivedUnits, type ChainProgress, isFinalState, type PayState, stateOf } from './pay-state.ts'
@@ -62,12 +64,16 @@ export type PayViewDeps = {
 
 export const isOrderCode = (text: string): boolean => /^[0-9A-Za-z]{24}$/.test(text)
 
-function listChoices({ channels, networkName }: PayViewDeps): Choice[] {
-  return channels.available.flatMap((id): Choice[] => {
-    const networks = channels.find(id)?.networks ?? []
-    if (networks.length === 0) return [{ channel: id, network: null }]
-    return networks.map((chainId) => ({ channel: id, network: { id: chainId, name: networkName(chainId) } }))
-  })
+/** Ways that cannot be taken now, or not for this amount, are left out: the reason is the merchant's to see. */
+async function listChoices({ channels, networkName }: PayViewDeps, order: Order): Promise<Choice[]> {
+  const set = await channels.of(order.companyId)
+  const offers = await listOffers(set, { due: order.to, fiat: order.from })
+  return offers
+    .filter(({ available }) => available)
+    .flatMap(({ channel, networks }): Choice[] => {
+      if (networks.length === 0 || set.find(channel)?.singleUseLink) return [{ channel, network: null }]
+      return networks.map((chainId) => ({ channel, network: { id: chainId, name: networkName(chainId) } }))
+    })
 }
 
 /**
@@ -76,7 +82,7 @@ function listChoices({ channels, networkName }: PayViewDeps): Choice[] {
  */
 async function readProgress(channels: Channels, order: Order, payment: Payment): Promise<ChainProgress | null> {
   const { providerReference } = payment
-  const channel = channels.find(payment.channel)
+  const channel = await channels.forPayment(payment)
   if (!channel?.onChain || providerReference === null) return null
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
   if (report.outcome !== 'seen') return null
@@ -115,7 +121,10 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     findMerchantName(db, order.companyId),
     order.paymentId === null ? undefined : findPayment(db, order.companyId, order.paymentId),
   ])
-  const progress = payment ? await readProgress(channels, order, payment) : null
+  const [progress, choices] = await Promise.all([
+    payment ? readProgress(channels, order, payment) : null,
+    isOpen(order.status) ? listChoices(deps, order) : [],
+  ])
   const now = deps.clock()
   const state = stateOf(order, payment, progress, now)
   const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]
@@ -135,7 +144,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refunded: { asset: order.to.asset, units: order.refundedUnits },
-    choices: listChoices(deps),
+    choices,
     payment: payment ? viewPayment(payment, progress, deps) : null,
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,

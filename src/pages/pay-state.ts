@@ -36,6 +36,8 @@ export const arrivedUnits = (payment: Payment, progress: ChainProgress | null): 
 
 function stateWhileOpen(order: Order, payment: Payment | undefined, progress: ChainProgress | null): PayState {
   if (order.status === 'INITIAL' || !payment) return 'choose'
+  // that attempt is over at its provider, the order is not: another may be chosen
+  if (payment.status === 'closed' || payment.status === 'failed') return 'choose'
   if (payment.instructions === null) return 'preparing'
   if (arrivedUnits(payment, progress) > 0n || payment.status === 'confirming') return 'partly'
   return 'waiting'

@@ -1,50 +1,28 @@
 import { readAddress } from '../addresses.ts'
-import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } from '../channels/channel.ts'
-import { askProvider, type Channels } from '../channels/registry.ts'
-import { type Clock, MINUTE } from '../clock.ts'
-import type { Config } from '../config.ts'
+import type { Channel, ChannelId } from '../channels/channel.ts'
 import { crashPoint } from '../crash-point.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Tx } from '../db/db.ts'
 import { AppError, invalid } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
-import { newId } from '../ids.ts'
 import type { Order } from '../orders/order.ts'
-import { lockOrderById } from '../orders/order-queries.ts'
 import { readPageUrl } from '../orders/order-rules.ts'
-import { lockReachableOrder } from '../orders/order-service.ts'
-import { allows, nextStatus } from '../orders/order-states.ts'
-import type { TransitionOrder } from '../orders/order-transition.ts'
-import { checkIdentity, findEuroRate, notePayerEmail, type PayerDeps } from '../payers/payer-service.ts'
-import type { Vault } from '../vault.ts'
-import {
-  countPayments,
-  findPayment,
-  insertPayment,
-  lockPayment,
-  type Payment,
-  updatePayment,
-  updatePaymentInstructions,
-} from './payment-queries.ts'
-import { nextCheckDelayMs } from './payment-rules.ts'
+import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
+import { nextStatus } from '../orders/order-states.ts'
+import { checkIdentity, findEuroRate, notePayerEmail } from '../payers/payer-service.ts'
+import { checkOffer } from './offers.ts'
+import { type AcceptDeps, type Accepted, bring, type Called, insertAttempt } from './payment-create.ts'
+import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
 import type { AcceptBody } from './payment-schemas.ts'
 
-export type AcceptDeps = {
-  db: Db
-  clock: Clock
-  vault: Vault
-  config: Pick<Config, 'orders'>
-  channels: Channels
-  transition: TransitionOrder
-  payers: PayerDeps
+export type AcceptRequest = {
+  actor: Actor
+  code: string
+  body: AcceptBody
+  call: Call
+  /** Where the payer's own browser is, when it is the one that asks. */
+  payerIp?: string
 }
-
-export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
-
-export type AcceptRequest = { actor: Actor; code: string; body: AcceptBody; call: Call }
-
-/** How long a provider may take before the outcome counts as unknown and a job takes over. */
-const FIRST_CHECK_MS = 15_000
 
 function readNetwork(channel: Channel, network: number | undefined): number | null {
   if (channel.networks.length === 0) return null
@@ -57,13 +35,6 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
   if (!channel.networks.includes(network)) throw invalid('network', `is not offered here; choose one of: ${offered}`)
   return network
 }
-
-const instructionsOf = (order: Order, channel: ChannelId, instructions: Instructions): Accepted => ({
-  paymentChannel: channel,
-  status: order.status,
-  expiresAt: order.expiresAt.toISOString(),
-  ...instructions,
-})
 
 /** The open attempt that a repeated accept means: same channel, same network, not closed. */
 async function findSameAttempt(
@@ -93,14 +64,25 @@ async function giveUpAttempt(tx: Tx, order: Order, now: Date): Promise<void> {
   await updatePayment(tx, payment, { status: 'closing', words: 'another channel was chosen', nextCheckAt: now }, now)
 }
 
-/** Stores the choice before anybody is called: whatever happens after, the attempt is known. */
-async function openAttempt(
-  deps: AcceptDeps,
-  request: AcceptRequest,
-  channel: Channel,
-): Promise<{ order: Order; payment: Payment }> {
+type Choice = { channel: Channel; own: boolean; network: number | null }
+
+/** What was chosen, and whether this order can be paid that way at all: asked before anything is stored. */
+async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Choice> {
+  const order = await findReachableOrder(deps.db, request.actor, request.code)
+  const set = await deps.channels.of(order.companyId)
+  const id = request.body.paymentChannel as ChannelId
+  const channel = set.get(id)
+  const network = readNetwork(channel, request.body.network)
+  if (order.paymentChannel !== id) await checkOffer(set, id, { due: order.to, fiat: order.from })
+  return { channel, own: set.isOwn(id), network }
+}
+
+type Attempt = { order: Order; payment: Payment; fresh: boolean }
+
+/** Stores the choice before anybody is called. */
+async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<Attempt> {
   const { body, actor, call } = request
-  const network = readNetwork(channel, body.network)
+  const { channel, own, network } = choice
   const userAddress = body.userAddress === undefined ? null : readAddress('userAddress', body.userAddress)
   const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
@@ -109,7 +91,7 @@ async function openAttempt(
     const order = await lockReachableOrder(tx, actor, request.code)
     const now = new Date(deps.clock())
     const same = await findSameAttempt(tx, order, channel.id, network)
-    if (same) return { order, payment: same }
+    if (same) return { order, payment: same, fresh: false }
     nextStatus(order.status, 'accept')
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
@@ -118,97 +100,11 @@ async function openAttempt(
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
     if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
     await giveUpAttempt(tx, order, now)
-    const number = (await countPayments(tx, order.companyId, order.id)) + 1
-    const id = newId(now.getTime())
-    await insertPayment(tx, {
-      companyId: order.companyId,
-      id,
-      orderId: order.id,
-      number,
-      channel: channel.id,
-      merchantReference: `${order.id}${String(number).padStart(2, '0')}`,
-      network,
-      dueUnits: order.to.units,
-      userAddress,
-      pastOrders: body.pastOrders ?? null,
-      cancelUrl,
-      returnUrl,
-      nextCheckAt: new Date(now.getTime() + FIRST_CHECK_MS),
-      at: now,
-    })
-    const moved = await deps.transition(tx, order, {
-      trigger: 'accept',
-      actor: `${actor.kind}:${actor.id}`,
-      requestId: call.requestId,
-      change: { paymentChannel: channel.id, paymentId: id },
-    })
-    const payment = await findPayment(tx, order.companyId, id)
-    if (!payment) throw new Error('the payment was not stored')
-    return { order: moved, payment }
+    const pastOrders = body.pastOrders ?? null
+    const fields = { channel: channel.id, own, network, userAddress, pastOrders, cancelUrl, returnUrl }
+    const move = { actor: `${actor.kind}:${actor.id}`, requestId: call.requestId }
+    return { ...(await insertAttempt(deps, tx, order, fields, move)), fresh: true }
   })
-}
-
-export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
-  companyId: order.companyId,
-  merchantReference: payment.merchantReference,
-  providerReference: payment.providerReference,
-  network: payment.network,
-  due: { asset: 'USDC', units: payment.dueUnits },
-  fiat: order.from,
-  expiresAt: order.expiresAt,
-})
-
-function requestOf(order: Order, payment: Payment, payerEmail: string | null): PaymentRequest {
-  return {
-    ...keyOf(order, payment),
-    description: order.goods?.goodsName ?? `Order ${order.shortCode}`,
-    goods: order.goods,
-    returnUrl: payment.returnUrl ?? order.returnUrl,
-    cancelUrl: payment.cancelUrl ?? order.cancelUrl,
-    payerEmail,
-    payerIp: null,
-    userAddress: payment.userAddress,
-    callbackUrl: '',
-  }
-}
-
-/** The provider answered: its instructions and AWAITING in one transaction. */
-async function forward(
-  deps: AcceptDeps,
-  payment: Payment,
-  instructions: Instructions & { providerReference: string },
-  requestId: string | null,
-  finish: (tx: Tx, accepted: Accepted) => Promise<void>,
-): Promise<Accepted> {
-  return deps.db.tx(async (tx) => {
-    const order = await lockOrderById(tx, payment.companyId, payment.orderId)
-    const current = await lockPayment(tx, payment.companyId, payment.id)
-    if (!order || !current) throw new AppError('ORDER_NOT_FOUND')
-    const now = new Date(deps.clock())
-    const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs(0))
-    if (current.status === 'creating') await updatePaymentInstructions(tx, current, instructions, nextCheckAt, now)
-    const mine = order.paymentId === payment.id
-    const moved =
-      mine && allows(order.status, 'forward')
-        ? await forwardOrder(deps, tx, order, payment.channel, requestId, now)
-        : order
-    const accepted = instructionsOf(moved, payment.channel, current.instructions ?? instructions)
-    await finish(tx, accepted)
-    return accepted
-  })
-}
-
-function forwardOrder(
-  deps: AcceptDeps,
-  tx: Tx,
-  order: Order,
-  channel: ChannelId,
-  requestId: string | null,
-  now: Date,
-): Promise<Order> {
-  const chainExpiry = new Date(now.getTime() + deps.config.orders.chainExpiryMinutes * MINUTE)
-  const extend = channel === 'crypto' && order.expiresAt < chainExpiry ? { change: { expiresAt: chainExpiry } } : {}
-  return deps.transition(tx, order, { trigger: 'forward', actor: `channel:${channel}`, requestId, ...extend })
 }
 
 /**
@@ -216,25 +112,15 @@ function forwardOrder(
  * instructions. When the provider does not answer, the order stays PENDING and a job finds out: CHANNEL_UNAVAILABLE.
  */
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
-  const channel = deps.channels.get(request.body.paymentChannel as ChannelId)
-  const { order, payment } = await openAttempt(deps, request, channel)
+  const choice = await readChoice(deps, request)
+  const { order, payment, fresh } = await openAttempt(deps, request, choice)
   crashPoint('accept:after-choice')
-  const finish = (tx: Tx, accepted: Accepted): Promise<void> => request.call.remember(tx, accepted)
-  if (payment.instructions !== null && payment.status !== 'creating') {
-    const accepted = instructionsOf(order, channel.id, payment.instructions)
-    await deps.db.tx((tx) => finish(tx, accepted))
-    return accepted
-  }
-  const asked = requestOf(order, payment, request.body.payerEmail ?? null)
-  const instructions = await askProvider(channel.createPayment(asked))
-  crashPoint('accept:after-provider')
-  const accepted = await forward(deps, payment, instructions, request.call.requestId, finish)
+  const channel = fresh ? choice.channel : ((await deps.channels.forPayment(payment)) ?? choice.channel)
+  const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }
+  const called: Called = { channel, order, payment, payer, requestId: request.call.requestId }
+  const accepted = await bring(deps, called, fresh, (tx, answer) => request.call.remember(tx, answer))
   crashPoint('accept:after-forward')
-  if (
-    accepted.status !== 'AWAITING' &&
-    accepted.status !== 'WAITING_CHAIN_CONFIRMATION' &&
-    accepted.status !== 'PAID'
-  ) {
+  if (!PAYABLE.includes(accepted.status)) {
     throw new AppError('ORDER_STATE_CONFLICT', {
       message: `The order became ${accepted.status} meanwhile. Do not pay; create a new order.`,
     })
@@ -242,9 +128,4 @@ export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Pro
   return accepted
 }
 
-/** A job's second try for an attempt whose creation never got an answer: same reference, so the same payment. */
-export async function resumeAttempt(deps: AcceptDeps, payment: Payment, order: Order): Promise<void> {
-  const channel = deps.channels.get(payment.channel)
-  const instructions = await channel.createPayment(requestOf(order, payment, null))
-  await forward(deps, payment, instructions, null, async () => {})
-}
+const PAYABLE: readonly string[] = ['AWAITING', 'WAITING_CHAIN_CONFIRMATION', 'PAID']

@@ -9,6 +9,8 @@ export type Payment = {
   orderId: string
   number: number
   channel: ChannelId
+  /** Opened with the company's own account at the provider, not the operator's. */
+  ownAccount: boolean
   status: PaymentStatus
   merchantReference: string
   providerReference: string | null
@@ -33,7 +35,7 @@ type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'priceUnits'> & {
   priceUnits: string | null
 }
 
-const COLUMNS = sql`company_id, id, order_id, number, channel, status, merchant_reference, provider_reference, instructions,
+const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, status, merchant_reference, provider_reference, instructions,
   network, due_units, received_units, price_units, user_address, cancel_url, return_url, checks, next_check_at, opened_at`
 
 const toPayment = (row: Row): Payment => ({
@@ -67,6 +69,7 @@ export type NewPayment = {
   orderId: string
   number: number
   channel: ChannelId
+  ownAccount: boolean
   merchantReference: string
   network: number | null
   dueUnits: bigint
@@ -80,9 +83,9 @@ export type NewPayment = {
 
 export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> {
   await tx.run(sql`
-    insert into payments (company_id, id, order_id, number, channel, status, merchant_reference, network, due_asset, due_units,
+    insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, network, due_asset, due_units,
       user_address, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
-    values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, 'creating',
+    values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, ${payment.ownAccount}, 'creating',
       ${payment.merchantReference}, ${payment.network}, 'USDC', ${payment.dueUnits}, ${payment.userAddress},
       ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
       ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
@@ -145,6 +148,60 @@ export async function updatePaymentClosed(q: Queryable, payment: Payment, now: D
     update payments set status = 'closed', last_words = 'closed by us', next_check_at = null, closed_at = ${now},
       updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id} and status not in ('paid', 'failed')`)
+}
+
+/** A callback, or a creation that was found again, names the provider's id. */
+export async function updatePaymentReference(q: Queryable, payment: Payment, providerReference: string): Promise<void> {
+  await q.run(sql`
+    update payments set provider_reference = ${providerReference}
+    where company_id = ${payment.companyId} and id = ${payment.id} and provider_reference is null`)
+}
+
+/** A single-use link was replaced by a fresh one to the same payment. */
+export async function updatePaymentLinks(tx: Tx, payment: Payment, instructions: Instructions): Promise<void> {
+  await tx.run(sql`
+    update payments set instructions = ${json(instructions)}
+    where company_id = ${payment.companyId} and id = ${payment.id} and status in ('awaiting', 'confirming')`)
+}
+
+/** Takes one payment before its turn, if nobody looks at it now. @returns whether it is ours until then */
+export async function claimPayment(q: Queryable, payment: Payment, now: Date, until: Date): Promise<boolean> {
+  const taken = await q.run(sql`
+    update payments set next_check_at = ${until}, checks = checks + 1
+    where company_id = ${payment.companyId} and id = ${payment.id} and status = 'creating' and next_check_at <= ${now}`)
+  return taken > 0
+}
+
+/** By what a callback names: our reference, or the provider's. */
+export async function findPaymentByReference(
+  q: Queryable,
+  by: { merchantReference: string | null; providerReference: string | null; channels: readonly ChannelId[] },
+): Promise<Payment | undefined> {
+  const row = await q.maybe<Row>(sql`
+    select ${COLUMNS} from payments
+    where channel = any(${[...by.channels]})
+      and (merchant_reference = ${by.merchantReference} or provider_reference = ${by.providerReference})
+    order by merchant_reference = ${by.merchantReference} desc nulls last, number desc limit 1`)
+  return row && toPayment(row)
+}
+
+/** All attempts of an order, oldest first. */
+export async function listPaymentsOfOrder(q: Queryable, companyId: string, orderId: string): Promise<Payment[]> {
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from payments where company_id = ${companyId} and order_id = ${orderId} order by number`)
+  return rows.map(toPayment)
+}
+
+/** An order ended: the attempt that it pointed to is given up without waiting for its turn. */
+export async function wakePaymentOfOrder(
+  q: Queryable,
+  order: { companyId: string; paymentId: string | null },
+  now: Date,
+): Promise<void> {
+  if (order.paymentId === null) return
+  await q.run(sql`
+    update payments set next_check_at = ${now}
+    where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at > ${now}`)
 }
 
 /** The payment is looked at again from then on. */

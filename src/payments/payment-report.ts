@@ -55,26 +55,38 @@ export async function applyReport(
   })
 }
 
+/** What becomes of the attempt, and of the order that waits for it. `expired` leaves the order open to choose again. */
+const ENDINGS = {
+  expired: { status: 'closed', trigger: null },
+  cancelled: { status: 'closed', trigger: 'cancel' },
+  failed: { status: 'failed', trigger: 'fail' },
+  blocked: { status: 'failed', trigger: 'failScreening' },
+} as const
+
 async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
-  const { tx, order, payment, now, deps, requestId } = scene
+  const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
-  if (payment.status === 'paid' || payment.status === 'closed') return order
-  const current = order.paymentId === payment.id
-  const failed = report.outcome === 'failed'
-  await updatePayment(
-    tx,
-    payment,
-    {
-      status: failed ? 'failed' : payment.status,
-      words: report.words,
-      nextCheckAt: failed ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks)),
-    },
-    now,
-  )
-  if (!current) return order
-  const actor = `channel:${payment.channel}`
-  if (failed && allows(order.status, 'fail')) return deps.transition(tx, order, { trigger: 'fail', actor, requestId })
-  return order
+  if (payment.status === 'paid' || payment.status === 'closed' || payment.status === 'failed') {
+    await updatePayment(tx, payment, { status: payment.status, words: report.words, nextCheckAt: null }, now)
+    return order
+  }
+  if (report.outcome === 'waiting' || report.outcome === 'unknown') {
+    const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs(payment.checks))
+    await updatePayment(tx, payment, { status: payment.status, words: report.words, nextCheckAt }, now)
+    return order
+  }
+  return applyEnding(scene, ENDINGS[report.outcome], report.words)
+}
+
+async function applyEnding(
+  { tx, order, payment, now, deps, requestId }: Scene,
+  { status, trigger }: (typeof ENDINGS)[keyof typeof ENDINGS],
+  words: string,
+): Promise<Order> {
+  await updatePayment(tx, payment, { status, words, nextCheckAt: null }, now)
+  const given = payment.status === 'closing' || order.paymentId !== payment.id
+  if (given || trigger === null || !allows(order.status, trigger)) return order
+  return deps.transition(tx, order, { trigger, actor: `channel:${payment.channel}`, requestId })
 }
 
 async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {

@@ -33,3 +33,47 @@ export const InstructionsSchema = Type.Object({
   paymentUri: NullableText('`crypto`: EIP-681 link for wallets.'),
   providerReference: NullableText('The payment’s id at the provider.'),
 })
+
+export const OfferQuery = Type.Object({
+  code: Type.Optional(Type.String({ maxLength: 64 })),
+  amount: Type.Optional(Type.String({ maxLength: 30, description: 'Decimal text in `fromAsset`.' })),
+  fromAsset: Type.Optional(Type.String({ maxLength: 10 })),
+})
+
+export const OfferSchema = Type.Object({
+  paymentChannel: Type.String(),
+  networks: Type.Array(Type.Integer()),
+  available: Type.Boolean(),
+  reason: NullableText('Why it is hidden from the payer now.'),
+})
+
+export const AccountBody = Type.Object({
+  settings: Type.Record(Type.String({ maxLength: 60 }), Type.String({ maxLength: 8000 }), {
+    description: 'Setting name to value; the names are listed by GET /channel-accounts.',
+  }),
+})
+
+export const AccountSchema = Type.Object({
+  channel: Type.String(),
+  own: Type.Boolean({ description: 'Whether the company’s own account is used.' }),
+  hints: Type.Record(Type.String(), Type.String()),
+  callbackUrl: Type.String({ description: 'What to enter in the provider’s console.' }),
+  settings: Type.Array(
+    Type.Object({ name: Type.String(), means: Type.String(), required: Type.Boolean(), secret: Type.Boolean() }),
+  ),
+  updatedAt: NullableText('When it was set.'),
+})
+
+export const ExchangeSchema = Type.Object({
+  _id: Type.String(),
+  paymentChannel: Type.String(),
+  merchantReference: Type.String(),
+  step: Type.String(),
+  method: Type.String(),
+  url: Type.String(),
+  request: Type.String(),
+  status: Nullable(Type.Integer()),
+  answer: Type.String(),
+  durationMs: Type.Integer(),
+  at: Type.String({ format: 'date-time' }),
+})

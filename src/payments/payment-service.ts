@@ -1,4 +1,6 @@
-import { askProvider, type Channels } from '../channels/registry.ts'
+import type { Channel, PaymentReport } from '../channels/channel.ts'
+import { askProvider } from '../channels/registry.ts'
+import { HOUR } from '../clock.ts'
 import { crashPoint } from '../crash-point.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
@@ -7,25 +9,43 @@ import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
-import { type AcceptDeps, keyOf, resumeAttempt } from './payment-accept.ts'
-import { findPayment, type Payment, updatePaymentClosed } from './payment-queries.ts'
+import { type AcceptDeps, keyOf, resumeAttempt } from './payment-create.ts'
+import {
+  findPayment,
+  type Payment,
+  updatePaymentClosed,
+  updatePaymentNextCheck,
+  updatePaymentReference,
+} from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
-export type PaymentDeps = AcceptDeps & ReportDeps & { channels: Channels }
+export type PaymentDeps = AcceptDeps &
+  ReportDeps & {
+    /** The provider says that so many units went back of a payment, whoever started it. */
+    onRefunded(payment: Payment, units: bigint): Promise<void>
+  }
+
+type Answered = { order: Order | undefined; report: PaymentReport | undefined }
 
 /** Asks the channel about one payment now, and applies the answer. */
-export async function checkPayment(
+async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: string | null): Promise<Answered> {
+  const { providerReference } = payment
+  const [channel, order] = await Promise.all([
+    deps.channels.forPayment(payment),
+    findOrderById(deps.db, payment.companyId, payment.orderId),
+  ])
+  if (!channel || providerReference === null || !order) return { order: undefined, report: undefined }
+  const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
+  const after = await applyReport(deps, payment, report, requestId)
+  if (report.outcome === 'seen' && report.refunded !== undefined) await deps.onRefunded(payment, report.refunded)
+  return { order: after, report }
+}
+
+export const checkPayment = async (
   deps: PaymentDeps,
   payment: Payment,
   requestId: string | null,
-): Promise<Order | undefined> {
-  const channel = deps.channels.find(payment.channel)
-  const { providerReference } = payment
-  const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
-  if (!channel || providerReference === null || !order) return undefined
-  const report = await askProvider(channel.fetchPayment({ ...keyOf(order, payment), providerReference }))
-  return applyReport(deps, payment, report, requestId)
-}
+): Promise<Order | undefined> => (await askAndApply(deps, payment, requestId)).order
 
 /**
  * "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED,
@@ -54,20 +74,55 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
 export async function visitPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
-    if (order && order.status === 'PENDING' && order.paymentId === payment.id)
-      return resumeAttempt(deps, payment, order)
-    return closeAttempt(deps, payment)
+    const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
+    if (wanted && payment.providerReference === null) return resumeAttempt(deps, payment, order)
+    // money may have come although its creation never got an answer: a callback named the payment
+    if (wanted) await askAndApply(deps, payment, null)
+    else await closeAttempt(deps, payment)
+    return
   }
   if (payment.status === 'closing') return closeAttempt(deps, payment)
-  const order = await checkPayment(deps, payment, null)
-  if (order && !isOpen(order.status) && order.paidAt === null) await closeAttempt(deps, payment)
+  const { order } = await askAndApply(deps, payment, null)
+  const over = payment.status === 'closed' || payment.status === 'paid' || payment.status === 'failed'
+  if (over || !order || isOpen(order.status) || order.paidAt !== null) return
+  await closeAttempt(deps, payment)
 }
 
-async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> {
-  const channel = deps.channels.find(payment.channel)
-  const { providerReference } = payment
+/** A provider that cannot close is asked until its own time is over, at most this long. */
+const GIVE_UP_MS = 24 * HOUR
+
+/** An attempt whose creation never got an answer may exist at the provider all the same. */
+async function findLostReference(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<string | null> {
+  if (payment.providerReference !== null || !channel.recoverPayment) return payment.providerReference
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
-  if (channel?.closePayment && providerReference !== null && order)
-    await channel.closePayment({ ...keyOf(order, payment), providerReference })
-  await updatePaymentClosed(deps.db, payment, new Date(deps.clock()))
+  if (!order) return null
+  const nobody = { payerEmail: null, payerIp: null, userAddress: null, callbackUrl: '' }
+  const texts = { description: '', goods: null, returnUrl: null, cancelUrl: null }
+  const found = await askProvider(channel.recoverPayment({ ...keyOf(order, payment), ...nobody, ...texts }))
+  if (found.outcome === 'absent') return null
+  const reference = found.outcome === 'found' ? found.instructions.providerReference : found.providerReference
+  await updatePaymentReference(deps.db, payment, reference)
+  return reference
 }
+
+/**
+ * Ends an attempt that was given up at its provider, and asks whether the payer was faster. Closed is what the
+ * provider says is over.
+ */
+async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> {
+  const now = new Date(deps.clock())
+  const channel = await deps.channels.forPayment(payment)
+  const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
+  const asks = channel && !channel.onChain && order
+  const providerReference = asks ? await findLostReference(deps, channel, payment) : null
+  if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)
+  await channel.closePayment?.({ ...keyOf(order, payment), providerReference })
+  const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
+  const open = report === undefined || report.outcome === 'waiting' || report.outcome === 'unknown'
+  if (report?.outcome === 'seen') return
+  if (!open || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS) await updatePaymentClosed(deps.db, payment, now)
+}
+
+/** Somebody says that there is news: the payment is looked at by the next round of the job. */
+export const wakePayment = (deps: Pick<PaymentDeps, 'db' | 'clock'>, payment: Payment): Promise<void> =>
+  updatePaymentNextCheck(deps.db, payment, new Date(deps.clock()))

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { RefundReport, RefundRequest } from '../channels/channel.ts'
+import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
 import { crashPoint } from '../crash-point.ts'
 import { AppError } from '../errors.ts'
 import { checkClaimed } from '../ledger/claims.ts'
@@ -16,6 +16,12 @@ const delayMs = (checks: number): number => DELAYS_MS[Math.min(checks, DELAYS_MS
 
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
+
+/** The channel, with the account that the refund's payment was made to. */
+async function channelOfRefund(deps: RefundDeps, refund: Refund): Promise<Channel | undefined> {
+  const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
+  return payment && deps.channels.forPayment(payment)
+}
 
 /** What a channel needs to know of a refund. */
 export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
@@ -58,8 +64,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
 }
 
 async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundReport> {
-  const channel = deps.channels.find(refund.channel)
-  const request = await refundRequestOf(deps, refund)
+  const [channel, request] = await Promise.all([channelOfRefund(deps, refund), refundRequestOf(deps, refund)])
   if (refund.byHand && refund.txHash !== null && channel?.checkRefundTransaction)
     return channel.checkRefundTransaction(request, refund.txHash)
   if (channel?.refundPayment) return channel.refundPayment(request)
@@ -103,7 +108,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
 export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash: string): Promise<void> {
-  const channel = deps.channels.find(refund.channel)
+  const channel = await channelOfRefund(deps, refund)
   const { network, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
   if (!channel?.checkRefundTransaction || network === null || !payable) {

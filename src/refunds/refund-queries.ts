@@ -137,6 +137,12 @@ export async function claimDueRefunds(q: Queryable, now: Date, until: Date, limi
   return rows.map(toRefund)
 }
 
+/** Refunds of a payment that are under way are asked about again now. */
+export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId: string, now: Date): Promise<number> =>
+  q.run(sql`
+    update refunds set next_check_at = least(next_check_at, ${now})
+    where company_id = ${companyId} and payment_id = ${paymentId} and next_check_at is not null`)
+
 /** The shop as its payers know it. */
 export const findMerchant = (q: Queryable, companyId: string): Promise<{ name: string; country: string | null }> =>
   q.one(sql`select name, country from companies where id = ${companyId}`)

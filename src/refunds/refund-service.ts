@@ -78,6 +78,13 @@ function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund
   return share > order.from.units - done ? order.from.units - done : share
 }
 
+/** A provider that refunds in fiat cannot send less than its smallest unit. @throws ILLEGAL_AMOUNT */
+async function checkSendable(deps: RefundDeps, payment: Payment, fiatUnits: bigint): Promise<void> {
+  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment))?.refundsInFiat) return
+  const message = `${payment.channel} refunds in the order’s currency; this is less than its smallest unit.`
+  throw new AppError('ILLEGAL_AMOUNT', { message })
+}
+
 type Destination = { address: string | null; email: string | null; status: RefundStatus }
 
 /** Never blindly the sending address: it may be an exchange's. */
@@ -88,7 +95,7 @@ export async function findDestination(
   payment: Payment,
   given: string | undefined,
 ): Promise<Destination> {
-  const onChain = deps.channels.find(payment.channel)?.refundsToAddress === true
+  const onChain = (await deps.channels.forPayment(payment))?.refundsToAddress === true
   const known = await findPayerAddress(deps.payers, tx, order)
   const address = given ?? payment.userAddress ?? known.address
   return { address, email: known.email, status: onChain && address === null ? 'needs_address' : 'ready' }
@@ -115,6 +122,8 @@ export async function revertOrder(
     const { units, excess } = share
     checkLimit(actor, units, BigInt(policy.refundLimitUnits), now.getTime())
     const destination = await findDestination(deps, tx, order, payment, given)
+    const fiatUnits = fiatShare(order, share, returned.refunds)
+    await checkSendable(deps, payment, fiatUnits)
     const refund: NewRefund = {
       companyId: order.companyId,
       id: newId(now.getTime()),
@@ -125,7 +134,7 @@ export async function revertOrder(
       status: policy.refundApproval ? 'needs_approval' : destination.status,
       units,
       excessUnits: excess,
-      fiatUnits: fiatShare(order, share, returned.refunds),
+      fiatUnits,
       address: destination.address,
       network: payment.network,
       reason: body.reason ?? null,
@@ -167,30 +176,35 @@ export async function lockRefundWithOrder(
   return { order, refund }
 }
 
+type SettledNews = { actor: string; reference: string | null; txHash: string | null; words: string }
+
 /** The money is with the payer. */
-export async function settleRefund(
-  deps: RefundDeps,
-  key: Refund,
-  news: { actor: string; reference: string | null; txHash: string | null; words: string },
+export const settleRefund = (deps: RefundDeps, key: Refund, news: SettledNews): Promise<void> =>
+  deps.db.tx((tx) => settleRefundIn(deps, tx, key, news))
+
+/** In a transaction that has more to do. */
+export async function settleRefundIn(
+  deps: Pick<RefundDeps, 'clock' | 'transition'>,
+  tx: Tx,
+  key: Pick<Refund, 'companyId' | 'id' | 'orderId'>,
+  news: SettledNews,
 ): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const { order, refund } = await lockRefundWithOrder(tx, key)
-    if (refund.status !== 'ready' && refund.status !== 'submitted') return
-    const now = new Date(deps.clock())
-    const { reference, txHash, words } = news
-    await updateRefund(tx, refund, { status: 'settled', reference, txHash, words, nextCheckAt: null }, now)
-    await bookRefundSettled(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
-    if (refund.mispaymentId !== null) return
-    const refundedUnits = order.refundedUnits + refund.units
-    const { besideUnits } = await readReturned(tx, order)
-    const trigger = refundedUnits + besideUnits >= order.paidUnits ? 'refundAll' : 'refundPart'
-    await deps.transition(tx, order, {
-      trigger,
-      actor: news.actor,
-      requestId: null,
-      refundId: refund.id,
-      change: { refundedUnits },
-    })
+  const { order, refund } = await lockRefundWithOrder(tx, key)
+  if (refund.status !== 'ready' && refund.status !== 'submitted') return
+  const now = new Date(deps.clock())
+  const { reference, txHash, words } = news
+  await updateRefund(tx, refund, { status: 'settled', reference, txHash, words, nextCheckAt: null }, now)
+  await bookRefundSettled(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
+  if (refund.mispaymentId !== null) return
+  const refundedUnits = order.refundedUnits + refund.units
+  const { besideUnits } = await readReturned(tx, order)
+  const trigger = refundedUnits + besideUnits >= order.paidUnits ? 'refundAll' : 'refundPart'
+  await deps.transition(tx, order, {
+    trigger,
+    actor: news.actor,
+    requestId: null,
+    refundId: refund.id,
+    change: { refundedUnits },
   })
 }
 
@@ -231,7 +245,8 @@ export async function approveRefund(deps: RefundDeps, key: Refund, actor: string
       throw new AppError('OBJECT_CONFLICT', { message: `The refund is ${refund.status}; there is nothing to approve.` })
     }
     const now = new Date(deps.clock())
-    const onChain = deps.channels.find(refund.channel)?.refundsToAddress === true
+    const payment = await findPayment(tx, refund.companyId, refund.paymentId)
+    const onChain = payment !== undefined && (await deps.channels.forPayment(payment))?.refundsToAddress === true
     const status = onChain && refund.address === null ? 'needs_address' : 'ready'
     await updateRefund(tx, refund, { status, decidedBy: actor, nextCheckAt: status === 'ready' ? now : null }, now)
     if (status === 'needs_address') {

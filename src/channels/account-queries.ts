@@ -1,0 +1,35 @@
+import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import type { ChannelId } from './channel.ts'
+
+export type ChannelAccount = {
+  channel: ChannelId
+  sealed: string
+  /** Setting name to what may be shown of its value. */
+  hints: Record<string, string>
+  updatedAt: Date
+}
+
+export const listChannelAccounts = (q: Queryable, companyId: string): Promise<ChannelAccount[]> =>
+  q.many<ChannelAccount>(sql`
+    select channel, sealed, hints, updated_at from channel_accounts where company_id = ${companyId} order by channel`)
+
+export async function upsertChannelAccount(
+  tx: Tx,
+  account: {
+    companyId: string
+    channel: ChannelId
+    sealed: string
+    hints: Record<string, string>
+    by: string
+    at: Date
+  },
+): Promise<void> {
+  await tx.run(sql`
+    insert into channel_accounts (company_id, channel, sealed, hints, created_by, updated_at)
+    values (${account.companyId}, ${account.channel}, ${account.sealed}, ${json(account.hints)}, ${account.by}, ${account.at})
+    on conflict (company_id, channel) do update
+    set sealed = excluded.sealed, hints = excluded.hints, created_by = excluded.created_by, updated_at = excluded.updated_at`)
+}
+
+export const deleteChannelAccount = async (tx: Tx, companyId: string, channel: ChannelId): Promise<boolean> =>
+  (await tx.run(sql`delete from channel_accounts where company_id = ${companyId} and channel = ${channel}`)) > 0

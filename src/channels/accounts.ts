@@ -1,0 +1,129 @@
+import { type Clock, SECOND } from '../clock.ts'
+import { ConfigError } from '../config.ts'
+import type { Db } from '../db/db.ts'
+import type { Vault } from '../vault.ts'
+import { type ChannelAccount, listChannelAccounts } from './account-queries.ts'
+import type { Channel, ChannelId } from './channel.ts'
+import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
+import { CHANNEL_KINDS } from './kinds.ts'
+import { openProviderHttp } from './provider-http.ts'
+import { type ChannelSet, type Channels, channelSet } from './registry.ts'
+import { type Supervised, type Supervision, supervise } from './supervised.ts'
+
+export type AccountDeps = {
+  db: Db
+  vault: Vault
+  clock: Clock
+  live: boolean
+  /** `CHANNEL_…` of the environment. */
+  provider: Readonly<Record<string, string>>
+  wallet: Channel | undefined
+  supervision: Supervision
+}
+
+/** How long another node may go on with a company's accounts of before. */
+const CACHE_MS = 5 * SECOND
+
+export const accountContext = (companyId: string, channel: ChannelId): string =>
+  `company:${companyId}:channel:${channel}`
+
+type Opened = { supervised: Supervised; own: boolean; close(): Promise<void> }
+
+/** What may use the wallet's deposit addresses needs a chain; without one it is not offered. */
+const NEEDS_WALLET: readonly ChannelId[] = ['coinbase']
+
+function openKind(
+  deps: AccountDeps,
+  kind: ChannelKind,
+  account: { values: Readonly<Record<string, string>>; secrets: readonly string[]; own: boolean },
+): Opened[] {
+  if (!deps.wallet && NEEDS_WALLET.includes(kind.id)) return []
+  const { http, close } = openProviderHttp(account)
+  const { clock, live, wallet } = deps
+  const context: ChannelContext = { http, clock, live, ...(wallet && { wallet }) }
+  const channel = kind.open(account.values, context)
+  return [{ supervised: supervise(channel, deps.supervision), own: account.own, close }]
+}
+
+/** @throws ConfigError with one line for each wrong or missing variable */
+function openOperator(deps: AccountDeps): Opened[] {
+  const faults: string[] = []
+  const opened = CHANNEL_KINDS.flatMap((kind) => {
+    const reading = readSettings(kind, settingsOfEnv(kind, deps.provider))
+    if (reading.outcome === 'faulty')
+      faults.push(...reading.faults.map(({ name, message }) => `CHANNEL_${kind.env}_${name}: ${message}`))
+    return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: false }) : []
+  })
+  if (faults.length > 0) throw new ConfigError([...new Set(faults)])
+  return opened
+}
+
+/** A company's values, with the operator's for what a company may not choose (addresses). */
+export function settingsOfAccount(
+  kind: ChannelKind,
+  own: Readonly<Record<string, string>>,
+  provider: Readonly<Record<string, string>>,
+): Readonly<Record<string, string | undefined>> {
+  const operator = settingsOfEnv(kind, provider)
+  const names = Object.keys(kind.settings)
+  return Object.fromEntries(names.map((name) => [name, kind.settings[name]?.operatorOnly ? operator[name] : own[name]]))
+}
+
+function openAccounts(deps: AccountDeps, companyId: string, accounts: readonly ChannelAccount[]): Opened[] {
+  return accounts.flatMap(({ channel, sealed }) => {
+    const kind = CHANNEL_KINDS.find(({ id }) => id === channel)
+    if (!kind) return []
+    const own = JSON.parse(deps.vault.open(sealed, accountContext(companyId, channel))) as Record<string, string>
+    const reading = readSettings(kind, settingsOfAccount(kind, own, deps.provider))
+    return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: true }) : []
+  })
+}
+
+type Cached = { mark: string; until: number; opened: Opened[]; set: ChannelSet }
+
+/** All channels: the payer's wallet, the operator's accounts at providers, and the companies' own. */
+export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Promise<void> } {
+  const { clock, db, wallet } = deps
+  const healthy = { available: true, reason: null }
+  const base: Opened[] = wallet
+    ? [{ supervised: { channel: wallet, health: () => healthy }, own: false, close: async () => {} }]
+    : []
+  const operators = [...base, ...openOperator(deps)]
+  const operator = channelSet(operators)
+  const cache = new Map<string, Cached>()
+
+  /** A circuit's memory outlives a look at the table: accounts that did not change stay open. */
+  async function load(companyId: string): Promise<Cached> {
+    const known = cache.get(companyId)
+    if (known && known.until > clock()) return known
+    const accounts = await listChannelAccounts(db, companyId)
+    const mark = accounts.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
+    const until = clock() + CACHE_MS
+    const fresh = (): Cached => {
+      const opened = openAccounts(deps, companyId, accounts)
+      const own = new Set(opened.map(({ supervised }) => supervised.channel.id))
+      const rest = operators.filter(({ supervised }) => !own.has(supervised.channel.id))
+      return { mark, until, opened, set: opened.length === 0 ? operator : channelSet([...rest, ...opened]) }
+    }
+    const next = known?.mark === mark ? { ...known, until } : fresh()
+    if (known && known.mark !== mark)
+      for (const { close } of known.opened) setTimeout(() => void close(), 60_000).unref()
+    cache.set(companyId, next)
+    return next
+  }
+
+  return {
+    operator,
+    of: async (companyId) => (await load(companyId)).set,
+    async forPayment({ companyId, channel, ownAccount }) {
+      if (!ownAccount) return operator.find(channel)
+      const { set } = await load(companyId)
+      return set.isOwn(channel) ? set.find(channel) : undefined
+    },
+    forget: (companyId) => void cache.delete(companyId),
+    async close() {
+      const own = [...cache.values()].flatMap(({ opened }) => opened)
+      await Promise.all([...operators, ...own].map(({ close }) => close()))
+    },
+  }
+}

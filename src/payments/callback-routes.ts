@@ -1,0 +1,50 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { type CallbackDeps, type CallbackTarget, takeCallback } from './callback-service.ts'
+
+const description =
+  'Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider ' +
+  'expects. A callback never changes an order by itself: the provider is asked what is true.'
+
+/** Where providers call back: raw bodies of any type, answers in the providers' own words. */
+export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackDeps> = async (app, deps) => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  const take = async (request: FastifyRequest, reply: FastifyReply, target: CallbackTarget): Promise<FastifyReply> => {
+    const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const { contentType, body } = await takeCallback(deps, target, { headers: request.headers, rawBody })
+    return reply.code(200).type(contentType).send(body)
+  }
+  app.post(
+    '/channels/:channel/callback',
+    {
+      config: { permission: 'channels.callback' },
+      schema: {
+        operationId: 'receiveCallback',
+        summary: 'A provider reports news',
+        description,
+        tags: ['payments'],
+        params: Type.Object({ channel: Type.String({ maxLength: 40 }) }),
+      },
+    },
+    (request, reply) => take(request, reply, { channel: request.params.channel, companyId: null }),
+  )
+  app.post(
+    '/channels/:channel/callback/:companyId',
+    {
+      config: { permission: 'channels.callback' },
+      schema: {
+        operationId: 'receiveCompanyCallback',
+        summary: 'A provider reports news of a company’s own account',
+        description,
+        tags: ['payments'],
+        params: Type.Object({
+          channel: Type.String({ maxLength: 40 }),
+          companyId: Type.String({ pattern: '^[0-9a-f]{24}$' }),
+        }),
+      },
+    },
+    (request, reply) => take(request, reply, request.params),
+  )
+}

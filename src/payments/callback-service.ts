@@ -1,0 +1,128 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { type Acknowledgement, type Callback, CHANNEL_IDS, type Channel, type ChannelId } from '../channels/channel.ts'
+import { CHANNEL_KINDS } from '../channels/kinds.ts'
+import { CallbackRefused } from '../channels/provider-errors.ts'
+import { AppError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import {
+  countPayments,
+  findPayment,
+  findPaymentByReference,
+  insertPayment,
+  lockPayment,
+  type Payment,
+  updatePayment,
+  updatePaymentReference,
+} from './payment-queries.ts'
+import { type PaymentDeps, wakePayment } from './payment-service.ts'
+
+export type CallbackDeps = PaymentDeps & {
+  log: FastifyBaseLogger
+  /** Looks at payments and refunds whose time has come, now. */
+  wakeVisits(): void
+  /** A refund of this payment may have news, too. */
+  wakeRefunds(payment: Payment): Promise<void>
+}
+
+/** Who was called: the channel, and the company when it is its own account. */
+export type CallbackTarget = { channel: string; companyId: string | null }
+
+const ACKNOWLEDGED: Acknowledgement = { contentType: 'text/plain', body: 'OK' }
+
+const isChannelId = (text: string): text is ChannelId => (CHANNEL_IDS as readonly string[]).includes(text)
+
+/** Channels with the same account share their callbacks (Whitepay has one address for both of its own). */
+function siblingsOf(id: ChannelId): ChannelId[] {
+  const env = CHANNEL_KINDS.find((kind) => kind.id === id)?.env
+  return env === undefined ? [id] : CHANNEL_KINDS.filter((kind) => kind.env === env).map((kind) => kind.id)
+}
+
+async function findReceiver(deps: CallbackDeps, { channel, companyId }: CallbackTarget): Promise<Channel> {
+  const id = isChannelId(channel) ? channel : undefined
+  const set = companyId === null ? deps.channels.operator : await deps.channels.of(companyId)
+  const mine = id !== undefined && (companyId === null || set.isOwn(id))
+  const found = mine ? set.find(id) : undefined
+  if (!found?.readCallback) throw new AppError('NOT_FOUND')
+  return found
+}
+
+/**
+ * The provider has a second payment under our reference: a creation whose answer was lost. It becomes an attempt of
+ * its own that is given up, so that it is closed there, and what was paid to it is not lost.
+ */
+async function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReference: string): Promise<Payment> {
+  const { companyId, channel } = payment
+  const known = await findPaymentByReference(deps.db, {
+    merchantReference: null,
+    providerReference,
+    channels: [channel],
+  })
+  if (known) return known
+  return deps.db.tx(async (tx) => {
+    const now = new Date(deps.clock())
+    await lockPayment(tx, companyId, payment.id)
+    const id = newId(now.getTime())
+    const number = (await countPayments(tx, companyId, payment.orderId)) + 1
+    const { orderId, ownAccount, network, dueUnits, userAddress } = payment
+    await insertPayment(tx, {
+      ...{ companyId, id, orderId, number, channel, ownAccount, network, dueUnits, userAddress },
+      merchantReference: `${payment.merchantReference}-${providerReference}`.slice(0, 120),
+      pastOrders: null,
+      cancelUrl: null,
+      returnUrl: null,
+      nextCheckAt: now,
+      at: now,
+    })
+    const orphan = await findPayment(tx, companyId, id)
+    if (!orphan) throw new Error('the orphan was not stored')
+    await updatePaymentReference(tx, orphan, providerReference)
+    await updatePayment(tx, orphan, { status: 'closing', words: 'showed itself by a callback', nextCheckAt: now }, now)
+    return { ...orphan, providerReference, status: 'closing' }
+  })
+}
+
+/** The payment that a callback speaks of, with the provider's id when that was not known. */
+async function placeNews(
+  deps: CallbackDeps,
+  payment: Payment,
+  providerReference: string | null,
+  onChain: boolean,
+): Promise<Payment> {
+  if (providerReference === null || onChain) return payment
+  if (payment.providerReference === null) await updatePaymentReference(deps.db, payment, providerReference)
+  else if (payment.providerReference !== providerReference) return adoptOrphan(deps, payment, providerReference)
+  return payment
+}
+
+/**
+ * Takes a provider's callback: it is verified, and only says "look now", durably; what is true is asked for afterwards.
+ * One that speaks of nothing we know is acknowledged, so that it is not sent for ever.
+ * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED
+ */
+export async function takeCallback(
+  deps: CallbackDeps,
+  target: CallbackTarget,
+  callback: Callback,
+): Promise<Acknowledgement> {
+  const channel = await findReceiver(deps, target)
+  const news = await channel.readCallback?.(callback).catch((error: unknown) => {
+    if (!(error instanceof CallbackRefused)) throw error
+    deps.log.warn({ channel: channel.id, reason: error.message }, 'a callback was refused')
+    throw new AppError('CALLBACK_REFUSED', { cause: error })
+  })
+  const acknowledgement = channel.acknowledgement ?? ACKNOWLEDGED
+  if (!news) return acknowledgement
+  const { merchantReference, providerReference, words } = news
+  const named = { merchantReference, providerReference, channels: siblingsOf(channel.id) }
+  const found = await findPaymentByReference(deps.db, named)
+  const ours = found && found.ownAccount === (target.companyId !== null)
+  if (!ours || (target.companyId !== null && found.companyId !== target.companyId)) {
+    deps.log.info({ channel: channel.id, words }, 'a callback speaks of no payment here')
+    return acknowledgement
+  }
+  const payment = await placeNews(deps, found, providerReference, channel.onChain === true)
+  await wakePayment(deps, payment)
+  await deps.wakeRefunds(payment)
+  deps.wakeVisits()
+  return acknowledgement
+}

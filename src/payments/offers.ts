@@ -1,0 +1,55 @@
+import type { Channel, ChannelId, ChannelLimits } from '../channels/channel.ts'
+import type { ChannelSet } from '../channels/registry.ts'
+import { AppError } from '../errors.ts'
+import { formatMoney, type Money } from '../money.ts'
+
+/** One way to pay an order, or why it is hidden from the payer. */
+export type Offer = { channel: ChannelId; networks: readonly number[]; available: boolean; reason: string | null }
+
+export type OfferedPrice = { due: Money; fiat: Money }
+
+const NO_LIMITS: ChannelLimits = { least: null, most: null }
+/** Limits are a courtesy: a provider that does not tell them in time is offered without. */
+const LIMITS_MS = 3000
+
+async function limitsOf(channel: Channel, price: OfferedPrice): Promise<ChannelLimits> {
+  if (!channel.findLimits) return NO_LIMITS
+  const late = new Promise<ChannelLimits>((resolve) => setTimeout(() => resolve(NO_LIMITS), LIMITS_MS).unref())
+  return Promise.race([channel.findLimits(price).catch(() => NO_LIMITS), late])
+}
+
+const show = (money: Money): string => `${formatMoney(money)} ${money.asset}`
+
+/** Whether a price lies within limits that are given in its fiat or in USDC; null: it does. */
+function outside({ least, most }: ChannelLimits, { due, fiat }: OfferedPrice): string | null {
+  const priceIn = (limit: Money): bigint | null =>
+    limit.asset === fiat.asset ? fiat.units : limit.asset === due.asset ? due.units : null
+  const low = least && priceIn(least)
+  if (least && low !== null && low < least.units) return `it takes no less than ${show(least)}`
+  const high = most && priceIn(most)
+  if (most && high !== null && high > most.units) return `it takes no more than ${show(most)}`
+  return null
+}
+
+async function readOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): Promise<Offer> {
+  const channel = set.get(id)
+  const health = set.health(id)
+  const fault = health.available ? outside(await limitsOf(channel, price), price) : health.reason
+  return { channel: id, networks: channel.networks, available: fault === null, reason: fault }
+}
+
+/** Every channel that is set up, with the reason where this price cannot be paid by it now. */
+export const listOffers = (set: ChannelSet, price: OfferedPrice): Promise<Offer[]> =>
+  Promise.all(set.available.map((id) => readOffer(set, id, price)))
+
+/** @throws CHANNEL_NOT_AVAILABLE for a price outside its limits, CHANNEL_UNAVAILABLE while the provider is down */
+export async function checkOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): Promise<void> {
+  const health = set.health(id)
+  if (!health.available) {
+    const message = `${id} is not available now: ${health.reason}. Choose another channel, or try again in a moment.`
+    throw new AppError('CHANNEL_UNAVAILABLE', { message, retryAfter: 20 })
+  }
+  const { reason } = await readOffer(set, id, price)
+  if (reason !== null)
+    throw new AppError('CHANNEL_NOT_AVAILABLE', { message: `${id} cannot take this amount: ${reason}.` })
+}

@@ -1,0 +1,284 @@
+import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } from '../channels/channel.ts'
+import { ProviderRefusal } from '../channels/provider-errors.ts'
+import { askProvider, type Channels, type PaymentAccount } from '../channels/registry.ts'
+import { type Clock, MINUTE } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { crashPoint } from '../crash-point.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import { newId } from '../ids.ts'
+import type { Order } from '../orders/order.ts'
+import { findOrderById, lockOrderById } from '../orders/order-queries.ts'
+import { allows } from '../orders/order-states.ts'
+import type { TransitionOrder } from '../orders/order-transition.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
+import type { Vault } from '../vault.ts'
+import {
+  claimPayment,
+  countPayments,
+  findPayment,
+  insertPayment,
+  lockPayment,
+  type NewPayment,
+  type Payment,
+  updatePayment,
+  updatePaymentInstructions,
+  updatePaymentLinks,
+  updatePaymentNextCheck,
+  updatePaymentReference,
+} from './payment-queries.ts'
+import { nextCheckDelayMs } from './payment-rules.ts'
+
+export type AcceptDeps = {
+  db: Db
+  clock: Clock
+  vault: Vault
+  config: Pick<Config, 'orders' | 'baseUrl'>
+  channels: Channels
+  transition: TransitionOrder
+  payers: PayerDeps
+}
+
+export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
+
+/** Longer than a provider may take to answer: before that, a creation is under way and not repeated. */
+const FIRST_CHECK_MS = 15_000
+/** How long a repeated accept waits for the answer to the first one. */
+const WAIT_MS = 8_000
+const LEASE_MS = 30_000
+
+const instructionsOf = (order: Order, channel: ChannelId, instructions: Instructions): Accepted => ({
+  paymentChannel: channel,
+  status: order.status,
+  expiresAt: order.expiresAt.toISOString(),
+  ...instructions,
+})
+
+/** A new attempt; the order points to it. Whatever happens after, the attempt is known. */
+export async function insertAttempt(
+  deps: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  choice: { channel: ChannelId; own: boolean; network: number | null } & Pick<
+    NewPayment,
+    'userAddress' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
+  >,
+  move: { actor: string; requestId: string | null },
+): Promise<{ order: Order; payment: Payment }> {
+  const now = new Date(deps.clock())
+  const number = (await countPayments(tx, order.companyId, order.id)) + 1
+  const id = newId(now.getTime())
+  const { own, ...fields } = choice
+  await insertPayment(tx, {
+    ...fields,
+    companyId: order.companyId,
+    id,
+    orderId: order.id,
+    number,
+    ownAccount: own,
+    merchantReference: `${order.id}${String(number).padStart(2, '0')}`,
+    dueUnits: order.to.units,
+    nextCheckAt: new Date(now.getTime() + FIRST_CHECK_MS),
+    at: now,
+  })
+  const change = { paymentChannel: choice.channel, paymentId: id }
+  const moved = await deps.transition(tx, order, { trigger: 'accept', ...move, change })
+  const payment = await findPayment(tx, order.companyId, id)
+  if (!payment) throw new Error('the payment was not stored')
+  return { order: moved, payment }
+}
+
+export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
+  companyId: order.companyId,
+  merchantReference: payment.merchantReference,
+  providerReference: payment.providerReference,
+  network: payment.network,
+  due: { asset: 'USDC', units: payment.dueUnits },
+  fiat: order.from,
+  expiresAt: order.expiresAt,
+})
+
+type Payer = { email: string | null; ip: string | null }
+const NOBODY: Payer = { email: null, ip: null }
+
+function requestOf(deps: AcceptDeps, order: Order, payment: Payment, payer: Payer): PaymentRequest {
+  return {
+    ...keyOf(order, payment),
+    description: order.goods?.goodsName ?? `Order ${order.shortCode}`,
+    goods: order.goods,
+    returnUrl: payment.returnUrl ?? order.returnUrl,
+    cancelUrl: payment.cancelUrl ?? order.cancelUrl,
+    payerEmail: payer.email,
+    payerIp: payer.ip,
+    userAddress: payment.userAddress,
+    callbackUrl: callbackUrlOf(deps.config.baseUrl, payment),
+  }
+}
+
+/** The provider answered: its instructions and AWAITING in one transaction. */
+async function forward(
+  deps: AcceptDeps,
+  payment: Payment,
+  instructions: Instructions & { providerReference: string },
+  requestId: string | null,
+  finish: (tx: Tx, accepted: Accepted) => Promise<void>,
+): Promise<Accepted> {
+  return deps.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, payment.companyId, payment.orderId)
+    const current = await lockPayment(tx, payment.companyId, payment.id)
+    if (!order || !current) throw new AppError('ORDER_NOT_FOUND')
+    const now = new Date(deps.clock())
+    const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs(0))
+    if (current.status === 'creating') await updatePaymentInstructions(tx, current, instructions, nextCheckAt, now)
+    const mine = order.paymentId === payment.id
+    const moved =
+      mine && allows(order.status, 'forward')
+        ? await forwardOrder(deps, tx, order, payment.channel, requestId, now)
+        : order
+    const accepted = instructionsOf(moved, payment.channel, current.instructions ?? instructions)
+    await finish(tx, accepted)
+    return accepted
+  })
+}
+
+function forwardOrder(
+  deps: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  channel: ChannelId,
+  requestId: string | null,
+  now: Date,
+): Promise<Order> {
+  const chainExpiry = new Date(now.getTime() + deps.config.orders.chainExpiryMinutes * MINUTE)
+  const extend = channel === 'crypto' && order.expiresAt < chainExpiry ? { change: { expiresAt: chainExpiry } } : {}
+  return deps.transition(tx, order, { trigger: 'forward', actor: `channel:${channel}`, requestId, ...extend })
+}
+
+/** Where a payment's provider is told to call back. */
+export const callbackUrlOf = (baseUrl: string, { channel, companyId, ownAccount }: PaymentAccount): string =>
+  `${baseUrl}/api/next/channels/${channel}/callback${ownAccount ? `/${companyId}` : ''}`
+
+/** The provider will not have this payment: the attempt has failed, and the order may be paid another way. */
+async function noteRefusal(deps: AcceptDeps, payment: Payment, words: string): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const current = await lockPayment(tx, payment.companyId, payment.id)
+    if (current?.status !== 'creating') return
+    await updatePayment(tx, current, { status: 'failed', words, nextCheckAt: null }, new Date(deps.clock()))
+  })
+}
+
+/**
+ * Waits for the provider. Its definite no is told, anything else leaves the attempt to a job, soon.
+ * @throws CHANNEL_NOT_AVAILABLE, CHANNEL_UNAVAILABLE
+ */
+async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<Answer>): Promise<Answer> {
+  try {
+    return await askProvider(ask)
+  } catch (error) {
+    if (error instanceof ProviderRefusal) {
+      await noteRefusal(deps, payment, error.message)
+      const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
+      throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
+    }
+    await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + nextCheckDelayMs(payment.checks)))
+    throw error
+  }
+}
+
+type Finish = (tx: Tx, accepted: Accepted) => Promise<void>
+export type Called = { channel: Channel; order: Order; payment: Payment; payer: Payer; requestId: string | null }
+
+async function create(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+  const { channel, order, payment, payer, requestId } = called
+  const request = requestOf(deps, order, payment, payer)
+  const instructions = await askFor(deps, payment, channel.createPayment(request))
+  crashPoint('accept:after-provider')
+  return forward(deps, payment, instructions, requestId, finish)
+}
+
+/** What was asked for before exists, but nobody can pay it: it is closed, and a new reference takes its place. */
+async function replaceAttempt(deps: AcceptDeps, called: Called, lost: string, finish: Finish): Promise<Accepted> {
+  const { channel, payment: old } = called
+  const attempt = await deps.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, old.companyId, old.orderId)
+    const current = await lockPayment(tx, old.companyId, old.id)
+    if (!order || current?.status !== 'creating') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
+    const now = new Date(deps.clock())
+    await updatePaymentReference(tx, current, lost)
+    const words = 'its links could not be had again'
+    await updatePayment(tx, current, { status: 'closing', words, nextCheckAt: now }, now)
+    if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
+    const { network, userAddress, cancelUrl, returnUrl, ownAccount: own } = current
+    const fields = { channel: channel.id, own, network, userAddress, pastOrders: null, cancelUrl, returnUrl }
+    return insertAttempt(deps, tx, order, fields, { actor: `channel:${channel.id}`, requestId: called.requestId })
+  })
+  if (!attempt) throw new AppError('ORDER_STATE_CONFLICT')
+  return create(deps, { ...called, ...attempt }, finish)
+}
+
+/** A creation that never got an answer: what became of it is asked first, so that there is one order at the provider. */
+async function recover(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+  const { channel, order, payment, payer, requestId } = called
+  if (!channel.recoverPayment) return create(deps, called, finish)
+  const found = await askFor(deps, payment, channel.recoverPayment(requestOf(deps, order, payment, payer)))
+  if (found.outcome === 'absent') return create(deps, called, finish)
+  if (found.outcome === 'lost') return replaceAttempt(deps, called, found.providerReference, finish)
+  return forward(deps, payment, found.instructions, requestId, finish)
+}
+
+/** A link that works once is made anew, to the same payment. */
+async function refreshLink(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+  const { channel, order, payment, payer } = called
+  const fresh = await askProvider(channel.createPayment(requestOf(deps, order, payment, payer)))
+  const accepted = instructionsOf(order, channel.id, fresh)
+  await deps.db.tx(async (tx) => {
+    await updatePaymentLinks(tx, payment, fresh)
+    await finish(tx, accepted)
+  })
+  return accepted
+}
+
+/** Somebody else is asking the provider now: their answer is ours, too. */
+async function waitForAnswer(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+  const { companyId, id } = called.payment
+  for (let waited = 0; waited < WAIT_MS; waited += 200) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const payment = await findPayment(deps.db, companyId, id)
+    if (payment?.instructions) {
+      const order = await findOrderById(deps.db, companyId, payment.orderId)
+      if (!order) break
+      const accepted = instructionsOf(order, payment.channel, payment.instructions)
+      await deps.db.tx((tx) => finish(tx, accepted))
+      return accepted
+    }
+    if (payment?.status !== 'creating') break
+  }
+  throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
+}
+
+/** Brings an attempt to its provider: one order there, whatever was tried before. */
+export async function bring(deps: AcceptDeps, called: Called, fresh: boolean, finish: Finish): Promise<Accepted> {
+  const { channel, order, payment } = called
+  if (fresh) return create(deps, called, finish)
+  if (payment.status === 'creating') {
+    const now = deps.clock()
+    const mine = await claimPayment(deps.db, payment, new Date(now), new Date(now + LEASE_MS))
+    return mine ? recover(deps, called, finish) : waitForAnswer(deps, called, finish)
+  }
+  if (channel.singleUseLink && payment.status === 'awaiting') return refreshLink(deps, called, finish)
+  if (payment.instructions === null) throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
+  const accepted = instructionsOf(order, channel.id, payment.instructions)
+  await deps.db.tx((tx) => finish(tx, accepted))
+  return accepted
+}
+
+/** A job's second try for an attempt whose creation never got an answer. The provider's definite no ends it. */
+export async function resumeAttempt(deps: AcceptDeps, payment: Payment, order: Order): Promise<void> {
+  const channel = await deps.channels.forPayment(payment)
+  if (!channel) return
+  try {
+    await recover(deps, { channel, order, payment, payer: NOBODY, requestId: null }, async () => {})
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'CHANNEL_NOT_AVAILABLE')) throw error
+  }
+}

@@ -1,0 +1,61 @@
+import { newId } from '../ids.ts'
+import { bookRefund } from '../ledger/ledger-service.ts'
+import { convert, proportion } from '../money.ts'
+import type { Order } from '../orders/order.ts'
+import { lockOrderById } from '../orders/order-queries.ts'
+import { allows } from '../orders/order-states.ts'
+import type { Payment } from '../payments/payment-queries.ts'
+import { insertRefund, type NewRefund } from './refund-queries.ts'
+import { readReturned } from './refund-records.ts'
+import { bookingOf, type RefundDeps, settleRefundIn } from './refund-service.ts'
+
+/** A provider that refunds in fiat rounds there: a difference below its smallest unit is no refund. */
+const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
+
+function foreignRefund(order: Order, payment: Payment, units: bigint, excess: bigint, at: Date): NewRefund {
+  const share = proportion(order.from.units, units, order.paidUnits)
+  return {
+    companyId: order.companyId,
+    id: newId(at.getTime()),
+    orderId: order.id,
+    paymentId: payment.id,
+    mispaymentId: null,
+    channel: payment.channel,
+    status: 'submitted',
+    units,
+    excessUnits: excess,
+    fiatUnits: share,
+    address: null,
+    network: payment.network,
+    reason: 'started at the provider',
+    requestedBy: `channel:${payment.channel}`,
+    requestId: null,
+    createdAt: at,
+  }
+}
+
+/**
+ * The provider says that so many units of a payment went back. What we did not send ourselves was sent from its own
+ * console: it is written down as a refund, so that order, books and merchant know of it.
+ */
+export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, refunded: bigint): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, payment.companyId, payment.orderId)
+    if (!order || order.paymentId !== payment.id || !allows(order.status, 'revert')) return
+    const returned = await readReturned(tx, order)
+    const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
+    const left = order.paidUnits - known
+    const units = refunded - known > left ? left : refunded - known
+    if (units <= 0n || (units < leastOf(order) && units < left)) return
+    const now = new Date(deps.clock())
+    const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
+    const free = above > 0n ? above : 0n
+    const refund = foreignRefund(order, payment, units, units < free ? units : free, now)
+    await insertRefund(tx, refund)
+    await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
+    const actor = refund.requestedBy
+    await deps.transition(tx, order, { trigger: 'revert', actor, requestId: null, refundId: refund.id })
+    const words = 'refunded from the provider’s console'
+    await settleRefundIn(deps, tx, refund, { actor, reference: null, txHash: null, words })
+  })
+}
