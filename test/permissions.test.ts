@@ -190,7 +190,7 @@ test('the table gives the narrow roles what was decided, and nothing more', () =
     'payments.accept',
     'payments.confirm',
   ]
-  const reading = ['orders.list', 'orders.links', 'orders.events']
+  const reading = ['orders.list', 'orders.links', 'orders.events', 'channels.read']
   assert.deepEqual(namesOf('SimpleUser').sort(), [...sale, ...reading].sort())
   assert.deepEqual(namesOf('Cashier').sort(), [...sale, ...reading, 'tills.read'].sort())
   const writing = operations.filter(
@@ -198,7 +198,8 @@ test('the table gives the narrow roles what was decided, and nothing more', () =
       method !== 'GET' && rule.roles !== 'anyone' && rule.roles.includes('Observer') && !OWN_ACCOUNT.test(permission),
   )
   assert.deepEqual(writing, [], 'an Observer reads')
-  const hidden = /^(webhooks\.(secret|regenerate)|orders\.download|payers\.|apiKeys\.|users\.|audit\.|companies\.)/
+  const hidden =
+    /^(webhooks\.(secret|regenerate)|channels\.(account|exchanges)|orders\.download|payers\.|apiKeys\.|users\.|audit\.|companies\.)/
   for (const role of ['Observer', 'Cashier', 'SimpleUser', 'Service'] as const)
     assert.deepEqual(
       namesOf(role).filter((name) => hidden.test(name) && !(role === 'Service' && name === 'orders.download')),
@@ -213,7 +214,7 @@ test('the table gives the narrow roles what was decided, and nothing more', () =
     'a SuperAdmin may do everything that a Manager may',
   )
   assert.deepEqual(namesOf('Association'), namesOf('Manager'))
-  for (const name of ['webhooks.secret', 'webhooks.regenerate', 'apiKeys.create'] as const)
+  for (const name of ['webhooks.secret', 'webhooks.regenerate', 'apiKeys.create', 'channels.account'] as const)
     assert.equal(ruleOf(name).stepUp, true, `${name} needs a fresh second factor`)
 })
 

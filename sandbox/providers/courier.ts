@@ -18,8 +18,7 @@ export class Courier {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #log: (line: string) => void
   /** Every attempt of the last while, for the person's page and for tests. */
-  readonly attempts: { provider: string; url: string; status: number | null; acknowledged: boolean; body: string }[] =
-    []
+  readonly attempts: (SignedCallback & { provider: string; status: number | null; acknowledged: boolean })[] = []
 
   constructor(log: (line: string) => void) {
     this.#log = log
@@ -34,8 +33,8 @@ export class Courier {
       return null
     })
     const acknowledged = answer !== null && imitation.isAcknowledged(answer.status, answer.body)
-    const { url, body } = callback
-    this.attempts.push({ provider: imitation.prefix, url, status: answer?.status ?? null, acknowledged, body })
+    const status = answer?.status ?? null
+    this.attempts.push({ ...callback, provider: imitation.prefix, status, acknowledged })
     this.attempts.splice(0, this.attempts.length - 500)
     const delayMs = imitation.retryDelaysMs[attempt]
     if (!acknowledged && delayMs !== undefined)

@@ -260,6 +260,8 @@ async function waitForAnswer(deps: AcceptDeps, called: Called, finish: Finish): 
 export async function bring(deps: AcceptDeps, called: Called, fresh: boolean, finish: Finish): Promise<Accepted> {
   const { channel, order, payment } = called
   if (fresh) return create(deps, called, finish)
+  // deposit addresses are ours: asking twice is safe, and nobody needs to wait
+  if (payment.status === 'creating' && channel.onChain) return create(deps, called, finish)
   if (payment.status === 'creating') {
     const now = deps.clock()
     const mine = await claimPayment(deps.db, payment, new Date(now), new Date(now + LEASE_MS))

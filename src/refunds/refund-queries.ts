@@ -137,6 +137,18 @@ export async function claimDueRefunds(q: Queryable, now: Date, until: Date, limi
   return rows.map(toRefund)
 }
 
+export async function isRefundReferenceUsed(
+  q: Queryable,
+  companyId: string,
+  channel: ChannelId,
+  reference: string,
+): Promise<boolean> {
+  const { used } = await q.one<{ used: boolean }>(sql`
+    select exists (select 1 from refunds
+      where company_id = ${companyId} and channel = ${channel} and provider_reference = ${reference}) as used`)
+  return used
+}
+
 /** Refunds of a payment that are under way are asked about again now. */
 export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId: string, now: Date): Promise<number> =>
   q.run(sql`

@@ -8,6 +8,7 @@ import { formatDecimal } from '../money.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
+import { settleByHand } from './manual-refund.ts'
 import { type RefundDeskDeps, refundMispayment } from './mispayment-refund.ts'
 import { reportTransaction } from './refund-jobs.ts'
 import { findRefund, listRefunds, type Refund } from './refund-queries.ts'
@@ -197,6 +198,30 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     async (request) => {
       const { params, body = {} } = request
       return ok({ refundId: await refundMispayment(deps, actorOf(request), params.id, body, callOf(request)) })
+    },
+  )
+  app.post(
+    '/refunds/:id/settle',
+    {
+      config: { permission: 'refunds.settle' },
+      schema: {
+        operationId: 'settleRefund',
+        summary: 'A refund that was sent outside, with its proof',
+        description: 'For channels whose provider cannot refund: what was sent, and how it can be found again.',
+        tags,
+        params: IdParams,
+        body: Type.Object({
+          reference: Type.String({ minLength: 4, maxLength: 200, description: 'Id of the withdrawal or transfer.' }),
+          statement: Type.String({ minLength: 4, maxLength: 500, description: 'How it was sent, in words.' }),
+        }),
+        response: { 200: Envelope(RefundSchema) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const refund = await findReachableRefund(deps, actor, request.params.id)
+      await settleByHand(deps, actor, refund, request.body, callOf(request))
+      return answer(refund)
     },
   )
   app.post(

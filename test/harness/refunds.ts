@@ -53,8 +53,13 @@ export async function createPaid(shop: Shop, body: Record<string, unknown> = {},
 export const revert = (shop: Shop, code: string, body: Record<string, unknown> = {}): Promise<Answer<null>> =>
   shop.host.call('POST', `revert/${code}`, { as: shop.merchant, body })
 
-export async function listRefunds(shop: Shop, orderId: string): Promise<RefundData[]> {
-  const { data } = await shop.host.call<RefundData[]>('GET', '/api/next/refunds?limit=100', { as: shop.merchant })
+export const listRefunds = (shop: Shop, orderId: string): Promise<RefundData[]> => listRefundsOf(shop, orderId)
+
+export async function listRefundsOf(
+  { host, merchant }: Pick<Shop, 'host' | 'merchant'>,
+  orderId: string,
+): Promise<RefundData[]> {
+  const { data } = await host.call<RefundData[]>('GET', '/api/next/refunds?limit=100', { as: merchant })
   return data.filter((refund) => refund.orderId === orderId).toReversed()
 }
 

@@ -96,7 +96,7 @@ export async function startTestService(
 ): Promise<TestService> {
   const database = options.connectionString === undefined ? await createTestDatabase() : null
   const connectionString = options.connectionString ?? database?.connectionString ?? ''
-  const port = await freePort()
+  const port = Number(options.env?.PORT ?? (await freePort()))
   const config = loadConfig({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...TEST_ENV, ...options.env })
   const db = openDb({ connectionString })
   const vault = openVault(TEST_MASTER_KEY)

@@ -50,7 +50,7 @@ export const chainEnv = (chain: TestChain): Record<string, string> => ({
   CHAIN_31337_XPUB: TEST_XPUB,
 })
 
-async function tellStory({ db }: TestService, orderId: string): Promise<OrderStory> {
+export async function tellStory({ db }: TestService, orderId: string): Promise<OrderStory> {
   const order = await db.one<Pick<OrderStory, 'status' | 'paidUnits'>>(
     sql`select status, paid_units from orders where id = ${orderId}`,
   )

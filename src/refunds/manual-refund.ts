@@ -1,0 +1,48 @@
+import { AppError } from '../errors.ts'
+import type { Actor } from '../http/actor.ts'
+import type { Call } from '../http/idempotency.ts'
+import { findPayment } from '../payments/payment-queries.ts'
+import type { RefundDeskDeps } from './mispayment-refund.ts'
+import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
+import { lockRefundWithOrder, settleRefundIn } from './refund-service.ts'
+
+/**
+ * A provider without refunds: a person sent the money another way (the provider's withdrawal, a bank, a wallet) and
+ * names what proves it. One proof settles one refund.
+ * @throws OBJECT_CONFLICT where the refund can be proved by its chain, or goes through its provider by itself
+ */
+export async function settleByHand(
+  deps: RefundDeskDeps,
+  actor: Actor,
+  refund: Refund,
+  proof: { reference: string; statement: string },
+  call: Call,
+): Promise<void> {
+  const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
+  const channel = payment && (await deps.channels.forPayment(payment))
+  if (channel?.refundPayment || channel?.checkRefundTransaction) {
+    const message = channel.checkRefundTransaction
+      ? 'This refund is proved by its transaction: POST /refunds/{id}/transaction.'
+      : `${refund.channel} refunds by itself; there is nothing to prove.`
+    throw new AppError('OBJECT_CONFLICT', { message })
+  }
+  const by = `${actor.kind}:${actor.id}`
+  const { reference, statement } = proof
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (current.status !== 'ready' && current.status !== 'submitted') {
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `The refund is ${current.status}; it cannot be settled by hand.`,
+      })
+    }
+    if (await isRefundReferenceUsed(tx, current.companyId, current.channel, reference)) {
+      throw new AppError('OBJECT_CONFLICT', { message: 'This reference settled another refund already.' })
+    }
+    const words = `sent by hand: ${statement}`
+    await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, words })
+    await call.remember(tx, null)
+    const details = { refundId: current.id, reference, statement }
+    const { companyId } = current
+    await deps.audit(tx, { actor, companyId, action: 'refund.settled_by_hand', requestId: call.requestId, details })
+  })
+}
