@@ -1,4 +1,4 @@
-import { SECOND } from '../../clock.ts'
+import { type Clock, SECOND } from '../../clock.ts'
 import { textAt } from '../../json.ts'
 import {
   type Channel,
@@ -8,7 +8,7 @@ import {
   type PaymentRequest,
   type Recovery,
 } from '../channel.ts'
-import { baseUrl, type ChannelContext, defineChannel, plain, type Setting, seconds, secret } from '../kind.ts'
+import { baseUrl, defineChannel, plain, type Setting, seconds, secret } from '../kind.ts'
 import { ProviderTrouble } from '../provider-errors.ts'
 import { readCallback } from './callback.ts'
 import { openCertificates } from './certificates.ts'
@@ -44,7 +44,7 @@ function readInstructions(data: unknown): Instructions & { providerReference: st
   return { ...NO_INSTRUCTIONS, providerReference, qrData, checkoutUrl, deepLink }
 }
 
-async function createPayment(client: BinanceClient, request: PaymentRequest, options: OrderOptions & ChannelContext) {
+async function createPayment(client: BinanceClient, request: PaymentRequest, options: OrderOptions & { clock: Clock }) {
   const answer = await client.ask(PATHS.create, orderBody(request, options, options.clock))
   if (answer.outcome === 'done') return readInstructions(answer.data)
   if (answer.code === DUPLICATE)
@@ -86,7 +86,7 @@ export const binance = defineChannel({
     const certificates = openCertificates(client, clock)
     const maxAgeMs = Number(values.CALLBACK_MAX_AGE_SECONDS) * SECOND
     const options = {
-      ...context,
+      clock,
       subMerchantId: values.SUB_MERCHANT_ID,
       terminalType: values.TERMINAL_TYPE,
       supportPayCurrency: values.SUPPORT_PAY_CURRENCY,
