@@ -34,7 +34,7 @@ function checkGoods(body: Fields): No | null {
     if (!isText(item.referenceGoodsId)) return missing('referenceGoodsId')
     if (!isText(item.goodsName)) return missing('goodsName')
     if (item.goodsName.length > 256) return tooLong('goodsName')
-    if (/["'\p{Extended_Pictographic}]/u.test(item.goodsName.replace(/\p{N}/gu, '')))
+    if (/["'\p{Extended_Pictographic}]/u.test(item.goodsName))
       return no(400, '400103', 'Parameter goodsName has an illegal character')
     if (item.goodsDetail !== undefined && !isText(item.goodsDetail, 256)) return tooLong('goodsDetail')
   }

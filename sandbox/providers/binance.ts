@@ -1,4 +1,12 @@
-import { createHash, createHmac, createPublicKey, type KeyObject, randomBytes, sign, timingSafeEqual } from 'node:crypto'
+import {
+  createHash,
+  createHmac,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  sign,
+  timingSafeEqual,
+} from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { amountOf, checkOrder, type No, no } from './binance-orders.ts'
 import { isAtLeast, subtract, sum, unitsOf } from './decimal.ts'
@@ -16,7 +24,14 @@ type Answered = { data: unknown } | No
 
 /** Text to sign in both directions, each part with a line feed. */
 const signedBytes = (timestamp: string, nonce: string, body: Buffer): Buffer =>
-  Buffer.concat([Buffer.from(timestamp), Buffer.from('\n'), Buffer.from(nonce), Buffer.from('\n'), body, Buffer.from('\n')])
+  Buffer.concat([
+    Buffer.from(timestamp),
+    Buffer.from('\n'),
+    Buffer.from(nonce),
+    Buffer.from('\n'),
+    body,
+    Buffer.from('\n'),
+  ])
 
 const header = (request: FastifyRequest, name: string): string => {
   const value = request.headers[name]
@@ -141,7 +156,10 @@ class BinanceImitation implements Imitation {
       return no(400, '400201', 'merchantTradeNo is invalid or duplicated')
     const expires = body.orderExpireTime
     const payment = desk.open({
-      reference: `29${BigInt(`0x${randomBytes(8).toString('hex')}`).toString().padStart(20, '0').slice(-16)}`,
+      reference: `29${BigInt(`0x${randomBytes(8).toString('hex')}`)
+        .toString()
+        .padStart(20, '0')
+        .slice(-16)}`,
       provider: this.prefix,
       merchantReference,
       amount: amountOf(body.orderAmount) ?? '0',
@@ -219,7 +237,9 @@ class BinanceImitation implements Imitation {
     for (const payment of payments) {
       const refund = payment.refunds.find(({ requestId }) => requestId === refundRequestId)
       if (!refund) continue
-      const refundStatus = { pending: 'REFUND_PENDING', settled: 'REFUND_SUCCESS', refused: 'REFUND_FAIL' }[refund.state]
+      const refundStatus = { pending: 'REFUND_PENDING', settled: 'REFUND_SUCCESS', refused: 'REFUND_FAIL' }[
+        refund.state
+      ]
       const fees = { refundedCommission: '0', refundCommission: '0' }
       return { data: { ...refundFields(payment, refund), ...fees, refundStatus } }
     }
