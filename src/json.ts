@@ -19,3 +19,7 @@ export function textAt(value: unknown, ...path: Step[]): string | undefined {
   }
   return typeof current === 'string' ? current : undefined
 }
+
+/** A decimal text that `JSON.stringify` writes as a number, digit for digit: never a float, never an exponent. */
+export const numberLiteral = (text: string): unknown =>
+  (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)

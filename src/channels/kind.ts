@@ -59,6 +59,12 @@ export const baseUrl = (fallback: string, means = 'where the provider answers'):
 export const secret = (means: string): Setting => ({ means, secret: true })
 export const plain = (means: string, fallback?: string): Setting =>
   fallback === undefined ? { means } : { means, fallback }
+/** A whole number of seconds from 1 to a day. */
+export const seconds = (means: string, fallback: string): Setting => ({
+  means,
+  fallback,
+  fault: (text) => (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 86_400 ? null : 'must be whole seconds, 1 to 86400'),
+})
 
 export type SettingsReading =
   | { outcome: 'set'; values: Readonly<Record<string, string>>; secrets: readonly string[] }

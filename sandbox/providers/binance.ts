@@ -1,0 +1,310 @@
+import {
+  createHash,
+  createHmac,
+  createPublicKey,
+  type KeyObject,
+  randomBytes,
+  sign,
+  timingSafeEqual,
+} from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { amountOf, checkOrder, type No, no } from './binance-orders.ts'
+import { isAtLeast, subtract, sum, unitsOf } from './decimal.ts'
+import { exactNumber, type Fields, isText, NumberText, parseExact } from './exact-json.ts'
+import type { DeskPayment, DeskRefund, Happening, Imitation, ImitationOptions, SignedCallback } from './imitation.ts'
+import { rsaKeyOf } from './rsa-keys.ts'
+
+const CLOCK_MS = 5000
+/** Binance takes a close at once and does it later. */
+const CLOSE_DELAY_MS = 150
+const ATTEMPTS = 10
+const MERCHANT_ID = '298765432'
+
+type Answered = { data: unknown } | No
+
+/** Text to sign in both directions, each part with a line feed. */
+const signedBytes = (timestamp: string, nonce: string, body: Buffer): Buffer =>
+  Buffer.concat([
+    Buffer.from(timestamp),
+    Buffer.from('\n'),
+    Buffer.from(nonce),
+    Buffer.from('\n'),
+    body,
+    Buffer.from('\n'),
+  ])
+
+const header = (request: FastifyRequest, name: string): string => {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : ''
+}
+
+const letters = (): string => randomBytes(32).reduce((text, byte) => text + String.fromCharCode(97 + (byte % 26)), '')
+
+/** Why a request is not let in; null: it is. */
+function checkAccess(request: FastifyRequest, options: { apiKey: string; secret: string; now: number }): No | null {
+  const timestamp = header(request, 'binancepay-timestamp')
+  const nonce = header(request, 'binancepay-nonce')
+  if (!header(request, 'content-type').startsWith('application/json')) return no(415, '400007', 'Media type')
+  if (nonce === '') return no(400, '400100', 'BinancePay-Nonce is missing')
+  if (nonce.length !== 32) return no(400, '400101', 'BinancePay-Nonce must have 32 characters')
+  if (!/^[A-Za-z0-9]+$/.test(nonce)) return no(400, '400103', 'BinancePay-Nonce has an illegal character')
+  const isNow = /^\d{13}$/.test(timestamp) && Math.abs(options.now - Number(timestamp)) <= CLOCK_MS
+  if (!isNow) return no(406, '400003', 'Timestamp for this request is outside of the time window.')
+  if (header(request, 'binancepay-certificate-sn') !== options.apiKey) return no(401, '400004', 'API key is invalid')
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+  const bytes = signedBytes(timestamp, nonce, body)
+  const right = createHmac('sha512', options.secret).update(bytes).digest('hex').toUpperCase()
+  const given = Buffer.from(header(request, 'binancepay-signature'))
+  if (given.length !== right.length || !timingSafeEqual(given, Buffer.from(right)))
+    return no(406, '400002', 'Signature for this request is not valid.')
+  return null
+}
+
+const settled = (payment: DeskPayment): string =>
+  sum(payment.refunds.filter(({ state }) => state === 'settled').map(({ amount }) => amount))
+
+function statusOf(payment: DeskPayment): string {
+  if (payment.unknownWord) return 'ORBITING'
+  const { state, refunds, amount } = payment
+  if (state === 'open') return 'INITIAL'
+  if (state === 'part') return 'PENDING'
+  if (state === 'failed') return 'ERROR'
+  if (state === 'expired') return 'EXPIRED'
+  if (state === 'closed') return 'CANCELED'
+  if (refunds.some((one) => one.state === 'pending')) return 'REFUNDING'
+  const gone = settled(payment)
+  if (gone === '0') return 'PAID'
+  return isAtLeast(gone, amount) ? 'FULL_REFUNDED' : 'REFUNDED'
+}
+
+const refundFields = (payment: DeskPayment, refund: DeskRefund, duplicateRequest = 'N'): Fields => ({
+  refundRequestId: refund.requestId,
+  prepayId: payment.reference,
+  orderAmount: payment.amount,
+  refundedAmount: settled(payment),
+  refundAmount: refund.amount,
+  remainingAttempts: ATTEMPTS - payment.refunds.length,
+  payerOpenId: '1211HS10K81f4273ac031',
+  duplicateRequest,
+})
+
+/** Binance Pay as it is: `/binance/binancepay/openapi/…`. */
+class BinanceImitation implements Imitation {
+  readonly prefix = 'binance'
+  readonly name = 'Binance Pay'
+  /** Up to six repetitions are documented, their times are not. */
+  readonly retryDelaysMs = [1000, 2000, 5000, 15_000, 60_000, 300_000]
+  readonly #options: ImitationOptions
+  readonly #apiKey: string
+  readonly #secret: string
+  readonly #key: KeyObject
+  readonly #serial: string
+  readonly #publicKey: string
+
+  constructor(options: ImitationOptions) {
+    this.#options = options
+    this.#apiKey = options.secretOf('binance-key')
+    this.#secret = options.secretOf('binance-secret')
+    this.#key = rsaKeyOf(options.secretOf('binance-webhook-key'))
+    this.#publicKey = createPublicKey(this.#key).export({ type: 'spki', format: 'pem' }) as string
+    this.#serial = createHash('md5').update(this.#publicKey).digest('hex')
+  }
+
+  credentials(): Record<string, string> {
+    return {
+      CHANNEL_BINANCE_BASE_URL: `${this.#options.url}/binance`,
+      CHANNEL_BINANCE_API_KEY: this.#apiKey,
+      CHANNEL_BINANCE_API_SECRET: this.#secret,
+    }
+  }
+
+  register(app: FastifyInstance): void {
+    const at = (path: string, work: (body: Fields, request: FastifyRequest) => Answered | Promise<Answered>): void => {
+      app.post(`/binancepay/openapi${path}`, async (request, reply) => {
+        const access = { apiKey: this.#apiKey, secret: this.#secret, now: this.#options.now() }
+        const body = parseExact(request.body)
+        const refused = checkAccess(request, access) ?? (body ? null : no(400, '400008', 'Body cannot be read'))
+        const answer = refused ?? (await work(body ?? {}, request))
+        if ('data' in answer) return { status: 'SUCCESS', code: '000000', data: answer.data }
+        return reply.code(answer.status).send({ status: 'FAIL', code: answer.code, errorMessage: answer.words })
+      })
+    }
+    at('/v3/order', (body, request) => this.#create(body, request))
+    at('/v2/order/query', (body) => this.#query(body))
+    at('/order/close', (body) => this.#close(body))
+    at('/order/refund', (body) => this.#refund(body))
+    at('/order/refund/query', (body) => this.#refundQuery(body))
+    at('/certificates', () => ({ data: [{ certPublic: this.#publicKey, certSerial: this.#serial }] }))
+  }
+
+  #find({ prepayId, merchantTradeNo }: Fields): DeskPayment | undefined {
+    const { desk } = this.#options
+    const found = isText(prepayId)
+      ? desk.find(prepayId)
+      : isText(merchantTradeNo)
+        ? desk.findByMerchant(this.prefix, merchantTradeNo)
+        : undefined
+    return found?.provider === this.prefix ? desk.refresh(found) : undefined
+  }
+
+  async #create(body: Fields, request: FastifyRequest): Promise<Answered> {
+    const { desk, url, now } = this.#options
+    const refused = checkOrder(body, now())
+    if (refused) return refused
+    const merchantReference = String(body.merchantTradeNo)
+    if (desk.findByMerchant(this.prefix, merchantReference))
+      return no(400, '400201', 'merchantTradeNo is invalid or duplicated')
+    const expires = body.orderExpireTime
+    const payment = desk.open({
+      reference: `29${BigInt(`0x${randomBytes(8).toString('hex')}`)
+        .toString()
+        .padStart(20, '0')
+        .slice(-16)}`,
+      provider: this.prefix,
+      merchantReference,
+      amount: amountOf(body.orderAmount) ?? '0',
+      currency: String(body.currency),
+      expiresAt: expires instanceof NumberText ? Number(expires.text) : now() + 3_600_000,
+      callbackUrl: isText(body.webhookUrl) ? body.webhookUrl : null,
+      returnUrl: isText(body.returnUrl) ? body.returnUrl : null,
+      cancelUrl: isText(body.cancelUrl) ? body.cancelUrl : null,
+      facts: { passThroughInfo: body.passThroughInfo },
+    })
+    await desk.beforeAnswer(request, payment)
+    const page = `${url}/payments/${payment.reference}`
+    const links = {
+      qrcodeLink: `${page}?qr=image`,
+      qrContent: `${page}?qr=text`,
+      checkoutUrl: page,
+      deeplink: `bnc://app.binance.com/payment/secpay/${payment.reference}`,
+      universalUrl: `${page}?from=universal`,
+    }
+    const { amount, currency, expiresAt } = payment
+    const { reference: prepayId } = payment
+    return { data: { prepayId, terminalType: 'WEB', expireTime: expiresAt, ...links, totalFee: amount, currency } }
+  }
+
+  #query(body: Fields): Answered {
+    const payment = this.#find(body)
+    if (!payment) return no(400, '400202', 'Order not found')
+    const { reference, merchantReference, currency, amount, createdAt, facts } = payment
+    const status = statusOf(payment)
+    const isPaid = payment.state === 'paid'
+    const paid = { transactionId: `M_R_${reference}`, openUserId: '1211HS10K81f4273ac031', transactTime: createdAt + 1 }
+    return {
+      data: {
+        merchantId: exactNumber(MERCHANT_ID),
+        prepayId: reference,
+        ...(isPaid ? paid : {}),
+        merchantTradeNo: merchantReference,
+        status,
+        currency,
+        orderAmount: amount,
+        passThroughInfo: facts.passThroughInfo,
+        createTime: createdAt,
+      },
+    }
+  }
+
+  #close(body: Fields): Answered {
+    const payment = this.#find(body)
+    if (payment?.state !== 'open') return no(400, '400202', 'Order not found or not closable')
+    const { desk } = this.#options
+    desk.courier.later(CLOSE_DELAY_MS, () => desk.close(payment))
+    return { data: true }
+  }
+
+  #refund(body: Fields): Answered {
+    const { desk } = this.#options
+    const payment = this.#find({ prepayId: body.prepayId })
+    const { refundRequestId } = body
+    const amount = amountOf(body.refundAmount, true)
+    if (!isText(refundRequestId, 64)) return no(400, '400101', 'Parameter refundRequestId has an illegal length')
+    if (payment?.state !== 'paid') return no(400, '400202', 'Order not found or not paid')
+    const earlier = payment.refunds.find(({ requestId }) => requestId === refundRequestId)
+    if (earlier) return { data: refundFields(payment, earlier, 'Y') }
+    const left = desk.refundable(payment)
+    if (amount === null || !isAtLeast(left, amount) || payment.refunds.length >= ATTEMPTS)
+      return no(400, '400102', 'Parameter refundAmount has an illegal value')
+    const isLast = payment.refunds.length === ATTEMPTS - 1
+    if (isLast && unitsOf(subtract(left, amount)) !== 0n) return no(400, '400102', 'The last refund must be all')
+    const refund = desk.refund(payment, { id: refundRequestId, requestId: refundRequestId, amount })
+    return { data: refundFields(payment, refund) }
+  }
+
+  #refundQuery({ refundRequestId }: Fields): Answered {
+    const payments = this.#options.desk.list().filter(({ provider }) => provider === this.prefix)
+    for (const payment of payments) {
+      const refund = payment.refunds.find(({ requestId }) => requestId === refundRequestId)
+      if (!refund) continue
+      const refundStatus = { pending: 'REFUND_PENDING', settled: 'REFUND_SUCCESS', refused: 'REFUND_FAIL' }[
+        refund.state
+      ]
+      const fees = { refundedCommission: '0', refundCommission: '0' }
+      return { data: { ...refundFields(payment, refund), ...fees, refundStatus } }
+    }
+    return no(400, '400202', 'Refund not found')
+  }
+
+  callbacks(payment: DeskPayment, happening: Happening, refund?: DeskRefund): SignedCallback[] {
+    const words = CALLBACK_WORDS[happening]
+    if (!words) return []
+    const { reference, merchantReference, amount, currency, createdAt, callbackUrl, facts } = payment
+    const [bizType, bizStatus] = words
+    const data = {
+      merchantTradeNo: merchantReference,
+      productType: '02',
+      productName: 'Order',
+      transactTime: createdAt + 1,
+      tradeType: 'WEB',
+      totalFee: exactNumber(amount),
+      currency,
+      passThroughInfo: facts.passThroughInfo,
+      ...(bizStatus === 'PAY_SUCCESS' ? { transactionId: `M_R_${reference}`, commission: 0 } : {}),
+      ...(refund ? { refundInfo: refundFields(payment, refund) } : {}),
+    }
+    const body = JSON.stringify({
+      bizType,
+      data: JSON.stringify(data),
+      bizIdStr: reference,
+      bizId: exactNumber(reference),
+      bizStatus,
+    })
+    const url = callbackUrl ?? `${this.#options.callbackBase}/api/next/channels/binance/callback`
+    return [this.#signed(url, body)]
+  }
+
+  #signed(url: string, body: string): SignedCallback {
+    const timestamp = String(this.#options.now())
+    const nonce = letters()
+    const signature = sign('sha256', signedBytes(timestamp, nonce, Buffer.from(body)), this.#key).toString('base64')
+    const headers = {
+      'content-type': 'application/json;charset=utf-8',
+      'BinancePay-Timestamp': timestamp,
+      'BinancePay-Nonce': nonce,
+      'BinancePay-Certificate-SN': this.#serial,
+      'BinancePay-Signature': signature,
+    }
+    return { url, headers, body }
+  }
+
+  forge(callback: SignedCallback): SignedCallback {
+    const made = randomBytes(256).toString('base64')
+    return { ...callback, headers: { ...callback.headers, 'BinancePay-Signature': made } }
+  }
+
+  isAcknowledged(status: number, body: string): boolean {
+    return status === 200 && parseExact(Buffer.from(body))?.returnCode === 'SUCCESS'
+  }
+}
+
+const CALLBACK_WORDS: Partial<Record<Happening, readonly [string, string]>> = {
+  paid: ['PAY', 'PAY_SUCCESS'],
+  failed: ['PAY', 'PAY_FAIL'],
+  expired: ['PAY', 'PAY_CLOSED'],
+  closed: ['PAY', 'PAY_CLOSED'],
+  'refund-settled': ['PAY_REFUND', 'REFUND_SUCCESS'],
+  'refund-refused': ['PAY_REFUND', 'REFUND_REJECTED'],
+}
+
+export const openBinance = (options: ImitationOptions): Imitation => new BinanceImitation(options)

@@ -1,0 +1,59 @@
+import type { Clock } from '../../clock.ts'
+import { parseJsonExact, textAt } from '../../json.ts'
+import type { Callback, CallbackNews } from '../channel.ts'
+import { CallbackRefused } from '../provider-errors.ts'
+import type { Certificates } from './certificates.ts'
+import { isSignedBy } from './signature.ts'
+import { reportOfPay, reportOfRefund } from './status-map.ts'
+
+function header({ headers }: Callback, name: string): string {
+  const value = headers[name]
+  if (typeof value !== 'string' || value === '') throw new CallbackRefused(`the header ${name} is missing`)
+  return value
+}
+
+function parse(text: string, what: string): unknown {
+  try {
+    return parseJsonExact(text)
+  } catch (cause) {
+    throw new CallbackRefused(`${what} is no JSON`, { cause })
+  }
+}
+
+/** `bizId` is an integer above 2^53, which is why the text beside it counts. */
+function readNews(body: unknown): CallbackNews {
+  const bizType = textAt(body, 'bizType') ?? ''
+  const bizStatus = textAt(body, 'bizStatus') ?? ''
+  const words = `${bizType} ${bizStatus}`
+  // payouts, scanned till codes and whatever else comes to the same address
+  if (bizType !== 'PAY' && bizType !== 'PAY_REFUND')
+    return { merchantReference: null, providerReference: null, report: null, words }
+  const data = parse(textAt(body, 'data') ?? '', 'data')
+  const merchantReference = textAt(data, 'merchantTradeNo') ?? null
+  const prepayId = textAt(data, 'refundInfo', 'prepayId') ?? textAt(body, 'bizIdStr') ?? textAt(body, 'bizId')
+  const providerReference = prepayId ?? null
+  const read = bizType === 'PAY' ? reportOfPay : reportOfRefund
+  const report = providerReference === null ? null : read(bizStatus, data, providerReference)
+  return { merchantReference, providerReference, report, words }
+}
+
+/**
+ * Verifies the bytes as they came against Binance's key, then their age, then reads them.
+ * @throws CallbackRefused; ProviderTrouble when Binance's keys cannot be had
+ */
+export async function readCallback(
+  callback: Callback,
+  { certificates, clock, maxAgeMs }: { certificates: Certificates; clock: Clock; maxAgeMs: number },
+): Promise<CallbackNews> {
+  const timestamp = header(callback, 'binancepay-timestamp')
+  const nonce = header(callback, 'binancepay-nonce')
+  const serial = header(callback, 'binancepay-certificate-sn')
+  const signature = header(callback, 'binancepay-signature')
+  const key = await certificates.find(serial)
+  if (!key) throw new CallbackRefused('Binance knows no certificate with this serial')
+  if (!isSignedBy(key, { timestamp, nonce }, callback.rawBody, signature))
+    throw new CallbackRefused('the signature is not of these bytes')
+  const isFresh = /^\d{13}$/.test(timestamp) && Math.abs(clock() - Number(timestamp)) <= maxAgeMs
+  if (!isFresh) throw new CallbackRefused(`the timestamp ${timestamp} is too far from our clock`)
+  return readNews(parse(callback.rawBody.toString('utf8'), 'the body'))
+}

@@ -1,0 +1,69 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { type Clock, HOUR, SECOND } from '../../clock.ts'
+import { textAt } from '../../json.ts'
+import { ProviderTrouble } from '../provider-errors.ts'
+import { type BinanceClient, PATHS } from './client.ts'
+
+export type Certificates = {
+  /**
+   * Binance's key with this serial; undefined when Binance does not know it either.
+   * @throws ProviderTrouble, ProviderRefusal when the keys cannot be had
+   */
+  find(serial: string): Promise<KeyObject | undefined>
+}
+
+const REFRESH_MS = HOUR
+const HARD_EXPIRY_MS = 2 * HOUR
+/** Strangers may send serials that nobody knows; they must not make us ask all the time. */
+const PAUSE_MS = 10 * SECOND
+
+type Kept = { keys: Map<string, KeyObject>; fetchedAt: number }
+
+function readKeys(data: unknown): Map<string, KeyObject> {
+  if (!Array.isArray(data)) throw new ProviderTrouble('Binance answered no list of certificates')
+  try {
+    return new Map(
+      data.map((item) => [textAt(item, 'certSerial') ?? '', createPublicKey(textAt(item, 'certPublic') ?? '')]),
+    )
+  } catch (cause) {
+    throw new ProviderTrouble('Binance answered a certificate that cannot be read', { cause })
+  }
+}
+
+/** Keeps the keys for an hour, for two while they cannot be fetched, and fetches once for an unknown serial. */
+export function openCertificates(client: BinanceClient, clock: Clock): Certificates {
+  let kept: Kept | null = null
+  let fetching: Promise<Kept> | null = null
+
+  async function fetchKeys(): Promise<Kept> {
+    const answer = await client.ask(PATHS.certificates, {})
+    if (answer.outcome === 'refused') throw answer.refusal
+    kept = { keys: readKeys(answer.data), fetchedAt: clock() }
+    return kept
+  }
+
+  const refresh = (): Promise<Kept> => {
+    fetching ??= fetchKeys().finally(() => {
+      fetching = null
+    })
+    return fetching
+  }
+
+  async function current(): Promise<Kept> {
+    const old = kept
+    if (old && clock() - old.fetchedAt < REFRESH_MS) return old
+    return refresh().catch((error: unknown) => {
+      if (old && clock() - old.fetchedAt < HARD_EXPIRY_MS) return old
+      throw error
+    })
+  }
+
+  return {
+    async find(serial) {
+      const { keys, fetchedAt } = await current()
+      const known = keys.get(serial)
+      if (known || clock() - fetchedAt < PAUSE_MS) return known
+      return (await refresh()).keys.get(serial)
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import type { Clock } from '../../clock.ts'
+import { parseJsonExact, textAt } from '../../json.ts'
+import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
+import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
+import { makeNonce, signRequest } from './signature.ts'
+
+/** A definite answer. Everything else is thrown as ProviderTrouble. */
+export type Answer = { outcome: 'done'; data: unknown } | { outcome: 'refused'; code: string; refusal: ProviderRefusal }
+
+export type BinanceClient = {
+  /** @throws ProviderTrouble when nobody knows what became of it */
+  ask(path: string, body: unknown): Promise<Answer>
+}
+
+export const PATHS = {
+  create: '/binancepay/openapi/v3/order',
+  query: '/binancepay/openapi/v2/order/query',
+  close: '/binancepay/openapi/order/close',
+  refund: '/binancepay/openapi/order/refund',
+  refundQuery: '/binancepay/openapi/order/refund/query',
+  certificates: '/binancepay/openapi/certificates',
+} as const
+
+export const DUPLICATE = '400201'
+export const NOT_FOUND = '400202'
+
+/** Codes that say "not done" (Binance Pay, common rules). 400000, "unknown", is not among them: nobody knows. */
+const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
+  ['400001', 'request'],
+  ['400002', 'credentials'],
+  ['400003', 'credentials'],
+  ['400004', 'credentials'],
+  ['400005', 'credentials'],
+  ['400006', 'request'],
+  ['400007', 'request'],
+  ['400008', 'request'],
+  ['400100', 'request'],
+  ['400101', 'request'],
+  ['400102', 'request'],
+  ['400103', 'request'],
+  ['400104', 'request'],
+  [DUPLICATE, 'request'],
+  [NOT_FOUND, 'state'],
+  ['400203', 'account'],
+  ['400206', 'account'],
+  ['400606', 'account'],
+])
+
+function retryAfterOf({ headers }: ProviderAnswer): { retryAfterMs?: number } {
+  const seconds = /^\d{1,5}$/.exec(headers['retry-after'] ?? '')
+  return seconds ? { retryAfterMs: Number(seconds[0]) * 1000 } : {}
+}
+
+function parse(answer: ProviderAnswer): unknown {
+  try {
+    return parseJsonExact(answer.text)
+  } catch (cause) {
+    throw new ProviderTrouble(`Binance answered HTTP ${answer.status} without JSON`, { cause, ...retryAfterOf(answer) })
+  }
+}
+
+/** The envelope `{status, code, data, errorMessage}`; an answer of a broken server decides nothing. */
+export function readAnswer(answer: ProviderAnswer): Answer {
+  const envelope = parse(answer)
+  const code = textAt(envelope, 'code') ?? ''
+  const words = `Binance ${code || 'without code'}: ${textAt(envelope, 'errorMessage') ?? `HTTP ${answer.status}`}`
+  const isSuccess = textAt(envelope, 'status') === 'SUCCESS' && code === '000000' && answer.status === 200
+  if (isSuccess) return { outcome: 'done', data: (envelope as { data?: unknown }).data }
+  const reason = REFUSALS.get(code)
+  const isDefinite = textAt(envelope, 'status') === 'FAIL' && answer.status >= 400 && answer.status < 500
+  if (reason === undefined || !isDefinite || answer.status === 429)
+    throw new ProviderTrouble(words, { cause: answer, ...retryAfterOf(answer) })
+  return { outcome: 'refused', code, refusal: new ProviderRefusal(reason, words, answer) }
+}
+
+export function openClient(options: {
+  baseUrl: string
+  apiKey: string
+  apiSecret: string
+  http: ProviderHttp
+  clock: Clock
+}): BinanceClient {
+  const { baseUrl, apiKey, apiSecret, http, clock } = options
+  return {
+    async ask(path, content) {
+      const body = JSON.stringify(content)
+      const stamp = { timestamp: String(clock()), nonce: makeNonce() }
+      const headers = {
+        'content-type': 'application/json',
+        'BinancePay-Timestamp': stamp.timestamp,
+        'BinancePay-Nonce': stamp.nonce,
+        'BinancePay-Certificate-SN': apiKey,
+        'BinancePay-Signature': signRequest(apiSecret, stamp, body),
+      }
+      return readAnswer(await http({ method: 'POST', url: baseUrl + path, headers, body }))
+    },
+  }
+}

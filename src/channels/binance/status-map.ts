@@ -1,0 +1,79 @@
+import { textAt } from '../../json.ts'
+import { type PaymentReport, paidReport } from '../channel.ts'
+import { usdcUnits } from '../usdc-text.ts'
+
+/** `paid` and `refunded` become `seen` with the amount. */
+type Meaning = 'waiting' | 'paid' | 'refunded' | 'expired' | 'failed'
+
+/**
+ * Every status of Query v2. CANCELED has one L; it is what a close of ours leads to, so the order may choose again.
+ * REFUNDED means "in part", and the query does not say how much.
+ */
+const STATUSES: ReadonlyMap<string, Meaning> = new Map([
+  ['INITIAL', 'waiting'],
+  ['PENDING', 'waiting'],
+  ['PAID', 'paid'],
+  ['REFUNDING', 'paid'],
+  ['REFUNDED', 'paid'],
+  ['FULL_REFUNDED', 'refunded'],
+  ['CANCELED', 'expired'],
+  ['EXPIRED', 'expired'],
+  ['ERROR', 'failed'],
+])
+
+/** bizStatus of a PAY callback; PAY_FAIL is seen in public code only. */
+const PAY_STATUSES: ReadonlyMap<string, Meaning> = new Map([
+  ['PAY_SUCCESS', 'paid'],
+  ['PAY_CLOSED', 'expired'],
+  ['PAY_FAIL', 'failed'],
+])
+
+type Told = { providerReference: string; words: string; price: string | undefined; currency: string | undefined }
+
+function toReport(meaning: Meaning | undefined, { providerReference, words, price, currency }: Told): PaymentReport {
+  if (meaning === undefined) return { outcome: 'unknown', providerReference, words }
+  if (meaning !== 'paid' && meaning !== 'refunded') return { outcome: meaning, providerReference, words }
+  const final = usdcUnits(price)
+  if (currency !== 'USDC' || final === undefined)
+    return { outcome: 'unknown', providerReference, words: `${words}, ${price} ${currency}` }
+  return paidReport(providerReference, { final, words, ...(meaning === 'refunded' ? { refunded: final } : {}) })
+}
+
+/** Whether an order in this state can still become, or is, money. */
+export const holdsMoney = (status: string | undefined): boolean =>
+  ['PENDING', 'PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED'].includes(status ?? '')
+
+/** Whether nobody can pay it any more, or it is paid already: there is nothing left to close. */
+export const isOver = (status: string | undefined): boolean =>
+  status !== undefined && STATUSES.has(status) && !['INITIAL', 'PENDING'].includes(status)
+
+/** Whether the status is one that the documentation lists. */
+export const isKnown = (status: string | undefined): boolean => status !== undefined && STATUSES.has(status)
+
+/** The answer of Query v2 as a report. */
+export function reportOfQuery(
+  data: unknown,
+  { merchantReference, providerReference }: { merchantReference: string; providerReference: string },
+): PaymentReport {
+  const status = textAt(data, 'status')
+  const words = status ?? 'no status'
+  if (textAt(data, 'merchantTradeNo') !== merchantReference)
+    return { outcome: 'unknown', providerReference, words: `${words} of another merchantTradeNo` }
+  const told = { price: textAt(data, 'orderAmount'), currency: textAt(data, 'currency') }
+  return toReport(STATUSES.get(words), { providerReference, words, ...told })
+}
+
+/** What a PAY callback claims. */
+export function reportOfPay(bizStatus: string, data: unknown, providerReference: string): PaymentReport {
+  const told = { price: textAt(data, 'totalFee'), currency: textAt(data, 'currency') }
+  return toReport(PAY_STATUSES.get(bizStatus), { providerReference, words: `PAY ${bizStatus}`, ...told })
+}
+
+/** What a PAY_REFUND callback claims: only a refund that went through says something of the payment. */
+export function reportOfRefund(bizStatus: string, data: unknown, providerReference: string): PaymentReport | null {
+  if (bizStatus !== 'REFUND_SUCCESS') return null
+  const final = usdcUnits(textAt(data, 'refundInfo', 'orderAmount'))
+  const refunded = usdcUnits(textAt(data, 'refundInfo', 'refundedAmount'))
+  if (final === undefined || refunded === undefined || textAt(data, 'currency') !== 'USDC') return null
+  return paidReport(providerReference, { final, refunded, words: `PAY_REFUND ${bizStatus}` })
+}

@@ -1,0 +1,88 @@
+import type { KeyObject } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import { parseJsonExact } from '../../json.ts'
+import type { Callback, CallbackNews } from '../channel.ts'
+import { CallbackRefused } from '../provider-errors.ts'
+import { isSignedBy, type SignedValues, signedText } from './signature.ts'
+import { isSignedList, type SignedList, type SignedNames } from './signed-names.ts'
+import { reportOfOrder } from './status-map.ts'
+
+export type CallbackOptions = {
+  apiKey: string
+  publicKey: KeyObject
+  names: SignedNames
+  clock: Clock
+  maxAgeMs: number
+}
+
+function header({ headers }: Callback, name: string): string {
+  const value = headers[name]
+  if (typeof value !== 'string' || value === '') throw new CallbackRefused(`the header ${name} is missing`)
+  return value
+}
+
+function parse(rawBody: Buffer): Record<string, unknown> {
+  try {
+    const body = parseJsonExact(rawBody.toString('utf8'))
+    if (typeof body === 'object' && body !== null) return body as Record<string, unknown>
+  } catch (cause) {
+    throw new CallbackRefused('the body is no JSON', { cause })
+  }
+  throw new CallbackRefused('the body is no object')
+}
+
+/** Public code takes ORDER for TRADE. The type itself is not signed: each type signs other names. */
+function listOf(body: Record<string, unknown>): SignedList {
+  const type = body.orderType === 'ORDER' ? 'TRADE' : body.orderType
+  if (typeof type !== 'string' || !isSignedList(type) || type !== type.toUpperCase())
+    throw new CallbackRefused(`the orderType ${String(type)} is not known`)
+  return type
+}
+
+/** The signed fields alone, numbers as they were written: 20.0 printed anew is 20, which nobody signed. */
+function pick(body: Record<string, unknown>, names: readonly string[]): Record<string, string> {
+  const values = names.flatMap((name): [string, string][] => {
+    const value = Object.hasOwn(body, name) ? body[name] : undefined
+    if (value === undefined || value === null) return []
+    const text = String(value)
+    if (typeof value === 'object' || text.includes('&'))
+      throw new CallbackRefused(`${name} could be read as several fields`)
+    return [[name, text]]
+  })
+  return Object.fromEntries(values)
+}
+
+/** Some leave empty texts out of what they sign, some do not; it is the same message. */
+const withoutEmpty = (values: SignedValues): SignedValues =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+
+function readNews(list: SignedList, signed: Record<string, string>): CallbackNews {
+  const words = `${list} ${signed.status ?? 'no status'}`
+  if (list === 'REFUND')
+    return { merchantReference: null, providerReference: signed.payID ?? null, report: null, words }
+  if (list !== 'TRADE') return { merchantReference: null, providerReference: null, report: null, words }
+  const { payOrderId, requestId } = signed
+  const report = payOrderId === undefined ? null : reportOfOrder(signed, payOrderId)
+  return { merchantReference: requestId ?? null, providerReference: payOrderId ?? null, report, words }
+}
+
+/**
+ * The signature covers named fields and not the body: those are picked, verified, and alone believed.
+ * @throws CallbackRefused
+ */
+export function readCallback(callback: Callback, options: CallbackOptions): CallbackNews {
+  const { apiKey, publicKey, names, clock, maxAgeMs } = options
+  const signature = header(callback, 'pay-api-sign')
+  const timestamp = header(callback, 'pay-api-timestamp')
+  const body = parse(callback.rawBody)
+  const list = listOf(body)
+  const signed = pick(body, names[list])
+  const values = { ...signed, apiKey, timestamp }
+  const isTrue = [values, withoutEmpty(values)].some((texts) =>
+    isSignedBy(publicKey, signedText(names[list], texts), signature),
+  )
+  if (!isTrue) throw new CallbackRefused('the signature is not of these fields')
+  const isFresh = /^\d{13}$/.test(timestamp) && Math.abs(clock() - Number(timestamp)) <= maxAgeMs
+  if (!isFresh) throw new CallbackRefused(`the timestamp ${timestamp} is too far from our clock`)
+  return readNews(list, signed)
+}

@@ -1,0 +1,64 @@
+import { textAt } from '../../json.ts'
+import type { RefundReport, RefundRequest } from '../channel.ts'
+import { ProviderTrouble } from '../provider-errors.ts'
+import { shortText, usdcUnits } from '../usdc-text.ts'
+import { type Answer, type KucoinClient, REFUND_RUNS, REPEATED } from './client.ts'
+import { refundOutcome } from './status-map.ts'
+
+const isForOperator = (answer: Answer): boolean =>
+  answer.outcome === 'refused' && ['credentials', 'account'].includes(answer.refusal.reason)
+
+/** Values are signed as they are: what could be taken for another field, or is not printed, becomes a blank. */
+const plainReason = (text: string | null): string =>
+  (text ?? '')
+    .replace(/[^\p{L}\p{N}.,:;()/#+_ -]/gu, ' ')
+    .trim()
+    .slice(0, 128)
+    .replace(/\p{Cs}/gu, '') || 'refund'
+
+function reportOf(refund: RefundRequest, data: unknown): RefundReport {
+  const status = textAt(data, 'status')
+  const reference = textAt(data, 'refundId') ?? refund.reference
+  const report = { reference, txHash: null, words: status ?? 'no status' }
+  const said = usdcUnits(textAt(data, 'refundAmount'))
+  const isOther = textAt(data, 'requestId') !== refund.refundId || (said !== undefined && said !== refund.units)
+  if (isOther) return { ...report, outcome: 'unknown', words: `${report.words} of another refund` }
+  return { ...report, outcome: refundOutcome(status) }
+}
+
+/** Undefined: KuCoin does not know it. */
+async function findRefund(client: KucoinClient, refund: RefundRequest): Promise<RefundReport | undefined> {
+  const answer = await client.ask('refundInfo', { requestId: refund.refundId })
+  if (isForOperator(answer) && answer.outcome === 'refused') throw answer.refusal
+  if (answer.outcome === 'refused' || answer.data === null || answer.data === undefined) return undefined
+  return reportOf(refund, answer.data)
+}
+
+/**
+ * Sends money back, or says what became of it. KuCoin refuses a `requestId` that it has had, so that sending again
+ * after a query that did not find it cannot pay twice.
+ * @throws ProviderTrouble, ProviderRefusal for what the operator must put right
+ */
+export async function refundPayment(
+  client: KucoinClient,
+  refund: RefundRequest,
+  { subMerchantId }: { subMerchantId: string },
+): Promise<RefundReport> {
+  const { refundId, providerReference, units, reason, reference, attempted } = refund
+  const found = attempted || reference !== null ? await findRefund(client, refund) : undefined
+  if (found) return found
+  const answer = await client.ask('refund', {
+    requestId: refundId,
+    payID: providerReference,
+    refundAmount: { literal: shortText({ asset: 'USDC', units }) },
+    refundReason: plainReason(reason),
+    subMerchantId,
+    reference: refundId,
+  })
+  if (answer.outcome === 'done')
+    return { outcome: 'pending', reference: textAt(answer.data, 'refundId') ?? null, txHash: null, words: 'accepted' }
+  const { code, refusal } = answer
+  if (isForOperator(answer)) throw refusal
+  if (code === REPEATED || code === REFUND_RUNS) throw new ProviderTrouble(refusal.message, { cause: refusal })
+  return { outcome: 'refused', reference: null, txHash: null, words: refusal.message }
+}

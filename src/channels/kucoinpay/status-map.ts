@@ -1,0 +1,47 @@
+import { textAt } from '../../json.ts'
+import { type PaymentReport, paidReport, type RefundReport } from '../channel.ts'
+import { usdcUnits } from '../usdc-text.ts'
+
+type Meaning = 'waiting' | 'paid' | 'expired' | 'failed'
+
+/**
+ * Every status of an order. Nobody says who cancelled one, we, the payer or the time, and a link may live longer than
+ * one attempt: the order may choose again.
+ */
+const ORDER: ReadonlyMap<string, Meaning> = new Map([
+  ['CREATED', 'waiting'],
+  ['PROCESSING', 'waiting'],
+  ['USER_PAY_COMPLETED', 'paid'],
+  ['SUCCEEDED', 'paid'],
+  ['SUCCESS', 'paid'],
+  ['CANCELLED', 'expired'],
+  ['FAILED', 'failed'],
+])
+
+const REFUND: ReadonlyMap<string, RefundReport['outcome']> = new Map([
+  ['PROCESSING', 'pending'],
+  ['REFUND_PART', 'settled'],
+  ['REFUND_FULL', 'settled'],
+  ['SUCCEEDED', 'settled'],
+  ['SUCCESS', 'settled'],
+  ['FAILED', 'refused'],
+])
+
+export const meaningOf = (status: string | undefined): Meaning | undefined => ORDER.get(status ?? '')
+
+export const refundOutcome = (status: string | undefined): RefundReport['outcome'] =>
+  REFUND.get(status ?? '') ?? 'unknown'
+
+/** What an order's fields say, be they of the query or the signed ones of a callback. */
+export function reportOfOrder(order: unknown, providerReference: string): PaymentReport {
+  const words = textAt(order, 'status') ?? 'no status'
+  const meaning = meaningOf(words)
+  if (meaning === undefined) return { outcome: 'unknown', providerReference, words }
+  if (meaning !== 'paid') return { outcome: meaning, providerReference, words }
+  const price = textAt(order, 'orderAmount')
+  const currency = textAt(order, 'orderCurrency')
+  const final = usdcUnits(price)
+  if (final === undefined || currency !== 'USDC')
+    return { outcome: 'unknown', providerReference, words: `${words}, ${price} ${currency}` }
+  return paidReport(providerReference, { final, words })
+}

@@ -1,0 +1,15 @@
+import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../money.ts'
+
+/** The shortest decimal text, as providers compare and sign it: 12.340000 USDC is "12.34", 20.000000 is "20". */
+export function shortText(money: Money): string {
+  const text = formatMoney(money)
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text
+}
+
+const PROVIDER_DIGITS = 18
+
+/** A provider's decimal text as USDC units, digits beyond the sixth cut off; undefined when it is no plain decimal. */
+export function usdcUnits(text: string | undefined): bigint | undefined {
+  const units = text === undefined ? undefined : parseDecimal(text, PROVIDER_DIGITS)
+  return units === undefined ? undefined : units / 10n ** BigInt(PROVIDER_DIGITS - EXPONENTS.USDC)
+}
