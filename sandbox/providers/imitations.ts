@@ -1,4 +1,7 @@
+import { openGatepay } from './gatepay.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
 
 /** Every provider that the sandbox imitates. */
-export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = []
+export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [
+  openGatepay, //
+]
