@@ -1,7 +1,6 @@
+import { openCryptopay } from './cryptopay.ts'
 import { openGatepay } from './gatepay.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
 
 /** Every provider that the sandbox imitates. */
-export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [
-  openGatepay, //
-]
+export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [openCryptopay, openGatepay]

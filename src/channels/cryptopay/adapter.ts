@@ -1,7 +1,7 @@
-import { MINUTE, SECOND } from '../../clock.ts'
+import { type Clock, MINUTE, SECOND } from '../../clock.ts'
 import { textAt } from '../../json.ts'
 import { isAsset } from '../../money.ts'
-import { type Channel, NO_INSTRUCTIONS, type PaymentReport, type PaymentRequest } from '../channel.ts'
+import { type Channel, NO_INSTRUCTIONS, type PaymentKey, type PaymentReport, type PaymentRequest } from '../channel.ts'
 import { baseUrl, type ChannelContext, defineChannel, plain, type Setting, secret } from '../kind.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import { flagAt, isDefiniteNo, openPayApi, type PayApi } from './api.ts'
@@ -73,25 +73,37 @@ async function create(api: PayApi, request: PaymentRequest, values: Values, { cl
   return { ...NO_INSTRUCTIONS, providerReference, checkoutUrl, qrData: textAt(payment, 'qr_code') || null }
 }
 
+const pathOf = (providerReference: string): string => `/payments/${encodeURIComponent(providerReference)}`
+
+async function fetchReport(
+  api: PayApi,
+  { providerReference, merchantReference, due, fiat }: PaymentKey & { providerReference: string },
+  { live, ...scene }: { live: boolean; clock: Clock; weCancel: boolean },
+): Promise<PaymentReport> {
+  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  try {
+    const payment = await api.get(pathOf(providerReference))
+    if (textAt(payment, 'id') !== providerReference) return unknown('Crypto.com Pay described another payment')
+    if (textAt(payment, 'order_id') !== merchantReference) return unknown('the payment names another order')
+    if (flagAt(payment, 'live_mode') !== live) return unknown('the payment is of the other mode, test or live')
+    return reportOf(payment, { due, fiat }, scene)
+  } catch (error) {
+    if (!isDefiniteNo(error)) throw error
+    return unknown(error.message)
+  }
+}
+
 function openCryptoPay(values: Values, context: ChannelContext): Channel {
   const { clock, live } = context
   const { BASE_URL, SECRET_KEY, WEBHOOK_SECRET } = values
   const api = openPayApi({ baseUrl: BASE_URL, secretKey: SECRET_KEY }, context.http)
   const weCancel = values.CANCEL === 'on'
   const maxAgeMs = Number(values.CALLBACK_MAX_AGE_SECONDS) * SECOND
-  const pathOf = (providerReference: string): string => `/payments/${encodeURIComponent(providerReference)}`
   const channel: Channel = {
     id: 'cryptopay',
     networks: [],
     createPayment: (request) => create(api, request, values, context),
-    async fetchPayment({ providerReference, merchantReference, due, fiat }) {
-      const payment = await api.get(pathOf(providerReference))
-      const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
-      if (textAt(payment, 'id') !== providerReference) return unknown('Crypto.com Pay described another payment')
-      if (textAt(payment, 'order_id') !== merchantReference) return unknown('the payment names another order')
-      if (flagAt(payment, 'live_mode') !== live) return unknown('the payment is of the other mode, test or live')
-      return reportOf(payment, { due, fiat }, { clock, weCancel })
-    },
+    fetchPayment: (payment) => fetchReport(api, payment, { live, clock, weCancel }),
     async readCallback(callback) {
       return readCallback(callback, { secret: WEBHOOK_SECRET, maxAgeMs, live, weCancel }, clock)
     },

@@ -57,9 +57,10 @@ export function openPayApi({ baseUrl, secretKey }: { baseUrl: string; secretKey:
       return readAnswer(await http({ method: 'GET', url: `${baseUrl}${path}`, headers: { authorization } }))
     },
     async post(path, fields) {
-      const given = Object.entries(fields).flatMap(([name, value]) => (value === null ? [] : [[name, value]]))
+      const given = new URLSearchParams()
+      for (const [name, value] of Object.entries(fields)) if (value !== null) given.set(name, value)
       const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' }
-      const body = new URLSearchParams(given).toString()
+      const body = given.toString()
       return readAnswer(await http({ method: 'POST', url: `${baseUrl}${path}`, headers, body }))
     },
   }

@@ -68,13 +68,18 @@ export function reportOf(payment: unknown, price: Price | null, { clock, weCance
   if (meaning === 'waiting' && flagAt(payment, 'expired') === true) return told('expired', words)
   if (meaning === 'waiting' && (fund === undefined || fund === null)) return told('waiting')
   if (price === null) return told('unknown', words)
-  const asked = minorUnits(payment, 'amount')
+  const received = minorUnits(payment, 'amount')
   const currency = textAt(payment, 'currency')
-  if (currency !== price.fiat.asset || asked === undefined) return told('unknown', `${word}: ${asked} ${currency}`)
+  if (currency !== price.fiat.asset || received === undefined)
+    return told('unknown', `${word}: ${received} ${currency}`)
   if (meaning === 'waiting')
     return paidReport(providerReference, { final: 0n, pending: pendingOf(payment, price), words })
   if (flagAt(payment, 'captured') === false)
-    return paidReport(providerReference, { final: 0n, pending: inUsdc(price, asked), words: `${word}, not captured` })
+    return paidReport(providerReference, {
+      final: 0n,
+      pending: inUsdc(price, received),
+      words: `${word}, not captured`,
+    })
   const refunded = inUsdc(price, minorUnits(payment, 'amount_refunded') ?? 0n)
-  return paidReport(providerReference, { final: inUsdc(price, asked), refunded, words })
+  return paidReport(providerReference, { final: inUsdc(price, received), refunded, words })
 }
