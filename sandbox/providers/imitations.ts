@@ -1,6 +1,13 @@
 import { openBinance } from './binance.ts'
+import { openCryptopay } from './cryptopay.ts'
+import { openGatepay } from './gatepay.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
 import { openKucoinpay } from './kucoinpay.ts'
 
 /** Every provider that the sandbox imitates. */
-export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [openBinance, openKucoinpay]
+export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [
+  openBinance,
+  openCryptopay,
+  openGatepay,
+  openKucoinpay,
+]

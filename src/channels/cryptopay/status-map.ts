@@ -1,0 +1,85 @@
+import type { Clock } from '../../clock.ts'
+import { textAt } from '../../json.ts'
+import { type Money, parseDecimal, proportion } from '../../money.ts'
+import { type PaymentReport, paidReport } from '../channel.ts'
+import { fieldAt, flagAt } from './api.ts'
+
+/** What is due in USDC, and the same price in fiat, which is what the provider was asked for. */
+export type Price = { due: Money; fiat: Money }
+
+type Meaning = 'waiting' | 'captured' | 'cancelled'
+
+export const MEANINGS: Readonly<Record<string, Meaning>> = {
+  pending: 'waiting',
+  succeeded: 'captured',
+  cancelled: 'cancelled',
+}
+
+/** What the payer sends may have this many digits after its point, whatever the coin. */
+const COIN_EXPONENT = 18
+
+export const minorUnits = (payment: unknown, name: string): bigint | undefined => {
+  const text = textAt(payment, name)
+  return text !== undefined && /^\d{1,60}$/.test(text) ? BigInt(text) : undefined
+}
+
+/** A share of the fiat price in USDC, rounded down: the whole price is exactly what is due. */
+const inUsdc = ({ due, fiat }: Price, minor: bigint): bigint => proportion(due.units, minor, fiat.units)
+
+/** What is on its way, as a share of the price, as far as it can be told from the coin that was asked for. */
+function pendingOf(payment: unknown, { due }: Price): bigint {
+  const fund = fieldAt(payment, 'current_inbound_fund')
+  const came = parseDecimal(textAt(fund, 'amount') ?? '', COIN_EXPONENT)
+  const asked = parseDecimal(textAt(payment, 'crypto_amount') ?? '', COIN_EXPONENT)
+  const comparable = textAt(fund, 'currency') === textAt(payment, 'crypto_currency')
+  if (comparable && came !== undefined && asked) return came < asked ? proportion(due.units, came, asked) : due.units
+  // another coin than the one that was asked for is no payment until somebody decides about it
+  return textAt(fund, 'mismatched_reason') ? 0n : due.units
+}
+
+/** Whether its window is over, as it says itself or by our clock. */
+const isOver = (payment: unknown, nowMs: number): boolean =>
+  flagAt(payment, 'expired') === true || Number(textAt(payment, 'expired_at') ?? 'NaN') * 1000 <= nowMs
+
+type Scene = {
+  clock: Clock
+  /** We cancel payments ourselves: a cancelled one may be ours, which is no decision of the payer. */
+  weCancel: boolean
+}
+
+/**
+ * What a payment object says. Without `price` (a callback knows none) money is `unknown`: the query tells how much.
+ * Crypto.com knows no word for money that it holds for its own checks.
+ */
+export function reportOf(payment: unknown, price: Price | null, { clock, weCancel }: Scene): PaymentReport {
+  const providerReference = textAt(payment, 'id') ?? ''
+  const word = textAt(payment, 'status') ?? 'no status'
+  const told = (outcome: 'waiting' | 'expired' | 'cancelled' | 'unknown', words = word): PaymentReport => ({
+    outcome,
+    providerReference,
+    words,
+  })
+  const fund = fieldAt(payment, 'current_inbound_fund')
+  const mismatch = textAt(fund, 'mismatched_reason')
+  const words = mismatch ? `${word}, ${mismatch}` : word
+  const meaning = MEANINGS[word]
+  if (meaning === undefined) return told('unknown')
+  if (meaning === 'cancelled') return told(weCancel || isOver(payment, clock()) ? 'expired' : 'cancelled', words)
+  if (meaning === 'waiting' && flagAt(payment, 'expired') === true) return told('expired', words)
+  if (meaning === 'waiting' && (fund === undefined || fund === null)) return told('waiting')
+  if (price === null) return told('unknown', words)
+  const received = minorUnits(payment, 'amount')
+  const currency = textAt(payment, 'currency')
+  if (currency !== price.fiat.asset || received === undefined)
+    return told('unknown', `${word}: ${received} ${currency}`)
+  if (meaning === 'waiting')
+    return paidReport(providerReference, { final: 0n, pending: pendingOf(payment, price), words })
+  if (flagAt(payment, 'captured') === false)
+    return paidReport(providerReference, {
+      final: 0n,
+      pending: inUsdc(price, received),
+      words: `${word}, not captured`,
+    })
+  const refunded = inUsdc(price, minorUnits(payment, 'amount_refunded') ?? 0n)
+  return paidReport(providerReference, { final: inUsdc(price, received), refunded, words })
+}

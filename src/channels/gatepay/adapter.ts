@@ -1,0 +1,149 @@
+import { HOUR, MINUTE, SECOND } from '../../clock.ts'
+import { formatMoney, type Money } from '../../money.ts'
+import {
+  type Channel,
+  type Instructions,
+  NO_INSTRUCTIONS,
+  type PaymentReport,
+  type PaymentRequest,
+  type Recovery,
+} from '../channel.ts'
+import { baseUrl, type ChannelContext, defineChannel, plain, type Setting, secret } from '../kind.ts'
+import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
+import { filledAt, type GateApi, isRefusedWith, ORDER_UNKNOWN, openGateApi, TIMED_OUT, WRONG_STATUS } from './api.ts'
+import { readCallback } from './callback.ts'
+import { openRefunds } from './refunds.ts'
+import { reportOf } from './status-map.ts'
+
+const seconds = (means: string, fallback: string): Setting => ({
+  means,
+  fallback,
+  fault: (text) => (/^\d{1,6}$/.test(text) ? null : 'must be a whole number of seconds'),
+})
+
+const settings = {
+  BASE_URL: baseUrl('https://openplatform.gateapi.io'),
+  CLIENT_ID: plain('client id of the application in the merchant console'),
+  SECRET: secret('payment secret of the application'),
+  ON_BEHALF_OF: plain('sub-merchant that an institution acts for', ''),
+  CLIENT_TYPE: plain('header GatePay-client-Type (IOS, ANDROID), should Gate ask for it', ''),
+  CLOSED_WORDS: plain('status words, comma list, of an order that we closed, besides EXPIRED', ''),
+  REFUND_UNKNOWN_CODES: plain('codes, comma list, by which Gate says that it does not know a refund', ORDER_UNKNOWN),
+  REFUND_WAIT_SECONDS: seconds('least time between a payment or refund and the next refund of an order', '10'),
+  CALLBACK_MAX_AGE_SECONDS: seconds('how old a signed callback may be', '300'),
+}
+
+/** 0.0001 and 5,000,000 USDC. */
+const LEAST: Money = { asset: 'USDC', units: 100n }
+const MOST: Money = { asset: 'USDC', units: 5_000_000_000_000n }
+/** Gate allows one hour from its own clock. */
+const LONGEST_MS = HOUR - MINUTE
+
+const list = (text: string): string[] => text.split(',').flatMap((word) => word.trim() || [])
+
+/** The same facts have other names in the answer to a creation and in the query. */
+function instructionsOf(data: unknown): (Instructions & { providerReference: string }) | null {
+  const providerReference = filledAt(data, 'prepayId')
+  const checkoutUrl = filledAt(data, 'location')
+  const qrData = filledAt(data, 'qrContent') ?? filledAt(data, 'qrcode')
+  if (providerReference === null || (checkoutUrl === null && qrData === null)) return null
+  return { ...NO_INSTRUCTIONS, providerReference, checkoutUrl, qrData, deepLink: filledAt(data, 'scheme') }
+}
+
+const orderOf = (request: PaymentRequest, nowMs: number) => ({
+  merchantTradeNo: request.merchantReference,
+  env: { terminalType: 'WEB' },
+  currency: 'USDC',
+  orderAmount: formatMoney(request.due),
+  toleranceAmount: '0',
+  goods: {
+    goodsName: request.goods?.goodsName ?? request.description,
+    ...(request.goods?.goodsDetail ? { goodsDetail: request.goods.goodsDetail } : {}),
+  },
+  orderExpireTime: Math.min(request.expiresAt.getTime(), nowMs + LONGEST_MS),
+  ...(request.returnUrl === null ? {} : { returnUrl: request.returnUrl }),
+  ...(request.cancelUrl === null ? {} : { cancelUrl: request.cancelUrl }),
+})
+
+async function create(api: GateApi, request: PaymentRequest, nowMs: number) {
+  const { units } = request.due
+  if (units < LEAST.units || units > MOST.units) {
+    const range = `${formatMoney(LEAST)} to ${formatMoney(MOST)} USDC`
+    throw new ProviderRefusal('amount', `Gate Pay takes ${range}, not ${formatMoney(request.due)}.`)
+  }
+  const data = await api.post('/v1/pay/checkout/order', orderOf(request, nowMs))
+  const instructions = instructionsOf(data)
+  if (instructions === null) throw new ProviderTrouble('Gate Pay created an order without a link', { cause: data })
+  return instructions
+}
+
+const query = (api: GateApi, by: { prepayId: string } | { merchantTradeNo: string }): Promise<unknown> =>
+  api.get('/v2/pay/order/query', by)
+
+async function recover(api: GateApi, merchantTradeNo: string): Promise<Recovery> {
+  try {
+    const data = await query(api, { merchantTradeNo })
+    const instructions = instructionsOf(data)
+    if (instructions !== null) return { outcome: 'found', instructions }
+    const providerReference = filledAt(data, 'prepayId')
+    if (providerReference === null) throw new ProviderTrouble('Gate Pay described an order without its id')
+    return { outcome: 'lost', providerReference }
+  } catch (error) {
+    if (isRefusedWith(error, [ORDER_UNKNOWN])) return { outcome: 'absent' }
+    throw error
+  }
+}
+
+async function fetchReport(
+  api: GateApi,
+  { providerReference, merchantReference }: { providerReference: string; merchantReference: string },
+  closedWords: readonly string[],
+): Promise<PaymentReport> {
+  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  try {
+    const data = await query(api, { prepayId: providerReference })
+    const named = filledAt(data, 'merchantTradeNo')
+    if (named !== null && named !== merchantReference) return unknown(`Gate Pay described another order, ${named}`)
+    return reportOf(filledAt(data, 'status') ?? '', data, { providerReference, closedWords })
+  } catch (error) {
+    if (isRefusedWith(error, [ORDER_UNKNOWN])) return unknown('Gate Pay does not know the order')
+    throw error
+  }
+}
+
+function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, context: ChannelContext): Channel {
+  const { clock } = context
+  const { BASE_URL, CLIENT_ID: clientId, SECRET, ON_BEHALF_OF: onBehalfOf, CLIENT_TYPE: clientType } = values
+  const api = openGateApi({ baseUrl: BASE_URL, clientId, secret: SECRET, onBehalfOf, clientType }, context)
+  const closedWords = list(values.CLOSED_WORDS)
+  const maxAgeMs = Number(values.CALLBACK_MAX_AGE_SECONDS) * SECOND
+  const refunds = openRefunds(api, clock, {
+    waitMs: Number(values.REFUND_WAIT_SECONDS) * SECOND,
+    unknownCodes: list(values.REFUND_UNKNOWN_CODES),
+  })
+  return {
+    id: 'gatepay',
+    networks: [],
+    async findLimits() {
+      return { least: LEAST, most: MOST }
+    },
+    createPayment: (request) => create(api, request, clock()),
+    recoverPayment: ({ merchantReference }) => recover(api, merchantReference),
+    fetchPayment: (payment) => fetchReport(api, payment, closedWords),
+    async readCallback(callback) {
+      return readCallback(callback, { clientId, secret: SECRET, maxAgeMs, closedWords }, clock)
+    },
+    acknowledgement: { contentType: 'application/json', body: '{"returnCode":"SUCCESS","returnMessage":""}' },
+    async closePayment({ providerReference }) {
+      try {
+        await api.post('/v1/pay/order/close', { prepayId: providerReference })
+      } catch (error) {
+        if (!isRefusedWith(error, [ORDER_UNKNOWN, WRONG_STATUS, TIMED_OUT])) throw error
+      }
+    },
+    refundPayment: refunds,
+  }
+}
+
+/** Gate Pay, hosted cashier, priced in USDC. Where its facts come from: docs/channels/gatepay.md */
+export const gatepay = defineChannel({ id: 'gatepay', env: 'GATEPAY', settings, open: openGatePay })

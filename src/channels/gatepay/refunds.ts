@@ -1,0 +1,91 @@
+import type { Clock } from '../../clock.ts'
+import { formatMoney, parseDecimal } from '../../money.ts'
+import type { RefundReport, RefundRequest } from '../channel.ts'
+import { ProviderRefusal } from '../provider-errors.ts'
+import { filledAt, type GateApi, isRefusedWith } from './api.ts'
+
+/** Words of the older and of the newer generation. */
+export const REFUND_OUTCOMES: Readonly<Record<string, RefundReport['outcome']>> = {
+  SUCCESS: 'settled',
+  REFUND_SUCCESS: 'settled',
+  REFUND_PROCESS: 'pending',
+  FAIL: 'refused',
+  REFUND_REJECTED: 'refused',
+}
+
+/** Back the way it came; the merchant bears a network fee, so that the payer gets the whole amount. */
+const SAME_WAY = { refundStyle: 1, refundBearType: 1 }
+
+export type RefundRules = {
+  /** Gate wants this long between a payment, or a refund, and the next refund of the same order. */
+  waitMs: number
+  /** Codes by which the query says that it does not know a refund. */
+  unknownCodes: readonly string[]
+}
+
+export function readRefund(refund: RefundRequest, data: unknown): RefundReport {
+  const word = filledAt(data, 'status') ?? 'no status'
+  const reference = filledAt(data, 'gateRefundId') ?? filledAt(data, 'refundGateId') ?? refund.reference
+  const report = { reference, txHash: filledAt(data, 'txHash') }
+  const asked = filledAt(data, 'requestAmount')
+  const currency = filledAt(data, 'requestCurrency') ?? 'USDC'
+  if (currency !== 'USDC' || (asked !== null && parseDecimal(asked, 6) !== refund.units))
+    return { outcome: 'unknown', ...report, words: `${word}: another refund, ${asked} ${currency}` }
+  const reason = filledAt(data, 'refund_fail_reason')
+  return { outcome: REFUND_OUTCOMES[word] ?? 'unknown', ...report, words: reason ? `${word}: ${reason}` : word }
+}
+
+/** Undefined: Gate has no refund with our id. */
+async function findRefund(api: GateApi, refund: RefundRequest, rules: RefundRules): Promise<RefundReport | undefined> {
+  try {
+    const data = await api.get('/v2/pay/refund/details', { refundRequestId: refund.refundId })
+    return filledAt(data, 'refundRequestId') === null ? undefined : readRefund(refund, data)
+  } catch (error) {
+    if (isRefusedWith(error, rules.unknownCodes)) return undefined
+    throw error
+  }
+}
+
+async function send(api: GateApi, refund: RefundRequest): Promise<RefundReport> {
+  try {
+    const data = await api.post('/v2/standard/order/refund', {
+      refundRequestId: refund.refundId,
+      prepayId: refund.providerReference,
+      refundAmount: formatMoney({ asset: 'USDC', units: refund.units }),
+      refundReason: refund.reason ?? 'refund',
+      ...SAME_WAY,
+    })
+    const words = filledAt(data, 'errMsg') ?? 'accepted'
+    return { outcome: 'pending', reference: filledAt(data, 'refundGateId'), txHash: null, words }
+  } catch (error) {
+    // what the operator must put right is not the refund's fault
+    if (!(error instanceof ProviderRefusal) || ['credentials', 'account'].includes(error.reason)) throw error
+    return { outcome: 'refused', reference: null, txHash: null, words: error.message }
+  }
+}
+
+/**
+ * Asks for a refund that may have been sent before, and sends it only when Gate does not know it. Too early it is not
+ * sent but called pending: the caller comes again.
+ */
+export function openRefunds(api: GateApi, clock: Clock, rules: RefundRules) {
+  const sentAt = new Map<string, number>()
+  const isTooEarly = async (refund: RefundRequest): Promise<boolean> => {
+    const { providerReference } = refund
+    for (const [order, at] of sentAt) if (clock() - at >= rules.waitMs) sentAt.delete(order)
+    if (sentAt.has(providerReference)) return true
+    const order = await api.get('/v2/pay/order/query', { prepayId: providerReference })
+    return clock() - Number(filledAt(order, 'transactTime') ?? 0) < rules.waitMs
+  }
+  return async (refund: RefundRequest): Promise<RefundReport> => {
+    const asked = refund.attempted || refund.reference !== null
+    const found = asked ? await findRefund(api, refund, rules) : undefined
+    if (found) return found
+    if (await isTooEarly(refund)) {
+      const words = `not sent yet: Gate wants ${rules.waitMs / 1000} seconds between payment and refunds`
+      return { outcome: 'pending', reference: null, txHash: null, words }
+    }
+    sentAt.set(refund.providerReference, clock())
+    return send(api, refund)
+  }
+}

@@ -1,0 +1,86 @@
+import { textAt } from '../../json.ts'
+import { parseDecimal, proportion } from '../../money.ts'
+import { type PaymentReport, paidReport, type SeenReport } from '../channel.ts'
+import { filledAt } from './api.ts'
+
+type Meaning = 'waiting' | 'confirming' | 'paid' | 'expired' | 'late' | 'failed' | 'blocked'
+
+/** Words of the query, then words of callbacks (`bizStatus`), which the query may use as well. */
+export const MEANINGS: Readonly<Record<string, Meaning>> = {
+  PENDING: 'waiting',
+  PROCESS: 'confirming',
+  PAID: 'paid',
+  EXPIRED: 'expired',
+  TRANSFERRED_ADDRESS_IN_TERM: 'confirming',
+  PAY_EXPIRED_IN_PROCESS: 'confirming',
+  PAY_SUCCESS: 'paid',
+  PAY_CLOSE: 'expired',
+  PAY_ERROR: 'failed',
+  PAY_BLOCK: 'blocked',
+  TRANSFERRED_ADDRESS_BLOCK: 'blocked',
+  TRANSFERRED_ADDRESS_DELAY: 'late',
+  CONVERT_ADDRESS_PAY_DELAY: 'late',
+}
+
+/** What the payer sends may have this many digits after its point, whatever the coin. */
+const COIN_EXPONENT = 18
+
+const usdc = (text: string | null): bigint | undefined => (text === null ? undefined : parseDecimal(text, 6))
+const coins = (text: string | null): bigint => (text === null ? 0n : (parseDecimal(text, COIN_EXPONENT) ?? 0n))
+
+const confirming = (data: unknown): bigint => {
+  let sum = 0n
+  for (let index = 0; textAt(data, 'transaction_info', 'confirming_list', index, 'amount') !== undefined; index += 1)
+    sum += coins(filledAt(data, 'transaction_info', 'confirming_list', index, 'amount'))
+  return sum
+}
+
+/** What came to the order's address so far, final or not, as a share of the price: the payer may send another coin. */
+function arrived(data: unknown, price: bigint): bigint {
+  const came = coins(filledAt(data, 'transaction_info', 'done_amount')) + confirming(data)
+  const asked = coins(filledAt(data, 'pay_amount') ?? filledAt(data, 'payAmount') ?? filledAt(data, 'orderAmount'))
+  return asked === 0n ? 0n : proportion(price, came, asked)
+}
+
+/** The price, less what Gate says was not paid of it; undefined when it says something that cannot be true. */
+function received(data: unknown, price: bigint): bigint | undefined {
+  const missing = filledAt(data, 'underpaidAmount')
+  const units = missing === null ? 0n : usdc(missing)
+  return units === undefined || units > price ? undefined : price - units
+}
+
+/** Money at Gate that will not pay this order any more: a person must see it, and it is never counted. */
+const strayReport = (providerReference: string, units: bigint, words: string): SeenReport => ({
+  ...paidReport(providerReference, { final: 0n, words }),
+  strays: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
+})
+
+/**
+ * What Gate says of one order. Only PAID counts as final: what lies at an address before that is not the merchant's.
+ * @param closedWords words for an order that we closed, which no document spells
+ */
+export function reportOf(
+  word: string,
+  data: unknown,
+  { providerReference, closedWords }: { providerReference: string; closedWords: readonly string[] },
+): PaymentReport {
+  const meaning = closedWords.includes(word) ? 'expired' : MEANINGS[word]
+  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  if (meaning === undefined) return unknown(word === '' ? 'no status' : word)
+  if (meaning === 'failed' || meaning === 'blocked') return { outcome: meaning, providerReference, words: word }
+  const price = usdc(filledAt(data, 'orderAmount'))
+  if (filledAt(data, 'currency') !== 'USDC' || price === undefined) {
+    if (meaning === 'waiting' || meaning === 'expired') return { outcome: meaning, providerReference, words: word }
+    return unknown(`${word}: ${filledAt(data, 'orderAmount')} ${filledAt(data, 'currency')}`)
+  }
+  if (meaning === 'paid') {
+    const final = received(data, price)
+    return final === undefined ? unknown(`${word}: underpaid`) : paidReport(providerReference, { final, words: word })
+  }
+  if (meaning === 'confirming') return paidReport(providerReference, { final: 0n, pending: price, words: word })
+  const came = arrived(data, price)
+  if (meaning === 'waiting' && came > 0n)
+    return paidReport(providerReference, { final: 0n, pending: came, words: `${word}, money arrives` })
+  if (meaning === 'waiting') return { outcome: 'waiting', providerReference, words: word }
+  return came > 0n ? strayReport(providerReference, came, word) : { outcome: 'expired', providerReference, words: word }
+}
