@@ -1,4 +1,5 @@
 import type { Imitation, ImitationOptions } from './imitation.ts'
+import { openWhitepay } from './whitepay.ts'
 
 /** Every provider that the sandbox imitates. */
-export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = []
+export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [openWhitepay]

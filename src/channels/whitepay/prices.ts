@@ -1,5 +1,4 @@
-import type { Clock } from '../../clock.ts'
-import { HOUR } from '../../clock.ts'
+import { type Clock, HOUR } from '../../clock.ts'
 import { textAt } from '../../json.ts'
 import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../../money.ts'
 import type { ChannelLimits } from '../channel.ts'
