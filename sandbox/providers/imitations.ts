@@ -3,6 +3,7 @@ import { openCryptopay } from './cryptopay.ts'
 import { openGatepay } from './gatepay.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
 import { openKucoinpay } from './kucoinpay.ts'
+import { openWhitepay } from './whitepay.ts'
 
 /** Every provider that the sandbox imitates. */
 export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [
@@ -10,4 +11,5 @@ export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] =
   openCryptopay,
   openGatepay,
   openKucoinpay,
+  openWhitepay,
 ]

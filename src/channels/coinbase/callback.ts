@@ -1,0 +1,52 @@
+import { parseJsonExact, textAt } from '../../json.ts'
+import { type Callback, type CallbackNews, type PaymentReport, paidReport } from '../channel.ts'
+import { CallbackRefused } from '../provider-errors.ts'
+import { verifyHook } from './hook-signature.ts'
+import { type Purchase, readPurchase } from './transactions.ts'
+
+/** Marks a simulated purchase. */
+export const TEST_PREFIX = 'sandbox-'
+
+function parse(rawBody: Buffer): unknown {
+  try {
+    return parseJsonExact(rawBody.toString('utf8'))
+  } catch (error) {
+    throw new CallbackRefused('the body is no JSON', { cause: error })
+  }
+}
+
+/** A purchase that moves is pending: only the chain makes money final. A failed one may be tried again. */
+function claimOf({ meaning, units, words }: Purchase, providerReference: string): PaymentReport {
+  if (meaning === 'moving' && units !== undefined)
+    return paidReport(providerReference, { final: 0n, pending: units, words })
+  const outcome = meaning === 'unknown' || meaning === 'moving' ? 'unknown' : 'waiting'
+  return { outcome, providerReference, words }
+}
+
+/** @throws CallbackRefused */
+export function readCoinbaseCallback(
+  callback: Callback,
+  { secret, nowMs, live }: { secret: string; nowMs: number; live: boolean },
+): CallbackNews {
+  verifyHook(secret, callback, nowMs)
+  const body = parse(callback.rawBody)
+  const event = textAt(body, 'eventType') ?? ''
+  const transactionId = textAt(body, 'transactionId')
+  // an `orderId` belongs to the headless API, which is not used here
+  if (transactionId === undefined && textAt(body, 'orderId') !== undefined)
+    return { merchantReference: null, providerReference: null, report: null, words: `${event}: headless, ignored` }
+  if (transactionId === undefined || event === '' || textAt(body, 'status') === undefined)
+    throw new CallbackRefused('eventType, transactionId or status is missing')
+  const reference = textAt(body, 'partnerUserRef') ?? null
+  const isTest = reference?.startsWith(TEST_PREFIX) === true
+  if (isTest && live) throw new CallbackRefused('a simulated purchase means nothing here')
+  const purchase = readPurchase(body)
+  const address = purchase.walletAddress ?? null
+  return {
+    merchantReference: isTest ? reference.slice(TEST_PREFIX.length) : reference,
+    // Coinbase may write the address in another case than we do: our own reference goes first
+    providerReference: reference === null ? address : null,
+    report: claimOf(purchase, address ?? transactionId),
+    words: `${event}: ${purchase.words}`,
+  }
+}

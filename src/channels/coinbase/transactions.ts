@@ -1,0 +1,70 @@
+import { textAt } from '../../json.ts'
+import { parseDecimal } from '../../money.ts'
+import { ProviderTrouble } from '../provider-errors.ts'
+
+type Meaning = 'quiet' | 'moving' | 'failed' | 'unknown'
+
+const PREFIX = 'ONRAMP_TRANSACTION_STATUS_'
+/** Every word that CDP's OpenAPI lists. UNSPECIFIED says nothing. */
+const MEANINGS: Readonly<Record<string, Exclude<Meaning, 'unknown'>>> = {
+  UNSPECIFIED: 'quiet',
+  CREATED: 'quiet',
+  AWAITING_AUTH: 'quiet',
+  AWAITING_PAYMENT: 'quiet',
+  IN_PROGRESS: 'moving',
+  SUCCESS: 'moving',
+  FAILED: 'failed',
+}
+
+/** One purchase of the payer at Coinbase: a hint, never a proof that money came. */
+export type Purchase = {
+  meaning: Meaning
+  /** Without its prefix, and why it failed. */
+  words: string
+  walletAddress: string | undefined
+  /** USDC units; undefined for another currency or an unreadable amount. */
+  units: bigint | undefined
+}
+
+/** The status answers are written in snake_case, the callbacks in camelCase. */
+const field = (raw: unknown, camel: string, ...path: string[]): string | undefined =>
+  textAt(raw, camel, ...path) ??
+  textAt(
+    raw,
+    camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    ...path,
+  )
+
+const DIGITS = 18
+
+export function readPurchase(raw: unknown): Purchase {
+  const status = field(raw, 'status') ?? ''
+  const word = status.startsWith(PREFIX) ? status.slice(PREFIX.length) : status
+  const known = Object.hasOwn(MEANINGS, word) && status !== word ? MEANINGS[word] : undefined
+  const reason = field(raw, 'failureReason')
+  const exact = parseDecimal(field(raw, 'purchaseAmount', 'value') ?? '', DIGITS)
+  const isUsdc = field(raw, 'purchaseAmount', 'currency')?.toUpperCase() === 'USDC'
+  return {
+    meaning: known ?? 'unknown',
+    words: reason && known === 'failed' ? `${word} (${reason})` : word,
+    walletAddress: field(raw, 'walletAddress'),
+    units: exact !== undefined && isUsdc ? exact / 10n ** BigInt(DIGITS - 6) : undefined,
+  }
+}
+
+/** What Coinbase's list says while nothing is to be seen on a chain. */
+export type Hint = { pending: bigint; words: string }
+
+/** @throws ProviderTrouble when the answer holds no list */
+export function hintOf(body: unknown, address: string): Hint {
+  const rows = (body as { transactions?: unknown } | null)?.transactions
+  if (!Array.isArray(rows)) throw new ProviderTrouble('Coinbase answered without a list of transactions')
+  const purchases = rows.map(readPurchase)
+  const ours = purchases.filter(
+    ({ meaning, units, walletAddress = address }) =>
+      meaning === 'moving' && units !== undefined && walletAddress.toLowerCase() === address.toLowerCase(),
+  )
+  const pending = ours.reduce((sum, { units = 0n }) => sum + units, 0n)
+  const said = [...new Set(purchases.map(({ words }) => words))].join(', ') || 'no purchase yet'
+  return { pending, words: `Coinbase: ${said}` }
+}

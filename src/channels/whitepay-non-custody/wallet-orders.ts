@@ -1,0 +1,97 @@
+import type { Clock } from '../../clock.ts'
+import { textAt } from '../../json.ts'
+import { formatMoney, type Money, parseDecimal } from '../../money.ts'
+import { type Channel, type Instructions, NO_INSTRUCTIONS } from '../channel.ts'
+import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
+import type { WhitepayApi } from '../whitepay/api.ts'
+import { expectOrder, type HostedOrders, readReport } from '../whitepay/orders.ts'
+import { assertWithin, cacheList, choosePrice, type Price } from '../whitepay/prices.ts'
+import type { WhitepayOrder } from '../whitepay/status-map.ts'
+
+type Options = { api: WhitepayApi; orders: HostedOrders; clock: Clock; slug: string; network: string }
+
+/** Whitepay's names of chains that our pages know by number. */
+const CHAIN_IDS: Readonly<Record<string, number>> = {
+  BASE: 8453,
+  ETH: 1,
+  ERC20: 1,
+  ETHEREUM: 1,
+  POLYGON: 137,
+  MATIC: 137,
+  ARBITRUM: 42161,
+  OPTIMISM: 10,
+}
+
+type Offer = Price & { currencyId: string }
+
+/** USDC on the configured network, with the narrower of the two minimums. @throws ProviderRefusal */
+function findOffer(rows: readonly unknown[], due: Money, network: string): Offer {
+  const row = rows.find((one) => textAt(one, 'ticker')?.toUpperCase() === due.asset)
+  const currencyId = textAt(row, 'id')
+  if (currencyId === undefined) throw new ProviderRefusal('account', `Whitepay takes no ${due.asset} host to host.`)
+  const networks = (row as { networks?: Record<string, unknown> }).networks ?? {}
+  if (!Object.hasOwn(networks, network)) {
+    const offered = Object.keys(networks).join(', ') || 'none'
+    throw new ProviderRefusal('account', `Whitepay takes no ${due.asset} on ${network}; it offers: ${offered}.`)
+  }
+  const limits = networks[network] as Record<string, unknown>
+  const ofNetwork = { ticker: due.asset, min_amount: limits.min_amount, max_amount: limits.max_amount }
+  return { ...choosePrice([ofNetwork], { due, fiat: due }), currencyId }
+}
+
+/** The address stands under `order` or beside it. */
+const fieldOf = (body: unknown, { raw }: WhitepayOrder, name: string): string | undefined =>
+  textAt(raw, name) ?? textAt(body, name)
+
+/** A payer who must write a memo needs Whitepay's page: an address alone would lose the money. */
+function instructionsOf(body: unknown, due: Money): Instructions & { providerReference: string } {
+  const order = expectOrder(body)
+  const address = fieldOf(body, order, 'address')
+  const page = order.checkoutUrl ?? null
+  if (address === undefined) throw new ProviderTrouble('Whitepay has made no deposit address yet', { cause: body })
+  const links = { ...NO_INSTRUCTIONS, deepLink: page, checkoutUrl: page, providerReference: order.id }
+  if (fieldOf(body, order, 'memo')) return { ...links, qrData: page }
+  const expected = parseDecimal(fieldOf(body, order, 'expected_amount') ?? '', 6)
+  const tokenAmount = formatMoney(expected === undefined ? due : { asset: due.asset, units: expected })
+  const network = CHAIN_IDS[(fieldOf(body, order, 'network') ?? '').toUpperCase()] ?? null
+  return { ...links, qrData: address, toAddress: address, tokenAmount, network }
+}
+
+/**
+ * The host-to-host family: Whitepay makes a deposit address, our page shows it. Documented, but public code of 2024
+ * says that it is not open to everybody, so it is off by default.
+ */
+export function openWalletOrders({ api, orders, clock, slug, network }: Options) {
+  const root = `/acquiring/${encodeURIComponent(slug)}`
+  // one list, two names: documents and public code differ
+  const listOffers = cacheList(api, clock, { path: `${root}/currencies`, keys: ['currencies', 'crypto_currency'] })
+  const read = (id: string): Promise<unknown> => api({ method: 'GET', path: `${root}/order/${encodeURIComponent(id)}` })
+  const offerOf = async (due: Money): Promise<Offer> => findOffer(await listOffers(), due, network)
+  return {
+    async findLimits({ due }) {
+      const { least, most } = await offerOf(due)
+      return { least, most }
+    },
+    async createPayment({ due, merchantReference }) {
+      const offer = await offerOf(due)
+      assertWithin(offer)
+      const body = {
+        amount: formatMoney(due),
+        currency_id: offer.currencyId,
+        external_order_id: merchantReference,
+        method: 'WALLET',
+        network,
+      }
+      const answer = await api({ method: 'POST', path: `${root}/pay`, body, missing: 'account' })
+      const id = textAt(answer, 'order', 'id')
+      if (id === undefined) throw new ProviderTrouble('Whitepay answered without an order', { cause: answer })
+      return instructionsOf(await read(id), due)
+    },
+    async recoverPayment({ due, merchantReference }) {
+      const order = await orders.findByReference(merchantReference)
+      if (order === null) return { outcome: 'absent' }
+      return { outcome: 'found', instructions: instructionsOf(await read(order.id), due) }
+    },
+    fetchPayment: (payment) => readReport(() => read(payment.providerReference), payment, clock),
+  } satisfies Pick<Channel, 'findLimits' | 'createPayment' | 'recoverPayment' | 'fetchPayment'>
+}

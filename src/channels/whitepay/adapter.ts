@@ -1,0 +1,36 @@
+import type { Channel, ChannelId } from '../channel.ts'
+import { type ChannelContext, defineChannel } from '../kind.ts'
+import { openWhitepayApi } from './api.ts'
+import { readWhitepayCallback } from './callback.ts'
+import { openHostedOrders } from './orders.ts'
+import { settings, type WhitepayValues } from './settings.ts'
+
+/**
+ * A crypto order that the payer pays on Whitepay's page, from the WhiteBIT app or from any wallet. There is no call to
+ * close an order or to refund one: a person does that in the CRM, or pays back on a chain.
+ */
+export function openHosted(values: WhitepayValues, context: ChannelContext, place: { id: ChannelId; slug: string }) {
+  const api = openWhitepayApi(context.http, { base: values.BASE_URL, token: values.TOKEN })
+  const orders = openHostedOrders(api, context.clock, place.slug)
+  const channel = {
+    id: place.id,
+    networks: [],
+    findLimits: async (payment) => {
+      const { least, most } = await orders.price(payment)
+      return { least, most }
+    },
+    createPayment: orders.create,
+    recoverPayment: orders.recover,
+    fetchPayment: orders.fetch,
+    readCallback: async (callback) => readWhitepayCallback(values, callback),
+    acknowledgement: { contentType: 'text/plain', body: 'OK' },
+  } satisfies Channel
+  return { api, orders, channel }
+}
+
+export const whitepay = defineChannel({
+  id: 'whitepay',
+  env: 'WHITEPAY',
+  settings,
+  open: (values, context) => openHosted(values, context, { id: 'whitepay', slug: values.SLUG }).channel,
+})

@@ -1,0 +1,76 @@
+import { parseJsonExact, textAt } from '../../json.ts'
+import type { Callback, CallbackNews } from '../channel.ts'
+import { CallbackRefused } from '../provider-errors.ts'
+import type { WhitepayValues } from './settings.ts'
+import { findSignedForm, type SignedForm } from './signature.ts'
+import { claimOf, readOrder } from './status-map.ts'
+
+type Signer = 'page' | 'merchant'
+
+/** Whose token signs which family of events. */
+const SIGNERS: Readonly<Record<string, Signer>> = {
+  order: 'page',
+  transaction: 'merchant',
+  withdrawal: 'merchant',
+  rollback: 'merchant',
+}
+
+const headerOf = ({ headers }: Callback): string => {
+  const value = headers.signature
+  return typeof value === 'string' ? value : ''
+}
+
+function parse(rawBody: Buffer): unknown {
+  try {
+    return parseJsonExact(rawBody.toString('utf8'))
+  } catch (error) {
+    throw new CallbackRefused('the body is no JSON', { cause: error })
+  }
+}
+
+/** Every token that made this signature; two settings may hold the same one. */
+function findSigners(values: WhitepayValues, callback: Callback): { signer: Signer; form: SignedForm }[] {
+  const tokens: [Signer, string][] = [
+    ['page', values.WEBHOOK_TOKEN],
+    ['page', values.NON_CUSTODY_WEBHOOK_TOKEN],
+    ['merchant', values.MERCHANT_WEBHOOK_TOKEN],
+  ]
+  return tokens.flatMap(([signer, token]) => {
+    const form = findSignedForm(token, callback.rawBody, headerOf(callback))
+    return form === null ? [] : [{ signer, form }]
+  })
+}
+
+function newsOf(body: unknown, words: string): CallbackNews {
+  const order = readOrder((body as { order?: unknown } | null)?.order)
+  if (order) {
+    const report = claimOf(order)
+    const said = `${words}: ${report.words}`
+    return { merchantReference: order.reference ?? null, providerReference: order.id, report, words: said }
+  }
+  return {
+    merchantReference: textAt(body, 'transaction', 'external_order_id') ?? null,
+    providerReference: textAt(body, 'transaction', 'order_id') ?? null,
+    report: null,
+    words: `${words}: ${textAt(body, 'transaction', 'status') ?? textAt(body, 'withdrawal', 'status') ?? 'no order'}`,
+  }
+}
+
+/**
+ * One address takes the events of both channels and of both tokens. No time is signed, so an old callback can be sent
+ * again: it only makes the service look.
+ * @throws CallbackRefused
+ */
+export function readWhitepayCallback(values: WhitepayValues, callback: Callback): CallbackNews {
+  const signed = findSigners(values, callback)
+  if (signed.length === 0) throw new CallbackRefused('no token of this account made the signature')
+  const body = parse(callback.rawBody)
+  const event = textAt(body, 'event_type') ?? ''
+  const [family = ''] = event.split('::')
+  const expected = Object.hasOwn(SIGNERS, family) ? SIGNERS[family] : undefined
+  if (expected === undefined)
+    return { merchantReference: null, providerReference: null, report: null, words: `event ${event || 'without name'}` }
+  const right = signed.find(({ signer }) => signer === expected)
+  if (!right) throw new CallbackRefused(`${event} must be signed with the ${expected} token`)
+  return newsOf(body, right.form === 'raw' ? event : `${event} (signed ${right.form})`)
+}

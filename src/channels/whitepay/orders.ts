@@ -1,0 +1,110 @@
+import type { Clock } from '../../clock.ts'
+import { formatMoney } from '../../money.ts'
+import {
+  type Instructions,
+  NO_INSTRUCTIONS,
+  type PaymentKey,
+  type PaymentReport,
+  type PaymentRequest,
+  type Recovery,
+} from '../channel.ts'
+import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
+import type { WhitepayApi } from './api.ts'
+import { assertWithin, cacheList, choosePrice, type Price } from './prices.ts'
+import { readOrder, reportOf, type WhitepayOrder } from './status-map.ts'
+
+type Ready = Instructions & { providerReference: string }
+
+/** Crypto orders on Whitepay's own page: creating, finding and reading them. */
+export type HostedOrders = {
+  price(payment: { due: PaymentKey['due']; fiat: PaymentKey['fiat'] }): Promise<Price>
+  create(request: PaymentRequest): Promise<Ready>
+  recover(request: PaymentRequest): Promise<Recovery>
+  fetch(payment: PaymentKey & { providerReference: string }): Promise<PaymentReport>
+  findByReference(merchantReference: string): Promise<WhitepayOrder | null>
+}
+
+const isPage = (url: string | undefined): url is string => url !== undefined && /^https?:\/\//.test(url)
+
+/** One address serves a desk and a phone, so the QR code leads there, too. */
+const instructionsOf = (providerReference: string, url: string): Ready => ({
+  ...NO_INSTRUCTIONS,
+  qrData: url,
+  deepLink: url,
+  checkoutUrl: url,
+  providerReference,
+})
+
+/** @throws ProviderTrouble when the answer holds no order */
+export function expectOrder(body: unknown): WhitepayOrder {
+  const order = readOrder(body)
+  if (!order) throw new ProviderTrouble('Whitepay answered without an order', { cause: body })
+  return order
+}
+
+/** An order that cannot be found changes nothing: somebody may have typed another slug. */
+export async function readReport(
+  read: () => Promise<unknown>,
+  payment: PaymentKey & { providerReference: string },
+  clock: Clock,
+): Promise<PaymentReport> {
+  try {
+    return reportOf(expectOrder(await read()), payment, clock())
+  } catch (error) {
+    if (!(error instanceof ProviderRefusal) || error.reason !== 'state') throw error
+    return { outcome: 'unknown', providerReference: payment.providerReference, words: error.message }
+  }
+}
+
+const sameReference = (merchantReference: string, body: unknown): WhitepayOrder[] => {
+  const rows = (body as { orders?: unknown } | null)?.orders
+  if (!Array.isArray(rows)) throw new ProviderTrouble('Whitepay answered without a list of orders')
+  const orders = rows.map(expectOrder)
+  if (orders.some(({ reference }) => reference !== merchantReference))
+    throw new ProviderTrouble('Whitepay did not filter its list by external_order_id')
+  return orders
+}
+
+export function openHostedOrders(api: WhitepayApi, clock: Clock, slug: string): HostedOrders {
+  const root = `/private-api/crypto-orders/${encodeURIComponent(slug)}`
+  const listPrices = cacheList(api, clock, {
+    path: '/currencies/crypto-order-target-currencies',
+    keys: ['currencies'],
+  })
+  const price: HostedOrders['price'] = async (payment) => choosePrice(await listPrices(), payment)
+  const read = (id: string): Promise<unknown> => api({ method: 'GET', path: `${root}/${encodeURIComponent(id)}` })
+
+  const findByReference: HostedOrders['findByReference'] = async (reference) => {
+    const path = `${root}?external_order_id=${reference}&page=1&per_page=20`
+    const found = sameReference(reference, await api({ method: 'GET', path, missing: 'account' }))
+    return found.find(({ status }) => status !== 'DECLINED') ?? found[0] ?? null
+  }
+
+  return {
+    price,
+    findByReference,
+    async create(request) {
+      const chosen = await price(request)
+      assertWithin(chosen)
+      const { returnUrl, cancelUrl, merchantReference } = request
+      const body = {
+        amount: formatMoney(chosen.asked),
+        currency: chosen.asked.asset,
+        external_order_id: merchantReference,
+        ...(returnUrl === null ? {} : { successful_link: returnUrl }),
+        ...(cancelUrl === null ? {} : { failure_link: cancelUrl }),
+      }
+      const order = expectOrder(await api({ method: 'POST', path: root, body, missing: 'account' }))
+      if (!isPage(order.checkoutUrl)) throw new ProviderTrouble('Whitepay answered without acquiring_url')
+      return instructionsOf(order.id, order.checkoutUrl)
+    },
+    async recover({ merchantReference }) {
+      const order = await findByReference(merchantReference)
+      if (order === null) return { outcome: 'absent' }
+      const url = order.checkoutUrl ?? readOrder(await read(order.id))?.checkoutUrl
+      if (!isPage(url)) return { outcome: 'lost', providerReference: order.id }
+      return { outcome: 'found', instructions: instructionsOf(order.id, url) }
+    },
+    fetch: (payment) => readReport(() => read(payment.providerReference), payment, clock),
+  }
+}

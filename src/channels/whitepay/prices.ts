@@ -1,0 +1,68 @@
+import { type Clock, HOUR } from '../../clock.ts'
+import { textAt } from '../../json.ts'
+import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../../money.ts'
+import type { ChannelLimits } from '../channel.ts'
+import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
+import type { WhitepayApi } from './api.ts'
+
+/** What one order is asked for at Whitepay, and the limits of that currency. */
+export type Price = ChannelLimits & { asked: Money }
+
+/** The most that any order may be, whatever its currency (documented). */
+const CEILING = '10000000'
+const DIGITS = 18
+
+/** A limit in whole units, rounded towards what is allowed for certain; null: none is told. */
+function limitUnits(text: string | undefined, exponent: number, rounding: 'up' | 'down'): bigint | null {
+  const exact = text === undefined ? undefined : parseDecimal(text, DIGITS)
+  if (exact === undefined || exact === 0n) return null
+  const step = 10n ** BigInt(DIGITS - exponent)
+  return rounding === 'up' ? (exact + step - 1n) / step : exact / step
+}
+
+function priceOf(row: unknown, asked: Money): Price {
+  const { asset } = asked
+  const exponent = EXPONENTS[asset]
+  const money = (units: bigint | null): Money | null => (units === null ? null : { asset, units })
+  const ceiling = limitUnits(CEILING, exponent, 'down') ?? 0n
+  const told = limitUnits(textAt(row, 'max_amount'), exponent, 'down')
+  return {
+    asked,
+    least: money(limitUnits(textAt(row, 'min_amount'), exponent, 'up')),
+    most: money(told !== null && told < ceiling ? told : ceiling),
+  }
+}
+
+/** In the order's fiat where Whitepay has it, else in USDC. @throws ProviderRefusal when it has neither */
+export function choosePrice(rows: readonly unknown[], { due, fiat }: { due: Money; fiat: Money }): Price {
+  for (const asked of [fiat, due]) {
+    const row = rows.find((one) => textAt(one, 'ticker')?.toUpperCase() === asked.asset)
+    if (row !== undefined) return priceOf(row, asked)
+  }
+  throw new ProviderRefusal('request', `Whitepay takes neither ${fiat.asset} nor ${due.asset} as an order's currency.`)
+}
+
+/** @throws ProviderRefusal with the limit that does not hold */
+export function assertWithin({ asked, least, most }: Price): void {
+  if (least !== null && asked.units < least.units)
+    throw new ProviderRefusal('amount', `Whitepay takes at least ${formatMoney(least)} ${least.asset}.`)
+  if (most !== null && asked.units > most.units)
+    throw new ProviderRefusal('amount', `Whitepay takes at most ${formatMoney(most)} ${most.asset}.`)
+}
+
+/** A list of Whitepay's, asked at most once an hour. @throws ProviderTrouble when there is no list in the answer */
+export function cacheList(
+  api: WhitepayApi,
+  clock: Clock,
+  { path, keys }: { path: string; keys: readonly string[] },
+): () => Promise<readonly unknown[]> {
+  let kept: { rows: readonly unknown[]; until: number } | null = null
+  return async () => {
+    if (kept !== null && clock() < kept.until) return kept.rows
+    const body = (await api({ method: 'GET', path, missing: 'account' })) as Record<string, unknown> | null
+    const rows = Array.isArray(body) ? body : keys.map((key) => body?.[key]).find(Array.isArray)
+    if (rows === undefined) throw new ProviderTrouble(`Whitepay's answer to ${path} holds no list`)
+    kept = { rows, until: clock() + HOUR }
+    return rows
+  }
+}

@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { PaymentKey } from '../channel.ts'
+import { readSettings } from '../kind.ts'
+import { CallbackRefused, ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
+import type { ProviderAnswer, ProviderCall } from '../provider-http.ts'
+import { whitepayNonCustody } from '../whitepay-non-custody/adapter.ts'
+import { whitepay } from './adapter.ts'
+import { openWhitepayApi } from './api.ts'
+import { readWhitepayCallback } from './callback.ts'
+import { assertWithin, choosePrice } from './prices.ts'
+import type { WhitepayValues } from './settings.ts'
+import { findSignedForm, sign } from './signature.ts'
+import { readOrder, reportOf } from './status-map.ts'
+
+// THROW-AWAY: tokens and bodies made for these tests only
+const TOKEN = 'whitepay-webhook-token-test-0001'
+const MERCHANT_TOKEN = 'whitepay-merchant-token-test-0001'
+const BODY =
+  '{"order":{"id":"0d7f9c8e-5d1b-4a27-9d0e-6c0c1f7a2b11","currency":"EUR","order_number":"123456789","value":"12.34","expected_amount":"12.34","received_total":"12.34","exchange_rate":"1","is_internal":true,"deposited_currency":"USDT","status":"COMPLETE","external_order_id":"ord20240610A1","created_at":"2024-06-10 06:13:20","completed_at":"2024-06-10 06:15:00","acquiring_url":"https://merchant.pay.whitepay.com/crypto-orders/0d7f9c8e-5d1b-4a27-9d0e-6c0c1f7a2b11"},"event_type":"order::completed"}'
+const RAW_SIGNATURE = '9b7a222e794676f69585ac3b9a07b1ff03622c6ae7fbac87f5ba396567b31da8'
+const ESCAPED_SIGNATURE = '8582cbed6ace6cbee4ded54a5741117b75def7fec2946142f56105b945c49e37'
+
+const values: WhitepayValues = {
+  BASE_URL: 'https://api.whitepay.com',
+  TOKEN: 'api-token',
+  SLUG: 'shop',
+  WEBHOOK_TOKEN: TOKEN,
+  MERCHANT_WEBHOOK_TOKEN: MERCHANT_TOKEN,
+  NON_CUSTODY_SLUG: '',
+  NON_CUSTODY_WEBHOOK_TOKEN: '',
+}
+
+const read = (body: string, signature: string | undefined, given = values) =>
+  readWhitepayCallback(given, { headers: { signature }, rawBody: Buffer.from(body) })
+
+const refused = (body: string, signature: string | undefined, given = values): void =>
+  assert.throws(() => read(body, signature, given), CallbackRefused)
+
+const NOW = Date.UTC(2026, 0, 1)
+const payment: PaymentKey = {
+  companyId: 'c',
+  merchantReference: 'a'.repeat(26),
+  providerReference: 'w1',
+  network: null,
+  due: { asset: 'USDC', units: 13_330_000n },
+  fiat: { asset: 'EUR', units: 1234n },
+  expiresAt: new Date(NOW + 1000),
+}
+
+const orderWith = (fields: Record<string, unknown>) => {
+  const base = {
+    id: 'w1',
+    status: 'OPEN',
+    currency: 'EUR',
+    value: '12.34',
+    expected_amount: '12.34',
+    received_total: '0',
+    external_order_id: payment.merchantReference,
+  }
+  const order = readOrder({ order: { ...base, ...fields } })
+  assert.ok(order)
+  return order
+}
+const report = (fields: Record<string, unknown>, now = NOW) => reportOf(orderWith(fields), payment, now)
+const outcome = (status: string, received: string, now = NOW) =>
+  report({ status, received_total: received }, now).outcome
+
+describe('whitepay: signature', () => {
+  it('takes the raw bytes, as the vector has them', () => {
+    assert.equal(sign(TOKEN, BODY), RAW_SIGNATURE)
+    assert.equal(findSignedForm(TOKEN, Buffer.from(BODY), RAW_SIGNATURE), 'raw')
+  })
+
+  it('takes the vector that was signed with every slash escaped', () => {
+    assert.equal(findSignedForm(TOKEN, Buffer.from(BODY), ESCAPED_SIGNATURE), 'escaped')
+  })
+
+  it('takes a re-encoding of a spaced body, and one with escapes beyond ASCII', () => {
+    const spaced = '{ "a": "é/x", "b": [1, 2] }'
+    const compact = '{"a":"é/x","b":[1,2]}'
+    assert.equal(findSignedForm(TOKEN, Buffer.from(spaced), sign(TOKEN, compact)), 'stringified')
+    const php = '{"a":"\\u00e9\\/x","b":[1,2]}'
+    assert.equal(findSignedForm(TOKEN, Buffer.from(spaced), sign(TOKEN, php)), 'escaped')
+  })
+
+  it('takes nothing else: another token, one byte changed, no hexadecimal, an empty token', () => {
+    assert.equal(findSignedForm('other', Buffer.from(BODY), RAW_SIGNATURE), null)
+    assert.equal(findSignedForm(TOKEN, Buffer.from(BODY.replace('12.34', '12.35')), RAW_SIGNATURE), null)
+    assert.equal(findSignedForm(TOKEN, Buffer.from(BODY), RAW_SIGNATURE.toUpperCase()), null)
+    assert.equal(findSignedForm(TOKEN, Buffer.from(BODY), ''), null)
+    assert.equal(findSignedForm('', Buffer.from(BODY), sign('', BODY)), null)
+    assert.equal(findSignedForm(TOKEN, Buffer.from('no json'), RAW_SIGNATURE), null)
+  })
+})
+
+describe('whitepay: callbacks', () => {
+  it('reads an order event', () => {
+    const news = read(BODY, RAW_SIGNATURE)
+    assert.equal(news.merchantReference, 'ord20240610A1')
+    assert.equal(news.providerReference, '0d7f9c8e-5d1b-4a27-9d0e-6c0c1f7a2b11')
+    assert.equal(news.words, 'order::completed: COMPLETE, inside WhiteBIT')
+    assert.match(read(BODY, ESCAPED_SIGNATURE).words, /signed escaped/)
+  })
+
+  it('reads the event that money arrived and is being converted', () => {
+    const body = BODY.replace('order::completed', 'order::final_amount_was_received').replace('COMPLETE', 'OPEN')
+    assert.equal(read(body, sign(TOKEN, body)).report?.outcome, 'unknown')
+  })
+
+  it('wants the merchant token for transactions, withdrawals and rollbacks, the page token for orders', () => {
+    const transaction = { id: 't', order_id: 'w1', external_order_id: 'ref', status: 'COMPLETE' }
+    const body = JSON.stringify({ transaction, event_type: 'transaction::complete' })
+    const news = read(body, sign(MERCHANT_TOKEN, body))
+    assert.deepEqual(
+      { ...news, words: '' },
+      { merchantReference: 'ref', providerReference: 'w1', report: null, words: '' },
+    )
+    refused(body, sign(TOKEN, body))
+    refused(BODY, sign(MERCHANT_TOKEN, BODY))
+    for (const event of ['withdrawal::completed', 'rollback::to_client', 'rollback::to_merchant']) {
+      const other = JSON.stringify({ event_type: event })
+      assert.equal(read(other, sign(MERCHANT_TOKEN, other)).report, null)
+      refused(other, sign(TOKEN, other))
+    }
+  })
+
+  it('refuses events of the merchant token while that token is not set', () => {
+    const body = JSON.stringify({ transaction: {}, event_type: 'transaction::complete' })
+    refused(body, sign('', body), { ...values, MERCHANT_WEBHOOK_TOKEN: '' })
+  })
+
+  it('takes the token of the second page as well', () => {
+    const second = { ...values, NON_CUSTODY_WEBHOOK_TOKEN: 'second-page-token' }
+    assert.equal(read(BODY, sign('second-page-token', BODY), second).merchantReference, 'ord20240610A1')
+  })
+
+  it('refuses a missing signature, and the token itself in place of one', () => {
+    refused(BODY, undefined)
+    const headers = { 'x-secret-key': TOKEN }
+    assert.throws(() => readWhitepayCallback(values, { headers, rawBody: Buffer.from(BODY) }), CallbackRefused)
+  })
+
+  it('takes an event that nobody knows as no news', () => {
+    const body = JSON.stringify({ event_type: 'payout::made' })
+    const news = read(body, sign(TOKEN, body))
+    assert.deepEqual([news.merchantReference, news.providerReference, news.report], [null, null, null])
+  })
+})
+
+describe('whitepay: status map', () => {
+  it('waits while nothing came', () => {
+    for (const status of ['INIT', 'OPEN', 'NEW']) assert.equal(outcome(status, '0'), 'waiting')
+    assert.equal(report({ received_total: null }).outcome, 'waiting')
+  })
+
+  it('calls money of an open order pending', () => {
+    const seen = report({ received_total: '12.34' })
+    assert.ok(seen.outcome === 'seen')
+    assert.deepEqual([seen.final, seen.pending], [0n, 13_330_000n])
+  })
+
+  it('gives exactly what is due when all came, and the share rounded down when less came', () => {
+    const all = report({ status: 'COMPLETE', received_total: '12.340000' })
+    assert.ok(all.outcome === 'seen')
+    assert.deepEqual([all.final, all.pending], [13_330_000n, 0n])
+    for (const status of ['PARTIALLY_FULFILLED', 'PATIALLY_FULFILLED', 'COMPLETE']) {
+      const part = report({ status, received_total: '6.00' })
+      assert.ok(part.outcome === 'seen')
+      assert.equal(part.final, (13_330_000n * 600n) / 1234n)
+    }
+  })
+
+  it('gives the own amount of an order in USDC', () => {
+    const inUsdc = { status: 'COMPLETE', currency: 'USDC', value: '13.33', expected_amount: '13.33' }
+    const all = report({ ...inUsdc, received_total: '13.33' })
+    assert.ok(all.outcome === 'seen' && all.final === 13_330_000n)
+    const less = report({ ...inUsdc, received_total: '10.5' })
+    assert.ok(less.outcome === 'seen' && less.final === 10_500_000n)
+  })
+
+  it('calls a declined order cancelled before our deadline and expired after it, but money counts', () => {
+    for (const status of ['DECLINED', 'CANCELED']) {
+      assert.equal(outcome(status, '0'), 'cancelled')
+      assert.equal(outcome(status, '0', NOW + 1000), 'expired')
+      assert.equal(outcome(status, '12.34'), 'seen')
+    }
+  })
+
+  it('never takes a word, a currency, a price or an order that it does not know', () => {
+    for (const status of ['COMPLETED', 'UNDER_REVIEW', 'toString', ''])
+      assert.equal(outcome(status, '12.34'), 'unknown')
+    const paid = { status: 'COMPLETE', received_total: '12.34' }
+    assert.equal(report({ ...paid, currency: 'USDT' }).outcome, 'unknown')
+    assert.equal(report({ ...paid, value: '1.00' }).outcome, 'unknown')
+    assert.equal(report({ ...paid, external_order_id: 'other' }).outcome, 'unknown')
+    assert.equal(report({ ...paid, received_total: null }).outcome, 'unknown')
+    assert.equal(report({ ...paid, received_total: '0' }).outcome, 'unknown')
+    assert.equal(report({ ...paid, expected_amount: '1e1' }).outcome, 'unknown')
+  })
+
+  it('says where the payer paid from', () => {
+    assert.match(report({ status: 'COMPLETE', received_total: '12.34', is_internal: false }).words, /outside wallet/)
+  })
+})
+
+describe('whitepay: prices', () => {
+  const rows = [
+    { ticker: 'EUR', min_amount: '0.125', max_amount: '500.999' },
+    { ticker: 'USDC', min_amount: '1', max_amount: '99999999' },
+  ]
+  const usdc = payment.due
+
+  it('asks in fiat where it is listed, else in USDC, else refuses', () => {
+    assert.equal(choosePrice(rows, payment).asked, payment.fiat)
+    const chf = { asset: 'CHF', units: 100n } as const
+    assert.equal(choosePrice(rows, { due: usdc, fiat: chf }).asked, usdc)
+    assert.throws(() => choosePrice([], payment), ProviderRefusal)
+  })
+
+  it('rounds limits towards what is allowed, and knows the ceiling of all currencies', () => {
+    const { least, most } = choosePrice(rows, payment)
+    assert.deepEqual([least?.units, most?.units], [13n, 50_099n])
+    const inUsdc = choosePrice(rows.slice(1), payment)
+    assert.equal(inUsdc.most?.units, 10_000_000_000_000n)
+    assert.throws(() => assertWithin({ ...inUsdc, asked: { asset: 'USDC', units: 999_999n } }), /at least 1.000000/)
+    assert.throws(() => assertWithin({ ...inUsdc, asked: { asset: 'USDC', units: 10n ** 14n } }), /at most/)
+  })
+})
+
+describe('whitepay: answers', () => {
+  const answers = (answer: Partial<ProviderAnswer>) => {
+    const calls: ProviderCall[] = []
+    const http = async (call: ProviderCall): Promise<ProviderAnswer> => {
+      calls.push(call)
+      return { status: 200, headers: {}, text: '{}', ...answer }
+    }
+    return { api: openWhitepayApi(http, { base: 'https://api.whitepay.com', token: 'api-token' }), calls }
+  }
+  const ask = (answer: Partial<ProviderAnswer>) =>
+    answers(answer).api({ method: 'POST', path: '/x', body: { amount: '1' }, missing: 'account' })
+  const reason = (expected: string) => (error: unknown) => error instanceof ProviderRefusal && error.reason === expected
+
+  it('sends the token and the documented headers', async () => {
+    const { api, calls } = answers({})
+    await api({ method: 'POST', path: '/private-api/crypto-orders/shop', body: { amount: '1' } })
+    assert.deepEqual(calls, [
+      {
+        method: 'POST',
+        url: 'https://api.whitepay.com/private-api/crypto-orders/shop',
+        headers: {
+          authorization: 'Bearer api-token',
+          accept: 'application/json',
+          'content-type': 'application/json',
+        },
+        body: '{"amount":"1"}',
+      },
+    ])
+  })
+
+  it('tells a definite refusal from trouble', async () => {
+    await assert.rejects(ask({ status: 401, text: '{"message":"no"}' }), reason('credentials'))
+    await assert.rejects(ask({ status: 404, text: '{"message":"no"}' }), reason('account'))
+    await assert.rejects(ask({ status: 400, text: '{"message":"no"}' }), reason('request'))
+    await assert.rejects(ask({ status: 422, text: '{"errors":{"amount":["too small"]}}' }), reason('amount'))
+    await assert.rejects(ask({ status: 422, text: '{"errors":{"currency":["unknown"]}}' }), reason('request'))
+    const taken = '{"errors":{"external_order_id":["has already been taken"]}}'
+    await assert.rejects(ask({ status: 422, text: taken }), ProviderTrouble)
+    for (const status of [302, 500, 503]) await assert.rejects(ask({ status, text: '<h1>no</h1>' }), ProviderTrouble)
+    await assert.rejects(ask({ status: 200, text: '<h1>no</h1>' }), ProviderTrouble)
+    const tooMany = { status: 429, headers: { 'retry-after': '7' } }
+    await assert.rejects(ask(tooMany), (error) => error instanceof ProviderTrouble && error.retryAfterMs === 7000)
+  })
+})
+
+describe('whitepay: settings', () => {
+  const given = { TOKEN: 't', SLUG: 's', WEBHOOK_TOKEN: 'w' }
+
+  it('offers the second channel only when it is switched on', () => {
+    assert.equal(readSettings(whitepay, given).outcome, 'set')
+    assert.equal(readSettings(whitepayNonCustody, given).outcome, 'absent')
+    assert.equal(readSettings(whitepayNonCustody, { ...given, NON_CUSTODY: 'true' }).outcome, 'set')
+    assert.equal(readSettings(whitepayNonCustody, { ...given, NON_CUSTODY: 'yes' }).outcome, 'faulty')
+    assert.equal(readSettings(whitepay, {}).outcome, 'absent')
+  })
+})
