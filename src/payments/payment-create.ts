@@ -90,7 +90,8 @@ export async function insertAttempt(
 
 export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
   companyId: order.companyId,
-  merchantReference: payment.merchantReference,
+  // an orphan's has its provider's id behind it
+  merchantReference: payment.merchantReference.slice(0, 26),
   providerReference: payment.providerReference,
   network: payment.network,
   due: { asset: 'USDC', units: payment.dueUnits },
