@@ -26,14 +26,14 @@ type Traits = {
   /** Who sends money back. */
   refunds: 'provider' | 'chain' | 'hand'
   /** What is left at the provider after a creation without an answer and a second accept. */
-  afterTimeout: 'the same payment' | 'a new one, the first closed' | 'an orphan beside it'
+  afterTimeout: 'the same payment' | 'a new one, the first closed'
 }
 
 const CHANNELS: Partial<Record<ChannelId, Traits>> = {
   binance: { provider: 'binance', closes: true, refunds: 'provider', afterTimeout: 'a new one, the first closed' },
   whitepay: { provider: 'whitepay', closes: false, refunds: 'hand', afterTimeout: 'the same payment' },
   'whitepay-non-custody': { provider: 'whitepay', closes: false, refunds: 'hand', afterTimeout: 'the same payment' },
-  cryptopay: { provider: 'cryptopay', closes: false, refunds: 'provider', afterTimeout: 'an orphan beside it' },
+  cryptopay: { provider: 'cryptopay', closes: false, refunds: 'provider', afterTimeout: 'the same payment' },
   gatepay: { provider: 'gatepay', closes: true, refunds: 'provider', afterTimeout: 'the same payment' },
   coinbase: { provider: 'coinbase', closes: false, refunds: 'chain', afterTimeout: 'the same payment' },
   kucoinpay: { provider: 'kucoinpay', closes: true, refunds: 'provider', afterTimeout: 'a new one, the first closed' },
@@ -179,8 +179,12 @@ for (const [id, traits] of Object.entries(CHANNELS) as [ChannelId, Traits][]) {
       const asked = await channel.fetchPayment(key)
       assert.ok(news && asked.outcome === 'seen')
       assert.equal(asked.final, 54_000_000n)
+      const sameIds =
+        news.merchantReference === key.merchantReference || news.providerReference === key.providerReference
+      assert.ok(sameIds, 'the callback speaks of the payment that was asked about')
+      // without the price at hand a callback may say less than the query, and never something else
       if (news.report?.outcome === 'seen') assert.equal(news.report.final + news.report.pending, asked.final)
-      else assert.equal(news.report?.outcome ?? 'waiting', 'waiting', 'it claims nothing else')
+      else assert.ok(['waiting', 'unknown'].includes(news.report?.outcome ?? 'waiting'), news.report?.outcome)
       const changed = Buffer.from(callback.rawBody)
       const at = changed.length - 3
       changed[at] = (changed[at] ?? 0) ^ 1
@@ -220,15 +224,14 @@ for (const [id, traits] of Object.entries(CHANNELS) as [ChannelId, Traits][]) {
       assert.equal((await market.order(order.code)).status, 'PENDING')
       const second = await market.accept(order.code, id)
       assert.deepEqual([second.status, second.data?.status], [200, 'AWAITING'], second.text)
-      if (traits.afterTimeout !== 'an orphan beside it') {
-        const open = (): Promise<DeskView[]> =>
-          market.paymentsOf(order._id).then((all) => all.filter(({ state }) => state === 'open'))
-        const left = await eventually(
-          open,
-          (all) => new Set(all.map(({ merchantReference }) => merchantReference)).size === 1,
+      const open = async (): Promise<Set<string>> =>
+        new Set(
+          (await market.paymentsOf(order._id))
+            .filter(({ state }) => state === 'open')
+            .map(({ merchantReference }) => merchantReference),
         )
-        assert.equal(new Set(left.map(({ merchantReference }) => merchantReference)).size, 1)
-      }
+      const left = await eventually(open, (references) => references.size === 1)
+      assert.equal(left.size, 1, 'one payment is open there')
       const paid = (await market.paymentsOf(order._id)).find(
         ({ reference, merchantReference, state }) =>
           state === 'open' &&
@@ -291,8 +294,10 @@ for (const [id, traits] of Object.entries(CHANNELS) as [ChannelId, Traits][]) {
       await bringBack(traits, order._id)
       assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
       if (traits.refunds === 'provider') {
-        const [kept] = (await market.paymentsOf(order._id)).filter((one) => one.reference === reference)
-        const sent = kept?.refunds.filter(({ state }) => state === 'settled').map(({ amount }) => Number(amount)) ?? []
+        const look = async (): Promise<DeskView | undefined> =>
+          (await market.paymentsOf(order._id)).find((one) => one.reference === reference)
+        const kept = await eventually(look, (one) => one?.refunds.every(({ state }) => state === 'settled') === true)
+        const sent = kept?.refunds.map(({ amount }) => Number(amount)) ?? []
         assert.equal(sent.length, 2, 'two refunds there, one for each here')
         assert.ok(Math.abs(sent.reduce((sum, part) => sum + part, 0) - Number(kept?.amount)) < 1e-9, 'all of it')
       }
@@ -333,8 +338,8 @@ async function refundProofFor(code: string, { address }: { address?: string }): 
 }
 
 test('money that comes after the attempt expired still pays an order that is open', async () => {
-  await market.tell('late-payment', { provider: 'gatepay' })
-  const { order } = await market.createAwaiting('gatepay')
+  await market.tell('late-payment', { provider: 'binance' })
+  const { order } = await market.createAwaiting('binance')
   await market.reaches(order.code, 'PAID')
 })
 

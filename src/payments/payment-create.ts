@@ -239,20 +239,18 @@ async function refreshLink(deps: AcceptDeps, called: Called, finish: Finish): Pr
   return accepted
 }
 
-/** Somebody else is asking the provider now: their answer is ours, too. */
+/** Somebody else is asking the provider now: their answer is ours, too, also when it is another attempt's. */
 async function waitForAnswer(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
-  const { companyId, id } = called.payment
+  const { companyId, orderId, channel } = called.payment
   for (let waited = 0; waited < WAIT_MS; waited += 200) {
     await new Promise((resolve) => setTimeout(resolve, 200))
-    const payment = await findPayment(deps.db, companyId, id)
-    if (payment?.instructions) {
-      const order = await findOrderById(deps.db, companyId, payment.orderId)
-      if (!order) break
-      const accepted = instructionsOf(order, payment.channel, payment.instructions)
-      await deps.db.tx((tx) => finish(tx, accepted))
-      return accepted
-    }
-    if (payment?.status !== 'creating') break
+    const order = await findOrderById(deps.db, companyId, orderId)
+    const payment = order?.paymentId ? await findPayment(deps.db, companyId, order.paymentId) : undefined
+    if (!order || payment?.channel !== channel || payment.status === 'failed') break
+    if (payment.instructions === null) continue
+    const accepted = instructionsOf(order, channel, payment.instructions)
+    await deps.db.tx((tx) => finish(tx, accepted))
+    return accepted
   }
   throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
 }
@@ -276,9 +274,13 @@ export async function bring(deps: AcceptDeps, called: Called, fresh: boolean, fi
 }
 
 /** A job's second try for an attempt whose creation never got an answer. The provider's definite no ends it. */
-export async function resumeAttempt(deps: AcceptDeps, payment: Payment, order: Order): Promise<void> {
-  const channel = await deps.channels.forPayment(payment)
-  if (!channel) return
+export async function resumeAttempt(deps: AcceptDeps, { companyId, id, orderId }: Payment): Promise<void> {
+  const [order, payment] = await Promise.all([
+    findOrderById(deps.db, companyId, orderId),
+    findPayment(deps.db, companyId, id),
+  ])
+  const channel = payment && (await deps.channels.forPayment(payment))
+  if (!order || !channel || payment.status !== 'creating') return
   try {
     await recover(deps, { channel, order, payment, payer: NOBODY, requestId: null }, async () => {})
   } catch (error) {

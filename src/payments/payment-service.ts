@@ -75,11 +75,10 @@ export async function visitPayment(deps: PaymentDeps, payment: Payment): Promise
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
     const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
-    if (wanted && payment.providerReference === null) return resumeAttempt(deps, payment, order)
-    // money may have come although its creation never got an answer: a callback named the payment
-    if (wanted) await askAndApply(deps, payment, null)
-    else await closeAttempt(deps, payment)
-    return
+    if (!wanted) return closeAttempt(deps, payment)
+    // a callback named it although its creation never got an answer: money may have come, too
+    if (payment.providerReference !== null) await askAndApply(deps, payment, null)
+    return resumeAttempt(deps, payment)
   }
   if (payment.status === 'closing') return closeAttempt(deps, payment)
   const { order } = await askAndApply(deps, payment, null)
