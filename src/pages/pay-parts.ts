@@ -118,12 +118,19 @@ function chainInstructions(payment: PaymentView, page: PageContext): Html | null
     <p class="note">${texts.onlyOn(network)}</p>`
 }
 
+/**
+ * On a phone the app is on the same device: its link comes first and no code is shown. On a desk the code is for the
+ * phone beside it, and the provider's page for everybody else. What is the only way shows everywhere.
+ */
 function providerInstructions(payment: PaymentView, { texts }: PageContext): Html {
   const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
   const app = appLink(deepLink)
   const checkout = webLink(checkoutUrl)
-  return html`${qrData && html`<div class="code"><div class="frame only">${qrSvg(qrData, texts.qrApp)}</div></div>`}
-    ${app && html`<a class="button main" href="${app}" rel="noopener noreferrer">${texts.openApp}</a>`}
+  const code = qrData && html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>`
+  const onlyHere = app !== null || checkout !== null ? ' desk' : ''
+  const hand = code || checkout !== null ? ' hand' : ''
+  return html`${code && html`<div class="code${onlyHere}">${code}</div>`}
+    ${app && html`<a class="button main${hand}" href="${app}" rel="noopener noreferrer">${texts.openApp}</a>`}
     ${checkout && html`<a class="button main" href="${checkout}" rel="noopener noreferrer">${texts.openCheckout}</a>`}`
 }
 
@@ -135,18 +142,24 @@ export function instructions(payment: PaymentView, page: PageContext): Html {
 const half = ({ asset, units }: Money): Money => ({ asset, units: units / 2n })
 const more = ({ asset, units }: Money): Money => ({ asset, units: units + units / 20n + 10_000n })
 
-/** The sandbox's panel: plain forms that its test wallet answers by sending the payer back here. */
+/** The sandbox's panel: plain forms that its test wallet, or the imitated provider, answers by leading back here. */
 export function testWallet(view: PayView, page: PageContext): Html | null {
   const { providersUrl, texts, payUrl } = page
-  const to = view.payment?.instructions?.toAddress
-  if (providersUrl === null || !view.payment || !to) return null
+  const { toAddress, tokenAmount, providerReference } = view.payment?.instructions ?? {}
+  if (providersUrl === null || !view.payment || !providerReference) return null
+  const back = html`<input type="hidden" name="returnTo" value="${payUrl}/pay?code=${view.code}">`
+  if (!toAddress || !tokenAmount) {
+    const path = `${providersUrl}/payments/${encodeURIComponent(providerReference)}`
+    const act = (action: string, label: string): Html => html`<button formaction="${path}/${action}">${label}</button>`
+    return html`<form class="sandbox" method="post" action="${path}/pay"><h3>${texts.testProvider}</h3>${back}
+      <div>${act('pay', texts.testFull)}${act('pay-half', texts.testHalf)}${act('fail', texts.testDecline)}</div></form>`
+  }
   const due = view.payment.missing
   const button = (amount: Money, label: string): Html =>
     html`<button name="amount" value="${plainToken(amount)}">${label}</button>`
   return html`<form class="sandbox" method="post" action="${providersUrl}/wallet/pay">
-    <h3>${texts.testWallet}</h3>
-    <input type="hidden" name="to" value="${to}">
-    <input type="hidden" name="returnTo" value="${payUrl}/pay?code=${view.code}">
+    <h3>${texts.testWallet}</h3>${back}
+    <input type="hidden" name="to" value="${toAddress}">
     <div>${button(due, texts.testFull)}${button(half(due), texts.testHalf)}${button(more(due), texts.testMore)}</div>
   </form>`
 }

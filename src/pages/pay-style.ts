@@ -110,7 +110,12 @@ button, .button {
   background: var(--field); flex: none;
 }
 .app { display: none; }
-@media (hover: none) and (pointer: coarse) { .app { display: block; margin: 0 0 .75rem; } }
+.hand { display: none; }
+@media (hover: none) and (pointer: coarse) {
+  .app { display: block; margin: 0 0 .75rem; }
+  .hand { display: block; }
+  .desk { display: none; }
+}
 progress {
   width: 100%; height: .375rem; appearance: none; border: 0; border-radius: 1rem; background: var(--field);
   overflow: hidden; margin: .5rem 0;

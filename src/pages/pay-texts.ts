@@ -100,6 +100,8 @@ const en = {
     `contact ${merchant} and name order ${code}.`,
   lost: 'No connection. This page tries again by itself; your payment is not affected.',
   testWallet: 'Pay from the test wallet',
+  testProvider: 'Act at the imitated provider',
+  testDecline: 'Decline',
   testFull: 'Full amount',
   testHalf: 'Half',
   testMore: 'Too much',
