@@ -73,8 +73,8 @@ test('the callback of the vector is accepted and claims 12.34 USDC for its order
   assert.equal(news.merchantReference, 'ord-20240610-A1')
   assert.equal(news.providerReference, null)
   assert.equal(news.words, 'PAY PAY_SUCCESS')
-  assert.equal(news.report?.outcome, 'seen')
-  assert.equal((news.report as SeenReport).final, 12_340_000n)
+  assert.ok(news.report?.outcome === 'seen')
+  assert.equal(news.report.final, 12_340_000n)
 })
 
 test('a callback with one changed byte, the SHA-256 signature, no signature or for another application is refused', () => {
