@@ -99,7 +99,7 @@ export function refundObject(payment: DeskPayment, refund: DeskRefund): string {
     id: refund.id,
     payment_id: payment.reference,
     currency: payment.currency,
-    status: refund.state === 'pending' ? 'pending' : 'succeeded',
+    status: { pending: 'pending', settled: 'succeeded', refused: 'failed' }[refund.state],
     created: unixSeconds(refund.createdAt),
     live_mode: payment.facts.live === true,
   }

@@ -5,6 +5,7 @@ import { callbacksOf, isLate, refundFields, statusOf } from './gatepay-words.ts'
 import type { DeskPayment, Imitation, ImitationOptions, SignedCallback } from './imitation.ts'
 
 const HOUR_MS = 3_600_000
+const REFUND_MS = 1000
 const MAX_DRIFT_MS = 10_000
 const SECOND_MS = 1000
 const MINUTE_MS = 60_000
@@ -127,7 +128,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     if (earlier && earlier.amount !== amount) throw new Refused('400001', 'refundRequestId already used')
     if (!earlier && !isAtLeast(desk.refundable(payment), amount)) throw new Refused('400621', 'more than was paid')
     const id = `8${randomInt(1e14)}`.padEnd(17, '0')
-    return refundFields(payment, earlier ?? desk.refund(payment, { id, requestId, amount }))
+    return refundFields(payment, earlier ?? desk.refund(payment, { id, requestId, amount }, REFUND_MS))
   }
 
   const refundDetails = (requestId: string): Fields => {

@@ -1,0 +1,299 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Money } from '../../money.ts'
+import type { Callback, PaymentRequest, RefundRequest, SeenReport } from '../channel.ts'
+import { readSettings } from '../kind.ts'
+import { CallbackRefused, ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
+import type { ProviderAnswer, ProviderCall } from '../provider-http.ts'
+import { cryptopay } from './adapter.ts'
+import { tryParse } from './api.ts'
+import { type CallbackRules, readCallback } from './callback.ts'
+import { judgeRefund } from './refunds.ts'
+import { isSigned, readPaySignature, signatureOf } from './signature.ts'
+import { MEANINGS, minorUnits, reportOf } from './status-map.ts'
+
+/** THROW-AWAY: made up for this vector. */
+const SECRET = 'whsec_test_cryptocom_0123456789'
+const T = 1718000101
+const BODY =
+  '{"id":"5a1d2f1e-3c63-4a55-9b58-2f6f9b1f0a11","object_type":"event","type":"payment.captured","created":1718000101,"data":{"object":{"id":"a8608fef-05bf-4a43-9d16-6c0f2235ece7","order_id":"ord20240610A1","amount":1234,"amount_refunded":0,"currency":"EUR","status":"succeeded","captured":true,"refunded":false,"live_mode":false}}}'
+const V1 = 'bf84a73d1c78fad260cc0e108f46b7179d208213561d1223fe50f290e7222372'
+const HEADER = `t=${T},v1=${V1}`
+const QR_CODE = 'eyJ0eXBlIjoicGF5bWVudCIsImlkIjoiYTg2MDhmZWYtMDViZi00YTQzLTlkMTYtNmMwZjIyMzVlY2U3In0='
+
+const RULES: CallbackRules = { secret: SECRET, maxAgeMs: 300_000, live: false, weCancel: false }
+const read = (header: string, body = BODY, rules: Partial<CallbackRules> = {}, nowMs = T * 1000) => {
+  const callback: Callback = { headers: { 'pay-signature': header }, rawBody: Buffer.from(body) }
+  return readCallback(callback, { ...RULES, ...rules }, () => nowMs)
+}
+const refuses = (act: () => unknown, why: RegExp): void => {
+  assert.throws(act, (error) => error instanceof CallbackRefused && why.test(error.message))
+}
+const signed = (body: string): string => `t=${T},v1=${signatureOf(SECRET, String(T), body)}`
+
+test('the callback of the vector is accepted and names payment and order', () => {
+  assert.equal(signatureOf(SECRET, String(T), BODY), V1)
+  const news = read(HEADER)
+  assert.equal(news.providerReference, 'a8608fef-05bf-4a43-9d16-6c0f2235ece7')
+  assert.equal(news.merchantReference, 'ord20240610A1')
+  assert.equal(news.words, 'payment.captured succeeded')
+  // how much that is in USDC only the query can tell
+  assert.equal(news.report?.outcome, 'unknown')
+})
+
+test('one of several v1 signatures is enough, other schemes are ignored', () => {
+  const wrong = 'a'.repeat(64)
+  assert.ok(read(`t=${T},v0=${wrong},v1=${wrong},v1=${V1}`))
+  assert.ok(read(`t=${T},v0=${wrong},v1=${V1},v1=${wrong}`))
+  refuses(() => read(`t=${T},v1=${wrong},v1=${wrong}`), /wrong/)
+  refuses(() => read(`t=${T},v0=${V1}`), /scheme/)
+  refuses(() => read(`t=${T},t=${T},v1=${V1}`), /scheme/)
+  refuses(() => read(''), /scheme/)
+  assert.equal(isSigned(SECRET, { t: String(T), v1: [V1.slice(0, 63)] }, Buffer.from(BODY)), false)
+  assert.deepEqual(readPaySignature('t=1,v2=x,v1=a, v1=b'), { t: '1', v1: ['a', 'b'] })
+})
+
+test('a changed byte, another time, another mode and an unreadable body are refused', () => {
+  refuses(() => read(HEADER, BODY.replace('1234', '1235')), /wrong/)
+  refuses(() => read(`t=${T + 1},v1=${V1}`), /wrong/)
+  refuses(() => read(HEADER, BODY, { live: true }), /test mode/)
+  const live = BODY.replace('"live_mode":false', '"live_mode":true')
+  refuses(() => read(signed(live), live), /live mode/)
+  assert.ok(read(signed(live), live, { live: true }))
+  const silent = BODY.replace(',"live_mode":false', '')
+  refuses(() => read(signed(silent), silent), /mode/)
+  refuses(() => read(signed('[]'), '[]'), /not an event/)
+})
+
+test('a callback is fresh for 300 seconds in both directions', () => {
+  assert.ok(read(HEADER, BODY, {}, (T + 300) * 1000))
+  refuses(() => read(HEADER, BODY, {}, (T + 301) * 1000), /too old/)
+  refuses(() => read(HEADER, BODY, {}, (T - 301) * 1000), /too old/)
+})
+
+test('refund events name the payment and claim nothing, subscriptions name nothing', () => {
+  for (const type of ['payment.refund_requested', 'payment.refund_transferred']) {
+    const body = `{"object_type":"event","type":"${type}","data":{"object":{"id":"r1","payment_id":"p1","amount":5}}}`
+    const news = read(signed(body), body)
+    assert.deepEqual([news.providerReference, news.merchantReference, news.report], ['p1', null, null])
+  }
+  const body = '{"object_type":"event","type":"subscription.activated","data":{"object":{"id":"s1"}}}'
+  const news = read(signed(body), body)
+  assert.deepEqual([news.providerReference, news.merchantReference, news.report], [null, null, null])
+})
+
+const NOW_MS = T * 1000
+const EUR: Money = { asset: 'EUR', units: 1234n }
+const PRICE = { due: { asset: 'USDC', units: 13_370_001n } as Money, fiat: EUR }
+const PAYMENT = {
+  id: 'p1',
+  amount: '1234',
+  amount_refunded: '0',
+  currency: 'EUR',
+  crypto_currency: 'CRO',
+  crypto_amount: '123.4',
+  status: 'succeeded',
+  captured: true,
+  expired: false,
+  expired_at: String(T + 600),
+  current_inbound_fund: null as unknown,
+}
+const report = (change: Partial<Record<keyof typeof PAYMENT, unknown>>, weCancel = false) =>
+  reportOf({ ...PAYMENT, ...change }, PRICE, { clock: () => NOW_MS, weCancel })
+
+test('every documented status has its meaning', () => {
+  assert.deepEqual(Object.keys(MEANINGS), ['pending', 'succeeded', 'cancelled'])
+  assert.equal(report({ status: 'pending' }).outcome, 'waiting')
+  assert.equal(report({ status: 'pending', expired: true }).outcome, 'expired')
+  assert.equal(report({ status: 'succeeded' }).outcome, 'seen')
+  assert.equal(report({ status: 'cancelled', expired: true }).outcome, 'expired')
+  assert.equal(report({ status: 'cancelled', expired_at: String(T) }).outcome, 'expired')
+  assert.equal(report({ status: 'cancelled' }).outcome, 'cancelled')
+  // where we cancel ourselves, a cancelled payment is no decision of the payer
+  assert.equal(report({ status: 'cancelled' }, true).outcome, 'expired')
+  assert.deepEqual(report({ status: 'on_hold' }), { outcome: 'unknown', providerReference: 'p1', words: 'on_hold' })
+})
+
+test('all that was asked for is exactly what is due, less is its share rounded down', () => {
+  assert.equal((report({}) as SeenReport).final, 13_370_001n)
+  assert.equal((report({ amount: '617' }) as SeenReport).final, 6_685_000n)
+  const notCaptured = report({ captured: false }) as SeenReport
+  assert.deepEqual([notCaptured.final, notCaptured.pending], [0n, 13_370_001n])
+})
+
+test('another currency is unknown, whatever the amount', () => {
+  const told = report({ currency: 'USD' })
+  assert.deepEqual([told.outcome, told.words], ['unknown', 'succeeded: 1234 USD'])
+  assert.equal(report({ amount: '12.34' }).outcome, 'unknown')
+})
+
+test('what was refunded there is told in USDC, also all of it', () => {
+  assert.equal((report({}) as SeenReport).refunded, 0n)
+  assert.equal((report({ amount_refunded: '617' }) as SeenReport).refunded, 6_685_000n)
+  assert.equal((report({ amount_refunded: '1234' }) as SeenReport).refunded, 13_370_001n)
+})
+
+test('money on its way is pending: all of it, a part of it, and none where the coin does not fit', () => {
+  const pending = (fund: object): bigint =>
+    (report({ status: 'pending', current_inbound_fund: fund }) as SeenReport).pending
+  assert.equal(pending({ confirmed: false }), 13_370_001n)
+  assert.equal(pending({ currency: 'CRO', amount: '123.4', confirmed: false }), 13_370_001n)
+  assert.equal(pending({ currency: 'CRO', amount: '61.7', mismatched_reason: 'underpaid' }), 6_685_000n)
+  assert.equal(pending({ currency: 'ETH', amount: '1', mismatched_reason: 'wrong coin' }), 0n)
+  const told = report({ status: 'pending', current_inbound_fund: { currency: 'ETH', mismatched_reason: 'wrong coin' } })
+  assert.equal(told.words, 'pending, wrong coin')
+})
+
+test('amounts beyond 2^53 keep every digit', () => {
+  const payment = tryParse('{"amount":100000000000000000001}')
+  assert.equal(minorUnits(payment, 'amount'), 100_000_000_000_000_000_001n)
+})
+
+const REFUND: RefundRequest = {
+  refundId: '65f0c0ffee65f0c0ffee65f0',
+  companyId: 'c',
+  merchantReference: 'm',
+  providerReference: 'p1',
+  units: 5_000_000n,
+  fiat: { asset: 'EUR', units: 460n },
+  paidUnits: 13_370_001n,
+  paidFiat: EUR,
+  earlierUnits: 0n,
+  earlierFiat: { asset: 'EUR', units: 100n },
+  reference: null,
+  attempted: true,
+  network: null,
+  address: null,
+  reason: null,
+}
+
+test('a refund that may have been sent is found by what the payment says was refunded in all', () => {
+  const judge = (amountRefunded: string, reference: string | null = null) => {
+    const found = judgeRefund({ ...REFUND, reference }, { currency: 'EUR', amount_refunded: amountRefunded })
+    return found === 'not there' ? found : found.outcome
+  }
+  assert.equal(judge('100'), 'not there')
+  assert.equal(judge('560'), 'settled')
+  assert.equal(judge('100', 'r1'), 'pending')
+  assert.equal(judge('800', 'r1'), 'settled')
+  // somebody refunded from the dashboard in between: a person must look, nothing is sent
+  assert.equal(judge('300'), 'unknown')
+  assert.equal(judge('800'), 'unknown')
+  assert.equal(judge('0'), 'unknown')
+  const silent = judgeRefund(REFUND, { currency: 'EUR' })
+  assert.equal(silent !== 'not there' && silent.outcome, 'unknown')
+})
+
+/* ---- what is sent, and what its answers mean ---- */
+
+const SETTINGS = { SECRET_KEY: 'sk_test_throwaway', WEBHOOK_SECRET: SECRET }
+
+/** The adapter against answers that a provider could give. */
+function open(answers: Partial<ProviderAnswer>[], given: Record<string, string> = {}) {
+  const calls: ProviderCall[] = []
+  const http = async (call: ProviderCall): Promise<ProviderAnswer> => {
+    calls.push(call)
+    return { status: 200, headers: {}, text: '{}', ...answers.shift() }
+  }
+  const reading = readSettings(cryptopay, { ...SETTINGS, ...given })
+  assert.ok(reading.outcome === 'set')
+  return { channel: cryptopay.open(reading.values, { http, clock: () => NOW_MS, live: false }), calls }
+}
+
+const request = (fiat: Money): PaymentRequest => ({
+  companyId: 'c',
+  merchantReference: '65f0c0ffee65f0c0ffee65f001',
+  providerReference: null,
+  network: null,
+  due: PRICE.due,
+  fiat,
+  expiresAt: new Date(NOW_MS + 31 * 86_400_000),
+  description: 'Coffee & cake',
+  goods: null,
+  returnUrl: 'https://shop.test/back?a=1&b=2',
+  cancelUrl: null,
+  payerEmail: null,
+  payerIp: null,
+  userAddress: null,
+  callbackUrl: 'https://us.test/callback',
+})
+const created = (fiat: Money): Partial<ProviderAnswer> => ({
+  text: `{"id":"p1","amount":${fiat.units},"currency":"${fiat.asset}","payment_url":"https://pay.test/p1","live_mode":false,"qr_code":"${QR_CODE}"}`,
+})
+
+test('a payment is asked for in minor units, form-encoded, with the key as bearer', async () => {
+  const { channel, calls } = open([created(EUR)])
+  const instructions = await channel.createPayment(request(EUR))
+  const [call] = calls
+  assert.equal(call?.url, 'https://pay.crypto.com/api/payments')
+  assert.deepEqual(call?.headers, {
+    authorization: 'Bearer sk_test_throwaway',
+    'content-type': 'application/x-www-form-urlencoded',
+  })
+  assert.deepEqual(Object.fromEntries(new URLSearchParams(call?.body)), {
+    amount: '1234',
+    currency: 'EUR',
+    description: 'Coffee & cake',
+    order_id: '65f0c0ffee65f0c0ffee65f001',
+    return_url: 'https://shop.test/back?a=1&b=2',
+    expired_at: String(T + 3600),
+    onchain_allowed: 'true',
+  })
+  assert.equal(instructions.qrData, QR_CODE)
+  assert.deepEqual(JSON.parse(Buffer.from(QR_CODE, 'base64').toString()), {
+    type: 'payment',
+    id: 'a8608fef-05bf-4a43-9d16-6c0f2235ece7',
+  })
+  assert.equal(instructions.checkoutUrl, 'https://pay.test/p1')
+})
+
+test('francs of the Pacific have no minor unit, and are asked for only where the setting says so', async () => {
+  const xpf: Money = { asset: 'XPF', units: 6000n }
+  const shut = open([])
+  await assert.rejects(shut.channel.createPayment(request(xpf)), (error) => {
+    return error instanceof ProviderRefusal && /CHANNEL_CRYPTOPAY_FIATS/.test(error.message)
+  })
+  assert.equal(shut.calls.length, 0)
+  const { channel, calls } = open([created(xpf)], { FIATS: 'EUR,XPF' })
+  await channel.createPayment(request(xpf))
+  assert.equal(new URLSearchParams(calls[0]?.body).get('amount'), '6000')
+})
+
+test('an error in the answer is a refusal whatever the HTTP status; other failures leave it open', async () => {
+  const refusal = async (answer: Partial<ProviderAnswer>) => {
+    const error = await open([answer])
+      .channel.createPayment(request(EUR))
+      .catch((caught: unknown) => caught)
+    return error instanceof ProviderRefusal ? error.reason : error instanceof ProviderTrouble ? 'trouble' : 'none'
+  }
+  assert.equal(await refusal({ text: '{"error":{"type":"t","code":"parameter_invalid","param":"amount"}}' }), 'amount')
+  assert.equal(await refusal({ status: 401, text: '{"error":{"code":"unauthorized"}}' }), 'credentials')
+  assert.equal(await refusal({ status: 400, text: '{"error":{"code":"x","param":"currency"}}' }), 'request')
+  assert.equal(await refusal({ status: 500, text: '{"error":{"code":"internal"}}' }), 'trouble')
+  assert.equal(await refusal({ status: 429, text: '{"error":{"code":"slow_down"}}' }), 'trouble')
+  assert.equal(await refusal({ status: 502, text: '<html>' }), 'trouble')
+  assert.equal(await refusal({ status: 200, text: '<html>' }), 'trouble')
+  assert.equal(await refusal({ text: created(EUR).text?.replace('false', 'true') ?? '' }), 'credentials')
+  assert.equal(await refusal({ text: created(EUR).text?.replace('1234', '1235') ?? '' }), 'trouble')
+})
+
+test('closing and recovering are not offered, closing only where it is switched on', () => {
+  const { channel } = open([])
+  assert.equal(channel.closePayment, undefined)
+  assert.equal(channel.recoverPayment, undefined)
+  assert.notEqual(open([], { CANCEL: 'on' }).channel.closePayment, undefined)
+})
+
+test('a refund of nothing is refused before anything is sent', async () => {
+  const { channel, calls } = open([])
+  const told = await channel.refundPayment?.({ ...REFUND, fiat: { asset: 'EUR', units: 0n } })
+  assert.equal(told?.outcome, 'refused')
+  assert.equal(calls.length, 0)
+})
+
+test('settings with a wrong word are named', () => {
+  const given = { ...SETTINGS, FIATS: 'EUR,BTC', CANCEL: 'yes', WINDOW_MINUTES: '0', ONCHAIN_ALLOWED: 'maybe' }
+  const reading = readSettings(cryptopay, given)
+  const names = reading.outcome === 'faulty' ? reading.faults.map(({ name }) => name) : []
+  assert.deepEqual(names, ['FIATS', 'ONCHAIN_ALLOWED', 'WINDOW_MINUTES', 'CANCEL'])
+})

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { test } from 'node:test'
+import type { Callback, RefundRequest, SeenReport } from '../channel.ts'
+import { readSettings } from '../kind.ts'
+import { CallbackRefused } from '../provider-errors.ts'
+import { gatepay } from './adapter.ts'
+import { tryParse, unwrap } from './api.ts'
+import { type CallbackRules, readCallback } from './callback.ts'
+import { REFUND_OUTCOMES, readRefund } from './refunds.ts'
+import { isSigned, signatureOf } from './signature.ts'
+import { MEANINGS, reportOf } from './status-map.ts'
+
+/** THROW-AWAY: made up for these vectors. */
+const SECRET = 'gatepay-test-secret-ABCDEFGHIJKLMNOPQRSTUVWXYZ012345'
+const REQUEST = {
+  timestamp: '1718000000000',
+  nonce: 'a1B2c3D4e5F6g7H8',
+  body: '{"merchantTradeNo":"ord-20240610-A1","currency":"USDC","orderAmount":"12.34","env":{"terminalType":"WEB"},"goods":{"goodsName":"Coffee beans","goodsDetail":"1 kg"},"orderExpireTime":1718001800000,"returnUrl":"https://merchant.test/return","cancelUrl":"https://merchant.test/cancel"}',
+}
+const POST_SIGNATURE =
+  'fe10fa389e732ba004b68f1a783519dadd7778aa9b59512656941f2d3760ca725bbb4c34976d19f010c542f4bb412685f34390c70833243052dac6044b745a18'
+const GET_SIGNATURE =
+  'cacda30398946d69649da66e3d1f427e172e363f8adf8cb767e504e38b4b67d0dc711213a15b3f75ee7d193819ad338dff065cd5a182286c624269fe838a2ef1'
+const SHA256_SIGNATURE = '4ffee489c8fc2d2b9b124a2cf361dfd3053b61bcbed8504f3298dfa2c9fe81fc'
+const WEBHOOK = {
+  timestamp: '1718000101000',
+  nonce: 'Zz9Yy8Xx7',
+  body: String.raw`{"bizType":"PAY","bizId":"50559474385305600","bizStatus":"PAY_SUCCESS","client_id":"test-client","data":"{\"merchantTradeNo\":\"ord-20240610-A1\",\"productType\":\"Coffee beans\",\"productName\":\"Coffee beans\",\"tradeType\":\"WEB\",\"goodsName\":\"Coffee beans\",\"terminalType\":\"WEB\",\"currency\":\"USDC\",\"totalFee\":\"12.34\",\"orderAmount\":\"12.34\",\"createTime\":1718000000500,\"transactionId\":\"12345678\"}"}`,
+}
+const WEBHOOK_SIGNATURE =
+  '01ba5b2303b6964ecc4a15180ad07f8eb3b269d5ccfeb8347481de2c60899b62289c96196be47529fcfecf8b1f61a1c9f2a58c009b4f8cb3f70e28c7f565efac'
+
+const RULES: CallbackRules = { clientId: 'test-client', secret: SECRET, maxAgeMs: 300_000, closedWords: [] }
+
+const callbackOf = (body: string, headers: Record<string, string> = {}): Callback => ({
+  headers: {
+    'x-gatepay-timestamp': WEBHOOK.timestamp,
+    'x-gatepay-nonce': WEBHOOK.nonce,
+    'x-gatepay-signature': signatureOf(SECRET, { ...WEBHOOK, body }),
+    ...headers,
+  },
+  rawBody: Buffer.from(body),
+})
+const read = (callback: Callback, rules: Partial<CallbackRules> = {}, nowMs = Number(WEBHOOK.timestamp)) =>
+  readCallback(callback, { ...RULES, ...rules }, () => nowMs)
+const refuses = (act: () => unknown, why: RegExp): void => {
+  assert.throws(act, (error) => error instanceof CallbackRefused && why.test(error.message))
+}
+
+test('requests are signed as the vectors say, with and without a body', () => {
+  assert.equal(signatureOf(SECRET, REQUEST), POST_SIGNATURE)
+  assert.equal(signatureOf(SECRET, { ...REQUEST, body: '' }), GET_SIGNATURE)
+})
+
+test('SHA-256, a missing last line feed and a signed query string are other signatures', () => {
+  const { timestamp, nonce, body } = REQUEST
+  const sha256 = createHmac('sha256', SECRET).update(`${timestamp}\n${nonce}\n${body}\n`).digest('hex')
+  assert.equal(sha256, SHA256_SIGNATURE)
+  assert.equal(isSigned(SECRET, REQUEST, SHA256_SIGNATURE), false)
+  const unended = createHmac('sha512', SECRET).update(`${timestamp}\n${nonce}\n${body}`).digest('hex')
+  assert.equal(isSigned(SECRET, REQUEST, unended), false)
+  assert.equal(
+    isSigned(SECRET, { ...REQUEST, body: '' }, signatureOf(SECRET, { ...REQUEST, body: 'prepayId=1' })),
+    false,
+  )
+  assert.equal(isSigned(SECRET, REQUEST, POST_SIGNATURE), true)
+})
+
+test('the callback of the vector is accepted and claims 12.34 USDC for its order', () => {
+  assert.equal(signatureOf(SECRET, WEBHOOK), WEBHOOK_SIGNATURE)
+  const news = read(callbackOf(WEBHOOK.body, { 'x-gatepay-signature': WEBHOOK_SIGNATURE }))
+  assert.equal(news.merchantReference, 'ord-20240610-A1')
+  assert.equal(news.providerReference, null)
+  assert.equal(news.words, 'PAY PAY_SUCCESS')
+  assert.ok(news.report?.outcome === 'seen')
+  assert.equal(news.report.final, 12_340_000n)
+})
+
+test('a callback with one changed byte, the SHA-256 signature, no signature or for another application is refused', () => {
+  const signed = { 'x-gatepay-signature': WEBHOOK_SIGNATURE }
+  refuses(() => read(callbackOf(WEBHOOK.body.replace('12.34', '12.35'), signed)), /signature/)
+  const sha256 = createHmac('sha256', SECRET)
+    .update(`${WEBHOOK.timestamp}\n${WEBHOOK.nonce}\n${WEBHOOK.body}\n`)
+    .digest('hex')
+  refuses(() => read(callbackOf(WEBHOOK.body, { 'x-gatepay-signature': sha256 })), /signature/)
+  refuses(() => read({ headers: {}, rawBody: Buffer.from(WEBHOOK.body) }), /timestamp/)
+  refuses(() => read(callbackOf(WEBHOOK.body, { 'x-gatepay-nonce': 'other' })), /signature/)
+  refuses(() => read(callbackOf(WEBHOOK.body), { clientId: 'another' }), /application/)
+  refuses(() => read(callbackOf('not json')), /not readable/)
+})
+
+test('a callback is fresh for five minutes in both directions', () => {
+  const at = Number(WEBHOOK.timestamp)
+  assert.ok(read(callbackOf(WEBHOOK.body), {}, at + 300_000))
+  assert.ok(read(callbackOf(WEBHOOK.body), {}, at - 300_000))
+  refuses(() => read(callbackOf(WEBHOOK.body), {}, at + 300_001), /too old/)
+  refuses(() => read(callbackOf(WEBHOOK.body), {}, at - 300_001), /too old/)
+})
+
+test('a callback about a refund says nothing of the payment, one about transfers names nothing', () => {
+  const refund = read(
+    callbackOf('{"bizType":"PAY_REFUND","bizId":"7","bizStatus":"REFUND_SUCCESS","data":{"merchantTradeNo":"a1b2c3"}}'),
+  )
+  assert.deepEqual(refund, {
+    merchantReference: 'a1b2c3',
+    providerReference: null,
+    report: null,
+    words: 'PAY_REFUND REFUND_SUCCESS',
+  })
+  const other = read(callbackOf('{"bizType":"WITHDRAW","bizId":"7","bizStatus":"DONE","data":"{}"}'))
+  assert.deepEqual([other.merchantReference, other.providerReference, other.report], [null, null, null])
+  const bare = read(callbackOf('{"bizType":"PAY","bizId":"50559474385305600","bizStatus":"PAY_CLOSE","data":"{}"}'))
+  assert.equal(bare.providerReference, '50559474385305600')
+  assert.equal(bare.report?.outcome, 'expired')
+})
+
+const ORDER = { currency: 'USDC', orderAmount: '12.34' }
+const report = (word: string, data: object = ORDER, closedWords: string[] = []) =>
+  reportOf(word, data, { providerReference: '5', closedWords })
+
+test('every documented word has its meaning', () => {
+  const outcomes = Object.keys(MEANINGS).map((word) => [word, report(word).outcome])
+  assert.deepEqual(Object.fromEntries(outcomes), {
+    PENDING: 'waiting',
+    PROCESS: 'seen',
+    PAID: 'seen',
+    EXPIRED: 'expired',
+    TRANSFERRED_ADDRESS_IN_TERM: 'seen',
+    PAY_EXPIRED_IN_PROCESS: 'seen',
+    PAY_SUCCESS: 'seen',
+    PAY_CLOSE: 'expired',
+    PAY_ERROR: 'failed',
+    PAY_BLOCK: 'blocked',
+    TRANSFERRED_ADDRESS_BLOCK: 'blocked',
+    TRANSFERRED_ADDRESS_DELAY: 'expired',
+    CONVERT_ADDRESS_PAY_DELAY: 'expired',
+  })
+})
+
+test('PAID is final, PROCESS is pending, both in the amount of the order itself', () => {
+  const paid = report('PAID') as SeenReport
+  assert.deepEqual([paid.final, paid.pending, paid.refunded], [12_340_000n, 0n, undefined])
+  const confirming = report('PROCESS') as SeenReport
+  assert.deepEqual([confirming.final, confirming.pending], [0n, 12_340_000n])
+})
+
+test('a word that nobody knows is unknown, with the word; also one for a closed order until it is set', () => {
+  assert.deepEqual(report('CANCELLED'), { outcome: 'unknown', providerReference: '5', words: 'CANCELLED' })
+  assert.equal(report('CANCELLED', ORDER, ['CLOSED', 'CANCELLED']).outcome, 'expired')
+  assert.equal(report('').outcome, 'unknown')
+})
+
+test('PAID in another currency, or in an amount that cannot be read, is unknown', () => {
+  assert.deepEqual(report('PAID', { currency: 'USDT', orderAmount: '12.34' }), {
+    outcome: 'unknown',
+    providerReference: '5',
+    words: 'PAID: 12.34 USDT',
+  })
+  for (const orderAmount of ['12.3400001', '1e3', '-1', ''])
+    assert.equal(report('PAID', { currency: 'USDC', orderAmount }).outcome, 'unknown', orderAmount)
+})
+
+test('what was not paid of a tolerated order is not counted', () => {
+  assert.equal((report('PAID', { ...ORDER, underpaidAmount: '0.34' }) as SeenReport).final, 12_000_000n)
+  assert.equal(report('PAID', { ...ORDER, underpaidAmount: '99' }).outcome, 'unknown')
+})
+
+test('money at the address before the order is paid is pending, as a share of the price in whatever coin', () => {
+  const transaction_info = { done_amount: '0.001', confirming_list: [{ amount: '0.0005', confirm: 1 }] }
+  const seen = report('PENDING', { ...ORDER, pay_currency: 'BTC', pay_amount: '0.003', transaction_info }) as SeenReport
+  assert.deepEqual([seen.final, seen.pending], [0n, 6_170_000n])
+})
+
+test('money that came to an ended order is shown to a person and never counted', () => {
+  const transaction_info = { done_amount: '12.34', confirming_list: [] }
+  for (const word of ['EXPIRED', 'TRANSFERRED_ADDRESS_DELAY']) {
+    const seen = report(word, { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
+    assert.deepEqual([seen.outcome, seen.final, seen.pending], ['seen', 0n, 0n])
+    assert.deepEqual(seen.strays, [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }])
+  }
+})
+
+test('data is read as an object, as JSON text and under bizData, and large numbers keep their digits', () => {
+  const inner = { prepayId: '50559474385305600' }
+  for (const data of [inner, JSON.stringify(inner), { bizData: inner }, { bizData: JSON.stringify(inner) }])
+    assert.deepEqual(unwrap(data), inner)
+  assert.deepEqual(unwrap(tryParse('{"prepayId":505594743853056007}')), { prepayId: '505594743853056007' })
+})
+
+const REFUND: RefundRequest = {
+  refundId: '65f0c0ffee65f0c0ffee65f0',
+  companyId: 'c',
+  merchantReference: 'm',
+  providerReference: '5',
+  units: 5_000_000n,
+  fiat: { asset: 'EUR', units: 460n },
+  paidUnits: 12_340_000n,
+  paidFiat: { asset: 'EUR', units: 1140n },
+  earlierUnits: 0n,
+  earlierFiat: { asset: 'EUR', units: 0n },
+  reference: null,
+  attempted: true,
+  network: null,
+  address: null,
+  reason: null,
+}
+
+test('both families of refund words are understood, others are unknown', () => {
+  const outcomes = Object.keys(REFUND_OUTCOMES).map((status) => readRefund(REFUND, { status }).outcome)
+  assert.deepEqual(outcomes, ['settled', 'settled', 'pending', 'refused', 'refused'])
+  assert.equal(readRefund(REFUND, { status: 'REFUND_LOST' }).outcome, 'unknown')
+  const refused = readRefund(REFUND, { status: 'FAIL', refund_fail_reason: 'no balance', gateRefundId: '8' })
+  assert.deepEqual(refused, { outcome: 'refused', reference: '8', txHash: null, words: 'FAIL: no balance' })
+})
+
+test('a refund of another amount or currency under our id is not believed', () => {
+  const right = { status: 'SUCCESS', requestAmount: '5', requestCurrency: 'USDC' }
+  assert.equal(readRefund(REFUND, right).outcome, 'settled')
+  assert.equal(readRefund(REFUND, { ...right, requestAmount: '5.01' }).outcome, 'unknown')
+  assert.equal(readRefund(REFUND, { ...right, requestCurrency: 'USDT' }).outcome, 'unknown')
+})
+
+test('two settings are required, the others have the documented defaults, and a wrong one is named', () => {
+  const reading = readSettings(gatepay, { CLIENT_ID: 'id', SECRET: 'secret-of-gate' })
+  assert.equal(reading.outcome, 'set')
+  assert.ok(reading.outcome === 'set')
+  assert.equal(reading.values.BASE_URL, 'https://openplatform.gateapi.io')
+  assert.equal(reading.values.REFUND_WAIT_SECONDS, '10')
+  assert.deepEqual(reading.secrets, ['secret-of-gate'])
+  assert.deepEqual(readSettings(gatepay, {}), { outcome: 'absent' })
+  const faulty = readSettings(gatepay, { CLIENT_ID: 'id', SECRET: 's', REFUND_WAIT_SECONDS: 'soon' })
+  assert.deepEqual(faulty.outcome === 'faulty' && faulty.faults.map(({ name }) => name), ['REFUND_WAIT_SECONDS'])
+})
