@@ -1,5 +1,6 @@
+import { openCoinbase } from './coinbase.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
 import { openWhitepay } from './whitepay.ts'
 
 /** Every provider that the sandbox imitates. */
-export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [openWhitepay]
+export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [openCoinbase, openWhitepay]
