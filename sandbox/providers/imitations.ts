@@ -1,4 +1,5 @@
 import { openBinance } from './binance.ts'
+import { openCoinbase } from './coinbase.ts'
 import { openCryptopay } from './cryptopay.ts'
 import { openGatepay } from './gatepay.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
@@ -8,6 +9,7 @@ import { openWhitepay } from './whitepay.ts'
 /** Every provider that the sandbox imitates. */
 export const IMITATIONS: readonly ((options: ImitationOptions) => Imitation)[] = [
   openBinance,
+  openCoinbase,
   openCryptopay,
   openGatepay,
   openKucoinpay,

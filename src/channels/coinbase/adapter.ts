@@ -112,16 +112,17 @@ function openOnramp(api: CoinbaseApi, values: Values, { live }: ChannelContext) 
   }
 }
 
-type AskHint = (payment: PaymentKey, address: string) => Promise<Hint>
+/** Null: Coinbase could not say. */
+type AskHint = (payment: PaymentKey, address: string) => Promise<Hint | null>
 
-/** Pages look every few seconds; Coinbase is asked a few times a minute. What goes wrong there is only words. */
+/** Pages look every few seconds; Coinbase is asked a few times a minute. */
 function rememberHints(ask: AskHint, clock: () => number): AskHint {
-  const kept = new Map<string, { hint: Promise<Hint>; until: number }>()
+  const kept = new Map<string, { hint: Promise<Hint | null>; until: number }>()
   return (payment, address) => {
     const key = payment.merchantReference
     const known = kept.get(key)
     if (known && clock() < known.until) return known.hint
-    const hint = ask(payment, address).catch((error: unknown) => ({ pending: 0n, words: String(error) }))
+    const hint = ask(payment, address).catch(() => null)
     kept.delete(key)
     kept.set(key, { hint, until: clock() + HINT_MS })
     for (const oldest of kept.keys()) {
@@ -132,13 +133,21 @@ function rememberHints(ask: AskHint, clock: () => number): AskHint {
   }
 }
 
-/** Money on a chain decides alone; while there is none, Coinbase's word may say that it is on its way. */
-async function reportWith(onChain: PaymentReport, askHint: () => Promise<Hint>): Promise<PaymentReport> {
+/**
+ * Money on a chain decides alone; while there is none, Coinbase's word may say that it is on its way. Without an answer
+ * nothing changes, so that an order does not go back and forth with Coinbase's availability.
+ */
+async function reportWith(onChain: PaymentReport, askHint: () => Promise<Hint | null>): Promise<PaymentReport> {
   const nothing =
     onChain.outcome === 'waiting' || (onChain.outcome === 'seen' && onChain.final + onChain.pending === 0n)
   if (!nothing) return onChain
-  const { pending, words } = await askHint()
-  return onChain.outcome === 'seen' ? { ...onChain, pending, words } : { ...onChain, words }
+  const hint = await askHint()
+  if (hint === null) {
+    if (onChain.outcome === 'seen' && onChain.strays.length > 0) return onChain
+    const { providerReference } = onChain
+    return { outcome: 'unknown', providerReference, words: `${onChain.words}; Coinbase gave no answer` }
+  }
+  return onChain.outcome === 'seen' ? { ...onChain, ...hint } : { ...onChain, words: hint.words }
 }
 
 /**

@@ -1,0 +1,155 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { jwtFault, makeKey } from './coinbase-jwt.ts'
+import { callbacksOf, forge, newPurchase, type Purchase, purchasesOf, statusJson } from './coinbase-purchases.ts'
+import { readSession, type Session, sessionFault } from './coinbase-session.ts'
+import { textOf, unitsOf } from './decimal.ts'
+import type { DeskPayment, Imitation, ImitationOptions } from './imitation.ts'
+
+const PREFIX = 'coinbase'
+const SESSION_MS = 5 * 60 * 1000
+const LIFE_MS = 60 * 60 * 1000
+
+/** The payer's single-use links of one payment, by their token. */
+type Links = Record<string, { madeAt: number; opened: boolean }>
+
+const linksOf = ({ facts }: DeskPayment): Links => facts.links as Links
+
+/** USDC has 6 digits; what a story halves may have more. */
+const inUsdc = (amount: string): string => textOf((unitsOf(amount) ?? 0n) / 10n ** 12n, 6)
+
+const refuse = (reply: FastifyReply, status: number, errorType: string, errorMessage: string) =>
+  reply.code(status).send({ errorType, errorMessage, correlationId: randomUUID() })
+
+function fieldsOf(request: FastifyRequest): Record<string, unknown> | null {
+  try {
+    const parsed: unknown = JSON.parse((request.body as Buffer).toString('utf8'))
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : null
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Coinbase Onramp under `/coinbase`. The payment's reference is the address that it pays to; paying really sends test
+ * USDC there.
+ */
+export const openCoinbase = (options: ImitationOptions): Imitation => {
+  const { desk, url, now, secretOf, wallet } = options
+  const key = makeKey(secretOf('coinbase-key'), secretOf('coinbase-key-id'))
+  const id = secretOf('coinbase-webhook')
+  const webhookSecret = [id.slice(0, 8), id.slice(8, 12), id.slice(12, 16), id.slice(16, 20), id.slice(20, 32)].join(
+    '-',
+  )
+  const target = `${options.callbackBase}/api/next/channels/coinbase/callback`
+  const sender = { target, secret: webhookSecret, now }
+
+  const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const path = request.raw.url?.split('?')[0] ?? ''
+    const uri = `${request.method} ${request.headers.host}${path}`
+    const fault = jwtFault(key, request.headers.authorization, { uri, nowSeconds: Math.floor(now() / 1000) })
+    return fault === null ? undefined : refuse(reply, 401, 'unauthorized', fault)
+  }
+
+  /** A payer who failed may try again with a new session. */
+  const reopen = (payment: DeskPayment, session: Session): DeskPayment => {
+    if (payment.state === 'failed') {
+      const { amount } = payment
+      const purchases = (payment.facts.purchases ?? []) as Purchase[]
+      payment.facts.purchases = [...purchases, newPurchase({ amount, createdAt: now(), status: 'FAILED' })]
+    }
+    if (payment.state !== 'paid') payment.state = payment.received === '0' ? 'open' : 'part'
+    payment.expiresAt = now() + LIFE_MS
+    payment.returnUrl = session.redirectUrl
+    return payment
+  }
+
+  const keep = (session: Session): DeskPayment => {
+    const { address, amount, network, partnerUserRef, redirectUrl } = session
+    const known = desk.find(address)
+    if (known) return reopen(known, session)
+    return desk.open({
+      reference: address,
+      provider: PREFIX,
+      merchantReference: partnerUserRef.replace(/^sandbox-/, ''),
+      amount,
+      currency: 'USDC',
+      expiresAt: now() + LIFE_MS,
+      returnUrl: redirectUrl,
+      facts: { partnerUserRef, network, links: {}, purchases: [] },
+    })
+  }
+
+  const openPage = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const { sessionToken = '' } = request.query as { sessionToken?: string }
+    const payment = desk.list().find((one) => one.provider === PREFIX && Object.hasOwn(linksOf(one), sessionToken))
+    const link = payment && linksOf(payment)[sessionToken]
+    if (!payment || !link) return reply.code(404).send({ errorMessage: 'unknown session' })
+    if (link.opened) return reply.code(410).send({ errorMessage: 'this link was opened already' })
+    if (now() >= link.madeAt + SESSION_MS) return reply.code(410).send({ errorMessage: 'this link has expired' })
+    link.opened = true
+    desk.save()
+    return reply.redirect(`${url}/payments/${payment.reference}`, 302)
+  }
+
+  const createSession = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const fields = fieldsOf(request)
+    const fault = fields === null ? 'the body is no JSON object' : sessionFault(fields)
+    if (fields === null || fault !== null) return refuse(reply, 400, 'invalid_request', fault ?? '')
+    const payment = keep(readSession(fields))
+    const token = randomBytes(24).toString('base64url')
+    linksOf(payment)[token] = { madeAt: now(), opened: false }
+    desk.save()
+    await desk.beforeAnswer(request, payment)
+    return reply.code(201).send({ session: { onrampUrl: `${url}/${PREFIX}/buy/select-asset?sessionToken=${token}` } })
+  }
+
+  const listTransactions = async (request: FastifyRequest): Promise<unknown> => {
+    const { partnerUserRef } = request.params as { partnerUserRef: string }
+    const query = request.query as Record<string, string | undefined>
+    const size = Number(query.page_size ?? query.pageSize ?? 1)
+    const start = Number(query.page_key ?? query.pageKey ?? 0)
+    const all = desk
+      .list()
+      .filter(({ provider, facts }) => provider === PREFIX && facts.partnerUserRef === partnerUserRef)
+      .flatMap((payment) => purchasesOf(desk.refresh(payment)).map((one) => statusJson(payment, one)))
+    const next = start + size < all.length ? String(start + size) : ''
+    return { transactions: all.slice(start, start + size), next_page_key: next, total_count: String(all.length) }
+  }
+
+  return {
+    prefix: PREFIX,
+    name: 'Coinbase Onramp',
+    register(app: FastifyInstance) {
+      app.get('/buy/select-asset', openPage)
+      app.post('/platform/v2/onramp/sessions', { preHandler: guard }, createSession)
+      app.get('/onramp/v1/buy/user/:partnerUserRef/transactions', { preHandler: guard }, listTransactions)
+    },
+    callbacks: (payment, happening) => callbacksOf(payment, happening, sender),
+    forge: (callback) => forge(callback, now),
+    isAcknowledged: (status) => status === 200,
+    // not documented: a few patient repetitions
+    retryDelaysMs: [2000, 10_000, 60_000],
+    async deliver(payment, amount) {
+      const purchase = newPurchase({ amount: inUsdc(amount), createdAt: now(), status: 'IN_PROGRESS' })
+      const purchases = payment.facts.purchases as Purchase[]
+      purchases.push(purchase)
+      try {
+        const { txHash } = await wallet.pay({ to: payment.reference, amount: purchase.amount })
+        Object.assign(purchase, { status: 'SUCCESS', txHash, completedAt: now() } satisfies Partial<Purchase>)
+      } catch (error) {
+        purchase.status = 'FAILED'
+        throw error
+      } finally {
+        desk.save()
+      }
+    },
+    credentials: () => ({
+      CHANNEL_COINBASE_BASE_URL: `${url}/${PREFIX}/platform`,
+      CHANNEL_COINBASE_STATUS_BASE_URL: `${url}/${PREFIX}`,
+      CHANNEL_COINBASE_KEY_ID: key.id,
+      CHANNEL_COINBASE_KEY_SECRET: key.secret,
+      CHANNEL_COINBASE_WEBHOOK_SECRET: webhookSecret,
+    }),
+  }
+}
