@@ -46,11 +46,19 @@ function assertTaken({ fiat }: PaymentRequest, { FIATS }: Values): void {
   throw new ProviderRefusal('request', words)
 }
 
-async function create(api: PayApi, request: PaymentRequest, values: Values, { clock, live }: ChannelContext) {
+const pathOf = (providerReference: string): string => `/payments/${encodeURIComponent(providerReference)}`
+
+/** A payment that a callback named is asked for, not made again. */
+const openPayment = (api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> =>
+  request.providerReference === null
+    ? makePayment(api, request, values, clock)
+    : api.get(pathOf(request.providerReference))
+
+function makePayment(api: PayApi, request: PaymentRequest, values: Values, clock: Clock): Promise<unknown> {
   assertTaken(request, values)
   const { fiat, merchantReference } = request
   const endsAtMs = Math.min(request.expiresAt.getTime(), clock() + Number(values.WINDOW_MINUTES) * MINUTE)
-  const payment = await api.post('/payments', {
+  return api.post('/payments', {
     amount: fiat.units.toString(),
     currency: fiat.asset,
     description: request.description,
@@ -61,6 +69,11 @@ async function create(api: PayApi, request: PaymentRequest, values: Values, { cl
     onchain_allowed: values.ONCHAIN_ALLOWED,
     sub_merchant_id: values.SUB_MERCHANT_ID || null,
   })
+}
+
+async function create(api: PayApi, request: PaymentRequest, values: Values, { clock, live }: ChannelContext) {
+  const { fiat } = request
+  const payment = await openPayment(api, request, values, clock)
   const providerReference = textAt(payment, 'id')
   const checkoutUrl = textAt(payment, 'payment_url')
   if (!providerReference || !checkoutUrl)
@@ -72,8 +85,6 @@ async function create(api: PayApi, request: PaymentRequest, values: Values, { cl
     throw new ProviderTrouble('Crypto.com Pay created a payment of another amount', { cause: payment })
   return { ...NO_INSTRUCTIONS, providerReference, checkoutUrl, qrData: textAt(payment, 'qr_code') || null }
 }
-
-const pathOf = (providerReference: string): string => `/payments/${encodeURIComponent(providerReference)}`
 
 async function fetchReport(
   api: PayApi,
