@@ -340,6 +340,14 @@ async function refundProofFor(code: string, { address }: { address?: string }): 
   assert.equal(answer.status, 200, answer.text)
 }
 
+test('what the provider’s own screening holds is KYT_FAILED, told by a verified callback', async () => {
+  const { order, reference } = await market.createAwaiting('gatepay')
+  await market.act(reference, 'block')
+  await market.reaches(order.code, 'KYT_FAILED')
+  const cancel = await market.host.call('POST', `cancel/${order.code}`, { as: market.merchant })
+  assert.equal(cancel.error.code, 'ORDER_STATE_CONFLICT')
+})
+
 test('money that comes after the attempt expired still pays an order that is open', async () => {
   await market.tell('late-payment', { provider: 'binance' })
   const { order } = await market.createAwaiting('binance')

@@ -26,7 +26,11 @@ function actions(payment: DeskPayment): string {
   return [
     open ? button(`${path}/pay`, 'Approve', true) : '',
     payment.state === 'open' ? button(`${path}/pay-half`, 'Pay half') : '',
-    open ? button(`${path}/fail`, 'Decline') + button(`${path}/expire`, 'Let it expire') : '',
+    open
+      ? button(`${path}/fail`, 'Decline') +
+        button(`${path}/block`, 'Block by screening') +
+        button(`${path}/expire`, 'Let it expire')
+      : '',
     late ? button(`${path}/pay`, 'Pay late') : '',
     waits ? button(`${path}/refund-settle`, 'Settle refund') + button(`${path}/refund-refuse`, 'Refuse refund') : '',
   ].join('')

@@ -9,7 +9,7 @@ import { LOCAL } from './wallet.ts'
 type Body = { amount?: unknown; returnTo?: unknown; provider?: unknown; seconds?: unknown } | undefined
 type Request = FastifyRequest<{ Params: { reference: string; action: string }; Body: Body }>
 
-const ACTIONS = ['pay', 'pay-half', 'fail', 'expire', 'refund-settle', 'refund-refuse'] as const
+const ACTIONS = ['pay', 'pay-half', 'fail', 'block', 'expire', 'refund-settle', 'refund-refuse'] as const
 type Action = (typeof ACTIONS)[number]
 
 const isAction = (text: string): text is Action => (ACTIONS as readonly string[]).includes(text)
@@ -20,6 +20,7 @@ const ACT: Record<Action, (desk: Desk, payment: DeskPayment, amount?: string) =>
   pay: (desk, payment, amount) => desk.pay(payment, amount),
   'pay-half': (desk, payment) => desk.pay(payment, half(payment.amount)),
   fail: (desk, payment) => desk.fail(payment),
+  block: (desk, payment) => desk.block(payment),
   expire: (desk, payment) => desk.expire(payment),
   'refund-settle': (desk, payment) => settleAll(desk, payment, 'settled'),
   'refund-refuse': (desk, payment) => settleAll(desk, payment, 'refused'),
