@@ -268,6 +268,7 @@ describe('the imitation is as strict as KuCoin', () => {
     const pss = (text: string) =>
       sign('sha256', Buffer.from(text), { key: privateKey(), padding: constants.RSA_PKCS1_PSS_PADDING })
     assert.equal(await send({ body, sign: (text) => signature(text).toString('hex') }), '480004')
+    assert.equal(await send({ body, sign: (text) => signature(text).toString('base64url') }), '480004')
     assert.equal(await send({ body, sign: (text) => pss(text).toString('base64') }), '480004')
     assert.equal(await send({ body, sign: (text) => signature(text).toString('base64').slice(1) }), '480004')
     assert.equal(await send({ body, headers: { 'PAY-API-SIGN': '' } }), '480004')
