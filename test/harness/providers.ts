@@ -17,6 +17,7 @@ export type ProviderWorld = {
   callbacks(channel: string, count: number): Promise<Callback[]>
   /** Moves the clock of providers and adapters. */
   pass(ms: number): void
+  now(): number
   stop(): Promise<void>
 }
 
@@ -57,6 +58,7 @@ export async function startProviderWorld({ chain = NO_CHAIN }: { chain?: Wallet 
     pass: (ms) => {
       aheadMs += ms
     },
+    now,
     async stop() {
       await close()
       await providers.stop()
