@@ -80,7 +80,9 @@ describe('the channel coinbase', () => {
     assert.deepEqual([waiting.final, waiting.pending, waiting.words], [0n, 0n, 'Coinbase: no purchase yet'])
     const arrived = newest()
     assert.equal((await world.act(`/payments/${id}/pay`)).status, 200)
-    world.pass(15_000)
+    const callbacks = await arrived(3)
+    for (const callback of callbacks)
+      assert.equal((await channel.readCallback?.(callback))?.merchantReference, key.merchantReference)
     const hint = await channel.fetchPayment(key)
     assert.ok(hint.outcome === 'seen')
     assert.deepEqual([hint.final, hint.pending, hint.words], [0n, 54_210_000n, 'Coinbase: SUCCESS'])
@@ -91,11 +93,8 @@ describe('the channel coinbase', () => {
     const final = await look(key)
     assert.ok(final.outcome === 'seen')
     assert.deepEqual([final.final, final.pending], [54_210_000n, 0n])
-    const callbacks = await arrived(3)
     const hashes = callbacks.map(({ rawBody }) => JSON.parse(rawBody.toString('utf8')).txHash)
     assert.deepEqual(hashes, ['0x', '0x', onChain.transfers[0]?.txHash])
-    for (const callback of callbacks)
-      assert.equal((await channel.readCallback?.(callback))?.merchantReference, key.merchantReference)
   })
 
   it('says the payer’s public address and no private one', async () => {

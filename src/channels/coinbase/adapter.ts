@@ -55,7 +55,7 @@ function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel 
   const { wallet, chainId, networkName } = choosePlace(values, context)
   const { http, clock, live } = context
   const onramp = openOnramp(openCoinbaseApi(http, clock, readCdpKey(values.KEY_ID, values.KEY_SECRET)), values, context)
-  const fetchHint = rememberHints(onramp.fetchHint, clock)
+  const hints = rememberHints(onramp.fetchHint, clock)
   const placed = (refund: RefundRequest): RefundRequest => ({ ...refund, network: refund.network ?? chainId })
   const { refundPayment, checkRefundTransaction } = wallet
   return {
@@ -82,10 +82,13 @@ function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel 
     },
     async fetchPayment(payment) {
       const onChain = await wallet.fetchPayment({ ...payment, network: payment.network ?? chainId })
-      return reportWith(onChain, () => fetchHint(payment, payment.providerReference))
+      return reportWith(onChain, () => hints.ask(payment, payment.providerReference))
     },
-    readCallback: async (callback) =>
-      readCoinbaseCallback(callback, { secret: values.WEBHOOK_SECRET, nowMs: clock(), live }),
+    async readCallback(callback) {
+      const news = readCoinbaseCallback(callback, { secret: values.WEBHOOK_SECRET, nowMs: clock(), live })
+      if (news.merchantReference !== null) hints.forget(news.merchantReference)
+      return news
+    },
     acknowledgement: { contentType: 'text/plain', body: 'OK' },
     refundsToAddress: true,
     ...(refundPayment ? { refundPayment: (refund) => refundPayment.call(wallet, placed(refund)) } : {}),

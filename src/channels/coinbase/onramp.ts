@@ -55,20 +55,23 @@ export function openOnramp(api: CoinbaseApi, values: CoinbaseValues, { live }: C
 /** Null: Coinbase could not say. */
 export type AskHint = (payment: PaymentKey, address: string) => Promise<Hint | null>
 
-/** Pages look every few seconds; Coinbase is asked a few times a minute. */
-export function rememberHints(ask: AskHint, clock: () => number): AskHint {
+/** Pages look every few seconds; Coinbase is asked a few times a minute, and at once after a callback. */
+export function rememberHints(ask: AskHint, clock: () => number): { ask: AskHint; forget(reference: string): void } {
   const kept = new Map<string, { hint: Promise<Hint | null>; until: number }>()
-  return (payment, address) => {
-    const key = payment.merchantReference
-    const known = kept.get(key)
-    if (known && clock() < known.until) return known.hint
-    const hint = ask(payment, address).catch(() => null)
-    kept.delete(key)
-    kept.set(key, { hint, until: clock() + HINT_MS })
-    for (const oldest of kept.keys()) {
-      if (kept.size <= MAX_HINTS) break
-      kept.delete(oldest)
-    }
-    return hint
+  return {
+    ask(payment, address) {
+      const key = payment.merchantReference
+      const known = kept.get(key)
+      if (known && clock() < known.until) return known.hint
+      const hint = ask(payment, address).catch(() => null)
+      kept.delete(key)
+      kept.set(key, { hint, until: clock() + HINT_MS })
+      for (const oldest of kept.keys()) {
+        if (kept.size <= MAX_HINTS) break
+        kept.delete(oldest)
+      }
+      return hint
+    },
+    forget: (reference) => void kept.delete(reference),
   }
 }
