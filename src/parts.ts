@@ -194,6 +194,32 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
   })
 }
 
+/** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */
+const openWakeEnded =
+  ({ db, clock, log }: Ground, rounds: Rounds) =>
+  (order: { companyId: string; paymentId: string | null }): void =>
+    void wakePaymentOfOrder(db, order, new Date(clock()))
+      .then(() => rounds.visitPayments())
+      .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
+
+/** Attempts to pay, what providers call back, and whose accounts are used. */
+function openPayments(ground: Ground, { refunds, rounds }: { refunds: RefundDeskDeps; rounds: Rounds }) {
+  const { config, db, vault, clock, log } = ground
+  const { payers, channels, transition, audit } = refunds
+  const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
+  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition, onRefunded }
+  const callbacks: CallbackDeps = {
+    ...payments,
+    log,
+    wakeVisits: () => rounds.visitPayments(),
+    async wakeRefunds({ companyId, id }) {
+      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.visitRefunds()
+    },
+  }
+  const channelDesk: ChannelDeskDeps = { ...payments, audit, provider: config.provider }
+  return { payments, callbacks, channelDesk }
+}
+
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
 export function openTrade(ground: Ground, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
@@ -206,15 +232,11 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
   const channels = openTradeChannels(ground, payable)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
-  const wakeEnded = (order: { companyId: string; paymentId: string | null }): void =>
-    void wakePaymentOfOrder(db, order, new Date(clock()))
-      .then(() => rounds.visitPayments())
-      .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
   const transitionDeps = {
     clock,
     vault,
     payUrl: config.payUrl,
-    signals: { onDelivery: wake, onChange: feed.changed, onEnd: wakeEnded },
+    signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(ground, rounds) },
   }
   const announce = openAnnounce(transitionDeps)
   const transition = openTransition(transitionDeps, announce)
@@ -230,17 +252,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit: auditLog,
   }
-  const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
-  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition, onRefunded }
-  const callbacks: CallbackDeps = {
-    ...payments,
-    log,
-    wakeVisits: () => rounds.visitPayments(),
-    async wakeRefunds({ companyId, id }) {
-      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.visitRefunds()
-    },
-  }
-  const channelDesk: ChannelDeskDeps = { ...payments, audit: auditLog, provider: config.provider }
+  const paid = openPayments(ground, { refunds, rounds })
   const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
   const companies: ButtonDeps = {
@@ -267,9 +279,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     exportOrders,
     companies,
     payers,
-    payments,
-    callbacks,
-    channelDesk,
+    ...paid,
     channels,
     rounds,
     mispayments,

@@ -77,8 +77,8 @@ async function listChoices({ channels, networkName }: PayViewDeps, order: Order)
 }
 
 /**
- * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer comes
- * from our own tables, others would call their provider for every look at a page.
+ * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer
+ * comes from our own tables, others would call their provider for every look at a page.
  */
 async function readProgress(channels: Channels, order: Order, payment: Payment): Promise<ChainProgress | null> {
   const { providerReference } = payment

@@ -141,6 +141,9 @@ export async function takeCallback(
   const payment = await placeNews(deps, found, providerReference, channel.onChain === true)
   await wakePayment(deps, payment)
   await holdBlocked(deps, payment, news.report)
+  // some providers name a refund from their console only here; the sum is signed like everything else
+  if (news.report?.outcome === 'seen' && news.report.refunded !== undefined)
+    await deps.onRefunded(payment, news.report.refunded)
   await deps.wakeRefunds(payment)
   deps.wakeVisits()
   return acknowledgement

@@ -217,7 +217,7 @@ async function replaceAttempt(deps: AcceptDeps, called: Called, lost: string, fi
   return create(deps, { ...called, ...attempt }, finish)
 }
 
-/** A creation that never got an answer: what became of it is asked first, so that there is one order at the provider. */
+/** A creation that never got an answer: what became of it is asked first, so that one order is at the provider. */
 async function recover(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
   const { channel, order, payment, payer, requestId } = called
   if (!channel.recoverPayment) return create(deps, called, finish)
