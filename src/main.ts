@@ -18,7 +18,7 @@ function printTable(facts: Record<string, unknown>, file: string): void {
   const rows: [string, unknown][] = [
     ['Service', facts.baseUrl],
     ['API reference', facts.docsUrl],
-    ['Test wallet', facts.providersUrl],
+    ['Providers', `${facts.providersUrl}/payments`],
     ['Manager', `${manager.email}  ${manager.password}`],
     ['SuperAdmin', `${superAdmin.email}  ${superAdmin.password}`],
     ['Mailbox', facts.mailboxUrl],

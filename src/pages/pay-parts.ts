@@ -126,12 +126,14 @@ function providerInstructions(payment: PaymentView, { texts }: PageContext): Htm
   const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
   const app = appLink(deepLink)
   const checkout = webLink(checkoutUrl)
-  const code = qrData && html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>`
+  const code = qrData && html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>
+    <p class="hint shown">${texts.scanWith(texts.channels[payment.channel])}</p>`
   const onlyHere = app !== null || checkout !== null ? ' desk' : ''
   const hand = code || checkout !== null ? ' hand' : ''
+  const after = app === null ? '' : ' after'
   return html`${code && html`<div class="code${onlyHere}">${code}</div>`}
     ${app && html`<a class="button main${hand}" href="${app}" rel="noopener noreferrer">${texts.openApp}</a>`}
-    ${checkout && html`<a class="button main" href="${checkout}" rel="noopener noreferrer">${texts.openCheckout}</a>`}`
+    ${checkout && html`<a class="button main${after}" href="${checkout}" rel="noopener noreferrer">${texts.openCheckout}</a>`}`
 }
 
 /** What to send, where to and how, for the channel that was chosen. */

@@ -56,6 +56,7 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 }
 .frame.only, #as-link:checked ~ .frame.link, #as-address:checked ~ .frame.plain { display: flex; }
 .code > .hint { display: none; margin-bottom: .75rem; }
+.code > .hint.shown { display: block; }
 #as-address:checked ~ .hint { display: block; }
 .code > input { position: absolute; opacity: 0; }
 .code label {
@@ -115,6 +116,7 @@ button, .button {
   .app { display: block; margin: 0 0 .75rem; }
   .hand { display: block; }
   .desk { display: none; }
+  .after { background: var(--field); color: inherit; border-color: var(--line); }
 }
 progress {
   width: 100%; height: .375rem; appearance: none; border: 0; border-radius: 1rem; background: var(--field);
