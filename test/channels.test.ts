@@ -13,6 +13,7 @@ import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type CallbackView, type DeskView, type Market, openMarket } from './harness/market.ts'
 import { listRefundsOf, newAddress, type RefundData } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
+import type { OrderData } from './harness/shop.ts'
 
 /*
  * What every channel promises, tried through the whole service against the imitation of its provider. A new channel
@@ -366,6 +367,34 @@ for (const id of ['cryptopay', 'binance'] as const) {
     assert.deepEqual([refund?.status, refund?.amount], ['settled', '27.000000'])
   })
 }
+
+test('magic amounts tell their stories by themselves: paid, declined, half, expired', async () => {
+  // one USD is one USDC in the sandbox, so the provider sees the same cents
+  const begin = async (amount: string, channel: string): Promise<OrderData> =>
+    (await market.createAwaiting(channel, { amount, fromAsset: 'USD' })).order
+  const [paid, declined, halved, expired] = await Promise.all([
+    begin('10.01', 'kucoinpay'),
+    begin('10.02', 'kucoinpay'),
+    begin('10.03', 'whitepay'),
+    begin('10.04', 'kucoinpay'),
+  ])
+  await market.reaches(paid.code, 'PAID')
+  await market.reaches(declined.code, 'ERROR')
+  const half = await eventually(
+    () => market.story(halved._id),
+    ({ mispayments }) => mispayments.length > 0,
+  )
+  assert.deepEqual(
+    half.mispayments.map(({ kind, units }) => [kind, units]),
+    [['under', '5015000']],
+  )
+  const over = await eventually(
+    () => market.story(expired._id),
+    ({ payments }) => payments[0]?.status === 'closed',
+  )
+  assert.equal(over.status, 'AWAITING', 'the attempt is over, the order may be paid another way')
+  assert.equal((await market.accept(expired.code, 'binance')).status, 200)
+})
 
 test('a provider that is down is hidden after a while, with a reason, and comes back', async () => {
   const offers = async (): Promise<{ paymentChannel: string; available: boolean; reason: string | null }[]> =>

@@ -126,7 +126,9 @@ function providerInstructions(payment: PaymentView, { texts }: PageContext): Htm
   const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
   const app = appLink(deepLink)
   const checkout = webLink(checkoutUrl)
-  const code = qrData && html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>
+  const code =
+    qrData &&
+    html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>
     <p class="hint shown">${texts.scanWith(texts.channels[payment.channel])}</p>`
   const onlyHere = app !== null || checkout !== null ? ' desk' : ''
   const hand = code || checkout !== null ? ' hand' : ''
