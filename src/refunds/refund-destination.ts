@@ -29,8 +29,8 @@ export function readWanted(wanted: Wanted): Wanted {
 
 /**
  * Where a refund goes. What the payer said is believed: the address given at accept or in the payer information.
- * Another one needs a proof, and without it waits as a proposal for the payer's word. Never blindly the sending address:
- * it may be an exchange's.
+ * Another one needs a proof, and without it waits as a proposal for the payer's word. Never blindly the sending
+ * address: it may be an exchange's.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for a proof that is none
  */
 export async function findDestination(
