@@ -40,9 +40,11 @@ export async function setRefundAddress(
     const { number, units } = refund
     const found = await findDestination(deps, tx, { order, payment, number, units, actor, now }, given)
     const { status, address, proposedAddress, addressProof, email } = found
+    const asks = status === 'needs_address'
+    const isNew = !refund.askedByMail || refund.proposedAddress !== proposedAddress
     const change = {
       status,
-      askedByMail: status === 'needs_address' && email !== null,
+      askedByMail: refund.askedByMail || (asks && email !== null),
       nextCheckAt: status === 'ready' ? now : null,
       ...(address && { address, decidedBy: `${actor.kind}:${actor.id}` }),
       ...(proposedAddress && { proposedAddress }),
@@ -50,7 +52,7 @@ export async function setRefundAddress(
     }
     await updateRefund(tx, refund, change, now)
     const changed = { ...refund, address, proposedAddress, addressProof }
-    if (status === 'needs_address') await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
+    if (asks && isNew) await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
     await writeRefundAudit(deps, tx, { actor, call, refund: changed, action: 'refund.address' })
   })
 }

@@ -31,14 +31,14 @@ const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
 /**
  * Where its payer says where it goes, for handing over, and what can be signed instead; only while that is asked. Who
- * proposed an address could confirm it on that page himself: where the payer got the link by mail, nobody else does.
+ * started the refund could answer on that page himself: where the payer got the link by mail, nobody else gets it.
  */
 async function viewQuestion(deps: RefundDeskDeps, refund: Refund) {
   const { status, proposedAddress, askedByMail } = refund
   const order = status === 'needs_address' && (await findOrderById(deps.db, refund.companyId, refund.orderId))
   if (!order) return { addressUrl: null, addressMessage: null }
   return {
-    addressUrl: askedByMail && proposedAddress !== null ? null : deps.links.urlOf(order.code, refund.id),
+    addressUrl: askedByMail ? null : deps.links.urlOf(order.code, refund.id),
     addressMessage: proposedAddress && addressMessage({ ...refund, code: order.code }, proposedAddress),
   }
 }
@@ -58,6 +58,7 @@ const viewRefund = async (deps: RefundDeskDeps, refund: Refund) => ({
   proposedAddress: refund.address === null ? refund.proposedAddress : null,
   addressProof: refund.addressProof,
   network: refund.network,
+  askedByMail: refund.askedByMail,
   reason: refund.reason,
   approvalReason: refund.approval,
   requestedBy: refund.requestedBy,

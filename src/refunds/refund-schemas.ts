@@ -102,11 +102,12 @@ export const RefundSchema = Type.Object({
     Type.String({ description: 'Named without a proof: nothing goes there before the payer confirms it.' }),
   ),
   addressProof: Nullable(AddressProofSchema),
+  askedByMail: Type.Boolean({ description: 'The payer got a mail with the link of the page for it.' }),
   addressUrl: Nullable(
     Type.String({
       description:
-        'While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail to confirm ' +
-        'an address that somebody else named.',
+        'While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts ' +
+        'refunds could otherwise answer for the payer.',
     }),
   ),
   addressMessage: Nullable(

@@ -18,6 +18,7 @@ export type RefundData = {
   txHash: string | null
   message: string | null
   addressUrl: string | null
+  askedByMail: boolean
   proposedAddress: string | null
   addressMessage: string | null
   addressProof: Record<string, string> | null
