@@ -58,7 +58,7 @@ before(async () => {
   const payers = { db, vault, clock, rates }
   const channels = openChannels([provider])
   payments = { db, clock, vault, config, channels, transition, payers, onRefunded: async () => {} }
-  refunds = { db, clock, channels, transition, payers, askForAddress: async () => {} }
+  refunds = { db, clock, channels, transition, payers, audit: async () => {}, askForAddress: async () => {} }
 })
 after(() => host.stop())
 
