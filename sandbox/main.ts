@@ -11,6 +11,7 @@ const { values } = parseArgs({
     'chain-port': { type: 'string', default: '0' },
     'refund-wallet': { type: 'string', default: '' },
     relayer: { type: 'string', default: '' },
+    credentials: { type: 'string', default: '{}' },
   },
 })
 
@@ -22,7 +23,11 @@ const chain = await startSandboxChain({
   relayer: values.relayer,
   log,
 })
-const providers = await startProviders({ port: Number(values.port), chain })
+const providers = await startProviders({
+  port: Number(values.port),
+  chain,
+  credentials: JSON.parse(values.credentials),
+})
 
 let stopping = false
 async function stop(): Promise<void> {

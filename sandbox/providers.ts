@@ -1,5 +1,6 @@
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyInstance } from 'fastify'
+import { type Imitation, openSumsub, type SumsubOptions } from './providers/sumsub.ts'
 
 /** What the wallet needs of the chain. */
 export type Wallet = {
@@ -38,14 +39,33 @@ function walletRoutes(app: FastifyInstance, wallet: Wallet): void {
   })
 }
 
+/** What the imitations are told by the service that starts them; one that is told nothing is not there. */
+export type Credentials = { sumsub?: SumsubOptions }
+
+const openImitations = ({ sumsub }: Credentials): Imitation[] => (sumsub ? [openSumsub(sumsub)] : [])
+
+/** Scripted trouble: the next payment, check or call goes as the story says. */
+function storyRoutes(app: FastifyInstance, imitations: readonly Imitation[]): void {
+  app.post<{ Params: { name: string } }>('/stories/:name', async (request, reply) => {
+    const { name } = request.params
+    const told = imitations.filter((imitation) => imitation.tellStory(name)).map(({ prefix }) => prefix)
+    return told.length > 0 ? { told } : reply.code(404).send({ error: `No imitation knows the story "${name}".` })
+  })
+}
+
 /** One loopback port for everything that the sandbox imitates over HTTP. */
 export async function startProviders(options: {
   port: number
   chain: Wallet
+  credentials?: Credentials
 }): Promise<{ url: string; stop(): Promise<void> }> {
   const app = Fastify({ bodyLimit: 256 * 1024, forceCloseConnections: true })
   await app.register(formbody)
   walletRoutes(app, options.chain)
+  const imitations = openImitations(options.credentials ?? {})
+  storyRoutes(app, imitations)
+  for (const imitation of imitations)
+    await app.register(async (scope) => imitation.register(scope), { prefix: `/${imitation.prefix}` })
   await app.listen({ host: '127.0.0.1', port: options.port })
   const address = app.server.address()
   const port = typeof address === 'object' && address !== null ? address.port : options.port

@@ -8,6 +8,8 @@ import { buttonRoutes, buttonSessionRoutes } from './companies/button-routes.ts'
 import { companyRoutes } from './companies/company-routes.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { tillRoutes } from './companies/till-routes.ts'
+import { kycCallbackRoutes, kycRoutes } from './compliance/kyc-routes.ts'
+import { KycSchema } from './compliance/kyc-schemas.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { checkSchema } from './http/health-queries.ts'
@@ -93,6 +95,8 @@ async function registerApi(
     async (scope) => {
       await scope.register(refundRoutes, trade.refunds)
       await scope.register(mispaymentRoutes, trade.mispayments)
+      await scope.register(kycRoutes, trade.kyc)
+      await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
@@ -147,7 +151,7 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, settlements, chains, failures } = trade
+  const { payments, refunds, settlements, chains, failures, kyc } = trade
   const jobs = startJobs({
     db,
     clock,
@@ -155,6 +159,7 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
     payments,
     refunds,
     settlements,
+    kyc,
     chains,
     failures,
     payerRetentionDays: config.payerRetentionDays,
@@ -176,7 +181,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
-  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema]) app.addSchema(schema)
+  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema, KycSchema]) app.addSchema(schema)
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
   app.addHook('onClose', () => trade.rotation.attempts.close())

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import type { SandboxCredentials } from './sandbox-credentials.ts'
 
 /** What the sandbox tells when it is ready. */
 export type SandboxProcess = {
@@ -27,6 +28,8 @@ export function startSandboxProcess(options: {
   refundWallet: string
   /** Gets native coin to pay gas with. */
   relayer: string
+  /** Of the imitated providers. */
+  credentials: SandboxCredentials
   log(line: string): void
 }): Promise<SandboxProcess> {
   const entry = join(import.meta.dirname, '../sandbox/main.ts')
@@ -42,6 +45,8 @@ export function startSandboxProcess(options: {
     options.refundWallet,
     '--relayer',
     options.relayer,
+    '--credentials',
+    JSON.stringify(options.credentials),
   ]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'] })
   let words = ''

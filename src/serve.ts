@@ -18,6 +18,7 @@ import { lockDataDir } from './db/embedded-lock.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
 import { followEventClock } from './orders/order-feed-queries.ts'
+import { makeSandboxCredentials, withImitations } from './sandbox-credentials.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import { readMasterKey } from './server-keys.ts'
 import { hashApiSecret } from './sessions/api-key-service.ts'
@@ -65,20 +66,29 @@ async function openSandbox(config: Config, vault: Vault, say: Say, closers: Clos
   const { port, chainPort } = config.sandbox
   const { refundKey, relayerKey } = sandboxKeys(vault)
   const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
-  const sandbox = await startSandboxProcess({ dataDir: config.dataDir, port, chainPort, ...funded, log: say })
+  const credentials = makeSandboxCredentials(vault, config.baseUrl)
+  const sandbox = await startSandboxProcess({
+    dataDir: config.dataDir,
+    port,
+    chainPort,
+    ...funded,
+    credentials,
+    log: say,
+  })
   closers.add(() => sandbox.stop())
   return sandbox
 }
 
 /**
- * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key.
+ * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key;
+ * its imitations are the providers that the operator did not set up.
  */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
   if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
   const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
   const keys = { xpub: sandboxXpub(vault), ...sandboxKeys(vault) }
   return {
-    ...config,
+    ...withImitations(config, providersUrl, makeSandboxCredentials(vault, config.baseUrl)),
     sandbox: { ...config.sandbox, providersUrl },
     chains: [...config.chains, { chainId, rpcUrl, usdcAddress, otherTokens: [], confirmations: null, ...keys }],
   }

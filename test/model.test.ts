@@ -57,7 +57,7 @@ before(async () => {
   const rates = openRates({ config: config.rates, db, clock, log: host.service.app.log })
   const payers = { db, vault, clock, rates }
   const channels = openChannels([provider])
-  payments = { db, clock, vault, config, channels, transition, payers }
+  payments = { db, clock, vault, config, channels, transition, payers, gate: async () => null }
   refunds = { db, clock, channels, transition, payers, askForAddress: async () => {} }
 })
 after(() => host.stop())

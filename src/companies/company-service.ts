@@ -41,6 +41,8 @@ export const viewCompany = (company: Company) => ({
   lateAfterCancel: company.lateAfterCancel,
   refundApproval: company.refundApproval,
   feeBps: company.feeBps,
+  kycThreshold: company.kycThreshold,
+  kycLimit: company.kycLimit,
   createdAt: company.createdAt.toISOString(),
   updatedAt: company.updatedAt.toISOString(),
 })
@@ -57,7 +59,14 @@ export type CompanyChange = Partial<
 /** Fields that only the operator sets. */
 type OperatorChange = Pick<
   Company,
-  'maxOrderAmount' | 'identityThresholdAmount' | 'toleranceBps' | 'toleranceMaxUnits' | 'refundApproval' | 'feeBps'
+  | 'maxOrderAmount'
+  | 'identityThresholdAmount'
+  | 'toleranceBps'
+  | 'toleranceMaxUnits'
+  | 'refundApproval'
+  | 'feeBps'
+  | 'kycThreshold'
+  | 'kycLimit'
 >
 
 const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
@@ -67,6 +76,8 @@ const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
   'toleranceMaxUnits',
   'refundApproval',
   'feeBps',
+  'kycThreshold',
+  'kycLimit',
 ]
 
 export type CompanyPage = { companies: Company[]; total: number; page: number; limit: number }

@@ -2,6 +2,7 @@ import { readAddress } from '../addresses.ts'
 import type { Channel, ChannelId, Instructions, PaymentRequest } from '../channels/channel.ts'
 import { askProvider, type Channels } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
+import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Config } from '../config.ts'
 import { crashPoint } from '../crash-point.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -37,6 +38,8 @@ export type AcceptDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
+  /** Identity checks and spending limits. */
+  gate: PayerGate
 }
 
 export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
@@ -98,7 +101,7 @@ async function openAttempt(
   deps: AcceptDeps,
   request: AcceptRequest,
   channel: Channel,
-): Promise<{ order: Order; payment: Payment }> {
+): Promise<{ order: Order; payment: Payment } | { refused: AppError }> {
   const { body, actor, call } = request
   const network = readNetwork(channel, body.network)
   const userAddress = body.userAddress === undefined ? null : readAddress('userAddress', body.userAddress)
@@ -117,6 +120,9 @@ async function openAttempt(
     const email = body.payerEmail ?? null
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
     if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
+    const by = `${actor.kind}:${actor.id}`
+    const refused = await deps.gate(tx, order, { email, euroRate, actor: by, requestId: call.requestId })
+    if (refused) return { refused }
     await giveUpAttempt(tx, order, now)
     const number = (await countPayments(tx, order.companyId, order.id)) + 1
     const id = newId(now.getTime())
@@ -138,7 +144,7 @@ async function openAttempt(
     })
     const moved = await deps.transition(tx, order, {
       trigger: 'accept',
-      actor: `${actor.kind}:${actor.id}`,
+      actor: by,
       requestId: call.requestId,
       change: { paymentChannel: channel.id, paymentId: id },
     })
@@ -210,7 +216,9 @@ function forwardOrder(
  */
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
   const channel = deps.channels.get(request.body.paymentChannel as ChannelId)
-  const { order, payment } = await openAttempt(deps, request, channel)
+  const attempt = await openAttempt(deps, request, channel)
+  if ('refused' in attempt) throw attempt.refused
+  const { order, payment } = attempt
   crashPoint('accept:after-choice')
   const finish = (tx: Tx, accepted: Accepted): Promise<void> => request.call.remember(tx, accepted)
   if (payment.instructions !== null && payment.status !== 'creating') {
