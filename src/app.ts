@@ -22,6 +22,7 @@ import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
 import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
+import { kycPageRoutes } from './pages/kyc-routes.ts'
 import { mailboxRoutes } from './pages/mailbox-routes.ts'
 import { payRoutes } from './pages/pay-routes.ts'
 import { refundPageRoutes } from './pages/refund-routes.ts'
@@ -130,6 +131,7 @@ async function registerPages(
   await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
+  await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
   await app.register(verifyRoutes, auth)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }

@@ -1,6 +1,6 @@
 import type { Applicant } from './sumsub-state.ts'
 
-const escape = (text: string): string => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
+const escapeText = (text: string): string => text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`)
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;margin:0;padding:1rem;color:#15191e;background:#fff}
 table{border-collapse:collapse}td,th{text-align:left;padding:.5rem;border-bottom:1px solid #ddd}
@@ -24,7 +24,7 @@ function row(applicant: Applicant, prefix: string): string {
   const result = [review.reviewStatus, review.reviewResult?.reviewAnswer, review.reviewResult?.reviewRejectType]
   const buttons = BUTTONS.map(([answer, label]) => `<button name="answer" value="${answer}">${label}</button>`).join('')
   const cells = [id, externalUserId, levelName, result.filter(Boolean).join(' ')].map(
-    (text) => `<td>${escape(text)}</td>`,
+    (text) => `<td>${escapeText(text)}</td>`,
   )
   return `<tr>${cells.join('')}<td><form method="post" action="${prefix}/applicants/${id}/answer">${buttons}</form></td></tr>`
 }
@@ -49,7 +49,7 @@ for (const b of document.querySelectorAll('button')) b.onclick = async () => {
 }`
   return page(
     'Identity check (imitation)',
-    `<p>Imitation of the identity provider, level <b>${escape(levelName)}</b>. Nothing is photographed.</p>` +
+    `<p>Imitation of the identity provider, level <b>${escapeText(levelName)}</b>. Nothing is photographed.</p>` +
       '<button value="approve">My documents are good</button><button value="refuse">My documents are forged</button>' +
       `<button value="retry">My photo is too dark</button><script>${script}</script>`,
   )

@@ -1,9 +1,9 @@
 import { DAY } from '../clock.ts'
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import { AppError } from '../errors.ts'
 import { formatDecimal, parseDecimal } from '../money.ts'
 import type { Order } from '../orders/order.ts'
-import { findPayerAddress } from '../payers/payer-service.ts'
+import { findPayerAddress, type PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
 import { lockKycOfPayer, lockPayer, upsertKycOrder } from './kyc-queries.ts'
 import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
@@ -36,6 +36,18 @@ export function euroUnits(order: Pick<Order, 'from' | 'to'>, euroRate: bigint | 
 }
 
 const readEuro = (text: string): bigint => parseDecimal(text, 2) ?? 0n
+/** Would accept refuse this order because nobody knows an e-mail of its payer? */
+export async function needsEmail(
+  payers: Pick<PayerDeps, 'vault'>,
+  q: Queryable,
+  order: Order,
+  euroRate: bigint | null,
+): Promise<boolean> {
+  const { kycThresholdAmount } = await findKycPolicy(q, order.companyId)
+  if (kycThresholdAmount === null || euroUnits(order, euroRate) < readEuro(kycThresholdAmount)) return false
+  return (await findPayerAddress(payers, q, order)).email === null
+}
+
 const showEuro = (units: bigint): string => `${formatDecimal(units, 2)} EUR`
 
 /** What an approved payer may spend; null: any sum. */

@@ -7,8 +7,10 @@ import { AppError } from '../errors.ts'
 import { toAppError } from '../http/failures.ts'
 import type { Call } from '../http/idempotency.ts'
 import { endOrder } from '../orders/order-service.ts'
+import { savePayer } from '../payers/payer-service.ts'
 import { acceptOrder } from '../payments/payment-accept.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
+import { findFaults, IDENTITY_FIELDS, type IdentityGiven } from './identity-form.ts'
 import type { OrderFeed } from './order-feed.ts'
 import { languageOf, openPayPages, type PayPages } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
@@ -37,6 +39,14 @@ const AcceptForm = Type.Object({
   ...FormBody.properties,
   paymentChannel: Type.String({ maxLength: 40 }),
   network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
+})
+const Text = Type.Optional(Type.String({ maxLength: 400 }))
+const IdentityBody = Type.Object({
+  ...FormBody.properties,
+  email: Text,
+  firstName: Text,
+  lastName: Text,
+  companyName: Text,
 })
 
 const OPEN = { open: true as const }
@@ -105,12 +115,27 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
       const known = toAppError(error)
       if (known.code === 'INTERNAL_ERROR' || known.code === 'ORDER_NOT_FOUND') throw error
       request.log.info({ code: known.code }, 'a payer’s step was refused')
+      const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
+      if (check) return pages.sendOn(reply, new URL(check.message))
       return pages.sendBack(request, reply, form.code, known)
     }
   }
 }
 
-/** The payer's pages: `/pay`, its live stream, and its two forms. Pages, not API: outside the permission table. */
+/** What was typed, without spaces around it; a field with nothing in it was not given. */
+function readGiven(fields: IdentityGiven): IdentityGiven {
+  const typed = IDENTITY_FIELDS.map((field) => [field, (fields[field] ?? '').trim().slice(0, 320)] as const)
+  return Object.fromEntries(typed.filter(([, text]) => text !== ''))
+}
+
+/** Only what was asked for: what the shop said of its payer is not overwritten by whoever has the link. */
+function readPayerInformation({ email, ...names }: IdentityGiven, asked: { email: boolean; name: boolean }) {
+  const { companyName, ...person } = names
+  const named = companyName === undefined ? person : { ...person, isCompany: true, companyName }
+  return { ...(asked.email && email !== undefined ? { email } : {}), ...(asked.name ? named : {}) }
+}
+
+/** The payer's pages: `/pay`, its live stream, and its forms. Pages, not API: outside the permission table. */
 export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, deps) => {
   const payerKey = deps.vault.derive('payer')
   const providersUrl = deps.config.mode === 'sandbox' ? deps.providersUrl : null
@@ -150,6 +175,24 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     return acceptOrder(deps, { actor: payerOf(code), code, body, call: callOfForm(request) })
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
+
+  app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, async (request, reply) => {
+    const { code, token, ...fields } = request.body
+    checkSameOrigin(request, deps.config.payUrl)
+    if (!isPayerToken(payerKey, code, token)) throw new AppError('CROSS_SITE_REQUEST')
+    const view = await readPayView(viewDeps, code)
+    if (!view.identity) return pages.sendBack(request, reply, code)
+    const given = readGiven(fields)
+    const faults = findFaults(view.identity, given)
+    if (Object.keys(faults).length > 0) {
+      const language = languageOf(request)
+      const asked = { ...view, identity: { ...view.identity, given, faults } }
+      return pages.send(request, reply, 422, renderPage(asked, pages.contextOf(language), language, null))
+    }
+    const payerInformation = readPayerInformation(given, view.identity)
+    await savePayer(deps.payers, payerOf(code), { code, payerInformation }, callOfForm(request))
+    return pages.sendBack(request, reply, code)
+  })
 
   const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
     endOrder(deps, payerOf(code), code, 'cancel', callOfForm(request)),

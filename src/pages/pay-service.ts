@@ -5,7 +5,9 @@ import type { Db } from '../db/db.ts'
 import { AppError } from '../errors.ts'
 import type { Money } from '../money.ts'
 import { findOrderByCode } from '../orders/order-queries.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { type IdentityForm, readIdentityForm } from './identity-form.ts'
 import { findMerchantName } from './pay-queries.ts'
 import { arrivedUnits, type ChainProgress, isFinalState, type PayState, stateOf } from './pay-state.ts'
 import { payerToken } from './payer.ts'
@@ -43,6 +45,8 @@ export type PayView = {
   paidAt: Date | null
   refunded: Money
   choices: readonly Choice[]
+  /** Asked before a way to pay can be chosen. */
+  identity: IdentityForm | null
   payment: PaymentView | null
   returnUrl: string | null
   shopUrl: string | null
@@ -53,6 +57,7 @@ export type PayViewDeps = {
   db: Db
   clock: Clock
   channels: Channels
+  payers: PayerDeps
   /** A chain's name that payers know: "Base". */
   networkName(chainId: number): string
   payerKey: Buffer
@@ -116,8 +121,9 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   const progress = payment ? await readProgress(channels, payment) : null
   const now = deps.clock()
   const state = stateOf(order, payment, progress, now)
+  const identity = state === 'choose' ? await readIdentityForm(deps, order) : null
   const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]
-  const moving = [progress?.seenUnits, progress?.confirmations, state]
+  const moving = [progress?.seenUnits, progress?.confirmations, state, identity && 'who']
   return {
     id: [...marks, ...moving].map((part) => String(part ?? '')).join('.'),
     code: order.code,
@@ -134,6 +140,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     paidAt: order.paidAt,
     refunded: { asset: order.to.asset, units: order.refundedUnits },
     choices: listChoices(deps),
+    identity,
     payment: payment ? viewPayment(payment, progress, deps) : null,
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,
