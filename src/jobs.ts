@@ -64,11 +64,13 @@ export function startJobs(deps: JobDeps): Stoppable {
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
+  const checks = startTicker('kyc.visit', 1000, log, async () => (await visitDueKycs(deps.kyc, log)) > 0)
+  deps.kyc.signals.look = () => checks.wake()
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
     startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0),
-    startTicker('kyc.visit', 1000, log, async () => (await visitDueKycs(deps.kyc, log)) > 0),
+    checks,
     startTicker('refunds.visit', 1000, log, async () => (await visitDueRefunds(deps.refunds, log)) > 0),
     startTicker('settlements.visit', 1000, log, async () => (await visitDueSettlements(deps.settlements, log)) > 0),
     durable,
@@ -100,6 +102,7 @@ export function startJobs(deps: JobDeps): Stoppable {
   return {
     async stop() {
       deps.jobQueue.wake = () => {}
+      deps.kyc.signals.look = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },
   }

@@ -173,6 +173,7 @@ function openCompliance(
     ...{ db, vault, clock, payers, links, audit },
     provider: openIdentityProvider(ground),
     payerKeyOf: openPayerKeys(vault),
+    signals: { look: () => {} },
     onDelivery: wake,
     askPayer: openAskPayer({ mailer, links }),
   }

@@ -4,7 +4,7 @@ import type { Applicant } from './sumsub-state.ts'
 /** How the next callbacks go wrong: each once. */
 export type Trouble = 'twice' | 'reordered' | 'forged'
 
-export type CallbackOptions = { url: string; secret: string; log(line: string): void }
+export type CallbackOptions = { callbackUrl: string; webhookSecret: string; log?(line: string): void }
 
 /** Real gaps are 5 min, 1 h, 5 h, 18 h; a person who tries things out waits less. */
 const RETRY_MS = [1000, 5000, 30_000]
@@ -52,8 +52,8 @@ export class CallbackSender {
   }
 
   async #deliver(body: string, forged: boolean, attempt: number): Promise<void> {
-    const { url, secret, log } = this.#options
-    const digest = createHmac('sha256', forged ? `${secret}?` : secret)
+    const { callbackUrl, webhookSecret, log } = this.#options
+    const digest = createHmac('sha256', forged ? `${webhookSecret}?` : webhookSecret)
       .update(body)
       .digest('hex')
     const headers = {
@@ -61,13 +61,13 @@ export class CallbackSender {
       'x-payload-digest-alg': 'HMAC_SHA256_HEX',
       'x-payload-digest': digest,
     }
-    const status = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(5000) }).then(
+    const status = await fetch(callbackUrl, { method: 'POST', headers, body, signal: AbortSignal.timeout(5000) }).then(
       (answer) => answer.status,
       () => 0,
     )
     const delayMs = RETRY_MS[attempt]
     if ((status >= 200 && status < 300) || forged || delayMs === undefined) return
-    log(`sumsub: a callback was answered ${status}; it comes again`)
+    log?.(`sumsub: a callback was answered ${status}; it comes again`)
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
       void this.#deliver(body, forged, attempt + 1)

@@ -72,11 +72,7 @@ export function openSumsub(options: SumsubOptions): Imitation & { snapshot(): un
   const state = new SumsubState()
   const stories = new Set<string>()
   let outage = 0
-  const sender = new CallbackSender({
-    url: options.callbackUrl,
-    secret: options.webhookSecret,
-    log: options.log ?? (() => {}),
-  })
+  const sender = new CallbackSender(options)
 
   const complete = (applicant: Applicant, answer: Exclude<Answer, 'reset'>): void => {
     const told = stories.delete('kyc-refused') ? 'refuse' : answer
@@ -129,7 +125,7 @@ export function openSumsub(options: SumsubOptions): Imitation & { snapshot(): un
       const applicant = state.add(externalUserId, levelName)
       if (stories.delete('kyc-timeout-after-acceptance')) {
         reply.hijack()
-        setTimeout(() => request.raw.destroy(), 300)
+        setTimeout(() => request.raw.socket.destroy(), 300)
         return
       }
       void sender.send(applicant, [{ type: 'applicantCreated', review: applicant.review }])

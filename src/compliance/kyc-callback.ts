@@ -22,7 +22,9 @@ export async function takeCallback(deps: KycDeps & { live: boolean }, request: C
   const age = now - news.createdAt.getTime()
   if (age > CALLBACK_AGE_MS || age < -AHEAD_MS) return
   await db.tx(async (tx) => {
-    if (await insertKycCallback(tx, news, new Date(now))) await updateKycDueByProvider(tx, news, new Date(now))
+    if (!(await insertKycCallback(tx, news, new Date(now)))) return
+    await updateKycDueByProvider(tx, news, new Date(now))
+    tx.afterCommit(() => deps.signals.look())
   })
 }
 

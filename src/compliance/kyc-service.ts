@@ -25,6 +25,8 @@ export type KycDeps = {
   links: KycLinks
   audit: Audit
   payerKeyOf: PayerKeyOf
+  /** What the workers are told; they set it. */
+  signals: { look(): void }
   /** A webhook was written for this company. */
   onDelivery(companyId: string): void
   /** Asks the payer to go through the check; called in a transaction, so it only writes a job. */
@@ -119,6 +121,7 @@ export async function askCheck(deps: KycDeps, tx: Tx, order: Order, email: strin
     ? await refresh(deps, tx, known, email, now)
     : await queries.insertKyc(tx, { ...payer, id, emailSealed, provider: deps.provider.id, createdAt: now })
   if (!known) await queries.insertKycHistory(tx, kyc, { trigger: 'ask', reason: null, ...cause })
+  tx.afterCommit(() => deps.signals.look())
   if (await queries.upsertKycOrder(tx, kyc, order.id, now)) {
     if (kyc.status === 'pending') await announce(deps, tx, kyc, 'kyc.pending', [order], cause.requestId)
     if (isOpenCheck(kyc)) await deps.askPayer(tx, order, kyc, email)

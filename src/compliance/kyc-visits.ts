@@ -91,5 +91,8 @@ export async function openKycSession(deps: KycDeps, kyc: Kyc): Promise<{ token: 
 
 /** The payer says that he is done: look soon, and never believe it. */
 export async function lookNow(deps: KycDeps, kyc: Kyc): Promise<void> {
-  if (remoteOf(deps, kyc)) await queries.updateKycDue(deps.db, kyc, new Date(deps.clock()))
+  if (remoteOf(deps, kyc)) {
+    await queries.updateKycDue(deps.db, kyc, new Date(deps.clock()))
+    deps.signals.look()
+  }
 }
