@@ -4,7 +4,8 @@ const escapeText = (text: string): string => text.replace(/[&<>"']/g, (letter) =
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;margin:0;padding:1rem;color:#15191e;background:#fff}
 table{border-collapse:collapse}td,th{text-align:left;padding:.5rem;border-bottom:1px solid #ddd}
-button{font:inherit;padding:.5rem .875rem;margin:.25rem .25rem 0 0;border:1px solid #888;border-radius:.5rem;background:#f4f5f6}
+button{font:inherit;padding:.5rem .875rem;margin:.25rem .25rem 0 0}
+button{border:1px solid #888;border-radius:.5rem;background:#f4f5f6}
 form{display:inline}`
 
 const page = (title: string, body: string): string =>

@@ -10,6 +10,7 @@ const poll = () => fetch(location.href).then((r) => r.text()).then((text) => {
   const page = new DOMParser().parseFromString(text, 'text/html').getElementById('kyc')
   if (page && page.dataset.mark !== root.dataset.mark) location.reload()
 }).catch(() => {})
+d.documentElement.className = 'js'
 if (open) setInterval(poll, 4000)
 if (!box) return
 const show = (name) => { for (const id of ['loading', 'failed']) byId(id).hidden = id !== name }
@@ -18,6 +19,7 @@ const session = () => post('session').then((r) => r.ok ? r.json() : Promise.reje
 const look = () => { post('look'); setTimeout(poll, 1500) }
 byId('again').onclick = () => location.reload()
 if (!window.snsWebSdk) { failed(); return }
+show('loading')
 session().then((fresh) => {
   snsWebSdk.init(fresh, session)
     .withConf({ lang: d.documentElement.lang, theme: matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light' })

@@ -8,7 +8,7 @@ import type { KycTexts } from './kyc-texts.ts'
 import { mark } from './pay-parts.ts'
 import { PAY_STYLE } from './pay-style.ts'
 
-const STYLE = `${PAY_STYLE}#sdk{margin:1rem 0}#sdk iframe{width:100%;border:0;border-radius:.875rem;background:#fff}#again{width:auto}`
+const STYLE = `${PAY_STYLE}#sdk{margin:1rem 0}#sdk iframe{width:100%;border:0;border-radius:.875rem;background:#fff}.js #plain{display:none}`
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
@@ -49,7 +49,7 @@ const shell = (lang: Lang, title: string, body: Html, head: Html | false = false
 
 function embedded({ texts }: KycPage): Html {
   return html`<p>${texts.prepare}</p>
-    <noscript><p class="note">${texts.noScript}</p></noscript>
+    <p class="note" id="plain">${texts.noScript}</p>
     <div id="sdk"></div>
     <p class="soft" id="loading" role="status" hidden>${texts.loading}</p>
     <div id="failed" role="alert" hidden><p class="note">${texts.failed}</p>
@@ -60,7 +60,7 @@ function asked(page: KycPage): Html {
   const { texts, merchant, kyc, embedding } = page
   const isCloser = askedLevel(kyc) === 'enhanced'
   return html`<div class="state busy"><span class="dot"></span>
-      <h2 role="status">${isCloser ? texts.states.closer : texts.states.pending}</h2></div>
+      <h2>${isCloser ? texts.states.closer : texts.states.pending}</h2></div>
     <p class="soft">${isCloser ? texts.closerWhy(merchant) : texts.why(merchant)}</p>
     ${kyc.payerMessage && html`<div class="note"><b>${texts.again}</b><p>${kyc.payerMessage}</p></div>`}
     ${embedding === null ? html`<p>${texts.byHand(merchant)}</p>` : embedded(page)}
@@ -70,12 +70,12 @@ function asked(page: KycPage): Html {
 function approved({ texts, merchant, order, basePath }: KycPage): Html {
   const next = html`<p class="soft">${texts.approved}</p>
     <a class="button main" href="${basePath}/pay?code=${order.code}">${texts.toPayment}</a>`
-  return html`<div class="state big">${mark('done')}<h2 role="status">${texts.states.approved}</h2>
+  return html`<div class="state big">${mark('done')}<h2>${texts.states.approved}</h2>
       ${!order.isOpen && html`<p class="soft">${texts.startAgain(merchant)}</p>`}</div>${order.isOpen && next}`
 }
 
 function refused({ texts, merchant, order }: KycPage): Html {
-  return html`<div class="state big quiet">${mark('stop')}<h2 role="status">${texts.states.refused}</h2>
+  return html`<div class="state big quiet">${mark('stop')}<h2>${texts.states.refused}</h2>
     <p class="soft">${texts.refused(merchant, order.shortCode)}</p></div>`
 }
 
@@ -91,7 +91,7 @@ export function renderKyc(page: KycPage): Html {
     <footer>${texts.order} ${order.shortCode}</footer>
     ${embedding !== null && html`<script src="${embedding.scriptUrl}"></script>`}
     <script>${raw(KYC_SCRIPT)}</script>`
-  return shell(lang, texts.title, body, isOpen && REFRESH)
+  return shell(lang, `${texts.title} · ${merchant}`, body, isOpen && REFRESH)
 }
 
 export const renderUnknownKyc = (lang: Lang, texts: KycTexts): Html =>
