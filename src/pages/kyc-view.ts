@@ -8,7 +8,7 @@ import type { KycTexts } from './kyc-texts.ts'
 import { mark } from './pay-parts.ts'
 import { PAY_STYLE } from './pay-style.ts'
 
-const STYLE = `${PAY_STYLE}#sdk{margin:1rem 0}#sdk iframe{width:100%;border:0;border-radius:.875rem;background:#fff}.js #plain{display:none}`
+const STYLE = `${PAY_STYLE}main>p{margin-top:.75rem}#sdk{margin:1rem 0}#sdk iframe{width:100%;border:0;border-radius:.875rem;background:#fff}.js #plain{display:none}`
 
 const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
@@ -68,10 +68,9 @@ function asked(page: KycPage): Html {
 }
 
 function approved({ texts, merchant, order, basePath }: KycPage): Html {
-  const next = html`<p class="soft">${texts.approved}</p>
-    <a class="button main" href="${basePath}/pay?code=${order.code}">${texts.toPayment}</a>`
+  const next = html`<a class="button main" href="${basePath}/pay?code=${order.code}">${texts.toPayment}</a>`
   return html`<div class="state big">${mark('done')}<h2>${texts.states.approved}</h2>
-      ${!order.isOpen && html`<p class="soft">${texts.startAgain(merchant)}</p>`}</div>${order.isOpen && next}`
+      <p class="soft">${order.isOpen ? texts.approved : texts.startAgain(merchant)}</p></div>${order.isOpen && next}`
 }
 
 function refused({ texts, merchant, order }: KycPage): Html {

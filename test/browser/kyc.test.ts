@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
 import { type KycWorld, newPayer, openKycWorld } from '../harness/kyc-world.ts'
@@ -93,6 +94,14 @@ test('small and anonymous orders are not asked; news of the order leaves what wa
     await reaches(page, 'Waiting for your payment')
     await context.close()
   }
+  const code = await world.createOrder('1500')
+  const { page, context } = await openPay(code)
+  await page.getByLabel('Last name').fill('Lovelace')
+  await page.evaluate('document.getElementById("live").firstElementChild.dataset.old = "1"')
+  await world.host.db.run(sql`update orders set version = version + 1 where code = ${code}`)
+  await page.locator('#live > div:not([data-old])').waitFor()
+  assert.equal(await page.getByLabel('Last name').inputValue(), 'Lovelace')
+  await context.close()
 })
 
 test('from the form over the check in the provider’s frame to the payment', async () => {
