@@ -48,7 +48,7 @@ export const CATALOGUE = {
   KYC_REQUIRED: {
     status: 400,
     message:
-      'The payer has to prove who he is before this order can be paid. Send the payer to the address in details.',
+      'The payer’s identity has to be checked before this order can be paid. Send the payer to the address in details.',
   },
   SPENDING_LIMIT_EXCEEDED: {
     status: 400,

@@ -60,7 +60,7 @@ function required(kyc: Kyc, url: string): AppError {
   const message =
     kyc.status === 'refused'
       ? `The identity check of this payer was refused, so this order cannot be paid by this payer. State: ${url}`
-      : `The payer has to prove who he is before this order can be paid. Send the payer to ${url} and accept again ` +
+      : `The payer’s identity has to be checked before this order can be paid. Send the payer to ${url} and accept again ` +
         'when the check is approved (webhook kyc.approved).'
   const details = [
     { path: 'kycUrl', message: url },
