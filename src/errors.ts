@@ -116,7 +116,7 @@ export type ErrorDetail = { path: string; message: string }
 export type ErrorOptionsOfApp = {
   /** A more exact sentence than the catalogue's, for the caller's eyes. */
   message?: string
-  /** Field by field, only for validation. */
+  /** Field by field for validation; for identity checks the payer's page (`kycUrl`) and which check it is (`kycId`). */
   details?: ErrorDetail[]
   /** Seconds for the Retry-After header. */
   retryAfter?: number

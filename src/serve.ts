@@ -84,11 +84,16 @@ async function openSandbox(config: Config, vault: Vault, say: Say, closers: Clos
  * its imitations are the providers that the operator did not set up.
  */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
-  if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
+  const credentials = makeSandboxCredentials(vault, config.baseUrl)
+  if (!sandbox) {
+    const { providersUrl } = config.sandbox
+    return config.mode === 'live' || providersUrl === null ? config : withImitations(config, providersUrl, credentials)
+  }
+  if (config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
   const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
   const keys = { xpub: sandboxXpub(vault), ...sandboxKeys(vault) }
   return {
-    ...withImitations(config, providersUrl, makeSandboxCredentials(vault, config.baseUrl)),
+    ...withImitations(config, providersUrl, credentials),
     sandbox: { ...config.sandbox, providersUrl },
     chains: [...config.chains, { chainId, rpcUrl, usdcAddress, otherTokens: [], confirmations: null, ...keys }],
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
 import { waitForMail } from './harness/accounts.ts'
 import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
 import { startTestService } from './harness/service.ts'
@@ -65,6 +66,51 @@ test('who may not pay is asked for nothing where no threshold is set; settings a
   assert.deepEqual([off.data.kycThreshold, off.data.kycLimit], [null, '10000.00'])
   assert.equal((await world.accept(await world.createOrder('50000'))).status, 200)
   assert.equal((await world.admin.call('PUT', path, { kycThreshold: '1000' })).status, 200)
+})
+
+test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {
+  const path = `companies/${world.boss.companyId}`
+  await world.admin.call('PUT', path, { kycThreshold: null, identityThresholdAmount: '1000' })
+  const [code, other] = [await world.createOrder('1500'), await world.createOrder('1500')]
+  const { baseUrl } = world.host
+  const tokenOf = async (one: string): Promise<string> =>
+    /name="token" value="([^"]+)"/.exec((await readPage(`${baseUrl}/pay?code=${one}`)).text)?.[1] ?? ''
+  const post = async (form: Record<string, string>, headers: Record<string, string> = {}) => {
+    const body = new URLSearchParams({ code, firstName: 'Ada', lastName: 'L', email: 'ada@example.org', ...form })
+    const answer = await fetch(`${baseUrl}/pay?code=${code}`, { method: 'POST', body, headers, redirect: 'manual' })
+    return { status: answer.status, location: answer.headers.get('location') ?? '' }
+  }
+  const saved = async () => (await world.boss.client.get(`confirm_conversion/payer-information/${code}`)).data
+  const token = await tokenOf(code)
+  for (const [form, headers] of [
+    [{ token: 'x' }, {}],
+    [{ token: await tokenOf(other) }, {}],
+    [{ token }, { origin: 'https://evil.example' }],
+    [{ token }, { 'sec-fetch-site': 'cross-site' }],
+  ] as [Record<string, string>, Record<string, string>][]) {
+    const { status, location } = await post(form, headers)
+    assert.deepEqual([status, /problem=CROSS_SITE_REQUEST/.test(location)], [303, true])
+  }
+  assert.deepEqual(await saved(), {})
+  await world.boss.client.post(`confirm_conversion/email/${code}`, { email: 'known@example.org' })
+  assert.equal((await post({ token })).status, 303)
+  assert.deepEqual(await saved(), { firstName: 'Ada', lastName: 'L', email: 'known@example.org' })
+  await post({ token, firstName: 'Eve', email: 'eve@example.org' })
+  assert.deepEqual(
+    await saved(),
+    { firstName: 'Ada', lastName: 'L', email: 'known@example.org' },
+    'nothing is missing any more',
+  )
+  await world.admin.call('PUT', path, { kycThreshold: '1000', identityThresholdAmount: '90000' })
+})
+
+test('e-mails of checks that nobody touched are forgotten when their time is over; decisions stay', async () => {
+  const { id } = await world.ask(await world.createOrder('1500'), newPayer())
+  const later = (days: number) => ({ db: world.host.db, clock: () => Date.now() + days * 86_400_000 })
+  assert.equal(await eraseKycsOlderThan(later(29), 30), 0)
+  assert.ok((await eraseKycsOlderThan(later(31), 30)) > 0)
+  const { status, payer } = await world.read(id)
+  assert.deepEqual([status, payer], ['pending', { email: null }])
 })
 
 test('without a provider that calls back there is no address for callbacks', async () => {

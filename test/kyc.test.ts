@@ -310,6 +310,25 @@ test('a time-out after the applicant was made ends in one applicant', async () =
   )
 })
 
+test('a check that waits is asked about less and less often, also when the provider is out of order', async () => {
+  const { id } = await world.ask(await world.createOrder('1500'), newPayer())
+  await firstLook(id)
+  const visited = async (checks: number): Promise<number> => {
+    await world.host.db.run(sql`update kyc_records set next_check_at = now(), checks = ${checks} where id = ${id}`)
+    const query = sql`
+      select checks, extract(epoch from next_check_at - now())::int as seconds from kyc_records where id = ${id}`
+    // a lease is a minute as well: what is planned is known once it has changed
+    const { seconds } = await eventually(
+      () => world.host.db.one<{ checks: number; seconds: number }>(query),
+      (row) => row.checks === checks + 1 && row.seconds > 70,
+    )
+    return Math.round(seconds / 60)
+  }
+  assert.deepEqual([await visited(1), await visited(2), await visited(5), await visited(40)], [2, 5, 30, 60])
+  await world.tell('kyc-outage')
+  assert.equal(await visited(3), 10)
+})
+
 /* ---- whose checks they are ---- */
 
 test('another company’s check is 404, in no list, and no page; a provider’s check is not decided by hand', async () => {

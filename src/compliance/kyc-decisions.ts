@@ -8,6 +8,7 @@ import type { EddOutcome, Kyc, KycState } from './kyc.ts'
 import { listWaitingOrders } from './kyc-queries.ts'
 import { type Change, changeKyc, type KycDeps, lockSeenKyc, openEmail } from './kyc-service.ts'
 import { completeEdd, NOTHING } from './kyc-states.ts'
+import { viewKyc } from './kyc-views.ts'
 
 type Deciding = { actor: Actor; id: string; call: Call; reason?: string | undefined }
 type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
@@ -17,9 +18,14 @@ async function decide(deps: KycDeps, { actor, id, call, reason }: Deciding, work
   return deps.db.tx(async (tx) => {
     const kyc = await lockSeenKyc(tx, actor, id)
     const change = await work(tx, kyc)
-    if (!change) return kyc
+    if (!change) {
+      await call.remember(tx, viewKyc(kyc))
+      return kyc
+    }
     const cause = { actor: actorName(actor), requestId: call.requestId, reason: reason ?? null }
-    return changeKyc(deps, tx, kyc, change, cause)
+    const changed = await changeKyc(deps, tx, kyc, change, cause)
+    await call.remember(tx, viewKyc(changed))
+    return changed
   })
 }
 

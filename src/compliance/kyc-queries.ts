@@ -197,6 +197,13 @@ export async function claimDueKycs(q: Queryable, now: Date, until: Date, limit: 
   return rows.map(toKyc)
 }
 
+/** After a visit that failed; a "look now" that came meanwhile stays. */
+export async function updateKycRetry(q: Queryable, claimed: Kyc, at: Date): Promise<void> {
+  await q.run(sql`
+    update kyc_records set next_check_at = ${at}
+    where company_id = ${claimed.companyId} and id = ${claimed.id} and next_check_at = ${claimed.nextCheckAt}`)
+}
+
 /** "Look now": a visit that was planned for later comes at once. */
 export async function updateKycDue(q: Queryable, kyc: Key, at: Date): Promise<void> {
   await q.run(sql`

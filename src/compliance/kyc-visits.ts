@@ -65,12 +65,15 @@ export async function visitKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   await applyNews(deps, kyc, review ?? GONE)
 }
 
-/** Looks at checks that are due. One that fails is looked at again after its lease, later each time. */
+/** Looks at checks that are due. One that fails is looked at again, later each time. */
 export async function visitDueKycs(deps: KycDeps, log: FastifyBaseLogger): Promise<number> {
   const now = deps.clock()
   const due = await queries.claimDueKycs(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
   const visit = (kyc: Kyc): Promise<void> =>
-    visitKyc(deps, kyc).catch((error: unknown) => log.warn({ err: error, kycId: kyc.id }, 'a check could not be read'))
+    visitKyc(deps, kyc).catch(async (error: unknown) => {
+      log.warn({ err: error, kycId: kyc.id }, 'a check could not be read')
+      await queries.updateKycRetry(deps.db, kyc, new Date(deps.clock() + delayMs(kyc.checks)))
+    })
   await Promise.all(due.map(visit))
   return due.length === BATCH ? due.length : 0
 }

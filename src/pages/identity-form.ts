@@ -43,6 +43,19 @@ export function findFaults({ email, name }: MissingIdentity, given: IdentityGive
   return faults
 }
 
+/** What was typed, without spaces around it; a field with nothing in it was not given. */
+export function readGiven(fields: IdentityGiven): IdentityGiven {
+  const typed = IDENTITY_FIELDS.map((field) => [field, (fields[field] ?? '').trim().slice(0, 320)] as const)
+  return Object.fromEntries(typed.filter(([, text]) => text !== ''))
+}
+
+/** Only what was asked for: what the shop said of its payer is not overwritten by whoever has the link. */
+export function readPayerInformation({ email, ...names }: IdentityGiven, asked: MissingIdentity) {
+  const { companyName, ...person } = names
+  const named = companyName === undefined ? person : { ...person, isCompany: true, companyName }
+  return { ...(asked.email && email !== undefined ? { email } : {}), ...(asked.name ? named : {}) }
+}
+
 type Input = { field: Field; label: string; type: 'text' | 'email'; autocomplete: string; hint?: string }
 
 function input({ given, faults }: IdentityForm, texts: IdentityTexts, one: Input): Html {

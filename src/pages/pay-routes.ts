@@ -10,7 +10,8 @@ import { endOrder } from '../orders/order-service.ts'
 import { savePayer } from '../payers/payer-service.ts'
 import { acceptOrder } from '../payments/payment-accept.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
-import { findFaults, IDENTITY_FIELDS, type IdentityGiven } from './identity-form.ts'
+import { Html } from './html.ts'
+import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-form.ts'
 import type { OrderFeed } from './order-feed.ts'
 import { languageOf, openPayPages, type PayPages } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
@@ -99,6 +100,7 @@ function openStream(
   raw.on('close', close)
 }
 
+/** A page that it returns asks the payer for something else; anything else leads back to the order. */
 type FormWork = (request: FastifyRequest, form: Static<typeof AcceptForm>) => Promise<unknown>
 
 /** Runs a form's effect for its payer, and leads back to the page whatever comes of it. */
@@ -109,7 +111,8 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
     try {
       checkSameOrigin(request, deps.config.payUrl)
       if (!isPayerToken(payerKey, form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
-      await work(request, form)
+      const page = await work(request, form)
+      if (page instanceof Html) return pages.send(request, reply, 422, page)
       return pages.sendBack(request, reply, form.code)
     } catch (error) {
       const known = toAppError(error)
@@ -120,19 +123,6 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
       return pages.sendBack(request, reply, form.code, known)
     }
   }
-}
-
-/** What was typed, without spaces around it; a field with nothing in it was not given. */
-function readGiven(fields: IdentityGiven): IdentityGiven {
-  const typed = IDENTITY_FIELDS.map((field) => [field, (fields[field] ?? '').trim().slice(0, 320)] as const)
-  return Object.fromEntries(typed.filter(([, text]) => text !== ''))
-}
-
-/** Only what was asked for: what the shop said of its payer is not overwritten by whoever has the link. */
-function readPayerInformation({ email, ...names }: IdentityGiven, asked: { email: boolean; name: boolean }) {
-  const { companyName, ...person } = names
-  const named = companyName === undefined ? person : { ...person, isCompany: true, companyName }
-  return { ...(asked.email && email !== undefined ? { email } : {}), ...(asked.name ? named : {}) }
 }
 
 /** The payer's pages: `/pay`, its live stream, and its forms. Pages, not API: outside the permission table. */
@@ -176,23 +166,20 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 
-  app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, async (request, reply) => {
-    const { code, token, ...fields } = request.body
-    checkSameOrigin(request, deps.config.payUrl)
-    if (!isPayerToken(payerKey, code, token)) throw new AppError('CROSS_SITE_REQUEST')
+  const identity = openForm(deps, payerKey, pages, async (request, { code }) => {
     const view = await readPayView(viewDeps, code)
-    if (!view.identity) return pages.sendBack(request, reply, code)
-    const given = readGiven(fields)
+    if (!view.identity) return
+    const given = readGiven(request.body as IdentityGiven)
     const faults = findFaults(view.identity, given)
     if (Object.keys(faults).length > 0) {
       const language = languageOf(request)
       const asked = { ...view, identity: { ...view.identity, given, faults } }
-      return pages.send(request, reply, 422, renderPage(asked, pages.contextOf(language), language, null))
+      return renderPage(asked, pages.contextOf(language), language, null)
     }
     const payerInformation = readPayerInformation(given, view.identity)
     await savePayer(deps.payers, payerOf(code), { code, payerInformation }, callOfForm(request))
-    return pages.sendBack(request, reply, code)
   })
+  app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
   const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
     endOrder(deps, payerOf(code), code, 'cancel', callOfForm(request)),
