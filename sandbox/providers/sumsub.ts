@@ -71,7 +71,6 @@ export function openSumsub(options: SumsubOptions): Imitation & { snapshot(): un
   const { eddLevel = 'enhanced-kyc-level' } = options
   const state = new SumsubState()
   const stories = new Set<string>()
-  let outage = 0
   const sender = new CallbackSender(options)
 
   const complete = (applicant: Applicant, answer: Exclude<Answer, 'reset'>): void => {
@@ -108,11 +107,7 @@ export function openSumsub(options: SumsubOptions): Imitation & { snapshot(): un
     app.addHook('preHandler', async (request, reply) => {
       const fault = authFault(request, options)
       if (fault !== null) return fail(reply, 401, fault)
-      if (stories.delete('kyc-outage')) outage = 3
-      if (outage > 0) {
-        outage -= 1
-        return fail(reply, 503, 'Service unavailable')
-      }
+      if (stories.delete('kyc-outage')) return fail(reply, 503, 'Service unavailable')
     })
     app.post<{ Querystring: { levelName?: string } }>('/applicants', async (request, reply) => {
       const { externalUserId } = jsonOf(request)
