@@ -58,7 +58,7 @@ async function act(desk: Desk, request: Request, reply: FastifyReply): Promise<u
 }
 
 /** What a person, a test or a script does as the payer, and the stories. */
-export function deskRoutes(app: FastifyInstance, desk: Desk): void {
+export function deskRoutes(app: FastifyInstance, desk: Desk, tellOther: (story: string) => boolean): void {
   app.get('/payments', async (request, reply) => {
     const payments = desk.list().map((payment) => desk.refresh(payment))
     if (!wantsPage(request)) return payments
@@ -75,6 +75,7 @@ export function deskRoutes(app: FastifyInstance, desk: Desk): void {
   app.get('/callbacks', async () => desk.courier.attempts)
   app.post<{ Params: { name: string }; Body: Body }>('/stories/:name', async (request, reply) => {
     const { name } = request.params
+    if (tellOther(name)) return wantsPage(request) ? reply.redirect('/payments', 303) : { story: name }
     if (!isStory(name)) return reply.code(404).send({ error: `Stories: ${STORIES.join(', ')}.` })
     const { provider, seconds } = request.body ?? {}
     const options = {

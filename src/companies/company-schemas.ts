@@ -6,6 +6,10 @@ export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex 
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
+const PositiveDecimal = Type.String({
+  pattern: '^(?!0+(\\.0+)?$)[0-9]{1,16}(\\.[0-9]{1,2})?$',
+  examples: ['1000.00'],
+})
 
 export const ChoiceQuery = {
   companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators: whose objects.' })),
@@ -61,6 +65,14 @@ export const CompanySchema = Type.Object(
     refundApproval: Type.Boolean({ description: 'Refunds wait for the operator.' }),
     refundLimits: LimitsSchema,
     feeBps: Type.Integer(),
+    kycThreshold: Nullable(
+      Type.String({ description: 'EUR; from here on the payer’s identity is checked. Null: never.' }),
+    ),
+    kycLimit: Nullable(
+      Type.String({
+        description: 'EUR that a checked payer may spend in 30 days without a closer look. Null: any sum.',
+      }),
+    ),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },
@@ -82,6 +94,8 @@ export const CompanyChangeBody = Type.Object({
   refundApproval: Type.Optional(Type.Boolean()),
   refundLimits: Type.Optional(LimitsChange),
   feeBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
+  kycThreshold: Type.Optional(Nullable(PositiveDecimal)),
+  kycLimit: Type.Optional(Nullable(Decimal)),
 })
 
 export const CompanyQuery = Type.Object({

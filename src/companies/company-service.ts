@@ -43,6 +43,8 @@ export const viewCompany = (company: Company) => ({
   refundApproval: company.refundApproval,
   refundLimits: company.refundLimits,
   feeBps: company.feeBps,
+  kycThreshold: company.kycThreshold,
+  kycLimit: company.kycLimit,
   createdAt: company.createdAt.toISOString(),
   updatedAt: company.updatedAt.toISOString(),
 })
@@ -59,7 +61,14 @@ export type CompanyChange = Partial<
 /** Fields that only the operator sets. */
 type OperatorChange = Pick<
   Company,
-  'maxOrderAmount' | 'identityThresholdAmount' | 'toleranceBps' | 'toleranceMaxUnits' | 'refundApproval' | 'feeBps'
+  | 'maxOrderAmount'
+  | 'identityThresholdAmount'
+  | 'toleranceBps'
+  | 'toleranceMaxUnits'
+  | 'refundApproval'
+  | 'feeBps'
+  | 'kycThreshold'
+  | 'kycLimit'
 >
 
 const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
@@ -69,6 +78,8 @@ const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
   'toleranceMaxUnits',
   'refundApproval',
   'feeBps',
+  'kycThreshold',
+  'kycLimit',
 ]
 
 export type CompanyPage = { companies: Company[]; total: number; page: number; limit: number }

@@ -2,11 +2,12 @@ import type { Money } from '../money.ts'
 import { appLink, type Html, html, raw, webLink } from './html.ts'
 import { plainToken, showSpan, showTime, showToken } from './pay-format.ts'
 import type { Choice, PaymentView, PayView } from './pay-service.ts'
-import type { PayTexts } from './pay-texts.ts'
+import type { PayLanguage, PayTexts } from './pay-texts.ts'
 import { qrSvg } from './qr-svg.ts'
 
 /** What rendering needs besides the order. */
 export type PageContext = {
+  language: PayLanguage
   texts: PayTexts
   /** Path under which the pages stand, without a slash at its end; empty at the root. */
   basePath: string

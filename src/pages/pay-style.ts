@@ -135,6 +135,16 @@ details > :not(summary) { margin-bottom: .75rem; }
 .sandbox button {
   flex: 1; font-size: .8125rem; font-weight: 500; padding: .5rem; min-height: 2.5rem; white-space: nowrap;
 }
+form .ask { display: block; font-size: .875rem; font-weight: 600; margin-top: 1rem; }
+.field {
+  display: block; width: 100%; font: inherit; padding: .75rem; margin-top: .25rem; border: 1px solid var(--soft);
+  border-radius: .625rem; background: var(--card); color: var(--text);
+}
+.field:focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
+.field[aria-invalid] { border-color: var(--warn); }
+.field ~ .hint, .wrong { margin-top: .375rem; }
+.wrong { color: var(--warn); font-size: .875rem; font-weight: 500; }
+.or { margin-top: 1rem; }
 footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; }
 .say { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (min-width: 30rem) {

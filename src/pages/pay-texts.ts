@@ -110,7 +110,9 @@ const en = {
     CHANNEL_UNAVAILABLE: 'The payment provider did not answer. Nothing was charged; try again in a moment.',
     CHANNEL_NOT_AVAILABLE: 'This way to pay is not available any more. Choose another one.',
     ORDER_STATE_CONFLICT: 'That is not possible any more. This page shows how the order stands now.',
-    PAYER_IDENTITY_REQUIRED: 'For this amount the shop must know who pays. Please contact the shop.',
+    PAYER_IDENTITY_REQUIRED: 'For this amount the shop must know who pays.',
+    SPENDING_LIMIT_EXCEEDED:
+      'With this order you would spend more in 30 days than the shop may accept. Please contact the shop.',
     CROSS_SITE_REQUEST: 'For your safety this step has to start on this page. Please try again.',
   },
   problem: 'That did not work. Please try again in a moment.',

@@ -2,6 +2,7 @@ import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } fro
 import { ProviderRefusal } from '../channels/provider-errors.ts'
 import { askProvider, type Channels, type PaymentAccount } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
+import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Config } from '../config.ts'
 import { crashPoint } from '../crash-point.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -37,6 +38,8 @@ export type AcceptDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
+  /** Identity checks and spending limits. */
+  gate: PayerGate
 }
 
 export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
