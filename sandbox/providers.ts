@@ -1,6 +1,7 @@
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { type Imitation, openSumsub, type SumsubOptions } from './providers/sumsub.ts'
+import type { Imitation } from './imitation.ts'
+import { openSumsub, type SumsubOptions } from './providers/sumsub.ts'
 
 /** What the wallet needs of the chain. */
 export type Wallet = {

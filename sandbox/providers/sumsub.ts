@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Imitation } from '../imitation.ts'
 import { CallbackSender, type Trouble } from './sumsub-callbacks.ts'
 import { applicantsPage, framePage, SDK_SCRIPT } from './sumsub-pages.ts'
 import { type Answer, type Applicant, isAnswer, type Review, resultOf, SumsubState } from './sumsub-state.ts'
@@ -13,14 +14,6 @@ export type SumsubOptions = {
   level?: string
   eddLevel?: string
   log?(line: string): void
-}
-
-/** A provider's imitation, as all of them are plugged in. */
-export type Imitation = {
-  prefix: string
-  register(app: FastifyInstance): Promise<void> | void
-  /** Scripted trouble by name. @returns whether this provider knows the story */
-  tellStory(name: string): boolean
 }
 
 const TOLERANCE_SECONDS = 60
