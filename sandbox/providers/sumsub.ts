@@ -15,12 +15,13 @@ export type SumsubOptions = {
   log?(line: string): void
 }
 
-/** A provider's imitation, as all of them are plugged in. */
-export type Imitation = {
-  prefix: string
-  register(app: FastifyInstance): Promise<void> | void
-  /** Scripted trouble by name. @returns whether this provider knows the story */
+/** It checks people, not payments: of the desk it needs the port and the stories alone. */
+export type SumsubImitation = {
+  prefix: 'sumsub'
+  register(app: FastifyInstance): Promise<void>
+  /** Scripted trouble by name. @returns whether it knows the story */
   tellStory(name: string): boolean
+  snapshot(): unknown
 }
 
 const TOLERANCE_SECONDS = 60
@@ -67,7 +68,7 @@ const viewOf = (applicant: Applicant) => {
  * Imitates Sumsub as strictly as it is documented: signatures over the raw bytes and the path with its query, sandbox
  * tokens only, callbacks with digests. Shares no code with the service.
  */
-export function openSumsub(options: SumsubOptions): Imitation & { snapshot(): unknown } {
+export function openSumsub(options: SumsubOptions): SumsubImitation {
   const { eddLevel = 'enhanced-kyc-level' } = options
   const state = new SumsubState()
   const stories = new Set<string>()

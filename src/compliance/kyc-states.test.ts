@@ -47,8 +47,16 @@ test('the closer look never touches what the usual one decided, and grants only 
   const done = { status: 'approved', eddStatus: 'completed', eddOutcome: 'approved', spendingLimit: '9.00' } as const
   assert.equal(see(done, 'approved', 'enhanced'), null)
   assert.equal(see(done, 'approved'), null)
-  const reset = see(done, 'notStarted', 'enhanced')
-  assert.deepEqual([reset?.status, reset?.eddStatus, reset?.spendingLimit], ['approved', 'pending', null])
+  for (const state of [done, { status: 'approved' } as const])
+    assert.deepEqual(see(state, 'notStarted', 'enhanced'), NEW, 'taken back, or begun by the provider alone')
+})
+
+test('what a SuperAdmin refused is not granted again by a later word of the provider', () => {
+  const refused = { status: 'approved', eddStatus: 'completed', eddOutcome: 'refused', spendingLimit: '0.00' } as const
+  for (const outcome of ['approved', 'refused', 'unknown'] as const)
+    assert.equal(see(refused, outcome, 'enhanced'), null)
+  assert.deepEqual(see({ ...refused, eddLimit: '9.00' }, 'notStarted', 'enhanced'), { ...refused, status: 'pending' })
+  assert.deepEqual(see({ ...refused, status: 'pending' }, 'approved'), refused)
 })
 
 test('who passes the closer look at once has passed the usual one', () => {

@@ -31,14 +31,21 @@ function basicState(kyc: Kyc, { outcome }: Review): KycState {
   return { ...stateOf(kyc), status: 'pending' }
 }
 
-/** The closer look at somebody who passed the usual one. */
+/** Checked again from the start: what was granted is gone, what was refused is not. */
+const takeBack = (kyc: KycState): KycState =>
+  kyc.eddOutcome === 'refused'
+    ? { ...stateOf(kyc), status: 'pending' }
+    : { status: 'pending', eddStatus: 'none', eddOutcome: null, spendingLimit: null }
+
+/** The closer look at somebody who passed the usual one; one that nobody here asked for takes the approval back. */
 function enhancedState(kyc: Kyc, { outcome }: Review): KycState {
   if (outcome === 'refused') return kyc.eddOutcome === 'refused' ? stateOf(kyc) : completeEdd(kyc, 'refused', NOTHING)
   if (outcome === 'approved') {
-    if (kyc.eddStatus === 'completed' && kyc.eddOutcome === 'approved') return stateOf(kyc)
+    // what a person decided meanwhile stands until it is asked again
+    if (kyc.eddStatus === 'completed') return stateOf(kyc)
     // without a limit to grant a person says it; until then the usual one holds
     if (kyc.eddLimit !== null) return completeEdd(kyc, 'approved', kyc.eddLimit)
-  }
+  } else if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending') return takeBack(kyc)
   const begun = outcome === 'notStarted' && kyc.eddStatus === 'requested' ? 'requested' : 'pending'
   return { ...stateOf(kyc), eddStatus: begun, eddOutcome: null, spendingLimit: null }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { startProviders } from '../../sandbox/providers/server.ts'
 import { sql } from '../../src/db/db.ts'
-import { Client, logInSuperAdmin, newEmail, type Person, registerManager } from './accounts.ts'
+import { type Client, logInSuperAdmin, newEmail, type Person, registerManager } from './accounts.ts'
 import { type Receiver, startReceiver, waitFor } from './receiver.ts'
 import { type Answer, eventually, startTestService, type TestService } from './service.ts'
 import { TEST_XPUB } from './shop.ts'
@@ -155,5 +155,3 @@ export const readPage = async (url: string, headers: Record<string, string> = {}
   const answer = await fetch(url, { headers, redirect: 'manual' })
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
-
-export { Client }
