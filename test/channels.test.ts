@@ -368,6 +368,54 @@ for (const id of ['cryptopay', 'binance'] as const) {
   })
 }
 
+for (const id of ['binance', 'kucoinpay', 'gatepay'] as const) {
+  test(`${id} refuses a refund: the order is PAID again, and the next one goes through`, async () => {
+    const { order, reference } = await market.createAwaiting(id)
+    await market.act(reference, 'pay')
+    await market.reaches(order.code, 'PAID')
+    const send = (amount: string) =>
+      market.host.call('POST', `revert/${order.code}`, { as: market.merchant, body: { amount } })
+    assert.equal((await send('10.13')).status, 200)
+    const refused = await eventually(
+      () => newestRefund(order._id),
+      (refund) => refund?.status === 'refused',
+    )
+    assert.ok(refused?.message, 'the provider’s word stands beside it')
+    assert.equal((await market.order(order.code)).status, 'PAID')
+    assert.equal((await send('10')).status, 200)
+    await eventually(
+      () => newestRefund(order._id),
+      (refund) => refund?.status === 'settled',
+    )
+    assert.equal((await market.reaches(order.code, 'REFUNDED')).refundedAmount, '10.000000')
+  })
+
+  test(`${id} does not answer while a refund is sent: nobody says it failed, and it goes out once`, async () => {
+    const { order, reference } = await market.createAwaiting(id)
+    await market.act(reference, 'pay')
+    await market.reaches(order.code, 'PAID')
+    await market.tell('outage', { provider: id, seconds: 2 })
+    const started = await market.host.call('POST', `revert/${order.code}`, { as: market.merchant })
+    assert.equal(started.status, 200)
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    assert.equal((await market.order(order.code)).status, 'REFUNDING')
+    await eventually(
+      async () => {
+        // its lease is a minute: the test does not wait for it
+        await market.host.db.run(
+          sql`update refunds set next_check_at = now() where order_id = ${order._id} and next_check_at is not null`,
+        )
+        return (await newestRefund(order._id))?.status
+      },
+      (status) => status === 'settled',
+      40_000,
+    )
+    assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
+    const kept = (await market.paymentsOf(order._id)).find((one) => one.reference === reference)
+    assert.equal(kept?.refunds.length, 1)
+  })
+}
+
 test('magic amounts tell their stories by themselves: paid, declined, half, expired', async () => {
   // one USD is one USDC in the sandbox, so the provider sees the same cents
   const begin = async (amount: string, channel: string): Promise<OrderData> =>

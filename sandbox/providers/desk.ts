@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { Courier } from './courier.ts'
 import { add, half, isAtLeast, subtract, sum } from './decimal.ts'
 import type { DeskPayment, DeskRefund, Happening, Imitation, SignedCallback } from './imitation.ts'
-import { magicOf, Stories, type Story } from './stories.ts'
+import { isRefusedRefund, magicOf, Stories, type Story } from './stories.ts'
 
 export type NewPayment = Pick<
   DeskPayment,
@@ -147,7 +147,8 @@ export class Desk {
     payment.refunds.push(kept)
     this.save()
     void this.#announce(payment, 'refund-pending', kept)
-    this.courier.later(settleAfterMs, () => this.settleRefund(payment, kept))
+    const state = isRefusedRefund(refund.amount) ? 'refused' : 'settled'
+    this.courier.later(settleAfterMs, () => this.settleRefund(payment, kept, state))
     return kept
   }
 

@@ -27,9 +27,16 @@ export const MAGIC_CENTS: Readonly<Record<string, Story | 'pays' | 'declines' | 
   '.12': 'partial-refund',
 }
 
+/** A refund of so many cents is refused. */
+export const REFUSED_REFUND_CENTS = '.13'
+
+const centsOf = (amount: string): string | undefined => /^\d+(\.\d\d)0*$/.exec(amount)?.[1]
+
+export const isRefusedRefund = (amount: string): boolean => centsOf(amount) === REFUSED_REFUND_CENTS
+
 /** "10.010000" has the cents ".01"; digits after the second that are not zero make it an ordinary amount. */
 export function magicOf(amount: string): (typeof MAGIC_CENTS)[string] | undefined {
-  const [, cents] = /^\d+(\.\d\d)0*$/.exec(amount) ?? []
+  const cents = centsOf(amount)
   return cents === undefined ? undefined : MAGIC_CENTS[cents]
 }
 
