@@ -83,9 +83,12 @@ export async function visitPayment(deps: PaymentDeps, payment: Payment): Promise
   if (payment.status === 'closing') return closeAttempt(deps, payment)
   const { order } = await askAndApply(deps, payment, null)
   const over = payment.status === 'closed' || payment.status === 'paid' || payment.status === 'failed'
-  if (over || !order || isOpen(order.status) || order.paidAt !== null) return
-  await closeAttempt(deps, payment)
+  if (over || !order || isOpen(order.status)) return
+  // an order that another attempt paid must not be paid once more through this one
+  if (order.paidAt === null || order.paymentId !== payment.id) await closeAttempt(deps, payment)
 }
+
+const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
 
 /** A provider that cannot close is asked until its own time is over, at most this long. */
 const GIVE_UP_MS = 24 * HOUR
@@ -117,9 +120,9 @@ async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> 
   if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)
   await channel.closePayment?.({ ...keyOf(order, payment), providerReference })
   const { report } = await askAndApply(deps, { ...payment, providerReference }, null)
-  const open = report === undefined || report.outcome === 'waiting' || report.outcome === 'unknown'
-  if (report?.outcome === 'seen') return
-  if (!open || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS) await updatePaymentClosed(deps.db, payment, now)
+  const isOver = report !== undefined && OVER.has(report.outcome)
+  if (isOver || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
+    await updatePaymentClosed(deps.db, payment, now)
 }
 
 /**
