@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Callback, Channel, ChannelId, PaymentKey } from '../src/channels/channel.ts'
 import { openCryptoChannel, type PayableNetwork } from '../src/channels/crypto/adapter.ts'
+import { deleteOldExchanges } from '../src/channels/exchange-queries.ts'
 import { readSettings, settingsOfEnv } from '../src/channels/kind.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
 import { CallbackRefused } from '../src/channels/provider-errors.ts'
 import { openProviderHttp } from '../src/channels/provider-http.ts'
+import { DAY } from '../src/clock.ts'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { openChains } from '../src/parts.ts'
@@ -461,6 +463,8 @@ test('a provider that is down is hidden after a while, with a reason, and comes 
     const answer = await market.accept(order.code, 'kucoinpay')
     assert.deepEqual([answer.status, answer.error.code], [502, 'CHANNEL_UNAVAILABLE'])
   }
+  const metrics = await (await fetch(`${market.host.baseUrl}/metrics`)).text()
+  assert.match(metrics, /comptoir_channel_calls_total\{channel="kucoinpay",step="create",outcome="trouble"\} [5-9]/)
   const hidden = await kucoin()
   assert.equal(hidden?.available, false)
   assert.match(hidden?.reason ?? '', /does not answer/)
@@ -482,6 +486,12 @@ test('what was said to a provider can be read by the merchant, without a secret 
   const everything = JSON.stringify(data)
   for (const [name, value] of Object.entries(market.providers.credentials))
     if (/KEY|SECRET|TOKEN/.test(name)) assert.ok(!everything.includes(value), `${name} is not in it`)
+  const { db } = market.host
+  await db.run(
+    sql`update channel_exchanges set at = at - interval '31 days' where merchant_reference like ${`${order._id}%`}`,
+  )
+  assert.ok((await deleteOldExchanges(db, new Date(Date.now() - 30 * DAY))) > 0)
+  assert.deepEqual((await admin.get(path)).data, [], 'after its retention it is gone')
 })
 
 test('after all of this the books are right', async () => {
