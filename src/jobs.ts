@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
+import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldExchanges } from './channels/exchange-queries.ts'
 import type { Clock } from './clock.ts'
 import { DAY, HOUR, MINUTE } from './clock.ts'
@@ -95,6 +96,7 @@ export function startJobs(deps: JobDeps): Stoppable {
       return (await erasePayersOlderThan(payments.payers, deps.payerRetentionDays)) > 0
     }),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
+    startTicker('channels.reseal', HOUR, log, async () => (await resealAccounts(payments)) > 0),
     startTicker(
       'kyc.retention',
       HOUR,

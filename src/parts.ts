@@ -232,6 +232,8 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
     live: config.mode === 'live',
     provider: config.provider,
     wallet: payable.length > 0 ? openCryptoChannel({ db, payable }) : undefined,
+    onFault: (companyId, channel, error) =>
+      log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
   })
 }

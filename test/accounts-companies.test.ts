@@ -78,7 +78,7 @@ test('a website order needs a live session of a button of that website, and uses
 })
 
 test('a cashier registers, can do nothing until the manager approves, then sells at the tills given to it', async () => {
-  const company = String(((await boss.get<{ company: { name: string } }>('users/me')).data.company ?? {}).name)
+  const company = (await boss.get<{ company: { name: string } }>('users/me')).data.company.name
   const cashier = await register(service.baseUrl, { role: 'Cashier', companyName: company })
   assert.equal((await cashier.client.get<Object_>('users/me')).data.valid, false)
   const refused = await order(cashier.client, { merchantIdentifier: 'TILL-1' })

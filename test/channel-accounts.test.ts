@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { accountContext, resealAccounts } from '../src/channels/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { openVault } from '../src/vault.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { type DeskView, type Market, type MarketInstructions, openMarket } from './harness/market.ts'
-import { eventually } from './harness/service.ts'
+import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import type { OrderData } from './harness/shop.ts'
 
 let market: Market
@@ -73,6 +75,28 @@ test('a callback for another company’s account is refused, and one company’s
   const { merchant, host } = market
   assert.equal((await send(`${host.baseUrl}/api/next/channels/binance/callback/${merchant.companyId}`)).status, 404)
   assert.equal((await send(`${host.baseUrl}/api/next/channels/binance/callback`)).status, 404)
+})
+
+test('an account that cannot be opened takes no other channel away; one of an older master key is sealed again', async () => {
+  const { db, vault } = market.host
+  const [row] = await db.many<{ companyId: string; sealed: string }>(
+    sql`select company_id, sealed from channel_accounts`,
+  )
+  assert.ok(row)
+  const older = openVault(Buffer.alloc(32, 9))
+  const context = accountContext(row.companyId, 'binance')
+  const plain = vault.open(row.sealed, context)
+  await db.run(
+    sql`update channel_accounts set sealed = ${older.seal(plain, context)}, updated_at = updated_at + interval '1 s'`,
+  )
+  const offers = () => manager.get<{ paymentChannel: string }[]>('channels')
+  const gone = await eventually(offers, ({ data }) => !data.some(({ paymentChannel }) => paymentChannel === 'binance'))
+  assert.ok(gone.data.some(({ paymentChannel }) => paymentChannel === 'gatepay'))
+  const rotated = openVault(TEST_MASTER_KEY, [Buffer.alloc(32, 9)])
+  assert.equal(await resealAccounts({ db, vault: rotated }), 1)
+  assert.equal(await resealAccounts({ db, vault: rotated }), 0)
+  const [after] = await db.many<{ sealed: string }>(sql`select sealed from channel_accounts`)
+  assert.equal(vault.open(after?.sealed ?? '', context), plain)
 })
 
 test('a company’s account that is removed is no longer offered', async () => {

@@ -33,3 +33,23 @@ export async function upsertChannelAccount(
 
 export const deleteChannelAccount = async (tx: Tx, companyId: string, channel: ChannelId): Promise<boolean> =>
   (await tx.run(sql`delete from channel_accounts where company_id = ${companyId} and channel = ${channel}`)) > 0
+
+/** Rows that another master key sealed. */
+export const listAccountsSealedOtherwise = (
+  q: Queryable,
+  sealPrefix: string,
+  limit: number,
+): Promise<{ companyId: string; channel: ChannelId; sealed: string }[]> =>
+  q.many(sql`
+    select company_id, channel, sealed from channel_accounts
+    where left(sealed, ${sealPrefix.length}) <> ${sealPrefix} limit ${limit}`)
+
+/** Only while nobody changed it meanwhile. */
+export const updateSealedAccount = (
+  q: Queryable,
+  row: { companyId: string; channel: ChannelId; sealed: string },
+  sealed: string,
+): Promise<number> =>
+  q.run(sql`
+    update channel_accounts set sealed = ${sealed}
+    where company_id = ${row.companyId} and channel = ${row.channel} and sealed = ${row.sealed}`)

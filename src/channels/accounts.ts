@@ -2,7 +2,12 @@ import { type Clock, SECOND } from '../clock.ts'
 import { ConfigError } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import type { Vault } from '../vault.ts'
-import { type ChannelAccount, listChannelAccounts } from './account-queries.ts'
+import {
+  type ChannelAccount,
+  listAccountsSealedOtherwise,
+  listChannelAccounts,
+  updateSealedAccount,
+} from './account-queries.ts'
 import type { Channel, ChannelId } from './channel.ts'
 import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
 import { CHANNEL_KINDS } from './kinds.ts'
@@ -19,6 +24,8 @@ export type AccountDeps = {
   provider: Readonly<Record<string, string>>
   wallet: Channel | undefined
   supervision: Supervision
+  /** A company's account that cannot be opened, for the operator to see. */
+  onFault(companyId: string, channel: ChannelId, error: unknown): void
 }
 
 /** How long another node may go on with a company's accounts of before. */
@@ -69,14 +76,28 @@ export function settingsOfAccount(
   return Object.fromEntries(names.map((name) => [name, kind.settings[name]?.operatorOnly ? operator[name] : own[name]]))
 }
 
-function openAccounts(deps: AccountDeps, companyId: string, accounts: readonly ChannelAccount[]): Opened[] {
-  return accounts.flatMap(({ channel, sealed }) => {
-    const kind = CHANNEL_KINDS.find(({ id }) => id === channel)
-    if (!kind) return []
+function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: ChannelAccount): Opened[] {
+  const kind = CHANNEL_KINDS.find(({ id }) => id === channel)
+  if (!kind) return []
+  try {
     const own = JSON.parse(deps.vault.open(sealed, accountContext(companyId, channel))) as Record<string, string>
     const reading = readSettings(kind, settingsOfAccount(kind, own, deps.provider))
     return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: true }) : []
-  })
+  } catch (error) {
+    // one account that cannot be opened takes no other channel away
+    deps.onFault(companyId, channel, error)
+    return []
+  }
+}
+
+/** Seals again, a batch at a time, what an older master key sealed. @returns how many were done */
+export async function resealAccounts({ db, vault }: Pick<AccountDeps, 'db' | 'vault'>): Promise<number> {
+  const rows = await listAccountsSealedOtherwise(db, vault.sealPrefix, 100)
+  for (const row of rows) {
+    const context = accountContext(row.companyId, row.channel)
+    await updateSealedAccount(db, row, vault.seal(vault.open(row.sealed, context), context))
+  }
+  return rows.length
 }
 
 type Cached = { mark: string; until: number; opened: Opened[]; set: ChannelSet }
@@ -100,7 +121,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     const mark = accounts.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
     const until = clock() + CACHE_MS
     const fresh = (): Cached => {
-      const opened = openAccounts(deps, companyId, accounts)
+      const opened = accounts.flatMap((account) => openAccount(deps, companyId, account))
       const own = new Set(opened.map(({ supervised }) => supervised.channel.id))
       const rest = operators.filter(({ supervised }) => !own.has(supervised.channel.id))
       return { mark, until, opened, set: opened.length === 0 ? operator : channelSet([...rest, ...opened]) }

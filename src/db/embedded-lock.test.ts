@@ -73,6 +73,8 @@ test('of eight starts that find the same dead owner, one gets the lock', async (
     spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }),
   )
   const words = await Promise.all(starts.map(async (child) => String((await once(child.stdout, 'data'))[0]).trim()))
-  await Promise.all(starts.map((child) => (child.kill('SIGKILL'), once(child, 'close'))))
+  const ends = starts.map((child) => once(child, 'close'))
+  for (const child of starts) child.kill('SIGKILL')
+  await Promise.all(ends)
   assert.deepEqual(words.sort(), [...Array<string>(7).fill('refused'), 'won'])
 })
