@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
-import { allows } from '../orders/order-states.ts'
+import { allows, type Trigger } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import { bookOrderPaid, endLoss, holdExcess, holdMoney, recordLoss, recordStray } from './mispayments.ts'
 import {
@@ -61,32 +61,34 @@ const ENDINGS = {
   cancelled: { status: 'closed', trigger: 'cancel' },
   failed: { status: 'failed', trigger: 'fail' },
   blocked: { status: 'failed', trigger: 'failScreening' },
-} as const
+} as const satisfies Record<string, { status: PaymentStatus; trigger: Trigger | null }>
+type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
 async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now } = scene
+  const { outcome, words } = report
   if (report.outcome === 'seen') return applyMoney(scene, report)
-  if (payment.status === 'paid' || payment.status === 'closed' || payment.status === 'failed') {
-    await updatePayment(tx, payment, { status: payment.status, words: report.words, nextCheckAt: null }, now)
-    return order
-  }
-  if (report.outcome === 'waiting' || report.outcome === 'unknown') {
-    const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs(payment.checks))
-    await updatePayment(tx, payment, { status: payment.status, words: report.words, nextCheckAt }, now)
-    return order
-  }
-  return applyEnding(scene, ENDINGS[report.outcome], report.words)
+  const asked = outcome === 'waiting' || outcome === 'unknown'
+  const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, ENDINGS[outcome], words)
+  const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks))
+  await updatePayment(tx, payment, { status: payment.status, words, nextCheckAt }, now)
+  return order
 }
 
-async function applyEnding(
-  { tx, order, payment, now, deps, requestId }: Scene,
-  { status, trigger }: (typeof ENDINGS)[keyof typeof ENDINGS],
-  words: string,
-): Promise<Order> {
+/** The attempt is over, also one whose money was seen and did not come: the order waits no longer for it. */
+async function applyEnding(scene: Scene, ending: Ending, words: string): Promise<Order> {
+  const { tx, order, payment, now, deps, requestId } = scene
+  const status = payment.status === 'failed' ? 'failed' : ending.status
   await updatePayment(tx, payment, { status, words, nextCheckAt: null }, now)
-  const given = payment.status === 'closing' || order.paymentId !== payment.id
-  if (given || trigger === null || !allows(order.status, trigger)) return order
-  return deps.transition(tx, order, { trigger, actor: `channel:${payment.channel}`, requestId })
+  if (payment.status === 'closing' || order.paymentId !== payment.id) return order
+  const actor = `channel:${payment.channel}`
+  const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
+    allows(from.status, trigger) ? deps.transition(tx, from, { trigger, actor, requestId }) : from
+  const { trigger } = ending
+  if (trigger === 'failScreening') return move(order, trigger)
+  const waiting = await move(order, 'losePayment')
+  return trigger === null ? waiting : move(waiting, trigger)
 }
 
 async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
