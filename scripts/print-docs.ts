@@ -98,10 +98,10 @@ ${Object.entries(kind.settings)
 const printSettings = (): string => `# Settings of the payment channels
 
 Printed from \`src/channels/kinds.ts\` by \`npm run docs\`; do not edit.
-A channel is offered when its required variables are set; one that is set in part stops the start with a line for each fault. Each
-variable may be given as \`<NAME>_FILE\`, the path of a file that holds the value. A company with an account of its own at a
-provider sets the same names without prefix, \`PUT /api/next/channel-accounts/{channel}\`; they win over the operator's, except for
-those that only the operator sets. The channel \`crypto\` needs a chain instead: \`CHAIN_…\` in
+A channel is offered when its required variables are set; one that is set in part stops the start with a line for each
+fault. Each variable may be given as \`<NAME>_FILE\`, the path of a file that holds the value. A company with an account of
+its own at a provider sets the same names without prefix, \`PUT /api/next/channel-accounts/{channel}\`; they win over the
+operator's, except for those that only the operator sets. The channel \`crypto\` needs a chain instead: \`CHAIN_…\` in
 [.env.example](../../.env.example).
 
 ${CHANNEL_KINDS.map(printKind).join('\n')}`
