@@ -17,7 +17,7 @@ export type SignedRequest = {
 export const signatureOf = (secret: string, { timestamp, method, path, body }: SignedRequest): string =>
   createHmac('sha256', secret).update(`${timestamp}\n${method}\n${path}\n${body}`).digest('hex')
 
-/** Callbacks are signed with a secret of their own: HMAC-SHA256 over the time, a full stop and the bytes of the body. */
+/** Callbacks have a secret of their own: HMAC-SHA256 over the time, a full stop and the bytes of the body. */
 export const callbackSignatureOf = (secret: string, timestamp: string, body: Buffer): string =>
   createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')
 
