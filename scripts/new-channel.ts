@@ -33,7 +33,7 @@ function checkWord(camel: string): void {
 
 function readNames([id = '', name = '', baseUrl, ...rest]: readonly string[]): Names {
   if (id === '' || name === '' || rest.length > 0) throw new BadInput(`Usage: ${USAGE}`)
-  if (!/^[a-z][a-z0-9]{1,}(-[a-z0-9]+)*$/.test(id) || id.length > 30)
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id) || id.length < 2 || id.length > 30)
     throw new BadInput(
       `The id must be small letters, digits and hyphens, 2 to 30, such as acme or acme-pay; not "${id}".`,
     )
@@ -139,12 +139,11 @@ function place(text: string, { file, after, before, lines }: Edit): string {
   const start = after.exec(text)
   const from = start ? start.index + start[0].length : 0
   const end = start ? before.exec(text.slice(from)) : null
-  if (!end) {
-    const wanted = start ? before : after
+  if (!end)
     throw new BadInput(
-      `${file} has no line ${wanted.source} to add "${lines}" at: it was changed. Nothing was written.`,
+      `${file} was changed so that this line has no place in it any more: ${lines} Put the place back, or mend editsFor ` +
+        'in scripts/new-channel.ts. Nothing was written.',
     )
-  }
   const at = from + end.index
   return `${text.slice(0, at)}${lines}\n${text.slice(at)}`
 }

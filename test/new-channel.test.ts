@@ -85,7 +85,10 @@ describe('npm run new:channel', () => {
     const { code, text: said } = await newChannel('acme-pay', 'Acme Pay')
     writeFileSync(join(tree, file), text)
     assert.equal(code, 1)
-    assert.match(said, /^src\/pages\/pay-texts\.ts has no line .* Nothing was written\.$/m)
+    assert.match(
+      said,
+      /^src\/pages\/pay-texts\.ts was changed so that .*'acme-pay': 'Acme Pay',.* Nothing was written\.$/m,
+    )
     assert.deepEqual(untouched, readTouched().with(TOUCHED.indexOf(file), changed))
     assert.equal(existsSync(join(tree, 'src/channels/acme-pay')), false)
   })

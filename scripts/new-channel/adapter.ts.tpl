@@ -124,5 +124,8 @@ function open__PASCAL__(values: Readonly<Record<keyof typeof settings, string>>,
   }
 }
 
-/** __NAME__: hosted checkout, priced in USDC. Where its facts come from: docs/channels/__ID__.md */
+/**
+ * __NAME__: hosted checkout, priced in USDC.
+ * Where its facts come from: docs/channels/__ID__.md
+ */
 export const __CAMEL__ = defineChannel({ id: '__ID__', env: '__ENV__', settings, open: open__PASCAL__ })

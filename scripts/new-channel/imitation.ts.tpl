@@ -67,7 +67,9 @@ function readBody({ body, headers }: FastifyRequest): Fields {
   throw new Refused(400, 'request_invalid', 'The body is no object')
 }
 
-/** __NAME__: JSON over HTTP, every request signed, callbacks signed with a secret of their own. */
+/**
+ * __NAME__: JSON over HTTP, every request signed, callbacks signed with a secret of their own.
+ */
 export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): Imitation => {
   const apiKey = `key_${secretOf(`${PREFIX} key`).slice(0, 20)}`
   const apiSecret = secretOf(`${PREFIX} secret`)
