@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { startTestServer } from '../scripts/test-server.ts'
 
-const ORDERS = 1_000_000
-const MAIN = join(import.meta.dirname, '../src/main.ts')
+const ORDERS = Number(process.env.BENCH_EXPORT_ORDERS ?? 1_000_000)
+const LAUNCHER = join(import.meta.dirname, '../bin/comptoir.cjs')
 
 type Facts = { baseUrl: string; apiKey: string; apiSecret: string }
 
@@ -73,9 +73,10 @@ async function createDatabase(adminUrl: string, template: string): Promise<strin
   return url.href
 }
 
+/** As `npm start` starts it: through the launcher, which goes on in the same process. */
 async function startService(databaseUrl: string, dataDir: string): Promise<{ child: ChildProcess; facts: Facts }> {
   const env = { PATH: process.env.PATH ?? '', DATABASE_URL: databaseUrl, DATA_DIR: dataDir, PORT: '0' }
-  const child = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  const child = spawn(process.execPath, [LAUNCHER, 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] })
   const file = join(dataDir, 'sandbox.json')
   for (let turn = 0; turn < 600; turn += 1) {
     if (child.exitCode !== null) throw new Error(`the service ended with ${child.exitCode}`)
@@ -126,7 +127,7 @@ async function measure(pid: number, facts: Facts, format: string): Promise<void>
   console.log(
     `${format.padEnd(5)} ${ORDERS} orders  ${seconds.toFixed(1)} s (${(readCpuSeconds(pid) - cpuBefore).toFixed(1)} s of ` +
       `the service's processor time)  ${Math.round(bytes / 1e6)} MB file  ` +
-      `${peak - before.now} MB more memory at its peak (service: ${before.now} MB before, ${peak} MB peak)`,
+      `service: ${before.now} MB before, VmHWM ${peak} MB at its peak (${peak - before.now} MB more)`,
   )
 }
 

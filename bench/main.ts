@@ -7,6 +7,7 @@ import { benchOrders } from './orders.ts'
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
+ * BENCH_EXPORT_ORDERS           orders in the files of exports (1000000)
  */
 const BENCHES: Record<string, () => Promise<unknown>> = {
   orders: benchOrders,

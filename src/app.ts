@@ -8,6 +8,8 @@ import { buttonRoutes, buttonSessionRoutes } from './companies/button-routes.ts'
 import { companyRoutes } from './companies/company-routes.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { tillRoutes } from './companies/till-routes.ts'
+import { kycCallbackRoutes, kycRoutes } from './compliance/kyc-routes.ts'
+import { KycSchema } from './compliance/kyc-schemas.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { checkSchema } from './http/health-queries.ts'
@@ -20,6 +22,7 @@ import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/order-export-routes.ts'
 import { orderFeedRoutes } from './orders/order-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
+import { kycPageRoutes } from './pages/kyc-routes.ts'
 import { mailboxRoutes } from './pages/mailbox-routes.ts'
 import { payRoutes } from './pages/pay-routes.ts'
 import { refundPageRoutes } from './pages/refund-routes.ts'
@@ -97,6 +100,8 @@ async function registerApi(
       await scope.register(mispaymentRoutes, trade.mispayments)
       await scope.register(channelRoutes, trade.channelDesk)
       await scope.register(callbackRoutes, trade.callbacks)
+      await scope.register(kycRoutes, trade.kyc)
+      await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
@@ -130,6 +135,7 @@ async function registerPages(
   await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
+  await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
   await app.register(verifyRoutes, auth)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }
@@ -151,7 +157,7 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, settlements, chains, failures } = trade
+  const { payments, refunds, settlements, chains, failures, kyc } = trade
   const jobs = startJobs({
     db,
     clock,
@@ -159,6 +165,7 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
     payments,
     refunds,
     settlements,
+    kyc,
     chains,
     failures,
     payerRetentionDays: config.payerRetentionDays,
@@ -182,7 +189,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
-  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema]) app.addSchema(schema)
+  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema, KycSchema]) app.addSchema(schema)
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
   app.addHook('onClose', async () => {

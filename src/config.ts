@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { type KycConfig, readKyc } from './kyc-config.ts'
 import { EXPONENTS, type Fiat } from './money.ts'
 
 export type Mode = 'sandbox' | 'live'
@@ -55,6 +56,8 @@ export type Config = {
   orders: { expiryMinutes: number; chainExpiryMinutes: number }
   mail: { smtpUrl: string | null; from: string }
   chains: ChainConfig[]
+  /** Who checks payers. */
+  kyc: KycConfig
   /** `providersUrl`: a sandbox that runs elsewhere; this process then starts none. */
   sandbox: { port: number; chainPort: number; providersUrl: string | null }
   /** One password a line that nobody may choose, beside our own rules; null: none. */
@@ -285,6 +288,9 @@ export function loadConfig(env: Env): Config {
   const port = reader.integer('PORT', 3000, 0, 65_535)
   const host = reader.text('HOST', sandbox ? '127.0.0.1' : '0.0.0.0')
   const baseUrl = reader.url('BASE_URL', `http://localhost:${port}`)
+  const provider = Object.fromEntries(
+    Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name)),
+  )
   const config: Config = {
     mode,
     roles: reader.choices('ROLES', ['api', 'worker'], ['api', 'worker']),
@@ -326,6 +332,7 @@ export function loadConfig(env: Env): Config {
       from: reader.text('MAIL_FROM', 'Comptoir <no-reply@comptoir.invalid>'),
     },
     chains: readChains(reader),
+    kyc: readKyc(provider, mode === 'live', faults),
     sandbox: {
       port: reader.integer('SANDBOX_PORT', 0, 0, 65_535),
       chainPort: reader.integer('CHAIN_PORT', 0, 0, 65_535),
@@ -334,7 +341,7 @@ export function loadConfig(env: Env): Config {
     passwordListFile: reader.optional('PASSWORD_LIST_FILE'),
     superAdmin: readSuperAdmin(reader),
     crashPoint: sandbox ? reader.optional('CRASH_POINT') : null,
-    provider: Object.fromEntries(Object.entries(reader.values).filter(([name]) => /^(CHANNEL|KYC|KYT)_/.test(name))),
+    provider,
   }
   if (mode === 'live') checkLive(config, faults)
   if (faults.length > 0) throw new ConfigError(faults)

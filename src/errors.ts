@@ -45,6 +45,15 @@ export const CATALOGUE = {
     status: 400,
     message: 'This amount needs the payer’s identity: save payer information (e-mail and name, or company) first.',
   },
+  KYC_REQUIRED: {
+    status: 400,
+    message:
+      'The payer’s identity has to be checked before this order can be paid. Send the payer to the address in details.',
+  },
+  SPENDING_LIMIT_EXCEEDED: {
+    status: 400,
+    message: 'With this order the payer would spend more than allowed in 30 days. Ask for a closer look, or wait.',
+  },
   REFUND_TOO_LARGE: { status: 400, message: 'The refund is larger than what is left of the payment.' },
   UNAUTHORIZED: {
     status: 401,
@@ -111,7 +120,7 @@ export type ErrorDetail = { path: string; message: string }
 export type ErrorOptionsOfApp = {
   /** A more exact sentence than the catalogue's, for the caller's eyes. */
   message?: string
-  /** Field by field, only for validation. */
+  /** Field by field for validation; for identity checks the payer's page (`kycUrl`) and which check it is (`kycId`). */
   details?: ErrorDetail[]
   /** Seconds for the Retry-After header. */
   retryAfter?: number

@@ -5,6 +5,11 @@ import { startScanner } from './chain/scanner.ts'
 import { deleteOldExchanges } from './channels/exchange-queries.ts'
 import type { Clock } from './clock.ts'
 import { DAY, HOUR, MINUTE } from './clock.ts'
+import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
+import { deleteOldKycCallbacks } from './compliance/kyc-queries.ts'
+import type { KycDeps } from './compliance/kyc-service.ts'
+import { visitDueKycs } from './compliance/kyc-visits.ts'
+import { eraseKycsOlderThan, resealKycs } from './compliance/payer-erasure.ts'
 import type { Db } from './db/db.ts'
 import type { JobQueue } from './db/job-runner.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
@@ -40,6 +45,7 @@ export type JobDeps = {
   /** What callbacks wake. */
   rounds: Rounds
   exchangeRetentionDays: number
+  kyc: KycDeps
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
@@ -72,10 +78,13 @@ export function startJobs(deps: JobDeps): Stoppable {
   )
   deps.rounds.visitPayments = () => visits.wake()
   deps.rounds.visitRefunds = () => refundVisits.wake()
+  const checks = startTicker('kyc.visit', 1000, log, async () => (await visitDueKycs(deps.kyc, log)) > 0)
+  deps.kyc.signals.look = () => checks.wake()
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
     visits,
+    checks,
     refundVisits,
     startTicker('settlements.visit', 1000, log, async () => (await visitDueSettlements(deps.settlements, log)) > 0),
     durable,
@@ -86,6 +95,16 @@ export function startJobs(deps: JobDeps): Stoppable {
       return (await erasePayersOlderThan(payments.payers, deps.payerRetentionDays)) > 0
     }),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
+    startTicker(
+      'kyc.retention',
+      HOUR,
+      log,
+      async () => (await eraseKycsOlderThan(deps.kyc, deps.payerRetentionDays)) > 0,
+    ),
+    startTicker('kyc.reseal', HOUR, log, async () => (await resealKycs(deps.kyc)) > 0),
+    startTicker('kyc.clean', HOUR, log, async () => {
+      return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
+    }),
     startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
     startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
     startTicker('exchanges.trim', HOUR, log, async () => {
@@ -102,6 +121,7 @@ export function startJobs(deps: JobDeps): Stoppable {
       deps.jobQueue.wake = () => {}
       deps.rounds.visitPayments = () => {}
       deps.rounds.visitRefunds = () => {}
+      deps.kyc.signals.look = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },
   }

@@ -4,6 +4,7 @@ import { type Config, ConfigError, loadConfig } from './config.ts'
 import { startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { type Running, serve } from './serve.ts'
+import { collectStartGarbage } from './start-garbage.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
@@ -18,7 +19,7 @@ function printTable(facts: Record<string, unknown>, file: string): void {
   const rows: [string, unknown][] = [
     ['Service', facts.baseUrl],
     ['API reference', facts.docsUrl],
-    ['Test wallet', facts.providersUrl],
+    ['Providers', `${facts.providersUrl}/payments`],
     ['Manager', `${manager.email}  ${manager.password}`],
     ['SuperAdmin', `${superAdmin.email}  ${superAdmin.password}`],
     ['Mailbox', facts.mailboxUrl],
@@ -48,6 +49,7 @@ function stopOnSignals(running: Running): void {
 async function runServe(): Promise<void> {
   const running = await serve(readConfig(), say)
   stopOnSignals(running)
+  collectStartGarbage()
   if (running.facts) printTable(running.facts, `${running.config.dataDir}/sandbox.json`)
   else process.stdout.write(`Comptoir is ready: ${running.config.baseUrl}\n`)
 }

@@ -13,6 +13,14 @@ import type { ExchangeSink } from './channels/exchanges.ts'
 import { type Clock, DAY } from './clock.ts'
 import type { ButtonDeps } from './companies/button-service.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
+import type { IdentityProvider } from './compliance/identity-provider.ts'
+import { askedLevel } from './compliance/kyc.ts'
+import { type KycLinks, openKycLinks } from './compliance/kyc-links.ts'
+import type { KycDeps } from './compliance/kyc-service.ts'
+import { openForgetPayer } from './compliance/payer-erasure.ts'
+import { openPayerGate } from './compliance/payer-gate.ts'
+import { openPayerKeys } from './compliance/payer-key.ts'
+import { openSumsubProvider } from './compliance/sumsub/adapter.ts'
 import type { Config } from './config.ts'
 import type { Db } from './db/db.ts'
 import { openJobQueue } from './db/job-runner.ts'
@@ -20,6 +28,7 @@ import { openRateLimits } from './http/rate-limits.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
 import { isLang } from './lang.ts'
 import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
+import { kycNotice } from './mail/kyc-words.ts'
 import { openMailer } from './mail/mail.ts'
 import { langOfCountry, refundAddressNotice } from './mail/refund-words.ts'
 import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
@@ -143,6 +152,39 @@ function openAskForAddress(deps: {
   }
 }
 
+/** By mail: the e-mail is what a payer is known by. */
+function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; links: KycLinks }): KycDeps['askPayer'] {
+  return async (tx, order, kyc, email) => {
+    const company = await findMerchant(tx, order.companyId)
+    const lang = langOfCountry(company.country)
+    const url = links.urlOf(order.code, kyc.id)
+    const facts = { merchant: company.name, shortCode: order.shortCode, url, closer: askedLevel(kyc) === 'enhanced' }
+    await mailer.send(tx, { to: email, lang, kind: 'notice', data: kycNotice(lang, facts) })
+  }
+}
+
+const openIdentityProvider = ({ config: { kyc }, clock }: Pick<Ground, 'config' | 'clock'>): IdentityProvider =>
+  kyc.provider === 'sumsub' ? openSumsubProvider(kyc.sumsub, clock) : { id: 'manual' }
+
+/** Who checks payers, and what they may spend. */
+function openCompliance(
+  ground: Ground,
+  { audit, mailer }: Accounts,
+  payers: PayerDeps,
+  wake: WebhookDeps['wake'],
+): KycDeps {
+  const { config, db, vault, clock } = ground
+  const links = openKycLinks({ vault, payUrl: config.payUrl })
+  return {
+    ...{ db, vault, clock, payers, links, audit },
+    provider: openIdentityProvider(ground),
+    payerKeyOf: openPayerKeys(vault),
+    signals: { look: () => {} },
+    onDelivery: wake,
+    askPayer: openAskPayer({ mailer, links }),
+  }
+}
+
 /** How settlements are paid on a chain. */
 function settleOn(db: Db, chain: Chains[number]): SettlementChain {
   const { network, payouts } = chain
@@ -194,6 +236,36 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
   })
 }
 
+/** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */
+const openWakeEnded =
+  ({ db, clock, log }: Ground, rounds: Rounds) =>
+  (order: { companyId: string; paymentId: string | null }): void =>
+    void wakePaymentOfOrder(db, order, new Date(clock()))
+      .then(() => rounds.visitPayments())
+      .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
+
+/** Attempts to pay, what providers call back, and whose accounts are used. */
+function openPayments(
+  ground: Ground,
+  { refunds, rounds, kyc }: { refunds: RefundDeskDeps; rounds: Rounds; kyc: KycDeps },
+) {
+  const { config, db, vault, clock, log } = ground
+  const { payers, channels, transition, audit } = refunds
+  const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
+  const gate = openPayerGate(kyc)
+  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded }
+  const callbacks: CallbackDeps = {
+    ...payments,
+    log,
+    wakeVisits: () => rounds.visitPayments(),
+    async wakeRefunds({ companyId, id }) {
+      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.visitRefunds()
+    },
+  }
+  const channelDesk: ChannelDeskDeps = { ...payments, audit, provider: config.provider }
+  return { payments, callbacks, channelDesk }
+}
+
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
 export function openTrade(ground: Ground, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
@@ -206,22 +278,19 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
   const channels = openTradeChannels(ground, payable)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
-  const wakeEnded = (order: { companyId: string; paymentId: string | null }): void =>
-    void wakePaymentOfOrder(db, order, new Date(clock()))
-      .then(() => rounds.visitPayments())
-      .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
   const transitionDeps = {
     clock,
     vault,
     payUrl: config.payUrl,
-    signals: { onDelivery: wake, onChange: feed.changed, onEnd: wakeEnded },
+    signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(ground, rounds) },
   }
   const announce = openAnnounce(transitionDeps)
   const transition = openTransition(transitionDeps, announce)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
   const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
-  const payers: PayerDeps = { db, vault, clock, rates }
+  const payers: PayerDeps = { db, vault, clock, rates, forget: openForgetPayer({ vault }) }
+  const kyc = openCompliance(ground, accounts, payers, wake)
   const auditLog = auditOf(audit)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
@@ -230,17 +299,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit: auditLog,
   }
-  const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
-  const payments: PaymentDeps = { payers, db, clock, vault, config, channels, transition, onRefunded }
-  const callbacks: CallbackDeps = {
-    ...payments,
-    log,
-    wakeVisits: () => rounds.visitPayments(),
-    async wakeRefunds({ companyId, id }) {
-      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.visitRefunds()
-    },
-  }
-  const channelDesk: ChannelDeskDeps = { ...payments, audit: auditLog, provider: config.provider }
+  const paid = openPayments(ground, { refunds, rounds, kyc })
   const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
   const companies: ButtonDeps = {
@@ -267,9 +326,8 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     exportOrders,
     companies,
     payers,
-    payments,
-    callbacks,
-    channelDesk,
+    kyc,
+    ...paid,
     channels,
     rounds,
     mispayments,

@@ -17,6 +17,7 @@ import { startEmbeddedPostgres } from './db/embedded.ts'
 import { lockDataDir } from './db/embedded-lock.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
+import { readKyc } from './kyc-config.ts'
 import { followEventClock } from './orders/order-feed-queries.ts'
 import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import { readMasterKey } from './server-keys.ts'
@@ -76,7 +77,8 @@ async function withProviders(config: Config, sandbox: SandboxProcess | null): Pr
   const { providersUrl } = config.sandbox
   if (config.mode === 'live' || (!sandbox && providersUrl === null)) return config
   const credentials = sandbox?.credentials ?? ((await (await fetch(`${providersUrl}/credentials`)).json()) as object)
-  return { ...config, provider: { ...(credentials as Record<string, string>), ...config.provider } }
+  const provider = { ...(credentials as Record<string, string>), ...config.provider }
+  return { ...config, provider, kyc: readKyc(provider, false, []) }
 }
 
 /**

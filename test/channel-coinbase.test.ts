@@ -8,12 +8,16 @@ import { type Scanner, startScanner } from '../src/chain/scanner.ts'
 import type { Channel, PaymentRequest } from '../src/channels/channel.ts'
 import { coinbase } from '../src/channels/coinbase/adapter.ts'
 import { openCryptoChannel } from '../src/channels/crypto/adapter.ts'
+import { readSettings } from '../src/channels/kind.ts'
 import { CallbackRefused, ProviderTrouble } from '../src/channels/provider-errors.ts'
+import type { ProviderCall, ProviderHttp } from '../src/channels/provider-http.ts'
 import { type Db, openDb } from '../src/db/db.ts'
 import { parseMoney } from '../src/money.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { newRequest, type ProviderWorld, startProviderWorld } from './harness/providers.ts'
+
+const XPUB = newTestXpub()
 
 let database: TestDatabase
 let db: Db
@@ -32,7 +36,7 @@ before(async () => {
   rpc = createRpc({ url: chain.rpcUrl })
   network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
   scanner = startScanner({ db, network, rpc, log: pino({ level: 'silent' }), pollMs: 0, onChange() {} })
-  wallet = openCryptoChannel({ db, payable: [{ network, rpc, xpub: newTestXpub(), payouts: null }] })
+  wallet = openCryptoChannel({ db, payable: [{ network, rpc, xpub: XPUB, payouts: null }] })
   const { chainId, usdcAddress, payer: payerAddress } = chain
   const pay = async ({ to, amount }: { to: string; amount: string }) => ({
     txHash: await chain.pay({ to, units: parseMoney(amount, 'USDC').units }),
@@ -76,7 +80,9 @@ describe('the channel coinbase', () => {
     assert.deepEqual([waiting.final, waiting.pending, waiting.words], [0n, 0n, 'Coinbase: no purchase yet'])
     const arrived = newest()
     assert.equal((await world.act(`/payments/${id}/pay`)).status, 200)
-    world.pass(15_000)
+    const callbacks = await arrived(3)
+    for (const callback of callbacks)
+      assert.equal((await channel.readCallback?.(callback))?.merchantReference, key.merchantReference)
     const hint = await channel.fetchPayment(key)
     assert.ok(hint.outcome === 'seen')
     assert.deepEqual([hint.final, hint.pending, hint.words], [0n, 54_210_000n, 'Coinbase: SUCCESS'])
@@ -87,16 +93,16 @@ describe('the channel coinbase', () => {
     const final = await look(key)
     assert.ok(final.outcome === 'seen')
     assert.deepEqual([final.final, final.pending], [54_210_000n, 0n])
-    const callbacks = await arrived(3)
     const hashes = callbacks.map(({ rawBody }) => JSON.parse(rawBody.toString('utf8')).txHash)
     assert.deepEqual(hashes, ['0x', '0x', onChain.transfers[0]?.txHash])
-    for (const callback of callbacks)
-      assert.equal((await channel.readCallback?.(callback))?.merchantReference, key.merchantReference)
   })
 
   it('says the payer’s public address and no private one', async () => {
-    const bodies = await Promise.all(['10.0.0.7', '8.8.8.8'].map((payerIp) => create(newRequest({ payerIp }))))
-    for (const { id, request } of bodies) assert.equal((await kept(id)).merchantReference, request.merchantReference)
+    const ipOf = async (payerIp: string): Promise<unknown> => {
+      const { id } = await create(newRequest({ payerIp }))
+      return ((await kept(id)).facts as { clientIp: unknown }).clientIp
+    }
+    assert.deepEqual([await ipOf('10.0.0.7'), await ipOf('8.8.8.8')], [null, '8.8.8.8'])
   })
 
   it('makes a fresh link to the same address each time; a link opens once, for five minutes', async () => {
@@ -209,6 +215,70 @@ describe('the channel coinbase', () => {
     assert.deepEqual(own, await wallet.refundPayment?.({ ...refund, network: chain.chainId }))
     const asked = channel.checkRefundTransaction?.(refund, `0x${'0'.repeat(64)}`)
     await assert.rejects(Promise.resolve(asked), (error) => error instanceof Error && 'code' in error)
+  })
+})
+
+describe('the channel coinbase at Coinbase itself', () => {
+  const walletOn = (...chainIds: number[]): Channel => {
+    const payable = chainIds.map((chainId) => {
+      const on = networkFor({ chainId, usdcAddress: chain.usdcAddress })
+      return { network: on, rpc, xpub: XPUB, payouts: null }
+    })
+    return openCryptoChannel({ db, payable })
+  }
+  /** In live, with what Coinbase would answer. */
+  const openLive = (on: Channel | undefined, values: Record<string, string> = {}, text = '{"transactions":[]}') => {
+    const { CHANNEL_COINBASE_KEY_ID = '', CHANNEL_COINBASE_KEY_SECRET = '' } = world.providers.credentials
+    const keys = { KEY_ID: CHANNEL_COINBASE_KEY_ID, KEY_SECRET: CHANNEL_COINBASE_KEY_SECRET, WEBHOOK_SECRET: 'w' }
+    const reading = readSettings(coinbase, { ...keys, ...values })
+    assert.ok(reading.outcome === 'set')
+    const calls: ProviderCall[] = []
+    const http: ProviderHttp = async (call) => {
+      calls.push(call)
+      return { status: 200, headers: {}, text }
+    }
+    const live = coinbase.open(reading.values, { http, clock: world.now, live: true, ...(on ? { wallet: on } : {}) })
+    return { live, calls }
+  }
+
+  it('is not opened without a chain that Coinbase delivers on', () => {
+    assert.throws(() => openLive(undefined), /set up a chain/)
+    assert.throws(() => openLive(walletOn(43114)), /set up a chain/)
+    assert.throws(() => openLive(wallet), /set up a chain/)
+    assert.throws(() => openLive(walletOn(8453), { NETWORK: '1' }), /set up here: 8453/)
+    assert.deepEqual(openLive(walletOn(43114, 10, 1)).live.networks, [10])
+    assert.deepEqual(openLive(walletOn(43114, 10, 1), { NETWORK: '1' }).live.networks, [1])
+  })
+
+  it('asks for a session without the mark of a simulation, and for no unreadable answer', async () => {
+    const { live, calls } = openLive(walletOn(10), {}, '{"session":{"onrampUrl":"https://pay.coinbase.com/buy?x"}}')
+    const request = newRequest({ payerIp: '8.8.8.8', returnUrl: null })
+    const { toAddress, checkoutUrl, network: chainId } = await live.createPayment(request)
+    assert.deepEqual([checkoutUrl, chainId], ['https://pay.coinbase.com/buy?x', 10])
+    assert.equal(calls[0]?.url, 'https://api.cdp.coinbase.com/platform/v2/onramp/sessions')
+    assert.deepEqual(JSON.parse(calls[0]?.body ?? ''), {
+      purchaseCurrency: 'USDC',
+      purchaseAmount: '54.210000',
+      destinationNetwork: 'optimism',
+      destinationAddress: toAddress,
+      partnerUserRef: request.merchantReference,
+      clientIp: '8.8.8.8',
+    })
+    await assert.rejects(openLive(walletOn(10)).live.createPayment(newRequest()), ProviderTrouble)
+  })
+
+  it('asks for transactions at the host that the base URL belongs to', async () => {
+    const { key } = await create()
+    const urlOf = async (values: Record<string, string>): Promise<string | undefined> => {
+      const { live, calls } = openLive(walletOn(10), values)
+      await live.fetchPayment(key)
+      return calls[0]?.url
+    }
+    const path = `/onramp/v1/buy/user/${key.merchantReference}/transactions?page_size=50`
+    assert.equal(await urlOf({}), `https://api.developer.coinbase.com${path}`)
+    assert.equal(await urlOf({ BASE_URL: 'http://127.0.0.1:1/x' }), `http://127.0.0.1:1/x${path}`)
+    const both = { BASE_URL: 'http://127.0.0.1:1/x', STATUS_BASE_URL: 'http://127.0.0.1:2/y' }
+    assert.equal(await urlOf(both), `http://127.0.0.1:2/y${path}`)
   })
 })
 

@@ -140,8 +140,9 @@ async function liveThrough(point: CrashPoint): Promise<number> {
     const created = await life.insist<{ code: string }>('POST', 'request', { body, headers: as('create') })
     assert.equal(created.status, 200, created.text)
     const { code } = created.data
+    const choice = { paymentChannel: 'crypto', userAddress: DESTINATION }
     const accept = (): Promise<Answer<Instructions>> =>
-      life.insist('POST', `accept/${code}`, { body: { paymentChannel: 'crypto' }, headers: as('accept') })
+      life.insist('POST', `accept/${code}`, { body: choice, headers: as('accept') })
     const accepted = await eventually(accept, ({ status }) => status === 200, 90_000)
     await chain.pay({ to: accepted.data.toAddress, units: 54_000_000n })
     await chain.mine(4)

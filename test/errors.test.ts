@@ -113,7 +113,16 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
     collectorIds: [],
   } as const
   const accept = acceptOrder(
-    { db, vault, clock, config, transition, channels: openChannels([silent]), payers: { db, vault, clock, rates } },
+    {
+      db,
+      vault,
+      clock,
+      config,
+      transition,
+      channels: openChannels([silent]),
+      payers: { db, vault, clock, rates },
+      gate: async () => null,
+    },
     {
       actor: { ...actor, scopes: null, valid: true, sessionId: null, secondFactorAt: null },
       code,

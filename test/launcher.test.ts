@@ -46,6 +46,29 @@ test('an old Node without a pinned one says which is needed and how to get it, i
   assert.match(stderr, /^Comptoir needs Node 24\.12 or newer; this is Node 20\.1\.0 on .+\.\nRun "npm ci" here .+\n$/)
 })
 
+/** Says how the service is started, in its place. */
+const TELL = join(folder, 'tell.cjs')
+writeFileSync(
+  TELL,
+  `const { pid, execArgv, env } = process
+  if (env.MALLOC_ARENA_MAX) {
+    console.log(JSON.stringify({ pid, flags: execArgv, arenas: env.MALLOC_ARENA_MAX }))
+    process.exit(0)
+  }`,
+)
+
+test('the service is kept small, in the same process; what is set already stays', async () => {
+  const start = async (more: Record<string, string>) => {
+    const env = { PATH: process.env.PATH ?? '', NODE_OPTIONS: `--require ${TELL}`, ...more }
+    const child = spawn(process.execPath, [LAUNCHER, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = await once(child.stdout, 'data')
+    return { child, told: JSON.parse(String(line)) }
+  }
+  const { child, told } = await start({})
+  assert.deepEqual(told, { pid: child.pid, flags: ['--max-semi-space-size=4'], arenas: '1' })
+  assert.deepEqual((await start({ MALLOC_ARENA_MAX: '8' })).told.arenas, '8')
+})
+
 if (existsSync(join(ROOT, 'node_modules/.bin/node'))) {
   test('an old Node starts the pinned one and ends with its exit code', async () => {
     const { status, stdout } = spawnSync(process.execPath, asOld('--run', 'test/harness/launched.ts', 'exit', '3'), {

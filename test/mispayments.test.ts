@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
-import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
 import { type Answer, eventually } from './harness/service.ts'
 import { type OrderStory, openShop, type Payable, type Shop } from './harness/shop.ts'
 
@@ -94,7 +94,8 @@ test('money that came twice goes back, and the paid order stays PAID', async () 
   await waitForRecord(order, 'late', order.units)
   const [record] = await recordsOf(order)
   const to = newAddress()
-  const body = { address: to, reason: 'the order was cancelled' }
+  const plain = { address: to, reason: 'the order was cancelled' }
+  const body = await withProof(shop, { code: order.code, mispaymentId: record?._id ?? '' }, plain)
   const answers = await Promise.all(Array.from({ length: 5 }, () => decide(record, 'refund', body)))
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409])
   await refundReaches(shop, order.orderId, 'settled')
@@ -109,7 +110,9 @@ test('money above the price goes back by a decision or with the order, never bot
   const [record] = await recordsOf(order)
   assert.equal((await decide(record, 'accept')).error.code, 'OBJECT_CONFLICT')
   const to = newAddress()
-  assert.equal((await decide(record, 'refund', { address: to })).status, 200)
+  const { code } = order
+  const signed = await withProof(shop, { code, mispaymentId: record?._id ?? '' }, { address: to })
+  assert.equal((await decide(record, 'refund', signed)).status, 200)
   const tooMuch = await revert(shop, order.code, { amount: '54.000001', address: to })
   assert.equal(tooMuch.error.code, 'REFUND_TOO_LARGE')
   await refundReaches(shop, order.orderId, 'settled')

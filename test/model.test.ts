@@ -57,8 +57,18 @@ before(async () => {
   const rates = openRates({ config: config.rates, db, clock, log: host.service.app.log })
   const payers = { db, vault, clock, rates }
   const channels = openChannels([provider])
-  payments = { db, clock, vault, config, channels, transition, payers, onRefunded: async () => {} }
-  refunds = { db, clock, channels, transition, payers, askForAddress: async () => {} }
+  payments = {
+    db,
+    clock,
+    vault,
+    config,
+    channels,
+    transition,
+    payers,
+    onRefunded: async () => {},
+    gate: async () => null,
+  }
+  refunds = { db, clock, channels, transition, payers, audit: async () => {}, askForAddress: async () => {} }
 })
 after(() => host.stop())
 

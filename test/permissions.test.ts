@@ -42,11 +42,14 @@ const BODIES: Record<string, (objects: Objects) => unknown> = {
   createApiKey: () => ({ name: 'k', scopes: ['orders:read'] }),
   inviteUser: () => ({ email: `i-${Math.random()}@shop.example`, firstName: 'A', lastName: 'B', role: 'Observer' }),
   attachCompanies: ({ companyId }) => ({ companies: [companyId] }),
+  startKyc: ({ orderCode }) => ({ code: orderCode }),
+  refuseKyc: () => ({ reason: 'no' }),
+  completeEdd: () => ({ outcome: 'refused' }),
   changeWebhookSubscriptions: ({ companyId }) => ({ companyId, events: [] }),
 }
 
 /** Operations that name a foreign object in their body. */
-const BY_BODY = new Set(['savePayerInformation', 'addCollector', 'createBuyButtonSession'])
+const BY_BODY = new Set(['savePayerInformation', 'addCollector', 'createBuyButtonSession', 'startKyc'])
 
 /** Ways in, which the security tests cover; and operations that would end the caller's own session. */
 const isTested = ({ permission, id }: Operation): boolean =>
@@ -75,6 +78,8 @@ async function makeObjects(boss: Person): Promise<Objects> {
   const cashier = await register(service.baseUrl, { role: 'Cashier' }, client)
   await client.call('PUT', `collectors/${till}`, { cashiers: [cashier.userId] })
   const order = await make('confirm_conversion/request', { amount: 5, fromAsset: 'EUR', merchantIdentifier: till })
+  await make(`confirm_conversion/email/${order.code}`, { email: 'payer@example.org' })
+  const check = await make('kyc', { code: order.code })
   return {
     companyId: boss.companyId ?? '',
     orderCode: order.code ?? '',
@@ -87,6 +92,7 @@ async function makeObjects(boss: Person): Promise<Objects> {
       'api-keys': idOf(key),
       users: cashier.userId,
       companies: boss.companyId ?? '',
+      kyc: check.kycId ?? '',
     },
   }
 }

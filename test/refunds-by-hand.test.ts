@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import type { Answer } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
@@ -21,7 +22,7 @@ const startRefund = async (to: string): Promise<RefundData> => {
   return refundReaches(shop, order.orderId, 'ready', false)
 }
 
-test('a refund that a person sent is settled by its transaction when that is final', async () => {
+test('a refund that a person sent is settled by its transaction when that is final; who named it is written down', async () => {
   const to = newAddress()
   const refund = await startRefund(to)
   const txHash = await shop.chain.pay({ to, units: 54_000_000n })
@@ -29,6 +30,15 @@ test('a refund that a person sent is settled by its transaction when that is fin
   assert.deepEqual([early.status, early.data.status], [200, 'submitted'])
   const settled = await refundReaches(shop, refund.orderId, 'settled')
   assert.equal(settled.txHash, txHash)
+  const entries = await shop.host.db.many<{ actor: string; action: string; detail: string }>(
+    sql`select actor, action, detail from audit_log where object = ${`refund:${refund._id}`} order by seq`,
+  )
+  assert.deepEqual(
+    entries.map(({ action }) => action),
+    ['refund.revert', 'refund.transaction'],
+  )
+  assert.match(entries[1]?.actor ?? '', /^apiKey:/)
+  assert.equal(JSON.parse(entries[1]?.detail ?? '{}').txHash, txHash)
 })
 
 test('a transaction that pays something else is refused and says why; one pays one refund', async () => {

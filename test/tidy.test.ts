@@ -63,12 +63,14 @@ const MAY_IMPORT: Record<string, string[]> = {
   webhooks: [...HTTP, 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
   payers: [...HTTP, 'orders', 'rates'],
+  compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
+  'compliance/sumsub': ['compliance/identity-provider'],
   // of the chain only what its scanner wrote down
-  payments: [...HTTP, 'audit', 'chain/transfer-queries', 'channels', 'ledger', 'orders', 'payers'],
+  payments: [...HTTP, 'audit', 'chain/transfer-queries', 'channels', 'compliance', 'ledger', 'orders', 'payers'],
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
-  pages: [...HTTP, 'channels', 'mail', 'orders', 'payers', 'payments', 'refunds', 'sessions', 'users'],
+  pages: [...HTTP, 'channels', 'compliance', 'mail', 'orders', 'payers', 'payments', 'refunds', 'sessions', 'users'],
 }
 
 function importsOf(file: string): string[] {

@@ -7,6 +7,7 @@ export type Session = {
   amount: string
   partnerUserRef: string
   redirectUrl: string | null
+  clientIp: string | null
 }
 
 const NETWORKS = ['base', 'ethereum', 'polygon', 'arbitrum', 'optimism']
@@ -46,4 +47,5 @@ export const readSession = (fields: Record<string, unknown>): Session => ({
   amount: String(fields.purchaseAmount),
   partnerUserRef: String(fields.partnerUserRef),
   redirectUrl: typeof fields.redirectUrl === 'string' ? fields.redirectUrl : null,
+  clientIp: typeof fields.clientIp === 'string' ? fields.clientIp : null,
 })

@@ -65,7 +65,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   }
 
   const keep = (session: Session): DeskPayment => {
-    const { address, amount, network, partnerUserRef, redirectUrl } = session
+    const { address, amount, network, partnerUserRef, redirectUrl, clientIp } = session
     const known = desk.find(address)
     if (known) return reopen(known, session)
     return desk.open({
@@ -76,7 +76,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
       currency: 'USDC',
       expiresAt: now() + LIFE_MS,
       returnUrl: redirectUrl,
-      facts: { partnerUserRef, network, links: {}, purchases: [] },
+      facts: { partnerUserRef, network, clientIp, links: {}, purchases: [] },
     })
   }
 

@@ -5,9 +5,11 @@ import { STORIES } from './stories.ts'
 const text = (plain: string): string => plain.replace(/[&<>"']/g, (one) => `&#${one.codePointAt(0)};`)
 
 const STYLE = `body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1c2321}
-h1{font-size:1.4rem}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.4rem .6rem;border-bottom:1px solid #ddd}
-button{font:inherit;padding:.5rem .9rem;margin:.2rem .3rem .2rem 0;border:1px solid #0a6652;border-radius:.5rem;background:#fff;color:#0a6652;cursor:pointer}
-button.main{background:#0a6652;color:#fff}.soft{color:#5b6663}form{display:inline}.big{font-size:2rem;margin:.2rem 0}a{color:#0a6652}
+h1{font-size:1.4rem}table{border-collapse:collapse;width:100%}
+td,th{text-align:left;padding:.4rem .6rem;border-bottom:1px solid #ddd}
+button{font:inherit;padding:.5rem .9rem;margin:.2rem .3rem .2rem 0;border:1px solid #0a6652;border-radius:.5rem}
+button{background:#fff;color:#0a6652;cursor:pointer}button.main{background:#0a6652;color:#fff}
+.soft{color:#5b6663}form{display:inline}.big{font-size:2rem;margin:.2rem 0}a{color:#0a6652}
 code{overflow-wrap:anywhere}`
 
 const shell = (title: string, body: string): string =>
@@ -26,7 +28,11 @@ function actions(payment: DeskPayment): string {
   return [
     open ? button(`${path}/pay`, 'Approve', true) : '',
     payment.state === 'open' ? button(`${path}/pay-half`, 'Pay half') : '',
-    open ? button(`${path}/fail`, 'Decline') + button(`${path}/expire`, 'Let it expire') : '',
+    open
+      ? button(`${path}/fail`, 'Decline') +
+        button(`${path}/block`, 'Block by screening') +
+        button(`${path}/expire`, 'Let it expire')
+      : '',
     late ? button(`${path}/pay`, 'Pay late') : '',
     waits ? button(`${path}/refund-settle`, 'Settle refund') + button(`${path}/refund-refuse`, 'Refuse refund') : '',
   ].join('')

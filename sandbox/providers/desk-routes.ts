@@ -9,7 +9,7 @@ import { LOCAL } from './wallet.ts'
 type Body = { amount?: unknown; returnTo?: unknown; provider?: unknown; seconds?: unknown } | undefined
 type Request = FastifyRequest<{ Params: { reference: string; action: string }; Body: Body }>
 
-const ACTIONS = ['pay', 'pay-half', 'fail', 'expire', 'refund-settle', 'refund-refuse'] as const
+const ACTIONS = ['pay', 'pay-half', 'fail', 'block', 'expire', 'refund-settle', 'refund-refuse'] as const
 type Action = (typeof ACTIONS)[number]
 
 const isAction = (text: string): text is Action => (ACTIONS as readonly string[]).includes(text)
@@ -20,6 +20,7 @@ const ACT: Record<Action, (desk: Desk, payment: DeskPayment, amount?: string) =>
   pay: (desk, payment, amount) => desk.pay(payment, amount),
   'pay-half': (desk, payment) => desk.pay(payment, half(payment.amount)),
   fail: (desk, payment) => desk.fail(payment),
+  block: (desk, payment) => desk.block(payment),
   expire: (desk, payment) => desk.expire(payment),
   'refund-settle': (desk, payment) => settleAll(desk, payment, 'settled'),
   'refund-refuse': (desk, payment) => settleAll(desk, payment, 'refused'),
@@ -57,7 +58,7 @@ async function act(desk: Desk, request: Request, reply: FastifyReply): Promise<u
 }
 
 /** What a person, a test or a script does as the payer, and the stories. */
-export function deskRoutes(app: FastifyInstance, desk: Desk): void {
+export function deskRoutes(app: FastifyInstance, desk: Desk, tellOther: (story: string) => boolean): void {
   app.get('/payments', async (request, reply) => {
     const payments = desk.list().map((payment) => desk.refresh(payment))
     if (!wantsPage(request)) return payments
@@ -74,6 +75,7 @@ export function deskRoutes(app: FastifyInstance, desk: Desk): void {
   app.get('/callbacks', async () => desk.courier.attempts)
   app.post<{ Params: { name: string }; Body: Body }>('/stories/:name', async (request, reply) => {
     const { name } = request.params
+    if (tellOther(name)) return wantsPage(request) ? reply.redirect('/payments', 303) : { story: name }
     if (!isStory(name)) return reply.code(404).send({ error: `Stories: ${STORIES.join(', ')}.` })
     const { provider, seconds } = request.body ?? {}
     const options = {

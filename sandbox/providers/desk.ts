@@ -115,6 +115,12 @@ export class Desk {
     if (payment.state === 'open' || payment.state === 'part') this.#move(payment, 'failed')
   }
 
+  /** The provider's own screening holds the money; those that know no word for it say that it failed. */
+  block(payment: DeskPayment): void {
+    payment.facts.blocked = true
+    this.fail(payment)
+  }
+
   expire(payment: DeskPayment): void {
     if (payment.state === 'open' || payment.state === 'part') this.#move(payment, 'expired')
   }

@@ -19,6 +19,8 @@ export const isLate = (payment: DeskPayment): boolean => payment.facts.late === 
 
 const wordOf = (payment: DeskPayment): string => {
   if (payment.unknownWord) return 'UNDER_MYSTERY'
+  // only callbacks are documented to tell of it
+  if (payment.facts.blocked === true) return WORDS.open
   return isLate(payment) ? 'EXPIRED' : WORDS[payment.state]
 }
 
@@ -69,7 +71,7 @@ function toldOf(payment: DeskPayment, happening: Happening, refund?: DeskRefund)
   if (happening === 'part') return ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_IN_TERM']
   if (happening === 'paid')
     return isLate(payment) ? ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_DELAY'] : ['PAY', 'PAY_SUCCESS']
-  if (happening === 'failed') return ['PAY', 'PAY_ERROR']
+  if (happening === 'failed') return ['PAY', payment.facts.blocked === true ? 'PAY_BLOCK' : 'PAY_ERROR']
   return happening === 'expired' || happening === 'closed' ? ['PAY', 'PAY_CLOSE'] : undefined
 }
 

@@ -7,6 +7,7 @@ import { Desk } from './desk.ts'
 import { deskRoutes } from './desk-routes.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
 import { IMITATIONS } from './imitations.ts'
+import { openSumsub, type SumsubOptions } from './sumsub.ts'
 import { type Wallet, walletRoutes } from './wallet.ts'
 
 export type Providers = {
@@ -25,6 +26,8 @@ type Options = {
   file?: string | null
   log?(line: string): void
   now?(): number
+  /** The identity provider alone, with these credentials. */
+  sumsub?: SumsubOptions
 }
 
 /** Its address stands in what imitations answer, so the port is known before they are made. */
@@ -56,6 +59,21 @@ async function registerImitation(app: FastifyInstance, desk: Desk, imitation: Im
   )
 }
 
+/** Credentials of the identity provider, and the variables that a merchant would type for them. */
+function sumsubOf({ url, callbackBase, secretOf }: ImitationOptions): [SumsubOptions, Record<string, string>] {
+  const [appToken, secretKey] = [`sbx:${secretOf('sumsub-token')}`, secretOf('sumsub-secret')]
+  const webhookSecret = secretOf('sumsub-webhook')
+  const options = { appToken, secretKey, webhookSecret, callbackUrl: `${callbackBase}/api/next/kyc/sumsub/callback` }
+  const variables = {
+    KYC_SUMSUB_BASE_URL: `${url}/sumsub`,
+    KYC_SUMSUB_SDK_URL: `${url}/sumsub/sdk.js`,
+    KYC_SUMSUB_APP_TOKEN: appToken,
+    KYC_SUMSUB_SECRET_KEY: secretKey,
+    KYC_SUMSUB_WEBHOOK_SECRET: webhookSecret,
+  }
+  return [options, variables]
+}
+
 /** One loopback port for everything that the sandbox imitates over HTTP. */
 export async function startProviders(options: Options): Promise<Providers> {
   const { chain, callbackBase = null, file = null, log = () => {}, now = Date.now } = options
@@ -66,12 +84,16 @@ export async function startProviders(options: Options): Promise<Providers> {
   const secretOf = (purpose: string): string => createHmac('sha256', desk.secret).update(purpose).digest('hex')
   await app.register(formbody)
   walletRoutes(app, chain)
-  deskRoutes(app, desk)
   const made: ImitationOptions | null =
     callbackBase === null ? null : { desk, url, callbackBase, secretOf, now, wallet: chain }
   const imitations = made === null ? [] : IMITATIONS.map((open) => open(made))
   for (const imitation of imitations) await registerImitation(app, desk, imitation)
-  const credentials = Object.assign({}, ...imitations.map((one) => one.credentials())) as Record<string, string>
+  const [checks, variables] = made === null ? [options.sumsub, {}] : sumsubOf(made)
+  const sumsub = checks && openSumsub(checks)
+  if (sumsub) await app.register(async (scope) => sumsub.register(scope), { prefix: `/${sumsub.prefix}` })
+  deskRoutes(app, desk, (name) => sumsub?.tellStory(name) === true)
+  const shown = imitations.map((one) => one.credentials())
+  const credentials = Object.assign({}, ...shown, variables) as Record<string, string>
   // loopback only, for the nodes of this sandbox
   app.get('/credentials', async () => credentials)
   await app.listen({ host: '127.0.0.1', port })

@@ -89,8 +89,8 @@ than a day away, links that are no addresses (422); a price outside the limits (
 used (409); closing what is not open (409); a refund of what is not paid (409), of more than is left (422), or with a used
 reference (409). Add what the document says besides.
 
-Its stories are those of every provider: [sandbox](../sandbox.md). It does not tell `confirming`, `cancelled` and `blocked`;
-the unit tests do.
+Its stories are those of every provider: [sandbox](../sandbox.md). It does not tell `confirming` and `cancelled`; the unit
+tests do.
 
 ## On the first live day
 

@@ -234,8 +234,9 @@ export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): 
     }),
   }
 
-  function wordOf({ state, unknownWord }: DeskPayment): string {
+  function wordOf({ state, unknownWord, facts }: DeskPayment): string {
     if (unknownWord) return 'under_mystery'
+    if (state === 'failed' && facts.blocked === true) return 'blocked'
     return state === 'part' ? 'partly_paid' : state
   }
 

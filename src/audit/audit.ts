@@ -34,7 +34,8 @@ export type Audit = {
   verify(): Promise<AuditVerdict>
 }
 
-export const actorName = (actor: Actor | null): string => (actor ? `${actor.kind}:${actor.id}` : 'anyone')
+export const actorName = (actor: Pick<Actor, 'kind' | 'id'> | null): string =>
+  actor ? `${actor.kind}:${actor.id}` : 'anyone'
 
 /** One text for each row: a change of any field changes the hash. */
 function hashOf(row: Omit<AuditRow, 'hash'>, before: string, key: Buffer): string {
@@ -98,12 +99,19 @@ export const auditOf =
   (audit: Audit) =>
   async (
     tx: Tx,
-    entry: { actor: Actor; companyId: string | null; action: string; requestId: string | null; details: object },
+    entry: {
+      actor: Pick<Actor, 'kind' | 'id'>
+      companyId: string | null
+      action: string
+      object?: string
+      requestId: string | null
+      details: object
+    },
   ): Promise<void> => {
-    const { actor, requestId, companyId, action, details } = entry
+    const { actor, requestId, companyId, action, object = null, details } = entry
     const caller = requestId === null ? null : { requestId, ip: null, userAgent: null }
     const detail = details as NonNullable<AuditEntry['detail']>
-    await audit.write(tx, { actor: actorName(actor), action, companyId, caller, detail })
+    await audit.write(tx, { actor: actorName(actor), action, companyId, object, caller, detail })
   }
 
 /** Writes down who decided what, in the transaction of the decision and as its last statement. */

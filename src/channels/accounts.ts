@@ -117,7 +117,10 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     of: async (companyId) => (await load(companyId)).set,
     async forPayment({ companyId, channel, ownAccount }) {
       if (!ownAccount) return operator.find(channel)
-      const { set } = await load(companyId)
+      // asked inside transactions, too: what is known answers without another connection
+      const known = cache.get(companyId)
+      if (known && known.until <= clock()) void load(companyId).catch(() => {})
+      const { set } = known ?? (await load(companyId))
       return set.isOwn(channel) ? set.find(channel) : undefined
     },
     forget: (companyId) => void cache.delete(companyId),

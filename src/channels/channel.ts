@@ -207,7 +207,10 @@ export interface Channel {
   findLimits?(payment: { due: Money; fiat: Money }): Promise<ChannelLimits>
   /** With a merchantReference that was never sent before, or that `recoverPayment` called absent. */
   createPayment(request: PaymentRequest): Promise<Instructions & { providerReference: string }>
-  /** After a creation without an answer. Absent: `createPayment` itself is safe to repeat. */
+  /**
+   * After a creation without an answer. Absent: `createPayment` itself is safe to repeat; or the provider can neither
+   * be asked by our reference nor repeats safely, and one orphan may exist there until a callback names it.
+   */
   recoverPayment?(request: PaymentRequest): Promise<Recovery>
   fetchPayment(payment: PaymentKey & { providerReference: string }): Promise<PaymentReport>
   /**

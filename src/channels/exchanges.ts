@@ -32,9 +32,9 @@ export const recordExchanges = <Result>(
 ): Promise<Result> => current.run({ place, sink }, work)
 
 const MAX_TEXT = 16_000
-/** Names whose values never belong into a record, whoever the provider is. */
+/** Names whose values never belong into a record, whoever the provider is: what opens doors, and who pays. */
 const SECRET_NAMES =
-  /("?(?:token|secret|password|authorization|signature|api_?key|private_?key)"?\s*[:=]\s*"?)[^"&,\s}]+/gi
+  /("?(?:token|secret|password|authorization|signature|api_?key|private_?key|clientIp|orderClientIp|email)"?\s*[:=]\s*"?)[^"&,\s}]+/gi
 
 /** Nothing that opens a door stays in a text: the secrets that are known, and what stands under a telling name. */
 export function scrub(text: string, secrets: readonly string[]): string {

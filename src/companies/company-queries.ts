@@ -1,4 +1,5 @@
-import { type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import { json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import type { RefundLimits } from './company-refund-limits.ts'
 
 export type Company = {
   id: string
@@ -16,14 +17,19 @@ export type Company = {
   lateAcceptHours: number
   lateAfterCancel: 'accept' | 'hold'
   refundApproval: boolean
+  refundLimits: RefundLimits
   feeBps: number
+  /** EUR; null: payers are not checked. */
+  kycThreshold: string | null
+  /** EUR in 30 days; null: any sum. */
+  kycLimit: string | null
   createdAt: Date
   updatedAt: Date
 }
 
 const COLUMNS = sql`id, name, kind, country, siret, approved, settlement_address, settlement_network, max_order_amount,
   identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel, refund_approval,
-  fee_bps, created_at, updated_at`
+  refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit, created_at, updated_at`
 
 export async function findCompany(q: Queryable, id: string): Promise<Company | undefined> {
   return q.maybe<Company>(sql`select ${COLUMNS} from companies where id = ${id}`)
@@ -79,7 +85,9 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       identity_threshold_amount = ${company.identityThresholdAmount}, tolerance_bps = ${company.toleranceBps},
       tolerance_max_units = ${company.toleranceMaxUnits}, late_accept_hours = ${company.lateAcceptHours},
       late_after_cancel = ${company.lateAfterCancel}, refund_approval = ${company.refundApproval},
-      fee_bps = ${company.feeBps}, version = version + 1, updated_at = ${at} where id = ${company.id}`)
+      refund_limits = ${json(company.refundLimits)}, fee_bps = ${company.feeBps},
+      kyc_threshold_amount = ${company.kycThreshold}, kyc_limit_amount = ${company.kycLimit}, version = version + 1,
+      updated_at = ${at} where id = ${company.id}`)
 }
 
 /** Something that belongs to the company changed: copies of it count no more. */

@@ -50,7 +50,9 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
       schema: {
         operationId: 'changeCompany',
         summary: 'Change a company',
-        description: 'Only what is given changes; null clears. Where the money goes needs a fresh second factor.',
+        description:
+          'Only what is given changes; null clears. Where the money goes, and the limits of refunds, need a fresh second ' +
+          'factor.',
         tags,
         params: IdParams,
         body: CompanyChangeBody,

@@ -1,10 +1,15 @@
 import { type TInteger, type TSchema, Type } from 'typebox'
+import { LIMITED_ROLES } from './company-refund-limits.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
+const PositiveDecimal = Type.String({
+  pattern: '^(?!0+(\\.0+)?$)[0-9]{1,16}(\\.[0-9]{1,2})?$',
+  examples: ['1000.00'],
+})
 
 export const ChoiceQuery = {
   companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators: whose objects.' })),
@@ -23,6 +28,24 @@ export const PageQuery = {
 export const pageOf = <Schema extends TSchema>(name: string, item: Schema) =>
   Type.Object({ [name]: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() })
 
+const SingleAndDay = 'What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit.'
+const UsdcLimit = Nullable(Type.String({ maxLength: 40, examples: ['500.00'] }))
+const RoleLimit = Type.Optional(Type.Object({ single: UsdcLimit, day: UsdcLimit }))
+const LimitsSchema = Type.Object(
+  { SuperManager: RoleLimit, Manager: RoleLimit, Association: RoleLimit, Service: RoleLimit },
+  { description: `${SingleAndDay} A role that is missing has no limit; API keys then have that of the managers.` },
+)
+const LimitsChange = Type.Record(
+  Type.String(),
+  Nullable(Type.Object({ single: Type.Optional(UsdcLimit), day: Type.Optional(UsdcLimit) })),
+  {
+    description:
+      `By role (${LIMITED_ROLES.join(', ')}). ${SingleAndDay} Null takes the limits of a role away; roles that are not ` +
+      'named keep theirs. A SuperAdmin sets all of them, a SuperManager those of the other roles; both need a fresh ' +
+      'second factor.',
+  },
+)
+
 export const CompanySchema = Type.Object(
   {
     _id: Type.String(),
@@ -40,7 +63,16 @@ export const CompanySchema = Type.Object(
     lateAcceptHours: Type.Integer({ description: 'Late payments are accepted within this time after expiry.' }),
     lateAfterCancel: Type.String({ enum: ['accept', 'hold'] }),
     refundApproval: Type.Boolean({ description: 'Refunds wait for the operator.' }),
+    refundLimits: LimitsSchema,
     feeBps: Type.Integer(),
+    kycThreshold: Nullable(
+      Type.String({ description: 'EUR; from here on the payer’s identity is checked. Null: never.' }),
+    ),
+    kycLimit: Nullable(
+      Type.String({
+        description: 'EUR that a checked payer may spend in 30 days without a closer look. Null: any sum.',
+      }),
+    ),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },
@@ -60,7 +92,10 @@ export const CompanyChangeBody = Type.Object({
   toleranceBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   toleranceMaxUnits: Type.Optional(Type.String({ pattern: '^[0-9]{1,18}$' })),
   refundApproval: Type.Optional(Type.Boolean()),
+  refundLimits: Type.Optional(LimitsChange),
   feeBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 5000 })),
+  kycThreshold: Type.Optional(Nullable(PositiveDecimal)),
+  kycLimit: Type.Optional(Nullable(Decimal)),
 })
 
 export const CompanyQuery = Type.Object({

@@ -1,4 +1,4 @@
-import { isAddress } from 'viem'
+import { isAddress } from 'viem/utils'
 import { type Audit, actorName } from '../audit/audit.ts'
 import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -10,6 +10,7 @@ import type { Lang } from '../lang.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Company } from './company-queries.ts'
 import * as queries from './company-queries.ts'
+import { changeRefundLimits, type RefundLimitsChange } from './company-refund-limits.ts'
 import type { SaleCache } from './sale-cache.ts'
 
 export type CompanyDeps = {
@@ -40,7 +41,10 @@ export const viewCompany = (company: Company) => ({
   lateAcceptHours: company.lateAcceptHours,
   lateAfterCancel: company.lateAfterCancel,
   refundApproval: company.refundApproval,
+  refundLimits: company.refundLimits,
   feeBps: company.feeBps,
+  kycThreshold: company.kycThreshold,
+  kycLimit: company.kycLimit,
   createdAt: company.createdAt.toISOString(),
   updatedAt: company.updatedAt.toISOString(),
 })
@@ -52,12 +56,19 @@ export type CompanyChange = Partial<
     'name' | 'country' | 'siret' | 'settlementAddress' | 'settlementNetwork' | 'lateAcceptHours' | 'lateAfterCancel'
   >
 > &
-  Partial<OperatorChange>
+  Partial<OperatorChange> & { refundLimits?: RefundLimitsChange }
 
 /** Fields that only the operator sets. */
 type OperatorChange = Pick<
   Company,
-  'maxOrderAmount' | 'identityThresholdAmount' | 'toleranceBps' | 'toleranceMaxUnits' | 'refundApproval' | 'feeBps'
+  | 'maxOrderAmount'
+  | 'identityThresholdAmount'
+  | 'toleranceBps'
+  | 'toleranceMaxUnits'
+  | 'refundApproval'
+  | 'feeBps'
+  | 'kycThreshold'
+  | 'kycLimit'
 >
 
 const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
@@ -67,6 +78,8 @@ const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
   'toleranceMaxUnits',
   'refundApproval',
   'feeBps',
+  'kycThreshold',
+  'kycLimit',
 ]
 
 export type CompanyPage = { companies: Company[]; total: number; page: number; limit: number }
@@ -113,8 +126,8 @@ const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
 
 /**
- * Changes a company; where its money goes needs a fresh second factor.
- * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields, STEP_UP_REQUIRED
+ * Changes a company; where its money goes, and how much is refunded without asking, needs a fresh second factor.
+ * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the own limits, STEP_UP_REQUIRED, VALIDATION_FAILED
  */
 export async function changeCompany(
   deps: CompanyDeps,
@@ -133,13 +146,20 @@ export async function changeCompany(
   checkSettlement(change)
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
-    if (touchesSettlement(company, change) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
-    const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
-    await queries.updateCompany(tx, { ...company, ...given }, new Date(clock()))
+    const { refundLimits: wanted, ...rest } = change
+    const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
+    const settlement = touchesSettlement(company, change)
+    if ((settlement || wanted) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
+    const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+    await queries.updateCompany(tx, { ...company, ...given, refundLimits }, new Date(clock()))
     tx.afterCommit(() => cache.forget(id))
     const changed = await queries.findCompany(tx, id)
-    const settlement = touchesSettlement(company, change)
-    const detail = { fields: Object.keys(given), settlement, settlementAddress: changed?.settlementAddress ?? null }
+    const limits = wanted && {
+      before: JSON.stringify(company.refundLimits),
+      refundLimits: JSON.stringify(refundLimits),
+    }
+    const fields = [...Object.keys(given), ...(wanted ? ['refundLimits'] : [])]
+    const detail = { fields, settlement, settlementAddress: changed?.settlementAddress ?? null, ...limits }
     const entry = { actor: actorName(actor), action: 'company.change', companyId: id, object: `company:${id}`, caller }
     await audit.write(tx, { ...entry, detail })
     return changed ?? company

@@ -46,6 +46,8 @@ export function registerBodies(app: FastifyInstance): void {
     else void parse(request, body as string, done)
   })
   app.addHook('preValidation', async (request) => {
+    // a callback's raw bytes: checked by whoever sent them, not by a schema
+    if (Buffer.isBuffer(request.body)) return
     // no body at all is an empty one: what is required is then named, what is optional is simply absent
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
     // raw bodies (callbacks) are their readers' own

@@ -38,7 +38,7 @@ export const FailureSchema = Type.Object(
       message: Type.String({ description: 'What to do next, in one or two sentences.' }),
       details: Type.Optional(
         Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
-          description: 'Field by field, only for validation.',
+          description: 'Field by field for validation; kycUrl and kycId where an identity check is needed.',
         }),
       ),
       requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you ask for help.' }),

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger'
-import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import { CATALOGUE } from '../errors.ts'
 import { FailureSchema } from './envelope.ts'
 import { isPermission, PERMISSIONS, type Rule, ruleOf } from './permissions.ts'
+import { registerReference } from './reference.ts'
 
 const DESCRIPTION = `Orders and payment links in fiat, paid in crypto, settled in USDC.
 
@@ -99,6 +99,7 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
       tags: [
         { name: 'orders', description: 'Create, read, list and end orders and payment links.' },
         { name: 'payments', description: 'Accept a channel, confirm a payment, refund.' },
+        { name: 'kyc', description: 'Identity checks of payers, and what they may spend.' },
         { name: 'rates', description: 'Exchange rates.' },
         { name: 'webhooks', description: 'What is sent to your server, and the secret that signs it.' },
         { name: 'authentication', description: 'Registration, login, second factor, sessions.' },
@@ -116,25 +117,5 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
   app.get('/openapi.json', { config: { open: true }, schema: { hide: true } }, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(app.swagger()),
   )
-  await app.register(scalar, {
-    routePrefix: '/docs',
-    configuration: {
-      url: '/openapi.json',
-      withDefaultFonts: false,
-      telemetry: false,
-      showDeveloperTools: 'never',
-      hideClientButton: true,
-      agent: { disabled: true },
-      mcp: { disabled: true },
-    },
-    hooks: {
-      onRequest: (_request, reply, done) => {
-        void reply.header(
-          'content-security-policy',
-          "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'",
-        )
-        done()
-      },
-    },
-  })
+  registerReference(app)
 }

@@ -6,7 +6,7 @@ import { xlsxFile } from './order-export-xlsx.ts'
 import type { OrderFilter, OrderScope } from './order-queries.ts'
 
 /** Orders in one statement, and rows in one chunk of the file. */
-const PAGE_ORDERS = 1000
+const PAGE_ORDERS = 500
 const CHUNK_ROWS = 100
 
 /** All that decides what a file holds; it travels to the thread that writes it. */

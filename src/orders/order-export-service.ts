@@ -10,7 +10,7 @@ import { exportInThread } from './order-export-thread.ts'
 import { MAX_SHEET_ROWS } from './order-export-xlsx.ts'
 import { type FilterInput, filterOf, scopeOf } from './order-service.ts'
 
-/** Files under way on one node: each has a thread, at most some sixty megabytes, and one database connection. */
+/** Files under way on one node: each has a thread, at most some fifty megabytes, and one database connection. */
 const MAX_AT_ONCE = 4
 const MAX_PER_COMPANY = 2
 

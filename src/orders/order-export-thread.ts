@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { ExportPlan } from './order-export-file.ts'
 
-/** V8 lets garbage grow as long as memory is free; a thread of its own can be told not to. */
-const LIMITS = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96 }
+/** V8 lets garbage grow as long as memory is free; a thread of its own can be told not to. It needs about 15 MB. */
+const LIMITS = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 24 }
 
 /** What the thread gets to know. */
 export type ExportJob = { connectionString: string; plan: ExportPlan }

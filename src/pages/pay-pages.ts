@@ -14,6 +14,8 @@ export type PayPages = {
   send(request: FastifyRequest, reply: FastifyReply, status: number, page: Html): Promise<FastifyReply>
   /** Back to the order's page, which shows how things stand; a failure is named there in the payer's words. */
   sendBack(request: FastifyRequest, reply: FastifyReply, code: string, problem?: AppError): FastifyReply
+  /** To another page of ours, on the host that was called. */
+  sendOn(reply: FastifyReply, to: URL): FastifyReply
 }
 
 export const languageOf = (request: FastifyRequest): PayLanguage =>
@@ -29,6 +31,7 @@ export function openPayPages(deps: {
   const policy = contentSecurityPolicy(providersUrl)
   return {
     contextOf: (language) => ({
+      language,
       texts: textsOf(language),
       basePath,
       payUrl: config.payUrl,
@@ -46,6 +49,7 @@ export function openPayPages(deps: {
       })
       return reply.send(await compressPage(request, reply, page.text))
     },
+    sendOn: (reply, { pathname, search }) => reply.redirect(pathname + search, 303),
     sendBack(request, reply, code, problem) {
       const { lang } = request.query as { lang?: string }
       const query = new URLSearchParams({ code })

@@ -2,11 +2,12 @@ import type { Money } from '../money.ts'
 import { appLink, type Html, html, raw, webLink } from './html.ts'
 import { plainToken, showSpan, showTime, showToken } from './pay-format.ts'
 import type { Choice, PaymentView, PayView } from './pay-service.ts'
-import type { PayTexts } from './pay-texts.ts'
+import type { PayLanguage, PayTexts } from './pay-texts.ts'
 import { qrSvg } from './qr-svg.ts'
 
 /** What rendering needs besides the order. */
 export type PageContext = {
+  language: PayLanguage
   texts: PayTexts
   /** Path under which the pages stand, without a slash at its end; empty at the root. */
   basePath: string
@@ -126,12 +127,16 @@ function providerInstructions(payment: PaymentView, { texts }: PageContext): Htm
   const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
   const app = appLink(deepLink)
   const checkout = webLink(checkoutUrl)
-  const code = qrData && html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>`
+  const code =
+    qrData &&
+    html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>
+    <p class="hint shown">${texts.scanWith(texts.channels[payment.channel])}</p>`
   const onlyHere = app !== null || checkout !== null ? ' desk' : ''
   const hand = code || checkout !== null ? ' hand' : ''
+  const after = app === null ? '' : ' after'
   return html`${code && html`<div class="code${onlyHere}">${code}</div>`}
     ${app && html`<a class="button main${hand}" href="${app}" rel="noopener noreferrer">${texts.openApp}</a>`}
-    ${checkout && html`<a class="button main" href="${checkout}" rel="noopener noreferrer">${texts.openCheckout}</a>`}`
+    ${checkout && html`<a class="button main${after}" href="${checkout}" rel="noopener noreferrer">${texts.openCheckout}</a>`}`
 }
 
 /** What to send, where to and how, for the channel that was chosen. */

@@ -7,8 +7,11 @@ import { AppError } from '../errors.ts'
 import { toAppError } from '../http/failures.ts'
 import type { Call } from '../http/idempotency.ts'
 import { endOrder } from '../orders/order-service.ts'
+import { savePayer } from '../payers/payer-service.ts'
 import { acceptOrder } from '../payments/payment-accept.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
+import { Html } from './html.ts'
+import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-form.ts'
 import type { OrderFeed } from './order-feed.ts'
 import { languageOf, openPayPages, type PayPages } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
@@ -37,6 +40,14 @@ const AcceptForm = Type.Object({
   ...FormBody.properties,
   paymentChannel: Type.String({ maxLength: 40 }),
   network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
+})
+const Text = Type.Optional(Type.String({ maxLength: 400 }))
+const IdentityBody = Type.Object({
+  ...FormBody.properties,
+  email: Text,
+  firstName: Text,
+  lastName: Text,
+  companyName: Text,
 })
 
 const OPEN = { open: true as const }
@@ -89,6 +100,7 @@ function openStream(
   raw.on('close', close)
 }
 
+/** A page that it returns asks the payer for something else; anything else leads back to the order. */
 type FormWork = (request: FastifyRequest, form: Static<typeof AcceptForm>) => Promise<unknown>
 
 /** Runs a form's effect for its payer, and leads back to the page whatever comes of it. */
@@ -99,18 +111,21 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
     try {
       checkSameOrigin(request, deps.config.payUrl)
       if (!isPayerToken(payerKey, form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
-      await work(request, form)
+      const page = await work(request, form)
+      if (page instanceof Html) return pages.send(request, reply, 422, page)
       return pages.sendBack(request, reply, form.code)
     } catch (error) {
       const known = toAppError(error)
       if (known.code === 'INTERNAL_ERROR' || known.code === 'ORDER_NOT_FOUND') throw error
       request.log.info({ code: known.code }, 'a payer’s step was refused')
+      const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
+      if (check) return pages.sendOn(reply, new URL(check.message))
       return pages.sendBack(request, reply, form.code, known)
     }
   }
 }
 
-/** The payer's pages: `/pay`, its live stream, and its two forms. Pages, not API: outside the permission table. */
+/** The payer's pages: `/pay`, its live stream, and its forms. Pages, not API: outside the permission table. */
 export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, deps) => {
   const payerKey = deps.vault.derive('payer')
   const providersUrl = deps.config.mode === 'sandbox' ? deps.providersUrl : null
@@ -150,6 +165,21 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     return acceptOrder(deps, { actor: payerOf(code), code, body, call: callOfForm(request), payerIp: request.ip })
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
+
+  const identity = openForm(deps, payerKey, pages, async (request, { code }) => {
+    const view = await readPayView(viewDeps, code)
+    if (!view.identity) return
+    const given = readGiven(request.body as IdentityGiven)
+    const faults = findFaults(view.identity, given)
+    if (Object.keys(faults).length > 0) {
+      const language = languageOf(request)
+      const asked = { ...view, identity: { ...view.identity, given, faults } }
+      return renderPage(asked, pages.contextOf(language), language, null)
+    }
+    const payerInformation = readPayerInformation(given, view.identity)
+    await savePayer(deps.payers, payerOf(code), { code, payerInformation }, callOfForm(request))
+  })
+  app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
   const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
     endOrder(deps, payerOf(code), code, 'cancel', callOfForm(request)),

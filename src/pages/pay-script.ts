@@ -19,10 +19,12 @@ const tick = () => {
 const show = (text, id) => {
   const find = (what) => live.querySelector(what)
   const kept = [d.activeElement, find('input:checked'), find('details[open]')].map((e) => e && byId(e.id) && e.id)
+  const typed = [...live.querySelectorAll('.field')].map((e) => [e.id, e.value])
   live.dataset.id = id
   live.innerHTML = text
   byId('problem')?.remove()
   const [focus, checked, open] = kept.map((k) => k && byId(k))
+  for (const [k, value] of typed) if (byId(k)) byId(k).value = value
   if (checked) checked.checked = true
   if (open) open.open = true
   if (focus) focus.focus()

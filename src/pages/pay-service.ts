@@ -7,9 +7,11 @@ import type { Money } from '../money.ts'
 import type { Order } from '../orders/order.ts'
 import { findOrderByCode } from '../orders/order-queries.ts'
 import { isOpen } from '../orders/order-states.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
 import { listOffers } from '../payments/offers.ts'
 import { keyOf } from '../payments/payment-create.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { type IdentityForm, readIdentityForm } from './identity-form.ts'
 import { findMerchantName } from './pay-queries.ts'
 import { arrivedUnits, type ChainProgress, isFinalState, type PayState, stateOf } from './pay-state.ts'
 import { payerToken } from './payer.ts'
@@ -47,6 +49,8 @@ export type PayView = {
   paidAt: Date | null
   refunded: Money
   choices: readonly Choice[]
+  /** Asked before a way to pay can be chosen. */
+  identity: IdentityForm | null
   payment: PaymentView | null
   returnUrl: string | null
   shopUrl: string | null
@@ -57,6 +61,7 @@ export type PayViewDeps = {
   db: Db
   clock: Clock
   channels: Channels
+  payers: PayerDeps
   /** A chain's name that payers know: "Base". */
   networkName(chainId: number): string
   payerKey: Buffer
@@ -77,8 +82,8 @@ async function listChoices({ channels, networkName }: PayViewDeps, order: Order)
 }
 
 /**
- * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer comes
- * from our own tables, others would call their provider for every look at a page.
+ * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer
+ * comes from our own tables, others would call their provider for every look at a page.
  */
 async function readProgress(channels: Channels, order: Order, payment: Payment): Promise<ChainProgress | null> {
   const { providerReference } = payment
@@ -127,8 +132,9 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
   ])
   const now = deps.clock()
   const state = stateOf(order, payment, progress, now)
+  const identity = state === 'choose' ? await readIdentityForm(deps, order) : null
   const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]
-  const moving = [progress?.seenUnits, progress?.confirmations, state]
+  const moving = [progress?.seenUnits, progress?.confirmations, state, identity && 'who']
   return {
     id: [...marks, ...moving].map((part) => String(part ?? '')).join('.'),
     code: order.code,
@@ -145,6 +151,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     paidAt: order.paidAt,
     refunded: { asset: order.to.asset, units: order.refundedUnits },
     choices,
+    identity,
     payment: payment ? viewPayment(payment, progress, deps) : null,
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,

@@ -56,6 +56,7 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 }
 .frame.only, #as-link:checked ~ .frame.link, #as-address:checked ~ .frame.plain { display: flex; }
 .code > .hint { display: none; margin-bottom: .75rem; }
+.code > .hint.shown { display: block; }
 #as-address:checked ~ .hint { display: block; }
 .code > input { position: absolute; opacity: 0; }
 .code label {
@@ -115,6 +116,7 @@ button, .button {
   .app { display: block; margin: 0 0 .75rem; }
   .hand { display: block; }
   .desk { display: none; }
+  .after { background: var(--field); color: inherit; border-color: var(--line); }
 }
 progress {
   width: 100%; height: .375rem; appearance: none; border: 0; border-radius: 1rem; background: var(--field);
@@ -133,6 +135,16 @@ details > :not(summary) { margin-bottom: .75rem; }
 .sandbox button {
   flex: 1; font-size: .8125rem; font-weight: 500; padding: .5rem; min-height: 2.5rem; white-space: nowrap;
 }
+form .ask { display: block; font-size: .875rem; font-weight: 600; margin-top: 1rem; }
+.field {
+  display: block; width: 100%; font: inherit; padding: .75rem; margin-top: .25rem; border: 1px solid var(--soft);
+  border-radius: .625rem; background: var(--card); color: var(--text);
+}
+.field:focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
+.field[aria-invalid] { border-color: var(--warn); }
+.field ~ .hint, .wrong { margin-top: .375rem; }
+.wrong { color: var(--warn); font-size: .875rem; font-weight: 500; }
+.or { margin-top: 1rem; }
 footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; }
 .say { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (min-width: 30rem) {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Html, html, raw, webLink } from './html.ts'
+import { identityForm } from './identity-form.ts'
 import { showFiat, showRate, showToken } from './pay-format.ts'
 import {
   choices,
@@ -68,6 +69,7 @@ const help = (view: PayView, { texts }: PageContext): Html =>
 
 function choose(view: PayView, page: PageContext): Html {
   if (view.choices.length === 0) return html`<p class="note">${page.texts.noChannel}</p>`
+  if (view.identity) return html`${identityForm(view, view.identity, page)}${cancelling(view, page)}`
   return html`${busy(view, page)}${choices(view, page)}${cancelling(view, page)}`
 }
 
@@ -192,7 +194,8 @@ const REFRESH = html`<noscript><meta http-equiv="refresh" content="10"></noscrip
 export function renderPage(view: PayView, page: PageContext, language: PayLanguage, problem: string | null): Html {
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
-  const auto = view.state === 'choose' && view.choices.length === 1 && problem === null && html` data-auto="1"`
+  const auto =
+    view.state === 'choose' && view.choices.length === 1 && !view.identity && problem === null && html` data-auto="1"`
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" role="alert">${problemText(texts, problem)}</p>`}
       <div id="live" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${auto}>
@@ -202,7 +205,7 @@ export function renderPage(view: PayView, page: PageContext, language: PayLangua
     <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}</footer>
     <script>${raw(PAY_SCRIPT)}</script>`
   const title = `${texts.states[view.state]} · ${view.merchant}`
-  return shell({ language, title, head: !view.final && REFRESH, body })
+  return shell({ language, title, head: !view.final && !view.identity && REFRESH, body })
 }
 
 /** A page without an order: what happened and what to do. */

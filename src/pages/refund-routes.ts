@@ -8,9 +8,10 @@ import { AppError } from '../errors.ts'
 import { toAppError } from '../http/failures.ts'
 import { findOrderByCode } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { confirmRefundAddress } from '../refunds/refund-address.ts'
 import type { RefundLinks } from '../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../refunds/refund-queries.ts'
-import { type RefundDeps, setRefundAddress } from '../refunds/refund-service.ts'
+import type { RefundDeps } from '../refunds/refund-service.ts'
 import type { Html } from './html.ts'
 import { findMerchantName } from './pay-queries.ts'
 import { checkSameOrigin } from './payer.ts'
@@ -109,7 +110,8 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     async (request, reply) => {
       const page = await find(request, request.query)
       const asked = page.refund.status === 'needs_address'
-      return send(reply, 200, asked ? renderAddressForm(page, '', null) : renderRefundState(page), page.lang)
+      const proposed = page.refund.proposedAddress ?? ''
+      return send(reply, 200, asked ? renderAddressForm(page, proposed, null) : renderRefundState(page), page.lang)
     },
   )
 
@@ -122,7 +124,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page.lang)
     if (body.confirmed !== checked.address)
       return send(reply, 200, renderAddressCheck(page, checked.address), page.lang)
-    await setRefundAddress(deps, page.refund, checked.address, 'payer')
+    await confirmRefundAddress(deps, page.refund, checked.address, request.id)
     return reply.redirect(`${action}?${new URLSearchParams({ code: page.code, token: page.token })}`, 303)
   })
 }

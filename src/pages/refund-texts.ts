@@ -7,6 +7,7 @@ export type RefundTexts = {
   from: (merchant: string) => string
   ask: (network: string) => string
   notTheSender: string
+  proposed: (merchant: string) => string
   label: string
   hint: string
   next: string
@@ -30,6 +31,8 @@ const en: RefundTexts = {
   from: (merchant) => `Refund from ${merchant}`,
   ask: (network) => `To which wallet address on ${network} shall it go?`,
   notTheSender: 'We do not simply send it back to where it came from: that address may belong to an exchange.',
+  proposed: (merchant) =>
+    `${merchant} proposes the address below. Send it there only if it is your own; otherwise put in yours.`,
   label: 'Wallet address',
   hint: '0x and 40 characters. Copy it from your wallet; do not type it.',
   next: 'Check the address',
@@ -55,6 +58,8 @@ const fr: RefundTexts = {
   ask: (network) => `À quelle adresse de portefeuille sur ${network} faut-il l’envoyer ?`,
   notTheSender:
     'Nous ne le renvoyons pas d’office à l’expéditeur : l’adresse peut appartenir à une plateforme d’échange.',
+  proposed: (merchant) =>
+    `${merchant} propose l’adresse ci-dessous. Confirmez-la seulement si c’est la vôtre, sinon indiquez la vôtre.`,
   label: 'Adresse du portefeuille',
   hint: '0x et 40 caractères. Copiez-la depuis votre portefeuille, ne la tapez pas.',
   next: 'Vérifier l’adresse',
@@ -79,6 +84,8 @@ const de: RefundTexts = {
   from: (merchant) => `Erstattung von ${merchant}`,
   ask: (network) => `An welche Wallet-Adresse auf ${network} soll sie gehen?`,
   notTheSender: 'Wir schicken das Geld nicht einfach zurück: Die Absenderadresse kann einer Börse gehören.',
+  proposed: (merchant) =>
+    `${merchant} schlägt die Adresse unten vor. Bestätigen Sie sie nur, wenn es Ihre ist; sonst geben Sie Ihre ein.`,
   label: 'Wallet-Adresse',
   hint: '0x und 40 Zeichen. Aus der Wallet kopieren, nicht abtippen.',
   next: 'Adresse prüfen',
@@ -103,6 +110,8 @@ const es: RefundTexts = {
   from: (merchant) => `Reembolso de ${merchant}`,
   ask: (network) => `¿A qué dirección de monedero en ${network} debe ir?`,
   notTheSender: 'No lo devolvemos sin más al remitente: esa dirección puede ser de una plataforma de intercambio.',
+  proposed: (merchant) =>
+    `${merchant} propone la dirección de abajo. Confírmela solo si es la suya; si no, indique la suya.`,
   label: 'Dirección del monedero',
   hint: '0x y 40 caracteres. Cópiela de su monedero, no la escriba.',
   next: 'Comprobar la dirección',
@@ -127,6 +136,8 @@ const it: RefundTexts = {
   from: (merchant) => `Rimborso da ${merchant}`,
   ask: (network) => `A quale indirizzo del portafoglio su ${network} deve andare?`,
   notTheSender: 'Non lo rimandiamo semplicemente al mittente: l’indirizzo può essere di una piattaforma di scambio.',
+  proposed: (merchant) =>
+    `${merchant} propone l’indirizzo qui sotto. Lo confermi solo se è il suo, altrimenti indichi il suo.`,
   label: 'Indirizzo del portafoglio',
   hint: '0x e 40 caratteri. Lo copi dal suo portafoglio, non lo digiti.',
   next: 'Controllare l’indirizzo',

@@ -12,7 +12,14 @@ import type { Vault } from '../vault.ts'
 import * as queries from './payer-queries.ts'
 import type { PayerInformation, SavePayerBody } from './payer-schemas.ts'
 
-export type PayerDeps = { db: Db; vault: Vault; clock: Clock; rates: Rates }
+export type PayerDeps = {
+  db: Db
+  vault: Vault
+  clock: Clock
+  rates: Rates
+  /** What else knows the payer of an order forgets him too, in the transaction of the erasure. */
+  forget?(tx: Tx, order: Order, email: string | null): Promise<void>
+}
 
 const contextOf = (orderId: string): string => `order:${orderId}:payer`
 
@@ -87,6 +94,8 @@ export async function findPayerAddress(
 export async function erasePayer(deps: PayerDeps, actor: Actor, code: string): Promise<{ erased: boolean }> {
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
+    const { email } = await open(deps, tx, order)
+    await deps.forget?.(tx, order, email ?? null)
     return { erased: await queries.deletePayer(tx, order.companyId, order.id) }
   })
 }
@@ -108,18 +117,31 @@ function isAboveThreshold(order: Order, thresholdEur: string, euroRate: bigint |
 
 export type Identity = { email: string | null; anonymous: boolean; euroRate: bigint | null }
 
+/** What nobody knows yet of who pays. */
+export type MissingIdentity = { email: boolean; name: boolean }
+
 /**
  * An order of the company's threshold and above needs to know who pays: an e-mail with first and last name, or with a
- * company's name. @throws PAYER_IDENTITY_REQUIRED
+ * company's name. @returns null when nothing is missing
  */
+export async function findMissingIdentity(
+  deps: PayerDeps,
+  q: Queryable,
+  order: Order,
+  given: Identity,
+): Promise<MissingIdentity | null> {
+  if (order.anonymous || given.anonymous) return null
+  const threshold = await queries.findIdentityThreshold(q, order.companyId)
+  if (!isAboveThreshold(order, threshold, given.euroRate)) return null
+  const payer = await open(deps, q, order)
+  const email = (given.email ?? payer.email) === undefined
+  const name = payer.companyName === undefined && (payer.firstName === undefined || payer.lastName === undefined)
+  return email || name ? { email, name } : null
+}
+
+/** @throws PAYER_IDENTITY_REQUIRED */
 export async function checkIdentity(deps: PayerDeps, tx: Tx, order: Order, given: Identity): Promise<void> {
-  if (order.anonymous || given.anonymous) return
-  const threshold = await queries.findIdentityThreshold(tx, order.companyId)
-  if (!isAboveThreshold(order, threshold, given.euroRate)) return
-  const payer = await open(deps, tx, order)
-  const email = given.email ?? payer.email
-  const named = payer.companyName !== undefined || (payer.firstName !== undefined && payer.lastName !== undefined)
-  if (email === undefined || !named) throw new AppError('PAYER_IDENTITY_REQUIRED')
+  if (await findMissingIdentity(deps, tx, order, given)) throw new AppError('PAYER_IDENTITY_REQUIRED')
 }
 
 const RETENTION_BATCH = 500

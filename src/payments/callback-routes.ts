@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type CallbackDeps, type CallbackTarget, takeCallback } from './callback-service.ts'
 
+/** In the provider's own words, so it is not filtered. */
+const response = { 200: Type.Any({ description: 'What the provider expects as acknowledgement.' }) }
 const description =
   'Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider ' +
   'expects. A callback never changes an order by itself: the provider is asked what is true.'
@@ -26,6 +28,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackDeps> = async (ap
         description,
         tags: ['payments'],
         params: Type.Object({ channel: Type.String({ maxLength: 40 }) }),
+        response,
       },
     },
     (request, reply) => take(request, reply, { channel: request.params.channel, companyId: null }),
@@ -43,6 +46,7 @@ export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackDeps> = async (ap
           channel: Type.String({ maxLength: 40 }),
           companyId: Type.String({ pattern: '^[0-9a-f]{24}$' }),
         }),
+        response,
       },
     },
     (request, reply) => take(request, reply, request.params),

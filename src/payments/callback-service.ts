@@ -1,5 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type Acknowledgement, type Callback, CHANNEL_IDS, type Channel, type ChannelId } from '../channels/channel.ts'
+import {
+  type Acknowledgement,
+  type Callback,
+  CHANNEL_IDS,
+  type Channel,
+  type ChannelId,
+  type PaymentReport,
+} from '../channels/channel.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import { CallbackRefused } from '../channels/provider-errors.ts'
 import { AppError } from '../errors.ts'
@@ -14,6 +21,7 @@ import {
   updatePayment,
   updatePaymentReference,
 } from './payment-queries.ts'
+import { applyReport } from './payment-report.ts'
 import { type PaymentDeps, wakePayment } from './payment-service.ts'
 
 export type CallbackDeps = PaymentDeps & {
@@ -95,6 +103,16 @@ async function placeNews(
 }
 
 /**
+ * The one thing that a verified callback decides by itself: the provider's screening holds the money. Some providers
+ * say so in no other way, and to hold is safe.
+ */
+async function holdBlocked(deps: CallbackDeps, payment: Payment, report: PaymentReport | null): Promise<void> {
+  if (report?.outcome !== 'blocked') return
+  const { providerReference } = payment
+  await applyReport(deps, payment, { ...report, providerReference: providerReference ?? report.providerReference })
+}
+
+/**
  * Takes a provider's callback: it is verified, and only says "look now", durably; what is true is asked for afterwards.
  * One that speaks of nothing we know is acknowledged, so that it is not sent for ever.
  * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED
@@ -122,6 +140,10 @@ export async function takeCallback(
   }
   const payment = await placeNews(deps, found, providerReference, channel.onChain === true)
   await wakePayment(deps, payment)
+  await holdBlocked(deps, payment, news.report)
+  // some providers name a refund from their console only here; the sum is signed like everything else
+  if (news.report?.outcome === 'seen' && news.report.refunded !== undefined)
+    await deps.onRefunded(payment, news.report.refunded)
   await deps.wakeRefunds(payment)
   deps.wakeVisits()
   return acknowledgement

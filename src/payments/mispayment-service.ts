@@ -159,7 +159,7 @@ export async function ignoreMispayment(
   })
 }
 
-export const writeAudit = (
+const writeAudit = (
   { audit }: Pick<MispaymentDeps, 'audit'>,
   tx: Tx,
   actor: Actor,

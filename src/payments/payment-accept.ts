@@ -77,7 +77,7 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   return { channel, own: set.isOwn(id), network }
 }
 
-type Attempt = { order: Order; payment: Payment; fresh: boolean }
+type Attempt = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
 
 /** Stores the choice before anybody is called. */
 async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<Attempt> {
@@ -99,10 +99,13 @@ async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const email = body.payerEmail ?? null
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
     if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
+    const by = `${actor.kind}:${actor.id}`
+    const refused = await deps.gate(tx, order, { email, euroRate, actor: by, requestId: call.requestId })
+    if (refused) return { refused }
     await giveUpAttempt(tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const fields = { channel: channel.id, own, network, userAddress, pastOrders, cancelUrl, returnUrl }
-    const move = { actor: `${actor.kind}:${actor.id}`, requestId: call.requestId }
+    const move = { actor: by, requestId: call.requestId }
     return { ...(await insertAttempt(deps, tx, order, fields, move)), fresh: true }
   })
 }
@@ -113,7 +116,9 @@ async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Cho
  */
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
   const choice = await readChoice(deps, request)
-  const { order, payment, fresh } = await openAttempt(deps, request, choice)
+  const attempt = await openAttempt(deps, request, choice)
+  if ('refused' in attempt) throw attempt.refused
+  const { order, payment, fresh } = attempt
   crashPoint('accept:after-choice')
   const channel = fresh ? choice.channel : ((await deps.channels.forPayment(payment)) ?? choice.channel)
   const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }

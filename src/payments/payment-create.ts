@@ -2,6 +2,7 @@ import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } fro
 import { ProviderRefusal } from '../channels/provider-errors.ts'
 import { askProvider, type Channels, type PaymentAccount } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
+import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Config } from '../config.ts'
 import { crashPoint } from '../crash-point.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -37,6 +38,8 @@ export type AcceptDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
+  /** Identity checks and spending limits. */
+  gate: PayerGate
 }
 
 export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
@@ -217,7 +220,7 @@ async function replaceAttempt(deps: AcceptDeps, called: Called, lost: string, fi
   return create(deps, { ...called, ...attempt }, finish)
 }
 
-/** A creation that never got an answer: what became of it is asked first, so that there is one order at the provider. */
+/** A creation that never got an answer: what became of it is asked first, so that one order is at the provider. */
 async function recover(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
   const { channel, order, payment, payer, requestId } = called
   if (!channel.recoverPayment) return create(deps, called, finish)

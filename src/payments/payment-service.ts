@@ -122,6 +122,10 @@ async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> 
   if (!open || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS) await updatePaymentClosed(deps.db, payment, now)
 }
 
-/** Somebody says that there is news: the payment is looked at by the next round of the job. */
-export const wakePayment = (deps: Pick<PaymentDeps, 'db' | 'clock'>, payment: Payment): Promise<void> =>
-  updatePaymentNextCheck(deps.db, payment, new Date(deps.clock()))
+/**
+ * Somebody says that there is news: the payment is looked at by the next round of the job. A creation that may be
+ * under way is left to whoever waits for its answer, and after that to the job.
+ */
+export async function wakePayment(deps: Pick<PaymentDeps, 'db' | 'clock'>, payment: Payment): Promise<void> {
+  if (payment.status !== 'creating') await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock()))
+}

@@ -5,19 +5,22 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import { insertRefund, type NewRefund } from './refund-queries.ts'
+import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
 import { bookingOf, type RefundDeps, settleRefundIn } from './refund-service.ts'
 
 /** A provider that refunds in fiat rounds there: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
 
-function foreignRefund(order: Order, payment: Payment, units: bigint, excess: bigint, at: Date): NewRefund {
+type Share = { number: number; units: bigint; excess: bigint }
+
+function foreignRefund(order: Order, payment: Payment, { number, units, excess }: Share, at: Date): NewRefund {
   const share = proportion(order.from.units, units, order.paidUnits)
   return {
     companyId: order.companyId,
     id: newId(at.getTime()),
     orderId: order.id,
+    number,
     paymentId: payment.id,
     mispaymentId: null,
     channel: payment.channel,
@@ -26,6 +29,11 @@ function foreignRefund(order: Order, payment: Payment, units: bigint, excess: bi
     excessUnits: excess,
     fiatUnits: share,
     address: null,
+    proposedAddress: null,
+    addressProof: null,
+    askedByMail: false,
+    approval: null,
+    requestedRole: null,
     network: payment.network,
     reason: 'started at the provider',
     requestedBy: `channel:${payment.channel}`,
@@ -50,7 +58,8 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
     const now = new Date(deps.clock())
     const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
     const free = above > 0n ? above : 0n
-    const refund = foreignRefund(order, payment, units, units < free ? units : free, now)
+    const number = (await countRefunds(tx, order.companyId, order.id)) + 1
+    const refund = foreignRefund(order, payment, { number, units, excess: units < free ? units : free }, now)
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
     const actor = refund.requestedBy

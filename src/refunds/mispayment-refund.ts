@@ -1,19 +1,20 @@
-import { readAddress } from '../addresses.ts'
-import type { AuditLog } from '../audit/audit.ts'
 import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
-import { newId } from '../ids.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { proportion } from '../money.ts'
 import { type Mispayment, updateMispayment } from '../payments/mispayment-queries.ts'
-import { lockUndecided, type Scene, writeAudit } from '../payments/mispayment-service.ts'
+import { lockUndecided, type Scene } from '../payments/mispayment-service.ts'
+import { writeRefundAudit } from './refund-audit.ts'
+import { findDestination, readWanted } from './refund-destination.ts'
+import { decideApproval } from './refund-limits.ts'
 import type { RefundLinks } from './refund-link.ts'
-import { findRefundPolicy, insertRefund, type NewRefund } from './refund-queries.ts'
+import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
-import { bookingOf, checkLimit, findDestination, type RefundDeps } from './refund-service.ts'
+import type { MispaymentRefundBody } from './refund-schemas.ts'
+import { bookingOf, newRefund, type RefundDeps } from './refund-service.ts'
 
-export type RefundDeskDeps = RefundDeps & { audit: AuditLog; links: RefundLinks }
+export type RefundDeskDeps = RefundDeps & { links: RefundLinks }
 
 const RETURNABLE: readonly Mispayment['kind'][] = ['under', 'late', 'duplicate', 'over']
 
@@ -41,44 +42,37 @@ export async function refundMispayment(
   deps: RefundDeskDeps,
   actor: Actor,
   id: string,
-  body: { address?: string; reason?: string },
+  body: MispaymentRefundBody,
   call: Call,
 ): Promise<string> {
-  const given = body.address === undefined ? undefined : readAddress('address', body.address)
+  const wanted = readWanted(body)
   return deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
     const { over, usedExcess } = await readReturned(tx, order)
     checkReturnable(scene, over.reduce((sum, { units }) => sum + units, 0n) - usedExcess)
     const now = new Date(deps.clock())
-    const policy = await findRefundPolicy(tx, order.companyId)
-    checkLimit(actor, record.units, BigInt(policy.refundLimitUnits), now.getTime())
-    const destination = await findDestination(deps, tx, order, payment, given)
-    const requestedBy = `${actor.kind}:${actor.id}`
+    const { units } = record
+    const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
+    const number = (await countRefunds(tx, order.companyId, order.id)) + 1
+    const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
     const refund: NewRefund = {
-      companyId: order.companyId,
-      id: newId(now.getTime()),
-      orderId: order.id,
-      paymentId: payment.id,
+      ...newRefund({ order, payment, number, actor, approval, destination, now }),
       mispaymentId: record.id,
-      channel: payment.channel,
-      status: policy.refundApproval ? 'needs_approval' : destination.status,
-      units: record.units,
-      excessUnits: record.units,
-      fiatUnits: proportion(order.from.units, record.units, order.to.units),
-      address: destination.address,
-      network: payment.network,
+      units,
+      excessUnits: units,
+      fiatUnits: proportion(order.from.units, units, order.to.units),
       reason: body.reason ?? null,
-      requestedBy,
       requestId: call.requestId,
-      createdAt: now,
     }
     await insertRefund(tx, refund)
-    await bookRefund(tx, bookingOf(refund, now), { units: record.units, excess: record.units })
-    await updateMispayment(tx, record, { status: 'refunded', decidedBy: requestedBy, reason: body.reason ?? null }, now)
+    await bookRefund(tx, bookingOf(refund, now), { units, excess: units })
+    const { requestedBy: decidedBy, reason } = refund
+    await updateMispayment(tx, record, { status: 'refunded', decidedBy, reason }, now)
     if (refund.status === 'needs_address') await deps.askForAddress(tx, order, refund, destination.email)
     await call.remember(tx, { refundId: refund.id })
-    await writeAudit(deps, tx, actor, record, 'mispayment.refund', call)
+    const more = { mispaymentId: record.id, kind: record.kind }
+    await writeRefundAudit(deps, tx, { actor, refund, action: 'mispayment.refund', call, more })
     return refund.id
   })
 }

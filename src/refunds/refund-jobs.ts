@@ -1,12 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
 import { crashPoint } from '../crash-point.ts'
-import { AppError } from '../errors.ts'
+import { AppError, invalid } from '../errors.ts'
 import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { writeRefundAudit } from './refund-audit.ts'
+import { type Decider, dropRefund } from './refund-decisions.ts'
 import { claimDueRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
-import { dropRefund, lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
+import { lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
 
 const LEASE_MS = 60_000
 const BATCH = 20
@@ -85,7 +87,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   const { reference, txHash, words } = report
   const actor = `channel:${refund.channel}`
   if (report.outcome === 'settled') return settleRefund(deps, refund, { actor, reference, txHash, words })
-  if (report.outcome === 'refused') return dropRefund(deps, refund, { status: 'refused', actor, words })
+  if (report.outcome === 'refused') return dropRefund(deps, refund, { status: 'refused', channel: actor, words })
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') return
@@ -101,13 +103,19 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   })
 }
 
+/** @throws VALIDATION_FAILED */
+export function readTxHash(hash: string): string {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(hash))
+    throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
+  return hash.toLowerCase()
+}
+
 /**
  * A person sent a refund and names the transaction: it is checked on its chain, kept for this refund alone, and the
- * refund
- * is settled when it is final.
+ * refund is settled when it is final.
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
-export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash: string): Promise<void> {
+export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash: string, by: Decider): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
   const { network, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
@@ -125,6 +133,7 @@ export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash
     const now = new Date(deps.clock())
     if (current.status === 'ready' || current.status === 'submitted')
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
+    await writeRefundAudit(deps, tx, { ...by, refund: current, action: 'refund.transaction', more: { txHash } })
   })
   await applyRefundReport(deps, refund, report)
 }

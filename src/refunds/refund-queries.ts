@@ -1,5 +1,6 @@
 import type { ChannelId } from '../channels/channel.ts'
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import type { AddressProof } from './refund-proof.ts'
 
 export const REFUND_STATUSES = [
   'needs_approval',
@@ -12,11 +13,16 @@ export const REFUND_STATUSES = [
 ] as const
 export type RefundStatus = (typeof REFUND_STATUSES)[number]
 
+/** Why a refund waits for an approval: the company's setting, or more than the role may refund by itself. */
+export type RefundApproval = 'company' | 'limit'
+
 /** Money on its way back to a payer. */
 export type Refund = {
   companyId: string
   id: string
   orderId: string
+  /** Its place among the refunds of its order, from 1. */
+  number: number
   paymentId: string
   mispaymentId: string | null
   channel: ChannelId
@@ -25,10 +31,16 @@ export type Refund = {
   units: bigint
   excessUnits: bigint
   fiatUnits: bigint
+  /** Believed to be the payer's; a proposed one is not, yet. */
   address: string | null
+  proposedAddress: string | null
+  addressProof: AddressProof | null
+  askedByMail: boolean
   network: number | null
   reason: string | null
+  approval: RefundApproval | null
   requestedBy: string
+  requestedRole: string | null
   decidedBy: string | null
   providerReference: string | null
   txHash: string | null
@@ -47,9 +59,9 @@ type Row = Omit<Refund, 'units' | 'excessUnits' | 'fiatUnits'> & {
   fiatUnits: string
 }
 
-const COLUMNS = sql`company_id, id, order_id, payment_id, mispayment_id, channel, status, units, excess_units, fiat_units,
-  address, network, reason, requested_by, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, created_at, updated_at,
-  settled_at`
+const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
+  fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval, requested_by,
+  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
   ...row,
@@ -64,13 +76,18 @@ export type NewRefund = Omit<
 > & { requestId: string | null }
 
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
+  const { addressProof } = refund
   await tx.run(sql`
-    insert into refunds (company_id, id, order_id, payment_id, mispayment_id, channel, status, units, excess_units, fiat_units,
-      address, network, reason, requested_by, request_id, next_check_at, created_at, updated_at)
-    values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.paymentId}, ${refund.mispaymentId}, ${refund.channel},
-      ${refund.status}, ${refund.units}, ${refund.excessUnits}, ${refund.fiatUnits}, ${refund.address}, ${refund.network},
-      ${refund.reason}, ${refund.requestedBy}, ${refund.requestId},
-      case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt}, ${refund.createdAt})`)
+    insert into refunds (company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units,
+      excess_units, fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval,
+      requested_by, requested_role, request_id, next_check_at, created_at, updated_at)
+    values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.number}, ${refund.paymentId},
+      ${refund.mispaymentId}, ${refund.channel}, ${refund.status}, ${refund.units}, ${refund.excessUnits},
+      ${refund.fiatUnits}, ${refund.address}, ${refund.proposedAddress}, ${addressProof && json(addressProof)},
+      ${refund.askedByMail}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
+      ${refund.requestedRole}, ${refund.requestId},
+      case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt},
+      ${refund.createdAt})`)
 }
 
 export async function findRefund(q: Queryable, id: string): Promise<Refund | undefined> {
@@ -106,6 +123,9 @@ export async function listRefunds(
 export type RefundChange = {
   status: RefundStatus
   address?: string
+  proposedAddress?: string
+  addressProof?: AddressProof
+  askedByMail?: boolean
   decidedBy?: string
   reference?: string | null
   txHash?: string | null
@@ -115,8 +135,12 @@ export type RefundChange = {
 }
 
 export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange, now: Date): Promise<void> {
+  const proof = change.addressProof === undefined ? null : json(change.addressProof)
   await tx.run(sql`
     update refunds set status = ${change.status}, address = coalesce(${change.address ?? null}, address),
+      proposed_address = coalesce(${change.proposedAddress ?? null}, proposed_address),
+      address_proof = coalesce(${proof}::jsonb, address_proof),
+      asked_by_mail = coalesce(${change.askedByMail ?? null}, asked_by_mail),
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       provider_reference = coalesce(${change.reference ?? null}, provider_reference),
       tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
@@ -159,8 +183,45 @@ export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId:
 export const findMerchant = (q: Queryable, companyId: string): Promise<{ name: string; country: string | null }> =>
   q.one(sql`select name, country from companies where id = ${companyId}`)
 
-export type RefundPolicy = { refundApproval: boolean; refundLimitUnits: string }
+/** USDC as decimal text; null: no limit. */
+export type RoleLimit = { single: string | null; day: string | null }
+export type RefundPolicy = {
+  refundApproval: boolean
+  refundLimitUnits: string
+  /** By role; one that is missing has no limit. */
+  refundLimits: Record<string, RoleLimit>
+}
 
 export async function findRefundPolicy(q: Queryable, companyId: string): Promise<RefundPolicy> {
-  return q.one<RefundPolicy>(sql`select refund_approval, refund_limit_units from companies where id = ${companyId}`)
+  return q.one<RefundPolicy>(
+    sql`select refund_approval, refund_limit_units, refund_limits from companies where id = ${companyId}`,
+  )
+}
+
+/** Until the transaction ends nobody else can add up this spender's day. */
+export async function lockRefundDay(tx: Tx, companyId: string, spender: string): Promise<void> {
+  await tx.run(sql`
+    insert into refund_day_locks (company_id, spender) values (${companyId}, ${spender})
+    on conflict (company_id, spender) do update set spender = excluded.spender`)
+}
+
+/** Units that were refunded without anybody's approval since then. `requestedBy` null: by the company's servers. */
+export async function sumRefundsOfDay(
+  tx: Tx,
+  { companyId, requestedBy, since }: { companyId: string; requestedBy: string | null; since: Date },
+): Promise<bigint> {
+  const { units } = await tx.one<{ units: string }>(sql`
+    select coalesce(sum(units), 0) as units from refunds
+    where company_id = ${companyId} and created_at > ${since} and approval is null
+      and status not in ('rejected', 'refused')
+      and case when ${requestedBy}::text is null then requested_role = 'Service' else requested_by = ${requestedBy} end`)
+  return BigInt(units)
+}
+
+/** The order must be locked. */
+export async function countRefunds(tx: Tx, companyId: string, orderId: string): Promise<number> {
+  const { total } = await tx.one<{ total: bigint }>(
+    sql`select count(*) as total from refunds where company_id = ${companyId} and order_id = ${orderId}`,
+  )
+  return Number(total)
 }

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { AppError } from '../errors.ts'
 import { type Actor, actorOf, sees } from '../http/actor.ts'
@@ -10,30 +11,43 @@ import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
 import { settleByHand } from './manual-refund.ts'
 import { type RefundDeskDeps, refundMispayment } from './mispayment-refund.ts'
-import { reportTransaction } from './refund-jobs.ts'
+import { readAddressMessage, setRefundAddress } from './refund-address.ts'
+import { approveRefund, type Decider, dropRefund } from './refund-decisions.ts'
+import { readTxHash, reportTransaction } from './refund-jobs.ts'
+import { addressMessage } from './refund-proof.ts'
 import { findRefund, listRefunds, type Refund } from './refund-queries.ts'
-import { MispaymentRefundBody, RefundListQuery, RefundSchema, RevertBody } from './refund-schemas.ts'
 import {
-  approveRefund,
-  dropRefund,
-  type RefundDeps,
-  readTxHash,
-  revertOrder,
-  setRefundAddress,
-} from './refund-service.ts'
+  AddressMessageQuery,
+  AddressMessageSchema,
+  MispaymentRefundBody,
+  RefundAddressBody,
+  RefundListQuery,
+  RefundSchema,
+  RevertBody,
+} from './refund-schemas.ts'
+import { type RefundDeps, revertOrder } from './refund-service.ts'
 
 const tags = ['payments']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
-/** Where its payer says where it goes, for handing over; only while that is asked. */
-async function findAddressUrl(deps: RefundDeskDeps, refund: Refund): Promise<string | null> {
-  if (refund.status !== 'needs_address') return null
-  const order = await findOrderById(deps.db, refund.companyId, refund.orderId)
-  return order ? deps.links.urlOf(order.code, refund.id) : null
+/**
+ * Where its payer says where it goes, for handing over, and what can be signed instead; only while that is asked. Who
+ * started the refund could answer on that page himself: where the payer got the link by mail, nobody else gets it.
+ */
+async function viewQuestion(deps: RefundDeskDeps, refund: Refund) {
+  const { status, proposedAddress, askedByMail } = refund
+  const order = status === 'needs_address' && (await findOrderById(deps.db, refund.companyId, refund.orderId))
+  if (!order) return { addressUrl: null, addressMessage: null }
+  return {
+    addressUrl: askedByMail ? null : deps.links.urlOf(order.code, refund.id),
+    addressMessage: proposedAddress && addressMessage({ ...refund, code: order.code }, proposedAddress),
+  }
 }
 
+const deciderOf = (request: FastifyRequest): Decider => ({ actor: actorOf(request), call: callOf(request) })
+
 const viewRefund = async (deps: RefundDeskDeps, refund: Refund) => ({
-  addressUrl: await findAddressUrl(deps, refund),
+  ...(await viewQuestion(deps, refund)),
   _id: refund.id,
   orderId: refund.orderId,
   mispaymentId: refund.mispaymentId,
@@ -42,8 +56,12 @@ const viewRefund = async (deps: RefundDeskDeps, refund: Refund) => ({
   excessAmount: formatDecimal(refund.excessUnits, 6),
   channel: refund.channel,
   address: refund.address,
+  proposedAddress: refund.address === null ? refund.proposedAddress : null,
+  addressProof: refund.addressProof,
   network: refund.network,
+  askedByMail: refund.askedByMail,
   reason: refund.reason,
+  approvalReason: refund.approval,
   requestedBy: refund.requestedBy,
   decidedBy: refund.decidedBy,
   txHash: refund.txHash,
@@ -117,6 +135,26 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     },
     async (request) => ok(await viewRefund(deps, await findReachableRefund(deps, actorOf(request), request.params.id))),
   )
+  app.get(
+    '/refunds/address-message',
+    {
+      config: { permission: 'refunds.revert' },
+      schema: {
+        operationId: 'getRefundAddressMessage',
+        summary: 'What a payer signs to have a refund sent to an address',
+        description:
+          'For the refund that waits for its address, or else for the one that would be started next. To be signed as ' +
+          'wallets sign texts (EIP-191, personal_sign), by the address itself or by the one that paid.',
+        tags,
+        querystring: AddressMessageQuery,
+        response: { 200: Envelope(AddressMessageSchema) },
+      },
+    },
+    async (request) => {
+      const { message, facts } = await readAddressMessage(deps, actorOf(request), request.query)
+      return ok({ message, refund: facts.number, amount: formatDecimal(facts.units, 6), network: facts.network })
+    },
+  )
   const answer = async (refund: Refund) => ok(await viewRefund(deps, (await findRefund(deps.db, refund.id)) ?? refund))
   app.post(
     '/refunds/:id/approve',
@@ -131,9 +169,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
       },
     },
     async (request) => {
-      const actor = actorOf(request)
-      const refund = await findReachableRefund(deps, actor, request.params.id)
-      await approveRefund(deps, refund, `${actor.kind}:${actor.id}`)
+      const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      await approveRefund(deps, refund, deciderOf(request))
       return answer(refund)
     },
   )
@@ -151,13 +188,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
       },
     },
     async (request) => {
-      const actor = actorOf(request)
-      const refund = await findReachableRefund(deps, actor, request.params.id)
-      await dropRefund(deps, refund, {
-        status: 'rejected',
-        actor: `${actor.kind}:${actor.id}`,
-        words: request.body.reason,
-      })
+      const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      await dropRefund(deps, refund, { status: 'rejected', by: deciderOf(request), words: request.body.reason })
       return answer(refund)
     },
   )
@@ -170,14 +202,15 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
         summary: 'Where an on-chain refund goes',
         tags,
         params: IdParams,
-        body: Type.Object({ address: Type.String({ maxLength: 42 }) }),
+        description:
+          'Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it.',
+        body: RefundAddressBody,
         response: { 200: Envelope(RefundSchema) },
       },
     },
     async (request) => {
-      const actor = actorOf(request)
-      const refund = await findReachableRefund(deps, actor, request.params.id)
-      await setRefundAddress(deps, refund, request.body.address, `${actor.kind}:${actor.id}`)
+      const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      await setRefundAddress(deps, refund, request.body, deciderOf(request))
       return answer(refund)
     },
   )
@@ -240,7 +273,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      await reportTransaction(deps, refund, readTxHash(request.body.txHash))
+      await reportTransaction(deps, refund, readTxHash(request.body.txHash), deciderOf(request))
       return answer(refund)
     },
   )

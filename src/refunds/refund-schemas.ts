@@ -1,21 +1,93 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { PROOF_KINDS } from './refund-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+const WantedFields = {
+  address: Type.Optional(
+    Type.String({
+      maxLength: 42,
+      description:
+        'On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer ' +
+        'information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before.',
+    }),
+  ),
+  addressProof: Type.Optional(
+    Type.Object(
+      {
+        message: Type.Optional(Type.String({ maxLength: 500, description: 'What was signed; may be left out.' })),
+        signature: Type.Optional(
+          Type.String({ maxLength: 132, description: 'EIP-191, by the destination or by the address that paid.' }),
+        ),
+        statement: Type.Optional(
+          Type.String({ minLength: 10, maxLength: 500, description: 'A person says how the payer asked for it.' }),
+        ),
+        evidence: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 256, description: 'Where that can be looked up: a ticket’s number.' }),
+        ),
+      },
+      {
+        description:
+          'Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or, ' +
+          'from a person with a fresh second factor, a statement with its evidence.',
+      },
+    ),
+  ),
+}
 
 export const RevertBody = Type.Object({
   amount: Type.Optional(
     Type.String({ maxLength: 40, description: 'USDC, decimal text. Absent: all that is left.', examples: ['10.5'] }),
   ),
   reason: Type.Optional(Type.String({ maxLength: 256 })),
-  address: Type.Optional(Type.String({ maxLength: 42, description: 'On-chain refunds: where the money goes.' })),
+  ...WantedFields,
 })
 export type RevertBody = Static<typeof RevertBody>
 
 export const MispaymentRefundBody = Type.Object({
   reason: Type.Optional(Type.String({ maxLength: 256 })),
-  address: Type.Optional(Type.String({ maxLength: 42, description: 'On-chain refunds: where the money goes.' })),
+  ...WantedFields,
 })
+export type MispaymentRefundBody = Static<typeof MispaymentRefundBody>
+
+export const RefundAddressBody = Type.Object({
+  address: Type.String({ maxLength: 42 }),
+  addressProof: WantedFields.addressProof,
+})
+
+export const AddressMessageQuery = Type.Object({
+  code: Type.String({ maxLength: 64, description: 'Of the order.' }),
+  address: Type.String({ maxLength: 42 }),
+  amount: Type.Optional(Type.String({ maxLength: 40, description: 'USDC, decimal text. Absent: all that is left.' })),
+  mispaymentId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'Money that never paid it.' })),
+})
+
+export const AddressMessageSchema = Type.Object({
+  message: Type.String({ description: 'The text to sign, as it is.' }),
+  refund: Type.Integer({ description: 'Its number among the refunds of the order.' }),
+  amount: Type.String(),
+  network: Nullable(Type.Integer()),
+})
+
+const AddressProofSchema = Type.Object(
+  {
+    kind: Type.String({
+      enum: [...PROOF_KINDS],
+      description:
+        '`stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. ' +
+        '`attested`: a person vouches for it.',
+    }),
+    by: Type.String(),
+    at: Type.String({ format: 'date-time' }),
+    source: Type.Optional(Type.String({ enum: ['accept', 'payerInformation'] })),
+    signer: Type.Optional(Type.String()),
+    signerIs: Type.Optional(Type.String({ enum: ['destination', 'sender'] })),
+    statement: Type.Optional(Type.String()),
+    evidence: Type.Optional(Type.String()),
+  },
+  { description: 'Why this destination is believed.' },
+)
 
 export const RefundSchema = Type.Object({
   _id: Type.String(),
@@ -26,9 +98,29 @@ export const RefundSchema = Type.Object({
   excessAmount: Type.String({ description: 'What of it is above the order’s price.' }),
   channel: Type.String(),
   address: Nullable(Type.String()),
-  addressUrl: Nullable(Type.String({ description: 'While the payer is asked: the page for it.' })),
+  proposedAddress: Nullable(
+    Type.String({ description: 'Named without a proof: nothing goes there before the payer confirms it.' }),
+  ),
+  addressProof: Nullable(AddressProofSchema),
+  askedByMail: Type.Boolean({ description: 'The payer got a mail with the link of the page for it.' }),
+  addressUrl: Nullable(
+    Type.String({
+      description:
+        'While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts ' +
+        'refunds could otherwise answer for the payer.',
+    }),
+  ),
+  addressMessage: Nullable(
+    Type.String({ description: 'While a proposed address waits: what its owner or the payer can sign instead.' }),
+  ),
   network: Nullable(Type.Integer()),
   reason: Nullable(Type.String()),
+  approvalReason: Nullable(
+    Type.String({
+      enum: ['company', 'limit'],
+      description: 'Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself.',
+    }),
+  ),
   requestedBy: Type.String(),
   decidedBy: Nullable(Type.String()),
   txHash: Nullable(Type.String()),

@@ -1,31 +1,35 @@
-import { readAddress } from '../addresses.ts'
+import type { AuditLog } from '../audit/audit.ts'
 import type { Channels } from '../channels/registry.ts'
-import { type Clock, MINUTE } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { crashPoint } from '../crash-point.ts'
 import type { Db, Tx } from '../db/db.ts'
-import { AppError, invalid } from '../errors.ts'
+import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
 import { newId } from '../ids.ts'
-import { bookRefund, bookRefundDropped, bookRefundSettled } from '../ledger/ledger-service.ts'
+import { bookRefund, bookRefundSettled } from '../ledger/ledger-service.ts'
 import { formatDecimal, parseMoney, proportion } from '../money.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { lockReachableOrder } from '../orders/order-service.ts'
 import { nextStatus } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
-import { findPayerAddress, type PayerDeps } from '../payers/payer-service.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import { writeRefundAudit } from './refund-audit.ts'
+import { type Destination, findDestination, readWanted } from './refund-destination.ts'
+import { decideApproval } from './refund-limits.ts'
 import {
-  findRefundPolicy,
+  countRefunds,
   insertRefund,
   lockRefund,
   type NewRefund,
   type Refund,
+  type RefundApproval,
   type RefundStatus,
   updateRefund,
 } from './refund-queries.ts'
-import { closeUsedRecords, type Returned, readReturned, reopenRecords } from './refund-records.ts'
+import { closeUsedRecords, type Returned, readReturned } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 
 export type RefundDeps = {
@@ -34,18 +38,17 @@ export type RefundDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
+  audit: AuditLog
   /** Asks the payer where the money shall go; called in the refund's transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }
-
-const FRESH_MS = 5 * MINUTE
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 type Share = { units: bigint; excess: bigint; all: boolean }
 
 /** How much goes back, and how much of it is money above the price. @throws ILLEGAL_AMOUNT, REFUND_TOO_LARGE */
-function readUnits(order: Order, payment: Payment, returned: Returned, amount: string | undefined): Share {
+export function readUnits(order: Order, payment: Payment, returned: Returned, amount: string | undefined): Share {
   const left = order.paidUnits - order.refundedUnits - returned.besideUnits
   const units = amount === undefined ? left : parseMoney(amount, 'USDC').units
   if (units === 0n) throw new AppError('ILLEGAL_AMOUNT', { message: 'The refund must be more than zero.' })
@@ -57,17 +60,6 @@ function readUnits(order: Order, payment: Payment, returned: Returned, amount: s
   const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
   const free = above > 0n ? above : 0n
   return { units, excess: units < free ? units : free, all: units === left }
-}
-
-/** Large refunds need a person with a fresh second factor; a server's key is not enough. */
-export function checkLimit(actor: Actor, units: bigint, limitUnits: bigint, nowMs: number): void {
-  if (units <= limitUnits) return
-  if (actor.kind === 'apiKey') {
-    throw new AppError('FORBIDDEN', {
-      message: `Refunds above ${text(limitUnits)} need a person: log in and confirm with a second factor.`,
-    })
-  }
-  if (actor.secondFactorAt === null || nowMs - actor.secondFactorAt > FRESH_MS) throw new AppError('STEP_UP_REQUIRED')
 }
 
 /** The price's share in the order's currency; the exact rest when nothing is left. */
@@ -85,22 +77,6 @@ async function checkSendable(deps: RefundDeps, payment: Payment, fiatUnits: bigi
   throw new AppError('ILLEGAL_AMOUNT', { message })
 }
 
-type Destination = { address: string | null; email: string | null; status: RefundStatus }
-
-/** Never blindly the sending address: it may be an exchange's. */
-export async function findDestination(
-  deps: RefundDeps,
-  tx: Tx,
-  order: Order,
-  payment: Payment,
-  given: string | undefined,
-): Promise<Destination> {
-  const onChain = (await deps.channels.forPayment(payment))?.refundsToAddress === true
-  const known = await findPayerAddress(deps.payers, tx, order)
-  const address = given ?? payment.userAddress ?? known.address
-  return { address, email: known.email, status: onChain && address === null ? 'needs_address' : 'ready' }
-}
-
 /** Starts a refund of what is left, or of a part of it. The order is REFUNDING until it is settled or dropped. */
 export async function revertOrder(
   deps: RefundDeps,
@@ -109,38 +85,28 @@ export async function revertOrder(
   body: RevertBody,
   call: Call,
 ): Promise<void> {
-  const given = body.address === undefined ? undefined : readAddress('address', body.address)
+  const wanted = readWanted(body)
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     nextStatus(order.status, 'revert')
-    const payment = order.paymentId === null ? undefined : await findPayment(tx, order.companyId, order.paymentId)
-    if (!payment) throw new Error('a paid order without its payment')
+    const payment = await findPaymentOf(tx, order)
     const now = new Date(deps.clock())
-    const policy = await findRefundPolicy(tx, order.companyId)
     const returned = await readReturned(tx, order)
     const share = readUnits(order, payment, returned, body.amount)
     const { units, excess } = share
-    checkLimit(actor, units, BigInt(policy.refundLimitUnits), now.getTime())
-    const destination = await findDestination(deps, tx, order, payment, given)
+    const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
+    const number = (await countRefunds(tx, order.companyId, order.id)) + 1
+    const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
     const fiatUnits = fiatShare(order, share, returned.refunds)
     await checkSendable(deps, payment, fiatUnits)
     const refund: NewRefund = {
-      companyId: order.companyId,
-      id: newId(now.getTime()),
-      orderId: order.id,
-      paymentId: payment.id,
+      ...newRefund({ order, payment, number, actor, approval, destination, now }),
       mispaymentId: null,
-      channel: payment.channel,
-      status: policy.refundApproval ? 'needs_approval' : destination.status,
       units,
       excessUnits: excess,
       fiatUnits,
-      address: destination.address,
-      network: payment.network,
       reason: body.reason ?? null,
-      requestedBy: `${actor.kind}:${actor.id}`,
       requestId: call.requestId,
-      createdAt: now,
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess })
@@ -153,9 +119,49 @@ export async function revertOrder(
       refundId: refund.id,
     })
     await call.remember(tx, null)
+    await writeRefundAudit(deps, tx, { actor, refund, action: 'refund.revert', call })
     crashPoint('revert:before-commit')
   })
   crashPoint('revert:after-commit')
+}
+
+export async function findPaymentOf(tx: Tx, order: Order): Promise<Payment> {
+  const payment = order.paymentId === null ? undefined : await findPayment(tx, order.companyId, order.paymentId)
+  if (!payment) throw new Error('a paid order without its payment')
+  return payment
+}
+
+/** What every refund has in common, whatever it is made for. */
+export function newRefund(parts: {
+  order: Order
+  payment: Payment
+  number: number
+  actor: Actor
+  approval: RefundApproval | null
+  destination: Destination
+  now: Date
+}) {
+  const { order, payment, number, actor, approval, destination, now } = parts
+  const { address, proposedAddress, addressProof, email } = destination
+  const status: RefundStatus = approval === null ? destination.status : 'needs_approval'
+  return {
+    companyId: order.companyId,
+    id: newId(now.getTime()),
+    orderId: order.id,
+    number,
+    paymentId: payment.id,
+    channel: payment.channel,
+    status,
+    address,
+    proposedAddress,
+    addressProof,
+    askedByMail: status === 'needs_address' && email !== null,
+    network: payment.network,
+    approval,
+    requestedBy: `${actor.kind}:${actor.id}`,
+    requestedRole: actor.role,
+    createdAt: now,
+  }
 }
 
 export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, at: Date) => ({
@@ -206,71 +212,4 @@ export async function settleRefundIn(
     refundId: refund.id,
     change: { refundedUnits },
   })
-}
-
-/** The refund will not happen: rejected by a person, or definitely refused by the provider. */
-export async function dropRefund(
-  deps: RefundDeps,
-  key: Refund,
-  news: { status: 'rejected' | 'refused'; actor: string; words: string },
-): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const { order, refund } = await lockRefundWithOrder(tx, key)
-    const possible = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
-    if (!possible.includes(refund.status)) {
-      throw new AppError('OBJECT_CONFLICT', {
-        message: `The refund is ${refund.status}; it cannot be ${news.status} any more.`,
-      })
-    }
-    const now = new Date(deps.clock())
-    await updateRefund(
-      tx,
-      refund,
-      { status: news.status, decidedBy: news.actor, words: news.words, nextCheckAt: null },
-      now,
-    )
-    await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
-    await reopenRecords(tx, refund, now)
-    if (refund.mispaymentId !== null) return
-    const trigger = order.refundedUnits > 0n ? 'dropRefundPart' : 'dropRefund'
-    await deps.transition(tx, order, { trigger, actor: news.actor, requestId: null })
-  })
-}
-
-/** A SuperAdmin lets a refund go on. */
-export async function approveRefund(deps: RefundDeps, key: Refund, actor: string): Promise<void> {
-  await deps.db.tx(async (tx) => {
-    const { order, refund } = await lockRefundWithOrder(tx, key)
-    if (refund.status !== 'needs_approval') {
-      throw new AppError('OBJECT_CONFLICT', { message: `The refund is ${refund.status}; there is nothing to approve.` })
-    }
-    const now = new Date(deps.clock())
-    const payment = await findPayment(tx, refund.companyId, refund.paymentId)
-    const onChain = payment !== undefined && (await deps.channels.forPayment(payment))?.refundsToAddress === true
-    const status = onChain && refund.address === null ? 'needs_address' : 'ready'
-    await updateRefund(tx, refund, { status, decidedBy: actor, nextCheckAt: status === 'ready' ? now : null }, now)
-    if (status === 'needs_address') {
-      const { email } = await findPayerAddress(deps.payers, tx, order)
-      await deps.askForAddress(tx, order, { ...refund, requestId: null }, email)
-    }
-  })
-}
-
-/** Where the money shall go, said by the payer on the refund page or by a manager. */
-export async function setRefundAddress(deps: RefundDeps, key: Refund, address: string, actor: string): Promise<void> {
-  const destination = readAddress('address', address)
-  await deps.db.tx(async (tx) => {
-    const { refund } = await lockRefundWithOrder(tx, key)
-    if (refund.status !== 'needs_address') {
-      throw new AppError('OBJECT_CONFLICT', { message: `The refund is ${refund.status}; its destination is fixed.` })
-    }
-    const now = new Date(deps.clock())
-    await updateRefund(tx, refund, { status: 'ready', address: destination, decidedBy: actor, nextCheckAt: now }, now)
-  })
-}
-
-export function readTxHash(hash: string): string {
-  if (!/^0x[0-9a-fA-F]{64}$/.test(hash))
-    throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
-  return hash.toLowerCase()
 }

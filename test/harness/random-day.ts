@@ -1,6 +1,6 @@
 import { sql } from '../../src/db/db.ts'
 import { type Client, logInSuperAdmin } from './accounts.ts'
-import { blacklist, newAddress } from './refunds.ts'
+import { blacklist, newAddress, revert, withProof } from './refunds.ts'
 import { eventually } from './service.ts'
 import type { Payable, Shop } from './shop.ts'
 
@@ -16,7 +16,7 @@ export function randomFrom(seed: number): () => number {
 }
 
 type Day = { shop: Shop; random: () => number }
-type OpenRecord = { _id: string; kind: string }
+type OpenRecord = { _id: string; code: string; kind: string }
 
 const pick = <Choice>({ random }: Day, choices: readonly Choice[]): Choice =>
   choices[Math.floor(random() * choices.length)] as Choice
@@ -98,19 +98,17 @@ async function refundSome(day: Day, sales: readonly Sale[]): Promise<void> {
     if (random() > 0.25) continue
     const most = Number(order.units) / 1_000_000
     const body = random() < 0.5 ? {} : { amount: (random() * most).toFixed(6) }
-    await shop.host.call('POST', `revert/${order.code}`, {
-      as: shop.merchant,
-      body: { ...body, address: random() < 0.1 ? BLOCKED : newAddress() },
-    })
+    await revert(shop, order.code, { ...body, address: random() < 0.1 ? BLOCKED : newAddress() })
   }
 }
 
 async function decideSome(day: Day, admin: Client): Promise<void> {
   const list = await admin.get<{ mispayments: OpenRecord[] }>('mispayments?status=open&limit=100')
-  for (const { _id } of list.data.mispayments) {
+  for (const { _id, code } of list.data.mispayments) {
     const what = pick(day, ['accept', 'ignore', 'refund', 'leave'] as const)
-    if (what !== 'leave')
-      await admin.post(`mispayments/${_id}/${what}`, { reason: 'a random day', address: newAddress() })
+    if (what === 'leave') continue
+    const body = { reason: 'a random day', address: newAddress() }
+    await admin.post(`mispayments/${_id}/${what}`, await withProof(day.shop, { code, mispaymentId: _id }, body))
   }
 }
 

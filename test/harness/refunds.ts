@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { privateKeyToAccount } from 'viem/accounts'
 import { word } from '../../sandbox/chain/rpc.ts'
 import { DEPLOYER } from '../../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../../sandbox/chain/token.ts'
@@ -17,11 +18,52 @@ export type RefundData = {
   txHash: string | null
   message: string | null
   addressUrl: string | null
+  askedByMail: boolean
+  proposedAddress: string | null
+  addressMessage: string | null
+  addressProof: Record<string, string> | null
+  approvalReason: string | null
 }
 
 const newKey = (): string => `0x${randomBytes(32).toString('hex')}`
 
-export const newAddress = (): string => localSigner(newKey()).address
+const keys = new Map<string, string>()
+
+/** Of a wallet that can sign: see `withProof`. */
+export function newAddress(): string {
+  const key = newKey()
+  const { address } = localSigner(key)
+  keys.set(address, key)
+  return address
+}
+
+/** Signs as wallets do (EIP-191). @param address one of `newAddress` */
+export function signAs(address: string, message: string): Promise<string> {
+  const key = keys.get(address)
+  if (key === undefined) throw new Error(`${address} is not one of newAddress`)
+  return privateKeyToAccount(key as `0x${string}`).signMessage({ message })
+}
+
+type RefundOf = { code: string; amount?: string; mispaymentId?: string }
+
+/** The text that the API gives out to be signed; undefined when the refund is not possible. */
+export async function readMessage(shop: Shop, address: string, refund: RefundOf): Promise<string | undefined> {
+  const query = new URLSearchParams({ ...refund, address })
+  const path = `/api/next/refunds/address-message?${query}`
+  return (await shop.host.call<{ message: string } | null>('GET', path, { as: shop.merchant })).data?.message
+}
+
+/** The body with a signature of the wallet that it names, as a payer would give it. */
+export async function withProof<Body extends Record<string, unknown>>(
+  shop: Shop,
+  refund: RefundOf,
+  body: Body,
+): Promise<Body & { addressProof?: { signature: string } }> {
+  const { address } = body
+  if (typeof address !== 'string' || !keys.has(address)) return body
+  const message = await readMessage(shop, address, refund)
+  return message === undefined ? body : { ...body, addressProof: { signature: await signAs(address, message) } }
+}
 
 /** Keys that are made now, with test money and gas: the service then pays refunds and settlements by itself. */
 export async function payoutEnv(chain: TestChain): Promise<Record<string, string>> {
@@ -50,7 +92,14 @@ export async function createPaid(shop: Shop, body: Record<string, unknown> = {},
   return order
 }
 
-export const revert = (shop: Shop, code: string, body: Record<string, unknown> = {}): Promise<Answer<null>> =>
+/** The wallet that the body names signs for it. */
+export async function revert(shop: Shop, code: string, body: Record<string, unknown> = {}): Promise<Answer<null>> {
+  const amount = typeof body.amount === 'string' ? { amount: body.amount } : {}
+  return revertPlainly(shop, code, await withProof(shop, { code, ...amount }, body))
+}
+
+/** Nothing but the body. */
+export const revertPlainly = (shop: Shop, code: string, body: Record<string, unknown> = {}): Promise<Answer<null>> =>
   shop.host.call('POST', `revert/${code}`, { as: shop.merchant, body })
 
 export const listRefunds = (shop: Shop, orderId: string): Promise<RefundData[]> => listRefundsOf(shop, orderId)

@@ -30,8 +30,7 @@ function readNews(body: unknown): CallbackNews {
     return { merchantReference: null, providerReference: null, report: null, words }
   const data = parse(textAt(body, 'data') ?? '', 'data')
   const merchantReference = textAt(data, 'merchantTradeNo') ?? null
-  const prepayId = textAt(data, 'refundInfo', 'prepayId') ?? textAt(body, 'bizIdStr') ?? textAt(body, 'bizId')
-  const providerReference = prepayId ?? null
+  const providerReference = textAt(data, 'refundInfo', 'prepayId') ?? textAt(body, 'bizIdStr') ?? null
   const read = bizType === 'PAY' ? reportOfPay : reportOfRefund
   const report = providerReference === null ? null : read(bizStatus, data, providerReference)
   return { merchantReference, providerReference, report, words }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, verify } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { Channel, PaymentReport } from '../channel.ts'
 import { readSettings } from '../kind.ts'
 import { CallbackRefused, ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
-import type { ProviderAnswer, ProviderCall } from '../provider-http.ts'
 import { coinbase } from './adapter.ts'
+import { openCoinbaseApi } from './api.ts'
 import { readCoinbaseCallback } from './callback.ts'
 import { verifyHook } from './hook-signature.ts'
 import { jwtUri, makeJwt, readCdpKey } from './jwt.ts'
@@ -71,6 +70,7 @@ describe('coinbase: JWT', () => {
       assert.deepEqual([reading.faults.length, reading.faults[0]?.message.includes(secret)], [1, false])
     }
     assert.equal(readSettings(coinbase, { ...given, KEY_SECRET: ED25519 }).outcome, 'set')
+    assert.equal(readSettings(coinbase, { ...given, KEY_SECRET: ED25519, NETWORK: 'base' }).outcome, 'faulty')
   })
 })
 
@@ -243,101 +243,26 @@ describe('coinbase: the payer’s address', () => {
   })
 })
 
-describe('coinbase: where it is set up', () => {
-  const given = { KEY_ID, KEY_SECRET: ED25519, WEBHOOK_SECRET: HOOK_SECRET }
-  /** Only what is asked of a wallet before anything is paid. */
-  const walletOn = (networks: number[], report?: PaymentReport) =>
-    ({
-      id: 'crypto',
-      networks,
-      createPayment: async () => ({ toAddress: '0xAb', providerReference: '0xAb' }),
-      fetchPayment: async () => report,
-    }) as unknown as Channel
-
-  const openWith = (
-    values: Record<string, string>,
-    context: { wallet?: Channel; live?: boolean; answer?: ProviderAnswer },
-  ) => {
-    const { wallet, live = true, answer } = context
-    const reading = readSettings(coinbase, { ...given, ...values })
-    assert.ok(reading.outcome === 'set')
-    const calls: ProviderCall[] = []
-    const http = async (call: ProviderCall): Promise<ProviderAnswer> => {
-      calls.push(call)
-      return answer ?? { status: 201, headers: {}, text: '{"session":{"onrampUrl":"https://pay.coinbase.com/x"}}' }
-    }
-    const channel = coinbase.open(reading.values, { http, clock: () => HOOK_MS, live, ...(wallet ? { wallet } : {}) })
-    return { channel, calls }
-  }
-  const request = {
-    companyId: 'c',
-    merchantReference: 'a'.repeat(26),
-    providerReference: null,
-    network: null,
-    due: { asset: 'USDC', units: 54_210_000n },
-    fiat: { asset: 'EUR', units: 5025n },
-    expiresAt: new Date(HOOK_MS),
-    description: '',
-    goods: null,
-    returnUrl: null,
-    cancelUrl: null,
-    payerEmail: null,
-    payerIp: '10.0.0.1',
-    userAddress: null,
-    callbackUrl: '',
-  } as const
-
-  it('says that a chain is missing', () => {
-    assert.throws(() => openWith({}, {}), /set up a chain/)
-    assert.throws(() => openWith({}, { wallet: walletOn([43114]) }), /set up a chain/)
-    assert.throws(() => openWith({ NETWORK: '1' }, { wallet: walletOn([8453]) }), /set up here: 8453/)
-    assert.throws(() => openWith({}, { wallet: walletOn([31337]) }), /set up a chain/)
-    assert.equal(readSettings(coinbase, { ...given, NETWORK: 'base' }).outcome, 'faulty')
-  })
-
-  it('asks Coinbase’s own hosts, in live without the mark of a simulation', async () => {
-    const { channel, calls } = openWith({}, { wallet: walletOn([43114, 10, 1]) })
-    const instructions = await channel.createPayment(request)
-    assert.deepEqual(channel.networks, [10])
-    assert.deepEqual([instructions.toAddress, instructions.tokenAmount, instructions.network], ['0xAb', null, 10])
-    const [call] = calls
-    assert.equal(call?.url, SESSIONS)
-    assert.deepEqual(JSON.parse(call?.body ?? ''), {
-      purchaseCurrency: 'USDC',
-      purchaseAmount: '54.210000',
-      destinationNetwork: 'optimism',
-      destinationAddress: '0xAb',
-      partnerUserRef: 'a'.repeat(26),
-    })
-  })
-
-  it('asks for transactions at the host that the base URL belongs to', async () => {
-    const report: PaymentReport = { outcome: 'waiting', providerReference: '0xAb', words: '' }
-    const urlOf = async (values: Record<string, string>): Promise<string | undefined> => {
-      const { channel, calls } = openWith(values, { wallet: walletOn([1], report) })
-      await channel.fetchPayment({ ...request, providerReference: '0xAb' })
-      return calls[0]?.url
-    }
-    const path = `/onramp/v1/buy/user/${'a'.repeat(26)}/transactions?page_size=50`
-    assert.equal(await urlOf({}), `https://api.developer.coinbase.com${path}`)
-    assert.equal(await urlOf({ BASE_URL: 'http://127.0.0.1:1/x' }), `http://127.0.0.1:1/x${path}`)
-    const both = { BASE_URL: 'http://127.0.0.1:1/x', STATUS_BASE_URL: 'http://127.0.0.1:2/y' }
-    assert.equal(await urlOf(both), `http://127.0.0.1:2/y${path}`)
-  })
-
+describe('coinbase: answers', () => {
   it('tells a definite refusal from trouble', async () => {
-    const create = (status: number, text: string, headers = {}) =>
-      openWith({}, { wallet: walletOn([1]), answer: { status, headers, text } }).channel.createPayment(request)
+    const ask = (status: number, text: string, headers = {}) => {
+      const api = openCoinbaseApi(
+        async () => ({ status, headers, text }),
+        () => HOOK_MS,
+        readCdpKey(KEY_ID, ED25519),
+      )
+      return api({ method: 'POST', url: SESSIONS, body: {} })
+    }
     const reason = (expected: string) => (error: unknown) =>
       error instanceof ProviderRefusal && error.reason === expected
     const invalid = '{"errorType":"invalid_request","errorMessage":"bad"}'
-    await assert.rejects(create(400, invalid), reason('request'))
-    await assert.rejects(create(401, '{}'), reason('credentials'))
-    await assert.rejects(create(403, ''), reason('account'))
-    for (const status of [302, 500, 503]) await assert.rejects(create(status, 'no'), ProviderTrouble)
-    await assert.rejects(create(201, 'no'), ProviderTrouble)
-    await assert.rejects(create(201, '{}'), ProviderTrouble)
-    const tooMany = create(429, '', { 'retry-after': '3' })
+    await assert.rejects(ask(400, invalid), reason('request'))
+    await assert.rejects(ask(400, invalid), /Coinbase: bad/)
+    await assert.rejects(ask(401, '{}'), reason('credentials'))
+    await assert.rejects(ask(403, ''), reason('account'))
+    for (const status of [302, 500, 503]) await assert.rejects(ask(status, 'no'), ProviderTrouble)
+    await assert.rejects(ask(201, 'no'), ProviderTrouble)
+    const tooMany = ask(429, '', { 'retry-after': '3' })
     await assert.rejects(tooMany, (error) => error instanceof ProviderTrouble && error.retryAfterMs === 3000)
   })
 })

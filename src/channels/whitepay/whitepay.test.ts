@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { PaymentKey } from '../channel.ts'
+import type { PaymentKey, PaymentRequest } from '../channel.ts'
 import { readSettings } from '../kind.ts'
 import { CallbackRefused, ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderCall } from '../provider-http.ts'
 import { whitepayNonCustody } from '../whitepay-non-custody/adapter.ts'
 import { whitepay } from './adapter.ts'
-import { openWhitepayApi } from './api.ts'
+import { openWhitepayApi, type WhitepayApi } from './api.ts'
 import { readWhitepayCallback } from './callback.ts'
+import { openHostedOrders } from './orders.ts'
 import { assertWithin, choosePrice } from './prices.ts'
 import type { WhitepayValues } from './settings.ts'
 import { findSignedForm, sign } from './signature.ts'
@@ -270,6 +271,62 @@ describe('whitepay: answers', () => {
     await assert.rejects(ask({ status: 200, text: '<h1>no</h1>' }), ProviderTrouble)
     const tooMany = { status: 429, headers: { 'retry-after': '7' } }
     await assert.rejects(ask(tooMany), (error) => error instanceof ProviderTrouble && error.retryAfterMs === 7000)
+  })
+})
+
+describe('whitepay: recovery and lists', () => {
+  const reference = payment.merchantReference
+  const order = { id: 'w1', status: 'OPEN', external_order_id: reference, acquiring_url: 'https://page.example/w1' }
+  const request = { ...payment, merchantReference: reference } as PaymentRequest
+
+  /** Whitepay's answers by path, and what was asked. */
+  const openWith = (answers: Record<string, unknown>) => {
+    const asked: string[] = []
+    let nowMs = NOW
+    const api: WhitepayApi = async ({ path }) => {
+      asked.push(path)
+      return answers[path.split('?')[0] ?? '']
+    }
+    const orders = openHostedOrders(api, () => nowMs, 'my shop')
+    return { orders, asked, pass: (ms: number) => (nowMs += ms) }
+  }
+  const LIST = '/private-api/crypto-orders/my%20shop'
+
+  it('asks by our reference alone, and takes an open order before a declined one', async () => {
+    const declined = { ...order, id: 'w0', status: 'DECLINED' }
+    const { orders, asked } = openWith({ [LIST]: { orders: [declined, order] } })
+    const recovery = await orders.recover(request)
+    assert.ok(recovery.outcome === 'found')
+    assert.equal(recovery.instructions.providerReference, 'w1')
+    assert.deepEqual(asked, [`${LIST}?external_order_id=${reference}&page=1&per_page=20`])
+  })
+
+  it('does not take a list that was not filtered, or no list, for an absence', async () => {
+    const strangers = { orders: [{ ...order, external_order_id: 'somebody else' }] }
+    await assert.rejects(openWith({ [LIST]: strangers }).orders.recover(request), ProviderTrouble)
+    await assert.rejects(openWith({ [LIST]: {} }).orders.recover(request), ProviderTrouble)
+    assert.deepEqual(await openWith({ [LIST]: { orders: [] } }).orders.recover(request), { outcome: 'absent' })
+  })
+
+  it('reads the order when the list leaves out its page, and calls it lost without one', async () => {
+    const { acquiring_url: _, ...bare } = order
+    const found = openWith({ [LIST]: { orders: [bare] }, [`${LIST}/w1`]: { order } })
+    assert.equal((await found.orders.recover(request)).outcome, 'found')
+    const lost = openWith({ [LIST]: { orders: [bare] }, [`${LIST}/w1`]: { order: bare } })
+    assert.deepEqual(await lost.orders.recover(request), { outcome: 'lost', providerReference: 'w1' })
+  })
+
+  it('asks for the currencies once an hour', async () => {
+    const path = '/currencies/crypto-order-target-currencies'
+    const { orders, asked, pass } = openWith({ [path]: { currencies: [{ ticker: 'EUR' }] } })
+    await orders.price(payment)
+    pass(59 * 60_000)
+    await orders.price(payment)
+    assert.equal(asked.length, 1)
+    pass(60_000)
+    await orders.price(payment)
+    assert.equal(asked.length, 2)
+    await assert.rejects(openWith({ [path]: {} }).orders.price(payment), ProviderTrouble)
   })
 })
 

@@ -1,0 +1,62 @@
+import { AppError, invalid } from '../errors.ts'
+import type { Actor } from '../http/actor.ts'
+import { formatDecimal, parseDecimal } from '../money.ts'
+
+/** Roles that may refund and can be limited; `Service` is what API keys are. A SuperAdmin has no limit. */
+export const LIMITED_ROLES = ['SuperManager', 'Manager', 'Association', 'Service'] as const
+export type LimitedRole = (typeof LIMITED_ROLES)[number]
+
+/** What a role refunds by itself, at once and in any 24 hours: USDC as decimal text, null for no limit. */
+export type RefundLimit = { single: string | null; day: string | null }
+export type RefundLimits = Partial<Record<LimitedRole, RefundLimit>>
+
+/** As a request has it; null takes a role's limits away. */
+export type RefundLimitsChange = Record<string, { single?: string | null; day?: string | null } | null>
+
+const isLimited = (role: string): role is LimitedRole => LIMITED_ROLES.some((known) => known === role)
+
+/**
+ * Nobody raises his own limit: a SuperAdmin sets all of them, a SuperManager those of the roles below.
+ * @throws FORBIDDEN
+ */
+function checkRank(actor: Actor, roles: readonly string[]): void {
+  if (actor.role === 'SuperAdmin') return
+  if (actor.role === 'SuperManager' && !roles.includes('SuperManager')) return
+  const who = roles.includes('SuperManager') ? 'a SuperAdmin' : 'a SuperAdmin, or a SuperManager of the company,'
+  throw new AppError('FORBIDDEN', { message: `Only ${who} may change the refund limits of ${roles.join(', ')}.` })
+}
+
+function readLimit(path: string, text: string | null | undefined): bigint | null {
+  if (text === null || text === undefined) return null
+  const units = parseDecimal(text, 6)
+  if (units === undefined)
+    throw invalid(path, 'must be USDC as decimal text with at most 6 digits after the point, or null for no limit')
+  return units
+}
+
+function readRole(role: LimitedRole, { single, day }: NonNullable<RefundLimitsChange[string]>): RefundLimit {
+  const path = `refundLimits.${role}`
+  const [singleUnits, dayUnits] = [readLimit(`${path}.single`, single), readLimit(`${path}.day`, day)]
+  if (singleUnits === null && dayUnits === null)
+    throw invalid(path, 'must have single, day or both; null takes the limits away')
+  if (singleUnits !== null && dayUnits !== null && dayUnits < singleUnits)
+    throw invalid(`${path}.day`, 'must not be less than single: such a refund could never be made')
+  const write = (units: bigint | null): string | null => (units === null ? null : formatDecimal(units, 6))
+  return { single: write(singleUnits), day: write(dayUnits) }
+}
+
+/**
+ * The limits after a change; roles that it does not name keep theirs.
+ * @throws VALIDATION_FAILED at the field, FORBIDDEN
+ */
+export function changeRefundLimits(actor: Actor, limits: RefundLimits, change: RefundLimitsChange): RefundLimits {
+  const changed = { ...limits }
+  for (const [role, limit] of Object.entries(change)) {
+    if (!isLimited(role))
+      throw invalid(`refundLimits.${role}`, `is no role with refund limits; these are ${LIMITED_ROLES.join(', ')}`)
+    if (limit === null) delete changed[role]
+    else changed[role] = readRole(role, limit)
+  }
+  checkRank(actor, Object.keys(change))
+  return changed
+}

@@ -1,0 +1,38 @@
+import { DAY, MINUTE } from '../clock.ts'
+import { AppError } from '../errors.ts'
+import { CallbackRefused, type CallbackRequest } from './identity-provider.ts'
+import { insertKycCallback, updateKycDueByProvider } from './kyc-queries.ts'
+import type { KycDeps } from './kyc-service.ts'
+
+/** Longer than the provider repeats one (a day); an older one was taken long ago. */
+export const CALLBACK_AGE_MS = 2 * DAY
+const AHEAD_MS = 10 * MINUTE
+
+/**
+ * Takes a callback: a genuine, fresh one that was not here before writes down that it is time to look. What it says
+ * about anybody is never believed. @throws NOT_FOUND without a provider that calls back, UNAUTHORIZED, FORBIDDEN
+ */
+export async function takeCallback(deps: KycDeps & { live: boolean }, request: CallbackRequest): Promise<void> {
+  const { provider, clock, db } = deps
+  if (provider.id === 'manual') throw new AppError('NOT_FOUND')
+  const news = readNews(() => provider.readCallback(request))
+  if (news.sandbox && deps.live)
+    throw new AppError('FORBIDDEN', { message: 'A callback of the provider’s sandbox has no effect in live mode.' })
+  const now = clock()
+  const age = now - news.createdAt.getTime()
+  if (age > CALLBACK_AGE_MS || age < -AHEAD_MS) return
+  await db.tx(async (tx) => {
+    if (!(await insertKycCallback(tx, news, new Date(now)))) return
+    await updateKycDueByProvider(tx, news, new Date(now))
+    tx.afterCommit(() => deps.signals.look())
+  })
+}
+
+function readNews<News>(read: () => News): News {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof CallbackRefused)) throw error
+    throw new AppError('UNAUTHORIZED', { message: `The callback is not believed: ${error.message}.`, cause: error })
+  }
+}

@@ -1,0 +1,95 @@
+import { actorName } from '../audit/audit.ts'
+import type { Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import type { Actor } from '../http/actor.ts'
+import type { Call } from '../http/idempotency.ts'
+import { formatDecimal, parseDecimal } from '../money.ts'
+import type { EddOutcome, Kyc, KycState } from './kyc.ts'
+import { listWaitingOrders } from './kyc-queries.ts'
+import { type Change, changeKyc, type KycDeps, lockSeenKyc, openEmail } from './kyc-service.ts'
+import { completeEdd, NOTHING } from './kyc-states.ts'
+import { viewKyc } from './kyc-views.ts'
+
+type Deciding = { actor: Actor; id: string; call: Call; reason?: string | undefined }
+type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
+
+/** One decision of a person in one transaction; null: it stands like that already. */
+async function decide(deps: KycDeps, { actor, id, call, reason }: Deciding, work: Work): Promise<Kyc> {
+  return deps.db.tx(async (tx) => {
+    const kyc = await lockSeenKyc(tx, actor, id)
+    const change = await work(tx, kyc)
+    if (!change) {
+      await call.remember(tx, viewKyc(kyc))
+      return kyc
+    }
+    const cause = { actor: actorName(actor), requestId: call.requestId, reason: reason ?? null }
+    const changed = await changeKyc(deps, tx, kyc, change, cause)
+    await call.remember(tx, viewKyc(changed))
+    return changed
+  })
+}
+
+const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
+
+/** A person's word on a check that no provider decides. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT */
+export async function decideByHand(deps: KycDeps, deciding: Deciding, status: 'approved' | 'refused'): Promise<Kyc> {
+  return decide(deps, deciding, async (_, kyc) => {
+    if (kyc.provider !== 'manual' && kyc.provider === deps.provider.id)
+      throw conflict(`This check is decided by ${kyc.provider}. Decide it there; the result arrives by itself.`)
+    if (kyc.status === status) return null
+    const { eddStatus, eddOutcome, spendingLimit } = kyc
+    const state: KycState = { status, eddStatus, eddOutcome, spendingLimit }
+    return { state, trigger: status === 'approved' ? 'approve' : 'refuse', nextCheckAt: null }
+  })
+}
+
+/** EUR with two digits. @throws VALIDATION_FAILED */
+function readLimit(text: string): string {
+  const units = parseDecimal(text, 2)
+  if (units === undefined || text.length > 18)
+    throw invalid('spendingLimit', 'must be decimal text in EUR, such as 50000.00')
+  return formatDecimal(units, 2)
+}
+
+/**
+ * Asks for a closer look at somebody who passed the usual check. @param limit what the payer may spend once the
+ * provider approves; only a SuperAdmin names it, otherwise a SuperAdmin completes the look
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
+ */
+export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: string | undefined): Promise<Kyc> {
+  const { actor } = deciding
+  if (limit !== undefined && actor.role !== 'SuperAdmin')
+    throw new AppError('FORBIDDEN', {
+      message: 'Only a SuperAdmin names a spendingLimit. Leave it out, or ask the operator.',
+    })
+  const eddLimit = limit === undefined ? null : readLimit(limit)
+  return decide(deps, deciding, async (tx, kyc) => {
+    if (kyc.status !== 'approved')
+      throw conflict(`The check is ${kyc.status}; a closer look needs one that is approved.`)
+    const isAsked = kyc.eddStatus === 'requested' || kyc.eddStatus === 'pending'
+    if (isAsked && eddLimit === null) return null
+    const [order] = await listWaitingOrders(tx, kyc, 1)
+    const email = openEmail(deps, kyc)
+    const eddStatus = isAsked ? kyc.eddStatus : 'requested'
+    const state: KycState = { status: 'approved', eddStatus, eddOutcome: null, spendingLimit: null }
+    if (order && email !== null && !isAsked) await deps.askPayer(tx, order, { ...kyc, ...state }, email)
+    const nextCheckAt = kyc.provider === 'manual' ? null : new Date(deps.clock())
+    return { state, trigger: 'requestEdd', eddLimit, nextCheckAt }
+  })
+}
+
+/** The end of the closer look, by a SuperAdmin. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED */
+export async function finishEdd(
+  deps: KycDeps,
+  deciding: Deciding,
+  { outcome, spendingLimit }: { outcome: EddOutcome; spendingLimit?: string | undefined },
+): Promise<Kyc> {
+  if (outcome === 'approved' && spendingLimit === undefined)
+    throw invalid('spendingLimit', 'is required with the outcome approved: EUR that the payer may spend in 30 days')
+  const limit = spendingLimit === undefined ? NOTHING : readLimit(spendingLimit)
+  return decide(deps, deciding, async (_, kyc) => {
+    if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
+      throw conflict(`The closer look is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
+    return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt: null }
+  })
+}

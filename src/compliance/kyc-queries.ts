@@ -1,0 +1,238 @@
+import { type Queryable, sql, type Tx, unnamed } from '../db/db.ts'
+import type { Kyc, KycState, KycStatus } from './kyc.ts'
+
+type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
+  spendingLimitAmount: string | null
+  eddLimitAmount: string | null
+}
+
+const COLUMNS = sql`company_id, id, payer_key, email_sealed, provider, status, edd_status, edd_outcome,
+  spending_limit_amount, edd_limit_amount, applicant_id, creation_tried, payer_message, last_words, checks,
+  next_check_at, version, created_at, updated_at`
+
+const toKyc = ({ spendingLimitAmount, eddLimitAmount, ...row }: Row): Kyc => ({
+  ...row,
+  spendingLimit: spendingLimitAmount,
+  eddLimit: eddLimitAmount,
+})
+
+export type PayerName = { companyId: string; payerKey: string }
+
+/** Held until the transaction ends: of two orders of one payer the second sees what the first one spends. */
+export async function lockPayer(tx: Tx, { companyId, payerKey }: PayerName): Promise<void> {
+  await tx.run(sql`
+    insert into kyc_payers (company_id, payer_key) values (${companyId}, ${payerKey}) on conflict do nothing`)
+  await tx.run(sql`
+    select 1 from kyc_payers where company_id = ${companyId} and payer_key = ${payerKey} for update`)
+}
+
+export async function lockKycOfPayer(tx: Tx, { companyId, payerKey }: PayerName): Promise<Kyc | undefined> {
+  const row = await tx.maybe<Row>(sql`
+    select ${COLUMNS} from kyc_records where company_id = ${companyId} and payer_key = ${payerKey} for update`)
+  return row && toKyc(row)
+}
+
+export async function findKyc(q: Queryable, id: string): Promise<Kyc | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from kyc_records where id = ${id}`)
+  return row && toKyc(row)
+}
+
+export async function lockKyc(tx: Tx, id: string): Promise<Kyc | undefined> {
+  const row = await tx.maybe<Row>(sql`select ${COLUMNS} from kyc_records where id = ${id} for update`)
+  return row && toKyc(row)
+}
+
+export async function findKycOfOrder(q: Queryable, companyId: string, orderId: string): Promise<Kyc | undefined> {
+  const row = await q.maybe<Row>(sql`
+    select ${COLUMNS} from kyc_records where company_id = ${companyId}
+      and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})`)
+  return row && toKyc(row)
+}
+
+export type KycFilter = { companyIds: readonly string[] | null; status: KycStatus | null }
+
+const matches = ({ companyIds, status }: KycFilter) => sql`
+  (${companyIds}::text[] is null or company_id = any(${companyIds})) and (${status}::text is null or status = ${status})`
+
+export async function listKycs(
+  q: Queryable,
+  filter: KycFilter,
+  page: { limit: number; offset: number },
+): Promise<Kyc[]> {
+  const rows = await q.many<Row>(
+    unnamed(sql`
+      select ${COLUMNS} from kyc_records where ${matches(filter)} order by id desc
+      limit ${page.limit} offset ${page.offset}`),
+  )
+  return rows.map(toKyc)
+}
+
+export async function countKycs(q: Queryable, filter: KycFilter): Promise<number> {
+  const count = unnamed(sql`select count(*)::int as total from kyc_records where ${matches(filter)}`)
+  return (await q.one<{ total: number }>(count)).total
+}
+
+export type NewKyc = Pick<Kyc, 'companyId' | 'id' | 'payerKey' | 'provider' | 'createdAt'> & { emailSealed: string }
+
+export async function insertKyc(tx: Tx, kyc: NewKyc): Promise<Kyc> {
+  const row = await tx.one<Row>(sql`
+    insert into kyc_records (company_id, id, payer_key, email_sealed, provider, status, next_check_at, created_at, updated_at)
+    values (${kyc.companyId}, ${kyc.id}, ${kyc.payerKey}, ${kyc.emailSealed}, ${kyc.provider}, 'pending',
+      case when ${kyc.provider} = 'manual' then null else ${kyc.createdAt}::timestamptz end, ${kyc.createdAt}, ${kyc.createdAt})
+    returning ${COLUMNS}`)
+  return toKyc(row)
+}
+
+export type KycChange = KycState & { eddLimit: string | null; nextCheckAt: Date | null }
+
+/** A change of state; `updated_at` strictly grows, because receivers of webhooks sort by it. */
+export async function updateKycState(tx: Tx, kyc: Kyc, change: KycChange, now: Date): Promise<Kyc> {
+  const row = await tx.one<Row>(sql`
+    update kyc_records set status = ${change.status}, edd_status = ${change.eddStatus},
+      edd_outcome = ${change.eddOutcome}, spending_limit_amount = ${change.spendingLimit},
+      edd_limit_amount = ${change.eddLimit}, next_check_at = ${change.nextCheckAt}, checks = 0, version = version + 1,
+      updated_at = greatest(${now}::timestamptz, updated_at + interval '1 millisecond')
+    where company_id = ${kyc.companyId} and id = ${kyc.id}
+    returning ${COLUMNS}`)
+  return toKyc(row)
+}
+
+/** Known again after an erasure, or asked another way than before. */
+export async function updateKycPayer(
+  tx: Tx,
+  kyc: Kyc,
+  payer: { emailSealed: string; provider: Kyc['provider']; nextCheckAt: Date | null },
+): Promise<Kyc> {
+  const row = await tx.one<Row>(sql`
+    update kyc_records set email_sealed = ${payer.emailSealed}, provider = ${payer.provider},
+      next_check_at = ${payer.nextCheckAt}
+    where company_id = ${kyc.companyId} and id = ${kyc.id}
+    returning ${COLUMNS}`)
+  return toKyc(row)
+}
+
+/** What the provider said last, and when it is asked again. No change of state. */
+export async function updateKycNews(
+  tx: Tx,
+  kyc: Kyc,
+  news: { words: string; payerMessage: string | null; nextCheckAt: Date | null },
+): Promise<void> {
+  await tx.run(sql`
+    update kyc_records set last_words = ${news.words}, payer_message = ${news.payerMessage},
+      next_check_at = ${news.nextCheckAt}
+    where company_id = ${kyc.companyId} and id = ${kyc.id}`)
+}
+
+type Key = Pick<Kyc, 'companyId' | 'id'>
+
+/** Written before the provider is called: whatever happens after, an applicant may exist. */
+export async function updateCreationTried(q: Queryable, kyc: Key): Promise<void> {
+  await q.run(sql`
+    update kyc_records set creation_tried = true where company_id = ${kyc.companyId} and id = ${kyc.id}`)
+}
+
+/** @param applicantId null: the provider knows nobody any more */
+export async function updateApplicant(q: Queryable, kyc: Key, applicantId: string | null): Promise<void> {
+  await q.run(sql`
+    update kyc_records set applicant_id = ${applicantId}, creation_tried = ${applicantId !== null}
+    where company_id = ${kyc.companyId} and id = ${kyc.id}`)
+}
+
+/** Of every history row the newest number is the record's version. */
+export async function insertKycHistory(
+  tx: Tx,
+  kyc: Kyc,
+  entry: { trigger: string; actor: string; reason: string | null; requestId: string | null },
+): Promise<void> {
+  await tx.run(sql`
+    insert into kyc_history (company_id, kyc_id, seq, trigger, status, edd_status, edd_outcome, spending_limit_amount,
+      actor, reason, request_id, at)
+    values (${kyc.companyId}, ${kyc.id}, ${kyc.version}, ${entry.trigger}, ${kyc.status}, ${kyc.eddStatus},
+      ${kyc.eddOutcome}, ${kyc.spendingLimit}, ${entry.actor}, ${entry.reason}, ${entry.requestId}, ${kyc.updatedAt})`)
+}
+
+export type KycHistoryRow = KycState & { seq: number; trigger: string; actor: string; reason: string | null; at: Date }
+
+export async function listKycHistory(q: Queryable, kyc: Key): Promise<KycHistoryRow[]> {
+  return q.many<KycHistoryRow>(sql`
+    select seq, trigger, status, edd_status, edd_outcome, spending_limit_amount as spending_limit, actor, reason, at
+    from kyc_history where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} order by seq`)
+}
+
+/** @returns whether the order did not wait for this check before */
+export async function upsertKycOrder(tx: Tx, kyc: Key, orderId: string, now: Date): Promise<boolean> {
+  const changed = await tx.run(sql`
+    insert into kyc_orders (company_id, order_id, kyc_id, created_at)
+    values (${kyc.companyId}, ${orderId}, ${kyc.id}, ${now})
+    on conflict (company_id, order_id) do update set kyc_id = excluded.kyc_id, created_at = excluded.created_at
+      where kyc_orders.kyc_id <> excluded.kyc_id`)
+  return changed > 0
+}
+
+export type WaitingOrder = {
+  companyId: string
+  id: string
+  code: string
+  shortCode: string
+  alias: string | null
+  webhookUrl: string | null
+}
+
+/** The orders that wait for a check, newest first. */
+export async function listWaitingOrders(q: Queryable, kyc: Key, limit: number): Promise<WaitingOrder[]> {
+  return q.many<WaitingOrder>(sql`
+    select o.company_id, o.id, o.code, o.short_code, o.alias, o.webhook_url
+    from kyc_orders k join orders o on o.company_id = k.company_id and o.id = k.order_id
+    where k.company_id = ${kyc.companyId} and k.kyc_id = ${kyc.id} order by k.order_id desc limit ${limit}`)
+}
+
+/** Takes checks that are due; a node that dies leaves them to the next one. */
+export async function claimDueKycs(q: Queryable, now: Date, until: Date, limit: number): Promise<Kyc[]> {
+  const rows = await q.many<Row>(sql`
+    update kyc_records set next_check_at = ${until}, checks = checks + 1
+    where (company_id, id) in (
+      select company_id, id from kyc_records where next_check_at <= ${now} order by next_check_at limit ${limit}
+      for update skip locked)
+    returning ${COLUMNS}`)
+  return rows.map(toKyc)
+}
+
+/** After a visit that failed; a "look now" that came meanwhile stays. */
+export async function updateKycRetry(q: Queryable, claimed: Kyc, at: Date): Promise<void> {
+  await q.run(sql`
+    update kyc_records set next_check_at = ${at}
+    where company_id = ${claimed.companyId} and id = ${claimed.id} and next_check_at = ${claimed.nextCheckAt}`)
+}
+
+/** "Look now": a visit that was planned for later comes at once. */
+export async function updateKycDue(q: Queryable, kyc: Key, at: Date): Promise<void> {
+  await q.run(sql`
+    update kyc_records set next_check_at = ${at}, checks = 0 where company_id = ${kyc.companyId} and id = ${kyc.id}`)
+}
+
+/** The same by what a callback names. @returns how many checks that are */
+export async function updateKycDueByProvider(
+  tx: Tx,
+  names: { applicantId: string; externalUserId: string | null },
+  at: Date,
+): Promise<number> {
+  return tx.run(sql`
+    update kyc_records set next_check_at = ${at}, checks = 0
+    where provider = 'sumsub' and (applicant_id = ${names.applicantId} or id = ${names.externalUserId})`)
+}
+
+/** @returns false when this very callback was taken before */
+export async function insertKycCallback(
+  tx: Tx,
+  callback: { applicantId: string; type: string; createdAtText: string },
+  now: Date,
+): Promise<boolean> {
+  const added = await tx.run(sql`
+    insert into kyc_callbacks (applicant_id, type, created_at_text, received_at)
+    values (${callback.applicantId}, ${callback.type}, ${callback.createdAtText}, ${now}) on conflict do nothing`)
+  return added > 0
+}
+
+export async function deleteOldKycCallbacks(q: Queryable, before: Date): Promise<number> {
+  return q.run(sql`delete from kyc_callbacks where received_at < ${before}`)
+}

@@ -1,0 +1,185 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { pageOf } from '../companies/company-schemas.ts'
+import { companiesFor } from '../companies/company-scope.ts'
+import { actorOf } from '../http/actor.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { callOf } from '../http/idempotency.ts'
+import type { KycStatus } from './kyc.ts'
+import { takeCallback } from './kyc-callback.ts'
+import { decideByHand, finishEdd, requestEdd } from './kyc-decisions.ts'
+import { countKycs, listKycs } from './kyc-queries.ts'
+import * as schemas from './kyc-schemas.ts'
+import { findSeenKyc, type KycDeps, startCheck } from './kyc-service.ts'
+import { viewKyc, viewKycDetail } from './kyc-views.ts'
+
+const tags = ['kyc']
+const KycRef = Type.Ref('Kyc')
+const params = schemas.KycParams
+const answer = { 200: Envelope(KycRef) }
+
+type Decision = { id: string; reason?: string | undefined }
+
+const deciding = (request: FastifyRequest, { id, reason }: Decision) => ({
+  actor: actorOf(request),
+  call: callOf(request),
+  id,
+  reason,
+})
+
+/** Identity checks of payers: start, read, decide by hand, look closer. */
+export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) => {
+  app.get(
+    '/kyc',
+    {
+      config: { permission: 'kyc.read' },
+      schema: {
+        operationId: 'listKyc',
+        summary: 'List identity checks',
+        tags,
+        querystring: schemas.KycListQuery,
+        response: { 200: Envelope(pageOf('checks', KycRef)) },
+      },
+    },
+    async (request) => {
+      const { page, limit, status, ...choice } = request.query
+      const companyIds = await companiesFor(deps.db, actorOf(request), choice)
+      const filter = { companyIds, status: (status ?? null) as KycStatus | null }
+      const [rows, total] = await Promise.all([
+        listKycs(deps.db, filter, { limit, offset: (page - 1) * limit }),
+        countKycs(deps.db, filter),
+      ])
+      return ok({ checks: rows.map(viewKyc), total, page, limit } as never)
+    },
+  )
+  app.post(
+    '/kyc',
+    {
+      config: { permission: 'kyc.start' },
+      schema: {
+        operationId: 'startKyc',
+        summary: 'Check the payer of an order',
+        description: 'Repeating it answers the same check. The payer gets the page by mail.',
+        tags,
+        body: schemas.StartKycBody,
+        response: { 200: Envelope(schemas.AskedSchema) },
+      },
+    },
+    async (request) => ok(await startCheck(deps, actorOf(request), request.body.code, callOf(request))),
+  )
+  app.get(
+    '/kyc/:id',
+    {
+      config: { permission: 'kyc.read' },
+      schema: {
+        operationId: 'getKyc',
+        summary: 'One identity check with its history',
+        tags,
+        params,
+        response: { 200: Envelope(schemas.KycDetailSchema) },
+      },
+    },
+    async (request, reply) => {
+      const actor = actorOf(request)
+      void reply.header('cache-control', 'no-store')
+      return ok((await viewKycDetail(deps, actor, await findSeenKyc(deps, actor, request.params.id))) as never)
+    },
+  )
+  app.post(
+    '/kyc/:id/approve',
+    {
+      config: { permission: 'kyc.decide' },
+      schema: {
+        operationId: 'approveKyc',
+        summary: 'Approve a check that no provider decides',
+        tags,
+        params,
+        body: schemas.ApproveBody,
+        response: answer,
+      },
+    },
+    async (request) => {
+      const decision = deciding(request, { ...request.params, ...request.body })
+      return ok(viewKyc(await decideByHand(deps, decision, 'approved')) as never)
+    },
+  )
+  app.post(
+    '/kyc/:id/refuse',
+    {
+      config: { permission: 'kyc.decide' },
+      schema: {
+        operationId: 'refuseKyc',
+        summary: 'Refuse a check that no provider decides',
+        tags,
+        params,
+        body: schemas.RefuseBody,
+        response: answer,
+      },
+    },
+    async (request) => {
+      const decision = deciding(request, { ...request.params, ...request.body })
+      return ok(viewKyc(await decideByHand(deps, decision, 'refused')) as never)
+    },
+  )
+  app.post(
+    '/kyc/:id/edd',
+    {
+      config: { permission: 'kyc.requestEdd' },
+      schema: {
+        operationId: 'requestEdd',
+        summary: 'Ask for a closer look at an approved payer',
+        description: 'For a higher spending limit. The payer gets the page by mail.',
+        tags,
+        params,
+        body: schemas.EddBody,
+        response: answer,
+      },
+    },
+    async (request) => {
+      const decision = deciding(request, { ...request.params, ...request.body })
+      return ok(viewKyc(await requestEdd(deps, decision, request.body.spendingLimit)) as never)
+    },
+  )
+  app.post(
+    '/kyc/:id/edd/complete',
+    {
+      config: { permission: 'kyc.completeEdd' },
+      schema: {
+        operationId: 'completeEdd',
+        summary: 'Complete the closer look and say what the payer may spend',
+        tags,
+        params,
+        body: schemas.EddCompleteBody,
+        response: answer,
+      },
+    },
+    async (request) => {
+      const decision = deciding(request, { ...request.params, ...request.body })
+      return ok(viewKyc(await finishEdd(deps, decision, request.body)) as never)
+    },
+  )
+}
+
+/** Callbacks keep their raw bytes: their digest is made over those. */
+export const kycCallbackRoutes: FastifyPluginAsyncTypebox<KycDeps & { live: boolean }> = async (app, deps) => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.post(
+    '/kyc/sumsub/callback',
+    {
+      config: { permission: 'compliance.callback' },
+      schema: {
+        operationId: 'takeSumsubCallback',
+        summary: 'Callbacks of Sumsub',
+        description: 'Set as the address of a webhook at Sumsub, with the algorithm HMAC_SHA256_HEX.',
+        tags,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async ({ headers, body }) => {
+      await takeCallback(deps, { headers, rawBody: Buffer.isBuffer(body) ? body : Buffer.alloc(0) })
+      return ok(null)
+    },
+  )
+}

@@ -1,0 +1,84 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { ChoiceQuery, PageQuery } from '../companies/company-schemas.ts'
+import { EDD_STATUSES, KYC_STATUSES } from './kyc.ts'
+
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const Limit = (description: string) => Type.String({ pattern: '^[0-9]{1,15}(\\.[0-9]{1,2})?$', description })
+const Reason = Type.String({ minLength: 1, maxLength: 500, description: 'Why, for the history.' })
+const DateTime = Type.String({ format: 'date-time' })
+
+export const KycParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
+
+export const KycListQuery = Type.Object({
+  ...ChoiceQuery,
+  ...PageQuery,
+  status: Type.Optional(Type.String({ enum: [...KYC_STATUSES] })),
+})
+
+export const StartKycBody = Type.Object({
+  code: Type.String({ minLength: 1, maxLength: 64, description: 'The order whose payer is checked.' }),
+})
+export const AskedSchema = Type.Object({
+  kycId: Type.String(),
+  url: Type.String({ description: 'The page for the payer; he got it by mail as well.' }),
+  status: Type.String({ enum: [...KYC_STATUSES] }),
+})
+
+export const ApproveBody = Type.Object({ reason: Type.Optional(Reason) })
+export const RefuseBody = Type.Object({ reason: Reason })
+export const EddBody = Type.Object({
+  reason: Type.Optional(Reason),
+  spendingLimit: Type.Optional(
+    Limit(
+      'SuperAdmin only: EUR in 30 days that are granted when the provider approves. Absent: a SuperAdmin completes it.',
+    ),
+  ),
+})
+export const EddCompleteBody = Type.Object({
+  outcome: Type.Unsafe<'approved' | 'refused'>(Type.String({ enum: ['approved', 'refused'] })),
+  spendingLimit: Type.Optional(
+    Limit('EUR that the payer may spend in 30 days; required when approved, 0.00 unless said otherwise when refused.'),
+  ),
+  reason: Type.Optional(Reason),
+})
+export type EddCompleteBody = Static<typeof EddCompleteBody>
+
+const state = {
+  status: Type.String({ enum: [...KYC_STATUSES] }),
+  eddStatus: Type.String({ enum: [...EDD_STATUSES], description: 'The closer look (enhanced due diligence).' }),
+  eddOutcome: Nullable(Type.String({ enum: ['approved', 'refused'] })),
+  spendingLimit: Nullable(Type.String({ description: 'EUR in 30 days, once the closer look is completed.' })),
+}
+
+export const KycSchema = Type.Object(
+  {
+    _id: Type.String(),
+    company: Type.String(),
+    provider: Type.String({ enum: ['manual', 'sumsub'] }),
+    ...state,
+    message: Nullable(Type.String({ description: 'The provider’s last words.' })),
+    createdAt: DateTime,
+    updatedAt: DateTime,
+  },
+  { $id: 'Kyc', description: 'The identity check of one payer.' },
+)
+
+export const KycDetailSchema = Type.Object({
+  ...KycSchema.properties,
+  payer: Nullable(
+    Type.Object({ email: Nullable(Type.String()) }, { description: 'Only for users who may read payer information.' }),
+  ),
+  orders: Type.Array(Type.Object({ code: Type.String(), alias: Nullable(Type.String()) }), {
+    description: 'Orders that asked for it, newest first, at most 100.',
+  }),
+  history: Type.Array(
+    Type.Object({
+      seq: Type.Integer(),
+      trigger: Type.String(),
+      ...state,
+      actor: Type.String(),
+      reason: Nullable(Type.String()),
+      at: DateTime,
+    }),
+  ),
+})

@@ -1,0 +1,168 @@
+import { type Audit, actorName } from '../audit/audit.ts'
+import type { Clock } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import { type Actor, sees } from '../http/actor.ts'
+import type { Call } from '../http/idempotency.ts'
+import { newId } from '../ids.ts'
+import type { Order } from '../orders/order.ts'
+import { lockReachableOrder } from '../orders/order-service.ts'
+import { findPayerAddress, type PayerDeps } from '../payers/payer-service.ts'
+import type { Vault } from '../vault.ts'
+import { announceKyc, type KycEvent } from '../webhooks/kyc-events.ts'
+import type { IdentityProvider } from './identity-provider.ts'
+import { isOpenCheck, type Kyc, type KycState } from './kyc.ts'
+import type { KycLinks } from './kyc-links.ts'
+import * as queries from './kyc-queries.ts'
+import { type PayerKeyOf, sealContext } from './payer-key.ts'
+
+export type KycDeps = {
+  db: Db
+  vault: Vault
+  clock: Clock
+  payers: PayerDeps
+  provider: IdentityProvider
+  links: KycLinks
+  audit: Audit
+  payerKeyOf: PayerKeyOf
+  /** What the workers are told; they set it. */
+  signals: { look(): void }
+  /** A webhook was written for this company. */
+  onDelivery(companyId: string): void
+  /** Asks the payer to go through the check; called in a transaction, so it only writes a job. */
+  askPayer(tx: Tx, order: Pick<Order, 'companyId' | 'code' | 'shortCode'>, kyc: Kyc, email: string): Promise<void>
+}
+
+/** Who caused a change, for history and audit. */
+export type Cause = { actor: string; requestId: string | null; reason?: string | null }
+
+const MAX_ORDERS = 100
+
+const auditEntry = (kyc: Kyc, action: string, { actor, requestId, reason }: Cause) => ({
+  actor,
+  action,
+  companyId: kyc.companyId,
+  object: `kyc:${kyc.id}`,
+  caller: requestId === null ? null : { requestId, ip: null, userAgent: null },
+  detail: { status: kyc.status, eddStatus: kyc.eddStatus, spendingLimit: kyc.spendingLimit, reason: reason ?? null },
+})
+
+async function announce(
+  deps: KycDeps,
+  tx: Tx,
+  kyc: Kyc,
+  event: KycEvent,
+  orders: readonly Omit<queries.WaitingOrder, 'shortCode'>[],
+  requestId: string | null,
+): Promise<void> {
+  const { eddStatus, eddOutcome, spendingLimit, status, updatedAt } = kyc
+  const edd =
+    event === 'kyc.edd_completed' && eddOutcome !== null && spendingLimit !== null
+      ? { edd: { eddStatus, eddOutcome, spendingLimit } }
+      : {}
+  const key = deps.vault.derive('webhook-id')
+  let added = false
+  for (const order of orders)
+    added = (await announceKyc(tx, key, { event, kycId: kyc.id, order, status, updatedAt, ...edd }, requestId)) || added
+  if (added) tx.afterCommit(() => deps.onDelivery(kyc.companyId))
+}
+
+/** What a change of state is told as; a closer look that begins or is taken back is told nobody. */
+function eventOf(before: KycState, after: KycState): KycEvent | null {
+  if (before.status !== after.status) return `kyc.${after.status}`
+  if (after.eddStatus !== 'completed') return null
+  const isSame = before.eddOutcome === after.eddOutcome && before.spendingLimit === after.spendingLimit
+  return isSame ? null : 'kyc.edd_completed'
+}
+
+export type Change = { state: KycState; trigger: string; eddLimit?: string | null; nextCheckAt: Date | null }
+
+/** A new state with its history, webhooks and audit entry; nothing may be written after it in this transaction. */
+export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: Change, cause: Cause): Promise<Kyc> {
+  const { state, trigger, nextCheckAt } = change
+  const eddLimit = change.eddLimit === undefined ? kyc.eddLimit : change.eddLimit
+  const changed = await queries.updateKycState(tx, kyc, { ...state, eddLimit, nextCheckAt }, new Date(deps.clock()))
+  const { actor, requestId, reason = null } = cause
+  await queries.insertKycHistory(tx, changed, { trigger, actor, reason, requestId })
+  const event = eventOf(kyc, changed)
+  if (event !== null) {
+    const orders = await queries.listWaitingOrders(tx, changed, MAX_ORDERS)
+    await announce(deps, tx, changed, event, orders, requestId)
+  }
+  await deps.audit.write(tx, auditEntry(changed, `kyc.${trigger}`, cause))
+  return changed
+}
+
+/** A payer who is known already: the e-mail again after an erasure, and whoever checks people now. */
+async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string, now: Date): Promise<Kyc> {
+  const { provider } = deps
+  const moves = kyc.status === 'pending' && kyc.applicantId === null && kyc.provider !== provider.id
+  const asleep = provider.id !== 'manual' && isOpenCheck(kyc) && kyc.nextCheckAt === null
+  if (kyc.emailSealed !== null && !moves && !asleep) return kyc
+  return queries.updateKycPayer(tx, kyc, {
+    emailSealed: deps.vault.seal(email, sealContext(kyc.id)),
+    provider: moves ? provider.id : kyc.provider,
+    nextCheckAt: (moves || asleep) && provider.id !== 'manual' ? now : kyc.nextCheckAt,
+  })
+}
+
+/**
+ * The check of an order's payer: the one there is, or a new one that the payer is asked to go through. Its merchant is
+ * told by webhook, the payer by mail, once for each order. The order must be locked; nothing may be written after it.
+ */
+export async function askCheck(deps: KycDeps, tx: Tx, order: Order, email: string, cause: Cause): Promise<Kyc> {
+  const payer = { companyId: order.companyId, payerKey: deps.payerKeyOf(email) }
+  await queries.lockPayer(tx, payer)
+  const now = new Date(deps.clock())
+  const known = await queries.lockKycOfPayer(tx, payer)
+  const id = newId(now.getTime())
+  const emailSealed = deps.vault.seal(email, sealContext(id))
+  const kyc = known
+    ? await refresh(deps, tx, known, email, now)
+    : await queries.insertKyc(tx, { ...payer, id, emailSealed, provider: deps.provider.id, createdAt: now })
+  if (!known) await queries.insertKycHistory(tx, kyc, { trigger: 'ask', reason: null, ...cause })
+  tx.afterCommit(() => deps.signals.look())
+  if (await queries.upsertKycOrder(tx, kyc, order.id, now)) {
+    if (kyc.status === 'pending') await announce(deps, tx, kyc, 'kyc.pending', [order], cause.requestId)
+    if (isOpenCheck(kyc)) await deps.askPayer(tx, order, kyc, email)
+  }
+  if (!known) await deps.audit.write(tx, auditEntry(kyc, 'kyc.ask', cause))
+  return kyc
+}
+
+export type Asked = { kycId: string; url: string; status: string }
+
+/** Starts a check for an order's payer. @throws PAYER_IDENTITY_REQUIRED when nobody knows who that is */
+export async function startCheck(deps: KycDeps, actor: Actor, code: string, call: Call): Promise<Asked> {
+  return deps.db.tx(async (tx) => {
+    const order = await lockReachableOrder(tx, actor, code)
+    const { email } = await findPayerAddress(deps.payers, tx, order)
+    if (email === null) throw new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
+    const kyc = await askCheck(deps, tx, order, email, { actor: actorName(actor), requestId: call.requestId })
+    const asked = { kycId: kyc.id, url: deps.links.urlOf(order.code, kyc.id), status: kyc.status }
+    await call.remember(tx, asked)
+    return asked
+  })
+}
+
+export const EMAIL_NEEDED =
+  'The payer’s identity has to be checked, and nobody knows who pays: save the payer’s e-mail first ' +
+  '(POST …/email/{code}, payerEmail, or on the pay page).'
+
+/** @throws OBJECT_NOT_FOUND */
+export async function lockSeenKyc(tx: Tx, actor: Actor, id: string): Promise<Kyc> {
+  const kyc = await queries.lockKyc(tx, id)
+  if (!kyc || !sees(actor, kyc.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return kyc
+}
+
+/** @throws OBJECT_NOT_FOUND */
+export async function findSeenKyc({ db }: KycDeps, actor: Actor, id: string): Promise<Kyc> {
+  const kyc = await queries.findKyc(db, id)
+  if (!kyc || !sees(actor, kyc.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return kyc
+}
+
+/** The payer's e-mail; null after an erasure. */
+export const openEmail = ({ vault }: Pick<KycDeps, 'vault'>, kyc: Kyc): string | null =>
+  kyc.emailSealed === null ? null : vault.open(kyc.emailSealed, sealContext(kyc.id))

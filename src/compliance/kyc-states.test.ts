@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Level, ReviewOutcome } from './identity-provider.ts'
+import type { Kyc, KycState } from './kyc.ts'
+import { applyReview } from './kyc-states.ts'
+
+const NEW: KycState = { status: 'pending', eddStatus: 'none', eddOutcome: null, spendingLimit: null }
+const kyc = (state: Partial<Kyc>): Kyc => ({ ...NEW, eddLimit: null, ...state }) as Kyc
+const see = (state: Partial<Kyc>, outcome: ReviewOutcome, level: Level | null = 'basic') =>
+  applyReview(kyc(state), { outcome, level, words: '', payerMessage: null })
+
+test('unknown words and unknown levels change nothing, whatever the check’s state', () => {
+  for (const status of ['pending', 'approved', 'refused'] as const) {
+    assert.equal(see({ status }, 'unknown'), null)
+    assert.equal(see({ status }, 'approved', null), null)
+    assert.equal(see({ status }, 'refused', null), null)
+  }
+})
+
+test('the usual check: approved, refused, and back to pending when the provider takes it back', () => {
+  assert.equal(see({}, 'notStarted'), null)
+  assert.equal(see({}, 'retry'), null)
+  assert.equal(see({}, 'approved')?.status, 'approved')
+  assert.equal(see({}, 'refused')?.status, 'refused')
+  assert.equal(see({ status: 'approved' }, 'approved'), null)
+  for (const outcome of ['notStarted', 'pending', 'retry'] as const) {
+    assert.equal(see({ status: 'approved' }, outcome)?.status, 'pending')
+    assert.equal(see({ status: 'refused' }, outcome)?.status, 'pending')
+  }
+  assert.equal(see({ status: 'approved' }, 'refused')?.status, 'refused')
+})
+
+test('the closer look never touches what the usual one decided, and grants only what was named', () => {
+  const asked = { status: 'approved', eddStatus: 'requested' } as const
+  assert.equal(see(asked, 'notStarted', 'enhanced'), null)
+  assert.equal(see(asked, 'pending', 'enhanced')?.eddStatus, 'pending')
+  assert.deepEqual(see({ ...asked, eddLimit: '50000.00' }, 'approved', 'enhanced'), {
+    status: 'approved',
+    eddStatus: 'completed',
+    eddOutcome: 'approved',
+    spendingLimit: '50000.00',
+  })
+  const unnamed = see(asked, 'approved', 'enhanced')
+  assert.deepEqual([unnamed?.eddStatus, unnamed?.spendingLimit], ['pending', null])
+  const refused = see(asked, 'refused', 'enhanced')
+  assert.deepEqual([refused?.status, refused?.eddOutcome, refused?.spendingLimit], ['approved', 'refused', '0.00'])
+  const done = { status: 'approved', eddStatus: 'completed', eddOutcome: 'approved', spendingLimit: '9.00' } as const
+  assert.equal(see(done, 'approved', 'enhanced'), null)
+  assert.equal(see(done, 'approved'), null)
+  const reset = see(done, 'notStarted', 'enhanced')
+  assert.deepEqual([reset?.status, reset?.eddStatus, reset?.spendingLimit], ['approved', 'pending', null])
+})
+
+test('who passes the closer look at once has passed the usual one', () => {
+  assert.equal(see({}, 'approved', 'enhanced')?.status, 'approved')
+  assert.equal(see({}, 'refused', 'enhanced')?.status, 'refused')
+})

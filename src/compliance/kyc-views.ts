@@ -1,0 +1,35 @@
+import type { Actor } from '../http/actor.ts'
+import { ruleOf } from '../http/permissions.ts'
+import type { Kyc } from './kyc.ts'
+import { listKycHistory, listWaitingOrders } from './kyc-queries.ts'
+import { type KycDeps, openEmail } from './kyc-service.ts'
+
+export const viewKyc = (kyc: Kyc) => ({
+  _id: kyc.id,
+  company: kyc.companyId,
+  provider: kyc.provider,
+  status: kyc.status,
+  eddStatus: kyc.eddStatus,
+  eddOutcome: kyc.eddOutcome,
+  spendingLimit: kyc.spendingLimit,
+  message: kyc.lastWords,
+  createdAt: kyc.createdAt.toISOString(),
+  updatedAt: kyc.updatedAt.toISOString(),
+})
+
+/** Who may read payer information elsewhere sees here who it is; a server's key never does. */
+function mayReadPayers({ kind, role }: Actor): boolean {
+  const { roles } = ruleOf('payers.read')
+  return kind === 'user' && roles !== 'anyone' && roles.includes(role)
+}
+
+/** One check with its history; the payer's e-mail only for those who may read it. */
+export async function viewKycDetail(deps: KycDeps, actor: Actor, kyc: Kyc) {
+  const [history, orders] = await Promise.all([listKycHistory(deps.db, kyc), listWaitingOrders(deps.db, kyc, 100)])
+  return {
+    ...viewKyc(kyc),
+    payer: mayReadPayers(actor) ? { email: openEmail(deps, kyc) } : null,
+    orders: orders.map(({ code, alias }) => ({ code, alias })),
+    history: history.map(({ at, ...entry }) => ({ ...entry, at: at.toISOString() })),
+  }
+}

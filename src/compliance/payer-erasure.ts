@@ -1,0 +1,39 @@
+import { type Clock, DAY } from '../clock.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Order } from '../orders/order.ts'
+import type { Vault } from '../vault.ts'
+import { openPayerKeys, sealContext } from './payer-key.ts'
+import * as queries from './payer-queries.ts'
+
+/** Forgets who pays an order, in the transaction of the erasure; what was decided about him stays. */
+export type ForgetPayer = (tx: Tx, order: Order, email: string | null) => Promise<void>
+
+export function openForgetPayer({ vault }: { vault: Vault }): ForgetPayer {
+  const payerKeyOf = openPayerKeys(vault)
+  return async (tx, order, email) => {
+    await queries.eraseKycEmailOfOrder(tx, order.companyId, order.id)
+    if (email !== null) await queries.eraseKycEmail(tx, { companyId: order.companyId, payerKey: payerKeyOf(email) })
+  }
+}
+
+const BATCH = 500
+
+/** E-mails of checks that nothing changed for so many days. @returns how many were erased */
+export const eraseKycsOlderThan = ({ db, clock }: { db: Db; clock: Clock }, days: number): Promise<number> =>
+  queries.eraseOldKycEmails(db, new Date(clock() - days * DAY), BATCH)
+
+/**
+ * Seals again, a batch at a time, what an older master key sealed, and gives the payers their names under the present
+ * one. @returns how many were done
+ */
+export async function resealKycs({ db, vault }: { db: Db; vault: Vault }): Promise<number> {
+  const payerKeyOf = openPayerKeys(vault)
+  const rows = await queries.listKycsSealedOtherwise(db, vault.sealPrefix, 200)
+  for (const row of rows) {
+    const context = sealContext(row.id)
+    const email = vault.open(row.sealed, context)
+    const next = { sealed: vault.seal(email, context), payerKey: payerKeyOf(email) }
+    await db.tx((tx) => queries.updateKycSeal(tx, row, next))
+  }
+  return rows.length
+}

@@ -1,0 +1,118 @@
+import { DAY } from '../clock.ts'
+import type { Queryable, Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import { formatDecimal, parseDecimal } from '../money.ts'
+import type { Order } from '../orders/order.ts'
+import { findPayerAddress, type PayerDeps } from '../payers/payer-service.ts'
+import type { Kyc } from './kyc.ts'
+import { lockKycOfPayer, lockPayer, upsertKycOrder } from './kyc-queries.ts'
+import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
+import { findKycPolicy, sumSpendings, upsertSpending } from './payer-queries.ts'
+
+/** The time over which a payer's orders are added up. */
+export const WINDOW_MS = 30 * DAY
+
+export type Accepting = {
+  /** Named with this accept; null: the one that was saved, if any. */
+  email: string | null
+  /** USDC for one EUR, scaled; null: no fresh rate. */
+  euroRate: bigint | null
+  actor: string
+  requestId: string
+}
+
+/**
+ * May this payer pay this order? Null: yes, and it counts. A refusal is returned, not thrown, because the check that
+ * it asks for must be committed before the refusal is told; nothing else may be written after one.
+ */
+export type PayerGate = (tx: Tx, order: Order, accepting: Accepting) => Promise<AppError | null>
+
+const ceilDiv = (left: bigint, right: bigint): bigint => (left + right - 1n) / right
+
+/** The order's value in cents of EUR, rounded up; without a rate one USDC counts as one EUR, which errs to more. */
+export function euroUnits(order: Pick<Order, 'from' | 'to'>, euroRate: bigint | null): bigint {
+  if (order.from.asset === 'EUR') return order.from.units
+  return euroRate === null ? ceilDiv(order.to.units, 10_000n) : ceilDiv(order.to.units * 100_000_000n, euroRate)
+}
+
+const readEuro = (text: string): bigint => parseDecimal(text, 2) ?? 0n
+/** Would accept refuse this order because nobody knows an e-mail of its payer? */
+export async function needsEmail(
+  payers: Pick<PayerDeps, 'vault'>,
+  q: Queryable,
+  order: Order,
+  euroRate: bigint | null,
+): Promise<boolean> {
+  const { kycThresholdAmount } = await findKycPolicy(q, order.companyId)
+  if (kycThresholdAmount === null || euroUnits(order, euroRate) < readEuro(kycThresholdAmount)) return false
+  return (await findPayerAddress(payers, q, order)).email === null
+}
+
+const showEuro = (units: bigint): string => `${formatDecimal(units, 2)} EUR`
+
+/** What an approved payer may spend; null: any sum. */
+function limitOf({ eddStatus, spendingLimit }: Kyc, kycLimitAmount: string | null): bigint | null {
+  const limit = eddStatus === 'completed' ? spendingLimit : kycLimitAmount
+  return limit === null ? null : readEuro(limit)
+}
+
+function required(kyc: Kyc, url: string): AppError {
+  const message =
+    kyc.status === 'refused'
+      ? `The identity check of this payer was refused, so this order cannot be paid by this payer. State: ${url}`
+      : `The payer’s identity has to be checked before this order can be paid. Send the payer to ${url} and accept again ` +
+        'when the check is approved (webhook kyc.approved).'
+  const details = [
+    { path: 'kycUrl', message: url },
+    { path: 'kycId', message: kyc.id },
+  ]
+  return new AppError('KYC_REQUIRED', { message, details })
+}
+
+function exceeded(kyc: Kyc, url: string, total: bigint, limit: bigint): AppError {
+  const message =
+    `With this order the payer would have spent ${showEuro(total)} in 30 days, and may spend ${showEuro(limit)}. ` +
+    `Wait, or ask for a closer look: POST /api/next/kyc/${kyc.id}/edd.`
+  const details = [
+    { path: 'kycUrl', message: url },
+    { path: 'kycId', message: kyc.id },
+  ]
+  return new AppError('SPENDING_LIMIT_EXCEEDED', { message, details })
+}
+
+/**
+ * The company's rule at accept. The duty to know who pays is the law's, so an order that is marked anonymous is held
+ * to it like every other. Smaller orders of one payer count together: without a check their sum stays below the
+ * threshold as well. A payer of whom no e-mail is known can only pay below it.
+ */
+export function openPayerGate(deps: KycDeps): PayerGate {
+  return async (tx, order, accepting) => {
+    const policy = await findKycPolicy(tx, order.companyId)
+    if (policy.kycThresholdAmount === null) return null
+    const threshold = readEuro(policy.kycThresholdAmount)
+    const worth = euroUnits(order, accepting.euroRate)
+    const email = accepting.email ?? (await findPayerAddress(deps.payers, tx, order)).email
+    if (email === null) {
+      return worth < threshold ? null : new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
+    }
+    const payer = { companyId: order.companyId, payerKey: deps.payerKeyOf(email) }
+    await lockPayer(tx, payer)
+    const now = new Date(deps.clock())
+    const spent = await sumSpendings(tx, payer, new Date(now.getTime() - WINDOW_MS), order.id)
+    const kyc = await lockKycOfPayer(tx, payer)
+    const total = spent + worth
+    if (kyc?.status === 'approved') {
+      const limit = limitOf(kyc, policy.kycLimitAmount)
+      if (limit !== null && total > limit) {
+        await upsertKycOrder(tx, kyc, order.id, now)
+        return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)
+      }
+    } else if (total >= threshold) {
+      const { actor, requestId } = accepting
+      const asked = await askCheck(deps, tx, order, email, { actor, requestId })
+      return required(asked, deps.links.urlOf(order.code, asked.id))
+    }
+    await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })
+    return null
+  }
+}

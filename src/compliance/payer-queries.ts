@@ -1,0 +1,75 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { PayerName } from './kyc-queries.ts'
+
+export type KycPolicy = { kycThresholdAmount: string | null; kycLimitAmount: string | null }
+
+export async function findKycPolicy(q: Queryable, companyId: string): Promise<KycPolicy> {
+  return q.one<KycPolicy>(sql`
+    select kyc_threshold_amount, kyc_limit_amount from companies where id = ${companyId}`)
+}
+
+/**
+ * Cents of EUR of the payer's accepted orders since then; those that ended unpaid do not count, this one neither.
+ */
+export async function sumSpendings(tx: Tx, payer: PayerName, since: Date, exceptOrderId: string): Promise<bigint> {
+  const { units } = await tx.one<{ units: string }>(sql`
+    select coalesce(sum(s.euro_units), 0) as units
+    from kyc_spendings s join orders o on o.company_id = s.company_id and o.id = s.order_id
+    where s.company_id = ${payer.companyId} and s.payer_key = ${payer.payerKey} and s.accepted_at > ${since}
+      and s.order_id <> ${exceptOrderId} and o.status not in ('EXPIRED', 'CANCELLED', 'ERROR')`)
+  return BigInt(units)
+}
+
+export async function upsertSpending(
+  tx: Tx,
+  payer: PayerName,
+  spending: { orderId: string; euroUnits: bigint; at: Date },
+): Promise<void> {
+  await tx.run(sql`
+    insert into kyc_spendings (company_id, order_id, payer_key, euro_units, accepted_at)
+    values (${payer.companyId}, ${spending.orderId}, ${payer.payerKey}, ${spending.euroUnits}, ${spending.at})
+    on conflict (company_id, order_id) do update
+      set payer_key = excluded.payer_key, euro_units = excluded.euro_units, accepted_at = excluded.accepted_at`)
+}
+
+/** Forgets the payer's e-mail; what was decided stays. */
+export async function eraseKycEmail(tx: Tx, payer: PayerName): Promise<number> {
+  return tx.run(sql`
+    update kyc_records set email_sealed = null, payer_message = null
+    where company_id = ${payer.companyId} and payer_key = ${payer.payerKey} and email_sealed is not null`)
+}
+
+export async function eraseKycEmailOfOrder(tx: Tx, companyId: string, orderId: string): Promise<number> {
+  return tx.run(sql`
+    update kyc_records set email_sealed = null, payer_message = null
+    where company_id = ${companyId} and email_sealed is not null
+      and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})`)
+}
+
+/** Those whose time to be kept is over. @returns how many were erased */
+export async function eraseOldKycEmails(q: Queryable, before: Date, limit: number): Promise<number> {
+  return q.run(sql`
+    update kyc_records set email_sealed = null, payer_message = null where (company_id, id) in
+      (select company_id, id from kyc_records where email_sealed is not null and updated_at < ${before} limit ${limit})`)
+}
+
+export type SealedKyc = PayerName & { id: string; sealed: string }
+
+/** Records that are sealed by another key than the present one. */
+export async function listKycsSealedOtherwise(q: Queryable, prefix: string, limit: number): Promise<SealedKyc[]> {
+  return q.many<SealedKyc>(sql`
+    select company_id, id, payer_key, email_sealed as sealed from kyc_records
+    where email_sealed is not null and left(email_sealed, length(${prefix})) <> ${prefix} limit ${limit}`)
+}
+
+/** The same e-mail under the present key; its payer is found by the new name from now on, unless that is taken. */
+export async function updateKycSeal(tx: Tx, row: SealedKyc, next: { sealed: string; payerKey: string }): Promise<void> {
+  await tx.run(sql`
+    update kyc_records k set email_sealed = ${next.sealed},
+      payer_key = case when exists (select 1 from kyc_records o where o.company_id = ${row.companyId}
+        and o.payer_key = ${next.payerKey}) then k.payer_key else ${next.payerKey} end
+    where k.company_id = ${row.companyId} and k.id = ${row.id} and k.email_sealed = ${row.sealed}`)
+  await tx.run(sql`
+    update kyc_spendings set payer_key = ${next.payerKey}
+    where company_id = ${row.companyId} and payer_key = ${row.payerKey}`)
+}

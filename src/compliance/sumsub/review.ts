@@ -1,0 +1,53 @@
+import type { Level, Review, ReviewOutcome } from '../identity-provider.ts'
+
+type Answer = {
+  reviewStatus?: unknown
+  levelName?: unknown
+  reviewResult?: { reviewAnswer?: unknown; reviewRejectType?: unknown; moderationComment?: unknown }
+}
+
+/** Not linear: an applicant may go from any of them to any other. */
+const OUTCOMES: Record<string, ReviewOutcome> = {
+  init: 'notStarted',
+  pending: 'pending',
+  queued: 'pending',
+  prechecked: 'pending',
+  onHold: 'pending',
+}
+
+function outcomeOf({ reviewStatus, reviewResult }: Answer): ReviewOutcome {
+  if (typeof reviewStatus !== 'string') return 'unknown'
+  if (reviewStatus !== 'completed')
+    return Object.hasOwn(OUTCOMES, reviewStatus) ? (OUTCOMES[reviewStatus] ?? 'unknown') : 'unknown'
+  const { reviewAnswer, reviewRejectType } = reviewResult ?? {}
+  if (reviewAnswer === 'GREEN') return 'approved'
+  if (reviewAnswer !== 'RED') return 'unknown'
+  if (reviewRejectType === 'FINAL') return 'refused'
+  return reviewRejectType === 'RETRY' ? 'retry' : 'unknown'
+}
+
+const MAX_MESSAGE = 1000
+const word = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 60) : '-')
+
+/**
+ * The answer of `GET …/status`. Of the comments only `moderationComment` is meant for the person; `clientComment` is
+ * internal and is not even read. Source: docs.sumsub.com/reference/get-applicant-review-status
+ */
+export function readReview(json: unknown, levels: { level: string; eddLevel: string }): Review {
+  const answer = (typeof json === 'object' && json !== null ? json : {}) as Answer
+  const { levelName, reviewStatus, reviewResult } = answer
+  const level: Level | null = levelName === levels.level ? 'basic' : levelName === levels.eddLevel ? 'enhanced' : null
+  const comment = reviewResult?.moderationComment
+  const parts = [
+    word(levelName),
+    word(reviewStatus),
+    word(reviewResult?.reviewAnswer),
+    word(reviewResult?.reviewRejectType),
+  ]
+  return {
+    outcome: outcomeOf(answer),
+    level,
+    words: parts.join(' '),
+    payerMessage: typeof comment === 'string' && comment.trim() !== '' ? comment.trim().slice(0, MAX_MESSAGE) : null,
+  }
+}

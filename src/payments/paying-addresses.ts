@@ -1,0 +1,15 @@
+import { listTransfersTo } from '../chain/transfer-queries.ts'
+import type { Queryable } from '../db/db.ts'
+import type { Payment } from './payment-queries.ts'
+
+/** Addresses (lower case) that sent at least so many USDC units to a payment's own address. */
+export async function listPayingAddresses(q: Queryable, payment: Payment, leastUnits: bigint): Promise<string[]> {
+  const { toAddress = null, tokenAddress = null } = payment.instructions ?? {}
+  if (toAddress === null || tokenAddress === null) return []
+  const sums = new Map<string, bigint>()
+  for (const { chainId, token, status, fromAddress, units } of await listTransfersTo(q, [toAddress])) {
+    const counts = chainId === payment.network && token === tokenAddress.toLowerCase()
+    if (counts && status === 'seen') sums.set(fromAddress, (sums.get(fromAddress) ?? 0n) + units)
+  }
+  return [...sums].filter(([, units]) => units >= leastUnits).map(([address]) => address)
+}

@@ -1,0 +1,119 @@
+import type { Tx } from '../db/db.ts'
+import { AppError, invalid } from '../errors.ts'
+import type { Actor } from '../http/actor.ts'
+import type { Order } from '../orders/order.ts'
+import { lockReachableOrder } from '../orders/order-service.ts'
+import { nextStatus } from '../orders/order-states.ts'
+import { findMispayment } from '../payments/mispayment-queries.ts'
+import { findPayment } from '../payments/payment-queries.ts'
+import { writeRefundAudit } from './refund-audit.ts'
+import type { Decider } from './refund-decisions.ts'
+import { findDestination, readWanted, type Wanted } from './refund-destination.ts'
+import { type AddressProof, addressMessage, type RefundFacts } from './refund-proof.ts'
+import { countRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
+import { readReturned } from './refund-records.ts'
+import { findPaymentOf, lockRefundWithOrder, type RefundDeps, readUnits } from './refund-service.ts'
+
+async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund: Refund }> {
+  const scene = await lockRefundWithOrder(tx, key)
+  if (scene.refund.status === 'needs_address') return scene
+  throw new AppError('OBJECT_CONFLICT', { message: `The refund is ${scene.refund.status}; its destination is fixed.` })
+}
+
+/**
+ * A person or a server names the destination while the payer is asked: without a proof that the payer wants it, it is a
+ * proposal that the payer confirms. @throws OBJECT_CONFLICT, VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED
+ */
+export async function setRefundAddress(
+  deps: RefundDeps,
+  key: Refund,
+  wanted: Wanted & { address: string },
+  by: Decider,
+): Promise<void> {
+  const { actor, call } = by
+  const given = readWanted(wanted)
+  await deps.db.tx(async (tx) => {
+    const { order, refund } = await lockWaiting(tx, key)
+    const payment = await findPayment(tx, refund.companyId, refund.paymentId)
+    if (!payment) throw new Error(`refund ${refund.id} without its payment`)
+    const now = new Date(deps.clock())
+    const { number, units } = refund
+    const found = await findDestination(deps, tx, { order, payment, number, units, actor, now }, given)
+    const { status, address, proposedAddress, addressProof, email } = found
+    const asks = status === 'needs_address'
+    const isNew = !refund.askedByMail || refund.proposedAddress !== proposedAddress
+    const change = {
+      status,
+      askedByMail: refund.askedByMail || (asks && email !== null),
+      nextCheckAt: status === 'ready' ? now : null,
+      ...(address && { address, decidedBy: `${actor.kind}:${actor.id}` }),
+      ...(proposedAddress && { proposedAddress }),
+      ...(addressProof && { addressProof }),
+    }
+    await updateRefund(tx, refund, change, now)
+    const changed = { ...refund, address, proposedAddress, addressProof }
+    if (asks && isNew) await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
+    await writeRefundAudit(deps, tx, { actor, call, refund: changed, action: 'refund.address' })
+  })
+}
+
+/** Said by the payer on the refund page, whose link proves who asks. @throws OBJECT_CONFLICT */
+export async function confirmRefundAddress(
+  deps: RefundDeps,
+  key: Refund,
+  address: string,
+  requestId: string,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { order, refund } = await lockWaiting(tx, key)
+    const now = new Date(deps.clock())
+    const addressProof: AddressProof = { kind: 'payer', by: 'payer', at: now.toISOString() }
+    await updateRefund(
+      tx,
+      refund,
+      { status: 'ready', address, addressProof, decidedBy: 'payer', nextCheckAt: now },
+      now,
+    )
+    const actor = { kind: 'payer', id: order.code } as const
+    const changed = { ...refund, address, addressProof }
+    await writeRefundAudit(deps, tx, { actor, call: { requestId }, refund: changed, action: 'refund.address' })
+  })
+}
+
+export type MessageRequest = { code: string; address: string; amount?: string; mispaymentId?: string }
+
+/** The units of a refund that is not started yet. */
+async function unitsOf(tx: Tx, actor: Actor, order: Order, { amount, mispaymentId }: MessageRequest): Promise<bigint> {
+  if (mispaymentId !== undefined) {
+    const record = await findMispayment(tx, mispaymentId)
+    if (record?.companyId === order.companyId && record.orderId === order.id) return record.units
+    throw invalid('mispaymentId', `is no mispayment of this order that ${actor.role} may see`)
+  }
+  nextStatus(order.status, 'revert')
+  return readUnits(order, await findPaymentOf(tx, order), await readReturned(tx, order), amount).units
+}
+
+/**
+ * What the payer has to sign for a refund that waits for its address, or for the one that would be started next.
+ * @throws ORDER_NOT_FOUND, ORDER_STATE_CONFLICT, REFUND_TOO_LARGE, VALIDATION_FAILED
+ */
+export async function readAddressMessage(
+  deps: RefundDeps,
+  actor: Actor,
+  request: MessageRequest,
+): Promise<{ message: string; facts: RefundFacts }> {
+  const { address = '' } = readWanted({ address: request.address })
+  return deps.db.tx(async (tx) => {
+    const order = await lockReachableOrder(tx, actor, request.code)
+    const refunds = await listRefundsOfOrder(tx, order.companyId, order.id)
+    const waiting = refunds.find(
+      ({ status, mispaymentId }) => status === 'needs_address' && mispaymentId === (request.mispaymentId ?? null),
+    )
+    const number = waiting?.number ?? (await countRefunds(tx, order.companyId, order.id)) + 1
+    const units = waiting?.units ?? (await unitsOf(tx, actor, order, request))
+    const paymentId = waiting?.paymentId ?? order.paymentId
+    const payment = paymentId === null ? undefined : await findPayment(tx, order.companyId, paymentId)
+    const facts = { code: order.code, number, units, network: payment?.network ?? null }
+    return { message: addressMessage(facts, address), facts }
+  })
+}

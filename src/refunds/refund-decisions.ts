@@ -1,0 +1,64 @@
+import { AppError } from '../errors.ts'
+import type { Actor } from '../http/actor.ts'
+import type { Call } from '../http/idempotency.ts'
+import { bookRefundDropped } from '../ledger/ledger-service.ts'
+import { findPayerAddress } from '../payers/payer-service.ts'
+import { findPayment } from '../payments/payment-queries.ts'
+import { writeRefundAudit } from './refund-audit.ts'
+import { type Refund, updateRefund } from './refund-queries.ts'
+import { reopenRecords } from './refund-records.ts'
+import { bookingOf, lockRefundWithOrder, type RefundDeps } from './refund-service.ts'
+
+/** A person's request; without one it is a channel that speaks. */
+export type Decider = { actor: Actor; call: Call }
+
+const nameOf = ({ actor }: Decider): string => `${actor.kind}:${actor.id}`
+
+/** The refund will not happen: rejected by a person, or definitely refused by the provider. @throws OBJECT_CONFLICT */
+export async function dropRefund(
+  deps: RefundDeps,
+  key: Refund,
+  news: { words: string } & ({ status: 'rejected'; by: Decider } | { status: 'refused'; channel: string }),
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { order, refund } = await lockRefundWithOrder(tx, key)
+    const possible = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
+    if (!possible.includes(refund.status)) {
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `The refund is ${refund.status}; it cannot be ${news.status} any more.`,
+      })
+    }
+    const now = new Date(deps.clock())
+    const { status, words } = news
+    const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel
+    await updateRefund(tx, refund, { status, decidedBy, words, nextCheckAt: null }, now)
+    await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
+    await reopenRecords(tx, refund, now)
+    if (refund.mispaymentId === null) {
+      const trigger = order.refundedUnits > 0n ? 'dropRefundPart' : 'dropRefund'
+      await deps.transition(tx, order, { trigger, actor: decidedBy, requestId: null })
+    }
+    if (news.status === 'rejected')
+      await writeRefundAudit(deps, tx, { ...news.by, refund, action: 'refund.reject', more: { reason: words } })
+  })
+}
+
+/** A SuperAdmin lets a refund go on. @throws OBJECT_CONFLICT */
+export async function approveRefund(deps: RefundDeps, key: Refund, by: Decider): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { order, refund } = await lockRefundWithOrder(tx, key)
+    if (refund.status !== 'needs_approval') {
+      throw new AppError('OBJECT_CONFLICT', { message: `The refund is ${refund.status}; there is nothing to approve.` })
+    }
+    const now = new Date(deps.clock())
+    const payment = await findPayment(tx, refund.companyId, refund.paymentId)
+    const onChain = payment !== undefined && (await deps.channels.forPayment(payment))?.refundsToAddress === true
+    const status = onChain && refund.address === null ? 'needs_address' : 'ready'
+    const { email } = await findPayerAddress(deps.payers, tx, order)
+    const askedByMail = status === 'needs_address' && email !== null
+    const nextCheckAt = status === 'ready' ? now : null
+    await updateRefund(tx, refund, { status, decidedBy: nameOf(by), askedByMail, nextCheckAt }, now)
+    if (status === 'needs_address') await deps.askForAddress(tx, order, { ...refund, requestId: null }, email)
+    await writeRefundAudit(deps, tx, { ...by, refund, action: 'refund.approve' })
+  })
+}

@@ -1,0 +1,76 @@
+import { DAY, MINUTE } from '../clock.ts'
+import type { Tx } from '../db/db.ts'
+import { AppError } from '../errors.ts'
+import type { Actor } from '../http/actor.ts'
+import { formatDecimal, parseMoney } from '../money.ts'
+import type { RefundApproval } from './refund-queries.ts'
+import { findRefundPolicy, lockRefundDay, type RoleLimit, sumRefundsOfDay } from './refund-queries.ts'
+
+const FRESH_MS = 5 * MINUTE
+
+const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
+const read = (limit: string | null | undefined): bigint | null =>
+  limit === null || limit === undefined ? null : parseMoney(limit, 'USDC').units
+
+/** Large refunds need a person with a fresh second factor; a server's key is not enough. */
+export function checkStepUp(actor: Actor, units: bigint, limitUnits: bigint, nowMs: number): void {
+  if (units <= limitUnits) return
+  if (actor.kind === 'apiKey') {
+    throw new AppError('FORBIDDEN', {
+      message: `Refunds above ${text(limitUnits)} need a person: log in and confirm with a second factor.`,
+    })
+  }
+  checkFreshFactor(actor, nowMs)
+}
+
+/** @throws STEP_UP_REQUIRED */
+export function checkFreshFactor(actor: Actor, nowMs: number): void {
+  if (actor.secondFactorAt === null || nowMs - actor.secondFactorAt > FRESH_MS) throw new AppError('STEP_UP_REQUIRED')
+}
+
+/** Keys are made by the company's people, so without a limit of their own they have that of their makers. */
+function limitOf(role: string, limits: Record<string, RoleLimit>): RoleLimit | undefined {
+  return limits[role] ?? (role === 'Service' ? (limits.Manager ?? limits.Association) : undefined)
+}
+
+/** What is above a limit, in words; undefined when the refund fits. The spender's day is locked until the commit. */
+async function findExcess(
+  tx: Tx,
+  actor: Actor,
+  refund: { companyId: string; units: bigint; limit: RoleLimit; now: Date },
+): Promise<string | undefined> {
+  const { companyId, units, limit, now } = refund
+  const [single, day] = [read(limit.single), read(limit.day)]
+  if (single !== null && units > single) return `at most ${text(single)} at once`
+  if (day === null) return undefined
+  // all keys of a company are one spender: another key costs nothing
+  const requestedBy = actor.role === 'Service' ? null : `${actor.kind}:${actor.id}`
+  await lockRefundDay(tx, companyId, requestedBy ?? 'Service')
+  const since = new Date(now.getTime() - DAY)
+  const spent = await sumRefundsOfDay(tx, { companyId, requestedBy, since })
+  if (spent + units <= day) return undefined
+  return `at most ${text(day)} in 24 hours, of which ${text(spent)} are used`
+}
+
+/**
+ * May this be refunded, and who has to say yes first? The limits of the actor's role count what it refunds by itself:
+ * one that waits for an approval uses nothing of the day. A server's key is refused instead, because what a program may
+ * not do it should hear at once.
+ * @throws FORBIDDEN, STEP_UP_REQUIRED
+ */
+export async function decideApproval(
+  tx: Tx,
+  actor: Actor,
+  refund: { companyId: string; units: bigint; now: Date },
+): Promise<RefundApproval | null> {
+  const policy = await findRefundPolicy(tx, refund.companyId)
+  checkStepUp(actor, refund.units, BigInt(policy.refundLimitUnits), refund.now.getTime())
+  const limit = actor.role === 'SuperAdmin' ? undefined : limitOf(actor.role, policy.refundLimits)
+  const excess = limit && (await findExcess(tx, actor, { ...refund, limit }))
+  if (excess !== undefined && actor.role === 'Service') {
+    const message = `Servers of this company may refund ${excess}. Refund it as a person: log in; it then waits for approval.`
+    throw new AppError('FORBIDDEN', { message })
+  }
+  if (policy.refundApproval) return 'company'
+  return excess === undefined ? null : 'limit'
+}

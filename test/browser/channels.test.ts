@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { listAxeFaults } from '../harness/axe.ts'
+import { startBrowser, visit } from '../harness/browser.ts'
+import { type Market, openMarket } from '../harness/market.ts'
+import { readQr } from '../harness/read-qr.ts'
+
+let market: Market
+let browser: Browser
+
+before(async () => {
+  ;[market, browser] = await Promise.all([openMarket(), startBrowser()])
+})
+after(async () => {
+  await browser?.close()
+  await market?.stop()
+})
+
+const DESK: BrowserContextOptions = {
+  viewport: { width: 1100, height: 900 },
+  isMobile: false,
+  hasTouch: false,
+  deviceScaleFactor: 1,
+}
+
+const pageOf = (code: string): string => `${market.host.config.payUrl}/pay?code=${code}`
+
+async function waitForState(page: Page, words: string): Promise<void> {
+  await page.locator('#live h2', { hasText: words }).waitFor({ timeout: 15_000 })
+}
+
+test('at a desk: choose an exchange, scan its code, and see the page turn to paid', async () => {
+  const order = await market.create()
+  const { page, context, complaints } = await visit(browser, pageOf(order.code), DESK)
+  await page.getByRole('button', { name: 'Binance Pay' }).click()
+  await waitForState(page, 'Waiting for your payment')
+  const { data } = await market.accept(order.code, 'binance')
+  assert.equal(await readQr(page.locator('.frame.only')), data.qrData)
+  assert.equal(await page.getByRole('link', { name: 'Continue to payment' }).isVisible(), true)
+  assert.equal(await page.getByRole('link', { name: 'Open the app' }).isVisible(), false)
+  assert.deepEqual(await listAxeFaults(page), [])
+  await market.act(data.providerReference, 'pay')
+  await waitForState(page, 'Paid')
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('on a phone: the app opens by a link, and no code is shown that could not be scanned', async () => {
+  const order = await market.create()
+  const { page, context } = await visit(browser, pageOf(order.code))
+  await page.getByRole('button', { name: 'Binance Pay' }).click()
+  await waitForState(page, 'Waiting for your payment')
+  const { data } = await market.accept(order.code, 'binance')
+  const app = page.getByRole('link', { name: 'Open the app' })
+  assert.equal(await app.getAttribute('href'), data.deepLink)
+  assert.equal(await app.isVisible(), true)
+  assert.equal(await page.locator('.frame.only').isVisible(), false)
+  assert.deepEqual(await listAxeFaults(page), [])
+  await context.close()
+})
+
+test('a payer changes his mind: the first exchange’s payment is closed, the second one’s pays', async () => {
+  const order = await market.create()
+  const { page, context } = await visit(browser, pageOf(order.code))
+  await page.getByRole('button', { name: 'Gate Pay' }).click()
+  await waitForState(page, 'Waiting for your payment')
+  await page.getByText('Pay another way').click()
+  await page.getByRole('button', { name: 'KuCoin Pay' }).click()
+  await page.locator('a[href*="kpt_"]').first().waitFor()
+  const [second, first] = await market.paymentsOf(order._id)
+  assert.deepEqual([first?.provider, second?.provider], ['gatepay', 'kucoinpay'])
+  await market.act(second?.reference ?? '', 'pay')
+  await waitForState(page, 'Paid')
+  await page.waitForTimeout(1500)
+  const states = (await market.paymentsOf(order._id)).map(({ provider, state }) => `${provider} ${state}`)
+  assert.deepEqual(states, ['kucoinpay paid', 'gatepay closed'])
+  await context.close()
+})
+
+test('a provider that does not answer: the payer is told, nothing is lost, and another way is open', async () => {
+  const order = await market.create()
+  const { page, context } = await visit(browser, pageOf(order.code))
+  await market.tell('outage', { provider: 'gatepay', seconds: 2 })
+  await page.getByRole('button', { name: 'Gate Pay' }).click()
+  await page.getByText('The payment provider did not answer').waitFor()
+  await page.getByText('Pay another way').click()
+  await page.getByRole('button', { name: 'Binance Pay' }).click()
+  await waitForState(page, 'Waiting for your payment')
+  await context.close()
+})

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { type DeskView, type Market, type MarketInstructions, openMarket } from './harness/market.ts'
+import { eventually } from './harness/service.ts'
+import type { OrderData } from './harness/shop.ts'
+
+let market: Market
+let manager: Client
+let till: string
+
+type Account = { channel: string; own: boolean; hints: Record<string, string>; callbackUrl: string }
+
+before(async () => {
+  // the operator has no account at Binance: only a company's own can make it appear
+  market = await openMarket({ env: { CHANNEL_BINANCE_API_KEY: '', CHANNEL_BINANCE_API_SECRET: '' } })
+  const person = await registerManager(market.host.baseUrl)
+  manager = await logIn(market.host.baseUrl, person.email)
+  const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  till = data.collectors[0]?.identifier ?? ''
+})
+after(() => market?.stop())
+
+const own = (): Record<string, string> => {
+  const { CHANNEL_BINANCE_API_KEY: key = '', CHANNEL_BINANCE_API_SECRET: secret = '' } = market.providers.credentials
+  return { API_KEY: key, API_SECRET: secret }
+}
+const save = (settings: Record<string, string>, channel = 'binance') =>
+  manager.call('PUT', `channel-accounts/${channel}`, { settings })
+const accountOf = async (channel: string): Promise<Account | undefined> =>
+  (await manager.get<Account[]>('channel-accounts')).data.find((one) => one.channel === channel)
+
+test('a wrong setting is named, an address cannot be chosen, an unknown channel is 404', async () => {
+  const missing = await save({ API_KEY: 'key' })
+  assert.deepEqual([missing.status, missing.error.details?.[0]?.path], [422, 'settings.API_SECRET'])
+  const elsewhere = await save({ ...own(), BASE_URL: 'http://169.254.169.254' })
+  assert.deepEqual([elsewhere.status, elsewhere.error.details?.[0]?.path], [422, 'settings.BASE_URL'])
+  assert.equal((await save(own(), 'nobody')).status, 404)
+  assert.equal((await accountOf('binance'))?.own, false)
+})
+
+test('a company’s own account is used for its orders, called back at its own address, and shown without secrets', async () => {
+  const none = await market.accept((await market.create()).code, 'binance')
+  assert.equal(none.error.code, 'CHANNEL_NOT_AVAILABLE')
+  assert.equal((await save(own())).status, 200)
+  const account = await accountOf('binance')
+  assert.equal(account?.own, true)
+  assert.ok(!JSON.stringify(account).includes(own().API_SECRET ?? '-'))
+  const [row] = await market.host.db.many<{ sealed: string }>(sql`select sealed from channel_accounts`)
+  assert.ok(row && !row.sealed.includes(own().API_SECRET ?? '-'), 'it is encrypted')
+
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: till }
+  const { data } = await manager.post<{ order: OrderData }>('confirm_conversion/request', body)
+  const accepted = await manager.post<MarketInstructions>(`confirm_conversion/accept/${data.order.code}`, {
+    paymentChannel: 'binance',
+  })
+  assert.equal(accepted.data?.status, 'AWAITING', accepted.text)
+  const [payment] = await market.paymentsOf(data.order._id)
+  assert.equal((payment as DeskView & { callbackUrl: string }).callbackUrl, account?.callbackUrl)
+  await market.act(payment?.reference ?? '', 'pay')
+  await market.reaches(data.order.code, 'PAID')
+  const delivered = (await market.callbacksOf('binance')).filter(({ acknowledged }) => acknowledged)
+  assert.ok(delivered.length > 0, 'its callbacks are taken')
+  const other = await market.accept((await market.create()).code, 'binance')
+  assert.equal(other.error.code, 'CHANNEL_NOT_AVAILABLE', 'no other company pays through it')
+})
+
+test('a callback for another company’s account is refused, and one company’s never speaks for another', async () => {
+  const callback = (await market.callbacksOf('binance')).at(-1)
+  assert.ok(callback)
+  const send = (url: string) => fetch(url, { method: 'POST', headers: callback.headers, body: callback.body })
+  const { merchant, host } = market
+  assert.equal((await send(`${host.baseUrl}/api/next/channels/binance/callback/${merchant.companyId}`)).status, 404)
+  assert.equal((await send(`${host.baseUrl}/api/next/channels/binance/callback`)).status, 404)
+})
+
+test('a company’s account that is removed is no longer offered', async () => {
+  assert.equal((await manager.call('DELETE', 'channel-accounts/binance')).status, 200)
+  assert.equal((await manager.call('DELETE', 'channel-accounts/binance')).status, 404)
+  const offers = () => manager.get<{ paymentChannel: string }[]>('channels')
+  const { data } = await eventually(offers, (answer) => answer.status === 200)
+  assert.ok(!data.some(({ paymentChannel }) => paymentChannel === 'binance'))
+})

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { eraseKycsOlderThan } from '../src/compliance/payer-erasure.ts'
+import { waitForMail } from './harness/accounts.ts'
+import { type KycWorld, newPayer, openKycWorld, readPage } from './harness/kyc-world.ts'
+import { startTestService } from './harness/service.ts'
+
+let world: KycWorld
+
+before(async () => {
+  world = await openKycWorld({ manual: true })
+})
+after(() => world?.stop())
+
+test('without a provider a manager decides: asked by the API, shown to the payer, told by webhook', async () => {
+  const payer = newPayer()
+  const code = await world.createOrder('1500')
+  await world.boss.client.post(`confirm_conversion/email/${code}`, { email: payer })
+  const started = await world.boss.client.post<{ kycId: string; url: string; status: string }>('kyc', { code })
+  assert.deepEqual([started.status, started.data.status], [200, 'pending'])
+  const { kycId, url } = started.data
+  assert.equal((await world.boss.client.post<{ kycId: string }>('kyc', { code })).data.kycId, kycId)
+  assert.ok((await waitForMail(world.host.baseUrl, payer, /check who you are/)).text.includes(url))
+  const page = await readPage(url, { 'accept-language': 'de-CH,de;q=0.9' })
+  assert.match(page.text, /Ihre Identität muss geprüft werden.*fragt Sie per E-Mail/s)
+  assert.equal(/frame-src|https?:/.test(page.headers.get('content-security-policy') ?? ''), false)
+  const session = await fetch(url.replace('/kyc?', '/kyc/session?'), {
+    method: 'POST',
+    body: new URL(url).searchParams,
+  })
+  assert.equal(session.status, 409)
+  assert.equal((await world.ask(code, payer)).id, kycId)
+  assert.equal((await world.boss.client.post(`kyc/${kycId}/edd`, {})).error.code, 'OBJECT_CONFLICT')
+  assert.equal((await world.boss.client.post(`kyc/${kycId}/refuse`, {})).status, 422)
+  assert.equal((await world.boss.client.post(`kyc/${kycId}/refuse`, { reason: 'no document' })).status, 200)
+  assert.equal((await world.told(code, 'kyc.refused')).status, 'refused')
+  assert.equal((await world.accept(code)).error.code, 'KYC_REQUIRED')
+  assert.equal((await world.boss.client.post(`kyc/${kycId}/approve`, { reason: 'document came' })).status, 200)
+  assert.equal((await world.boss.client.post(`kyc/${kycId}/approve`, {})).status, 200)
+  assert.equal((await world.told(code, 'kyc.approved')).status, 'approved')
+  assert.equal((await world.accept(code)).status, 200)
+  const { history } = (
+    await world.boss.client.get<{ history: { trigger: string; reason: string | null }[] }>(`kyc/${kycId}`)
+  ).data
+  assert.deepEqual(
+    history.map(({ trigger, reason }) => [trigger, reason]),
+    [
+      ['ask', null],
+      ['refuse', 'no document'],
+      ['approve', 'document came'],
+    ],
+  )
+  const log = await world.boss.client.get<{ entries: { action: string }[] }>(`audit-log?object=kyc:${kycId}`)
+  assert.deepEqual(
+    log.data.entries.map(({ action }) => action),
+    ['kyc.approve', 'kyc.refuse', 'kyc.ask'],
+  )
+})
+
+test('who may not pay is asked for nothing where no threshold is set; settings are the operator’s', async () => {
+  const path = `companies/${world.boss.companyId}`
+  assert.equal((await world.boss.client.call('PUT', path, { kycThreshold: null })).status, 403)
+  assert.equal((await world.admin.call('PUT', path, { kycThreshold: '0.00' })).status, 422)
+  const off = await world.admin.call<{ kycThreshold: null; kycLimit: string }>('PUT', path, { kycThreshold: null })
+  assert.deepEqual([off.data.kycThreshold, off.data.kycLimit], [null, '10000.00'])
+  assert.equal((await world.accept(await world.createOrder('50000'))).status, 200)
+  assert.equal((await world.admin.call('PUT', path, { kycThreshold: '1000' })).status, 200)
+})
+
+test('the identity form counts only with the token of its order and from our own page, and asks only what is missing', async () => {
+  const path = `companies/${world.boss.companyId}`
+  await world.admin.call('PUT', path, { kycThreshold: null, identityThresholdAmount: '1000' })
+  const [code, other] = [await world.createOrder('1500'), await world.createOrder('1500')]
+  const { baseUrl } = world.host
+  const tokenOf = async (one: string): Promise<string> =>
+    /name="token" value="([^"]+)"/.exec((await readPage(`${baseUrl}/pay?code=${one}`)).text)?.[1] ?? ''
+  const post = async (form: Record<string, string>, headers: Record<string, string> = {}) => {
+    const body = new URLSearchParams({ code, firstName: 'Ada', lastName: 'L', email: 'ada@example.org', ...form })
+    const answer = await fetch(`${baseUrl}/pay?code=${code}`, { method: 'POST', body, headers, redirect: 'manual' })
+    return { status: answer.status, location: answer.headers.get('location') ?? '' }
+  }
+  const saved = async () => (await world.boss.client.get(`confirm_conversion/payer-information/${code}`)).data
+  const token = await tokenOf(code)
+  for (const [form, headers] of [
+    [{ token: 'x' }, {}],
+    [{ token: await tokenOf(other) }, {}],
+    [{ token }, { origin: 'https://evil.example' }],
+    [{ token }, { 'sec-fetch-site': 'cross-site' }],
+  ] as [Record<string, string>, Record<string, string>][]) {
+    const { status, location } = await post(form, headers)
+    assert.deepEqual([status, /problem=CROSS_SITE_REQUEST/.test(location)], [303, true])
+  }
+  assert.deepEqual(await saved(), {})
+  await world.boss.client.post(`confirm_conversion/email/${code}`, { email: 'known@example.org' })
+  assert.equal((await post({ token })).status, 303)
+  assert.deepEqual(await saved(), { firstName: 'Ada', lastName: 'L', email: 'known@example.org' })
+  await post({ token, firstName: 'Eve', email: 'eve@example.org' })
+  assert.deepEqual(
+    await saved(),
+    { firstName: 'Ada', lastName: 'L', email: 'known@example.org' },
+    'nothing is missing any more',
+  )
+  await world.admin.call('PUT', path, { kycThreshold: '1000', identityThresholdAmount: '90000' })
+})
+
+test('e-mails of checks that nobody touched are forgotten when their time is over; decisions stay', async () => {
+  const { id } = await world.ask(await world.createOrder('1500'), newPayer())
+  const later = (days: number) => ({ db: world.host.db, clock: () => Date.now() + days * 86_400_000 })
+  assert.equal(await eraseKycsOlderThan(later(29), 30), 0)
+  assert.ok((await eraseKycsOlderThan(later(31), 30)) > 0)
+  const { status, payer } = await world.read(id)
+  assert.deepEqual([status, payer], ['pending', { email: null }])
+})
+
+test('without a provider that calls back there is no address for callbacks', async () => {
+  assert.equal((await world.sendCallback('{}')).error.code, 'NOT_FOUND')
+})
+
+test('live mode believes no callback about people who were made for tests', async () => {
+  const env = {
+    ...{
+      MODE: 'live',
+      MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+      RATE_SOURCES: 'kraken',
+      RATE_MIN_SOURCES: '1',
+    },
+    ...{ BASE_URL: 'https://a.example', PAY_URL: 'https://a.example', OFFICE_URL: 'https://a.example/app' },
+    ...{ KYC_SUMSUB_BASE_URL: 'https://sumsub.example', KYC_SUMSUB_APP_TOKEN: 'prd:x' },
+    ...{ KYC_SUMSUB_SECRET_KEY: 'k', KYC_SUMSUB_WEBHOOK_SECRET: 'w' },
+  }
+  const live = await startTestService({ env })
+  const send = async (sandboxMode: boolean): Promise<number> => {
+    const createdAtMs = new Date().toISOString().replace('T', ' ').replace('Z', '')
+    const body = JSON.stringify({ applicantId: 'a', type: 'applicantReviewed', createdAtMs, sandboxMode })
+    const digest = createHmac('sha256', 'w').update(body).digest('hex')
+    const headers = {
+      'content-type': 'application/json',
+      'x-payload-digest-alg': 'HMAC_SHA256_HEX',
+      'x-payload-digest': digest,
+    }
+    const url = `http://127.0.0.1:${live.config.port}/api/next/kyc/sumsub/callback`
+    return (await fetch(url, { method: 'POST', headers, body })).status
+  }
+  assert.deepEqual([await send(true), await send(false)], [403, 200])
+  await live.stop()
+})

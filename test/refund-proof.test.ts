@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { mint } from '../sandbox/chain/token.ts'
+import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin, newEmail, register, waitForMail } from './harness/accounts.ts'
+import {
+  createPaid,
+  listRefunds,
+  newAddress,
+  payoutEnv,
+  type RefundData,
+  readMessage,
+  refundReaches,
+  revert,
+  revertPlainly,
+  signAs,
+} from './harness/refunds.ts'
+import type { Answer } from './harness/service.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
+
+let shop: Shop
+let admin: Client
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  admin = await logInSuperAdmin(shop.host)
+})
+after(() => shop?.stop())
+
+const newest = async ({ orderId }: Payable): Promise<RefundData> => {
+  const refund = (await listRefunds(shop, orderId)).at(-1)
+  if (!refund) throw new Error('no refund')
+  return refund
+}
+
+const statusOf = async ({ code }: Payable): Promise<string> =>
+  (await shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+
+const nameAddress = (refund: RefundData, body: unknown): Promise<Answer<RefundData>> =>
+  shop.host.call('POST', `/api/next/refunds/${refund._id}/address`, { as: shop.merchant, body })
+
+/** A manager of the shop who has just given a second factor, or has not. */
+async function join(fresh: boolean): Promise<Client> {
+  const { client, userId } = await register(shop.host.baseUrl, { role: 'Manager', companyName: 'X' })
+  await shop.host.db.run(sql`update users set company_id = ${shop.merchant.companyId} where id = ${userId}`)
+  if (fresh) await shop.host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${userId}`)
+  return client
+}
+
+type Entry = { actor: string; action: string; detail: Record<string, unknown> }
+
+/** What the audit log says of a refund, oldest first. */
+const auditOf = async (refund: RefundData): Promise<Entry[]> =>
+  (await admin.get<{ entries: Entry[] }>(`audit-log?object=refund:${refund._id}`)).data.entries.toReversed()
+
+const answerPage = (url: string, address: string): Promise<Response> => {
+  const { code = '', token = '' } = Object.fromEntries(new URL(url).searchParams)
+  const body = new URLSearchParams({ code, token, address, confirmed: address })
+  return fetch(`${shop.host.baseUrl}/refund`, { method: 'POST', redirect: 'manual', body })
+}
+
+test('an address that the payer did not state gets nothing before the payer confirms it on the page from the mail', async () => {
+  const order = await createPaid(shop)
+  const [email, to] = [newEmail('payer'), newAddress()]
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  assert.equal((await revertPlainly(shop, order.code, { address: to })).status, 200)
+  const refund = await newest(order)
+  assert.deepEqual(
+    [refund.status, refund.address, refund.proposedAddress, refund.addressProof],
+    ['needs_address', null, to, null],
+  )
+  assert.equal(refund.addressUrl, null, 'who proposed the address must not confirm it himself')
+  await shop.chain.mine(5)
+  assert.deepEqual([await statusOf(order), await shop.chain.balanceOf(to)], ['REFUNDING', 0n])
+  const mail = await waitForMail(shop.host.baseUrl, email, /refund/)
+  const link = /https?:\S+\/refund\?\S+/.exec(mail.text)?.[0] ?? ''
+  const page = await (await fetch(link)).text()
+  assert.match(page, new RegExp(`value="${to}"`))
+  assert.match(page, /proposes the address/)
+  assert.equal((await answerPage(link, to)).status, 303)
+  const settled = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([settled.address, settled.addressProof?.kind, settled.addressProof?.by], [to, 'payer', 'payer'])
+  assert.equal(await shop.chain.balanceOf(to), order.units)
+  const [started, named] = await auditOf(refund)
+  assert.deepEqual([started?.action, started?.detail.proposedAddress], ['refund.revert', to])
+  assert.deepEqual([named?.actor, named?.action, named?.detail.address], [`payer:${order.code}`, 'refund.address', to])
+})
+
+test('without the payer’s e-mail the link is handed over, and the payer may name another address', async () => {
+  const order = await createPaid(shop)
+  const [proposed, own] = [newAddress(), newAddress()]
+  await revertPlainly(shop, order.code, { address: proposed })
+  const { addressUrl } = await newest(order)
+  assert.equal((await answerPage(addressUrl ?? '', own)).status, 303)
+  const settled = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([settled.address, settled.proposedAddress], [own, null])
+  assert.deepEqual([await shop.chain.balanceOf(own), await shop.chain.balanceOf(proposed)], [order.units, 0n])
+})
+
+test('what the payer stated at accept or in the payer information needs no other proof, in any spelling', async () => {
+  const own = newAddress()
+  const { code, _id: orderId } = await shop.create()
+  const { data } = await shop.accept(code, { userAddress: own })
+  await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+  await shop.makeFinal()
+  await shop.reaches(code, 'PAID')
+  assert.equal((await revertPlainly(shop, code, { amount: '4', address: own.toLowerCase() })).status, 200)
+  const first = await refundReaches(shop, orderId, 'settled')
+  assert.deepEqual([first.address, first.addressProof?.kind, first.addressProof?.source], [own, 'stated', 'accept'])
+  const order = await createPaid(shop)
+  const information = { code: order.code, payerInformation: { userAddress: own } }
+  await shop.host.call('POST', 'payer-information', { as: shop.merchant, body: information })
+  await revertPlainly(shop, order.code, { address: own })
+  const second = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([second.addressProof?.kind, second.addressProof?.source], ['stated', 'payerInformation'])
+})
+
+test('the destination signs: the refund goes there at once, and says who signed', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  const message = (await readMessage(shop, to, { code: order.code, amount: '20' })) ?? ''
+  for (const fact of [order.code, 'Refund: 1', '20.000000 USDC', to, '31337'])
+    assert.ok(message.includes(fact), `${fact} is in the message`)
+  const body = { amount: '20', address: to, addressProof: { message, signature: await signAs(to, message) } }
+  assert.equal((await revertPlainly(shop, order.code, body)).status, 200)
+  const settled = await refundReaches(shop, order.orderId, 'settled')
+  const { kind, signer, signerIs, by } = settled.addressProof ?? {}
+  assert.deepEqual([kind, signer, signerIs], ['signature', to.toLowerCase(), 'destination'])
+  assert.match(by ?? '', /^apiKey:/)
+  assert.equal(await shop.chain.balanceOf(to), 20_000_000n)
+})
+
+test('the address that paid may sign for another one, but not one that sent less than goes back', async () => {
+  const [payer, other, to] = [newAddress(), newAddress(), newAddress()]
+  const order = await shop.createAwaiting()
+  for (const [from, units] of [
+    [payer, order.units],
+    [other, 1_000_000n],
+  ] as const) {
+    await mint(shop.chain.call, from, units)
+    await shop.chain.call('anvil_setBalance', from, '0x56bc75e2d63100000')
+    await shop.chain.call('anvil_impersonateAccount', from)
+    await shop.chain.pay({ from, to: order.toAddress, units })
+  }
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  const message = (await readMessage(shop, to, { code: order.code, amount: '50' })) ?? ''
+  const signedBy = async (signer: string) => ({
+    amount: '50',
+    address: to,
+    addressProof: { signature: await signAs(signer, message) },
+  })
+  const refused = await revertPlainly(shop, order.code, await signedBy(other))
+  assert.deepEqual([refused.status, refused.error.details?.[0]?.path], [422, 'addressProof.signature'])
+  assert.equal((await revertPlainly(shop, order.code, await signedBy(payer))).status, 200)
+  const settled = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([settled.addressProof?.signer, settled.addressProof?.signerIs], [payer.toLowerCase(), 'sender'])
+})
+
+test('a signature is good for one refund: not by a stranger, nor for another amount, order or address', async () => {
+  const [order, foreign] = [await createPaid(shop), await createPaid(shop)]
+  const [to, stranger] = [newAddress(), newAddress()]
+  const read = async (address: string, refund: { code: string; amount?: string }) =>
+    (await readMessage(shop, address, refund)) ?? ''
+  const right = await read(to, { code: order.code, amount: '10' })
+  const wrongs: [string, string][] = [
+    ['a stranger', await signAs(stranger, right)],
+    ['another amount', await signAs(to, await read(to, { code: order.code, amount: '11' }))],
+    ['another order', await signAs(to, await read(to, { code: foreign.code, amount: '10' }))],
+    ['another address', await signAs(to, await read(stranger, { code: order.code, amount: '10' }))],
+    ['no signature', `0x${'12'.repeat(65)}`],
+    ['too short', '0x12'],
+  ]
+  for (const [what, signature] of wrongs) {
+    const body = { amount: '10', address: to, addressProof: { signature } }
+    const { status, error } = await revertPlainly(shop, order.code, body)
+    assert.deepEqual([status, error?.details?.[0]?.path], [422, 'addressProof.signature'], what)
+    assert.match(error.details?.[0]?.message ?? '', /Refund: 1\\nAmount: 10\.000000 USDC/, 'it says what to sign')
+  }
+  const altered = { message: `${right} `, signature: await signAs(to, `${right} `) }
+  const { error } = await revertPlainly(shop, order.code, { amount: '10', address: to, addressProof: altered })
+  assert.equal(error.details?.[0]?.path, 'addressProof.message')
+  assert.deepEqual([await statusOf(order), await listRefunds(shop, order.orderId)], ['PAID', []])
+})
+
+test('a signature cannot be replayed for a second refund of the same amount', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  const message = (await readMessage(shop, to, { code: order.code, amount: '10' })) ?? ''
+  const body = { amount: '10', address: to, addressProof: { signature: await signAs(to, message) } }
+  assert.equal((await revertPlainly(shop, order.code, body)).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  const again = await revertPlainly(shop, order.code, body)
+  assert.deepEqual([again.status, again.error?.details?.[0]?.path], [422, 'addressProof.signature'])
+  assert.match(again.error.details?.[0]?.message ?? '', /Refund: 2/)
+  assert.equal(await shop.chain.balanceOf(to), 10_000_000n)
+  assert.equal((await revert(shop, order.code, { amount: '10', address: to })).status, 200)
+})
+
+test('a person with a fresh second factor vouches in words; a key cannot, and words alone are not enough', async () => {
+  const order = await createPaid(shop)
+  const to = newAddress()
+  const addressProof = { statement: 'The payer asked for it on the phone.', evidence: 'ticket 4711' }
+  const path = `confirm_conversion/revert/${order.code}`
+  const byKey = await revertPlainly(shop, order.code, { address: to, addressProof })
+  assert.deepEqual([byKey.status, byKey.error.code], [403, 'FORBIDDEN'])
+  const stale = await (await join(false)).post(path, { address: to, addressProof })
+  assert.equal(stale.error.code, 'STEP_UP_REQUIRED')
+  const manager = await join(true)
+  for (const incomplete of [{ statement: addressProof.statement }, { evidence: 'ticket 4711' }, { message: 'x' }]) {
+    const answer = await manager.post(path, { address: to, addressProof: incomplete })
+    assert.deepEqual([answer.status, answer.error?.details?.[0]?.path], [422, 'addressProof'])
+  }
+  const nowhere = await manager.post(path, { addressProof })
+  assert.deepEqual([nowhere.status, nowhere.error?.details?.[0]?.path], [422, 'addressProof'])
+  assert.equal(await statusOf(order), 'PAID')
+  assert.equal((await manager.post(path, { address: to, addressProof })).status, 200)
+  const settled = await refundReaches(shop, order.orderId, 'settled')
+  const { at, ...proof } = settled.addressProof ?? {}
+  assert.deepEqual(proof, { kind: 'attested', by: `user:${manager.userId}`, ...addressProof })
+  assert.ok(Date.parse(at ?? '') > 0)
+  const [entry] = await auditOf(settled)
+  const { statement, evidence, addressProof: kind } = entry?.detail ?? {}
+  assert.deepEqual([entry?.actor, kind, { statement, evidence }], [proof.by, 'attested', addressProof])
+})
+
+test('an address named later follows the same rule: a proposal, until it is signed for', async () => {
+  const order = await createPaid(shop)
+  const [first, to] = [newAddress(), newAddress()]
+  await revertPlainly(shop, order.code)
+  const asked = await newest(order)
+  const named = await nameAddress(asked, { address: first })
+  assert.deepEqual([named.status, named.data.status, named.data.proposedAddress], [200, 'needs_address', first])
+  assert.deepEqual([named.data.address, named.data.addressProof], [null, null])
+  const signature = await signAs(first, named.data.addressMessage ?? '')
+  assert.equal((await nameAddress(asked, { address: to, addressProof: { signature } })).status, 422)
+  assert.equal((await newest(order)).proposedAddress, first)
+  const statement = { statement: 'They wrote us a mail.', evidence: 'mail of Monday' }
+  assert.equal((await nameAddress(asked, { address: to, addressProof: statement })).error.code, 'FORBIDDEN')
+  const signed = await nameAddress(asked, { address: first, addressProof: { signature } })
+  assert.deepEqual([signed.status, signed.data.addressProof?.kind], [200, 'signature'], signed.text)
+  assert.equal((await refundReaches(shop, order.orderId, 'settled')).address, first)
+  assert.equal((await nameAddress(asked, { address: to })).error.code, 'OBJECT_CONFLICT')
+  const actions = (await auditOf(asked)).map(({ action }) => action)
+  assert.deepEqual(actions, ['refund.revert', 'refund.address', 'refund.address'])
+})
+
+test('an approval is no proof: what was only proposed still waits for the payer', async () => {
+  const { companyId } = shop.merchant
+  const [order, rejected] = [await createPaid(shop), await createPaid(shop)]
+  const to = newAddress()
+  await shop.host.db.run(sql`update companies set refund_approval = true where id = ${companyId}`)
+  for (const { code } of [order, rejected]) await revertPlainly(shop, code, { address: to })
+  await shop.host.db.run(sql`update companies set refund_approval = false where id = ${companyId}`)
+  const refund = await newest(order)
+  assert.deepEqual([refund.status, refund.approvalReason], ['needs_approval', 'company'])
+  assert.equal((await admin.post(`refunds/${refund._id}/approve`)).status, 200)
+  const asked = await newest(order)
+  assert.deepEqual([asked.status, asked.address, asked.proposedAddress], ['needs_address', null, to])
+  const other = await newest(rejected)
+  assert.equal((await admin.post(`refunds/${other._id}/reject`, { reason: 'not returned' })).status, 200)
+  const by = `user:${admin.userId}`
+  const [, approved] = await auditOf(refund)
+  assert.deepEqual([approved?.actor, approved?.action], [by, 'refund.approve'])
+  const [, dropped] = await auditOf(other)
+  assert.deepEqual([dropped?.actor, dropped?.action, dropped?.detail.reason], [by, 'refund.reject', 'not returned'])
+})
+
+test('a refund of a mispayment follows the same rule', async () => {
+  const order = await createPaid(shop, {}, 6_000_000n)
+  const list = await admin.get<{ mispayments: { _id: string }[] }>(`mispayments?code=${order.code}`)
+  const id = list.data.mispayments[0]?._id ?? ''
+  const to = newAddress()
+  const proofless = await admin.post<{ refundId: string }>(`mispayments/${id}/refund`, { address: to })
+  const refund = await newest(order)
+  assert.deepEqual([proofless.data.refundId, refund.status, refund.proposedAddress], [refund._id, 'needs_address', to])
+  const message = (await readMessage(shop, to, { code: order.code, mispaymentId: id })) ?? ''
+  assert.equal(message, refund.addressMessage)
+  const signed = await nameAddress(refund, { address: to, addressProof: { signature: await signAs(to, message) } })
+  assert.equal(signed.status, 200, signed.text)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await shop.chain.balanceOf(to), 6_000_000n)
+  const entries = await auditOf(refund)
+  assert.deepEqual(
+    entries.map(({ action, detail }) => [action, detail.addressProof]),
+    [
+      ['mispayment.refund', null],
+      ['refund.address', 'signature'],
+    ],
+  )
+})
+
+test('after all of this the books are right', async () => {
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
