@@ -35,6 +35,9 @@ const runTest = (file: string, env?: Record<string, string>): Promise<Run> =>
 const readCopy = (file: string): string => readFileSync(join(tree, file), 'utf8')
 const passed = ({ text }: Run): number => Number(/^# pass (\d+)$/m.exec(text)?.[1] ?? 0)
 
+/** From the first failure on; where none is named, the end. */
+const faultIn = (text: string): string => (/^ *not ok [\s\S]*/m.exec(text)?.[0] ?? text.slice(-8000)).slice(0, 8000)
+
 const TOUCHED = [
   'src/channels/channel.ts',
   'src/channels/kinds.ts',
@@ -108,7 +111,7 @@ describe('npm run new:channel', () => {
       unit: await runTest('src/channels/acme-pay/acme-pay.test.ts'),
       suite: await suite,
     }
-    for (const [name, { code, text }] of Object.entries(checks)) assert.equal(code, 0, `${name}: ${text.slice(-8000)}`)
+    for (const [name, { code, text }] of Object.entries(checks)) assert.equal(code, 0, `${name}: ${faultIn(text)}`)
     // what the rest of the tree does wrong is told by the outer run of these rules
     const rules = await runTest('test/tidy.test.ts')
     assert.deepEqual(
