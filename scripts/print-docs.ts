@@ -1,5 +1,7 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { ChannelKind, Setting } from '../src/channels/kind.ts'
+import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
 import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../src/orders/order-states.ts'
 import { DEFAULT_EVENTS, EVENTS } from '../src/webhooks/events.ts'
 
@@ -65,11 +67,54 @@ Every account is sent ${code(DEFAULT_EVENTS)}. The operator can enable ${code(op
 `
 }
 
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+function fallbackOf({ fallback }: Setting): string {
+  if (fallback === undefined) return '**required**'
+  return fallback === '' ? 'empty' : cell(code([fallback]))
+}
+
+const printSetting = (kind: ChannelKind, [name, setting]: [string, Setting]): string => {
+  const who = setting.operatorOnly ? 'operator' : 'both'
+  const row = [
+    `\`CHANNEL_${kind.env}_${name}\``,
+    cell(setting.means),
+    fallbackOf(setting),
+    setting.secret ? 'yes' : '',
+    who,
+  ]
+  return `| ${row.join(' | ')} |`
+}
+
+const printKind = (kind: ChannelKind): string => `## \`${kind.id}\`
+
+| Variable | What it is | Default | Secret | Set by |
+|---|---|---|---|---|
+${Object.entries(kind.settings)
+  .map((setting) => printSetting(kind, setting))
+  .join('\n')}
+`
+
+const printSettings = (): string => `# Settings of the payment channels
+
+Printed from \`src/channels/kinds.ts\` by \`npm run docs\`; do not edit.
+A channel is offered when its required variables are set; one that is set in part stops the start with a line for each
+fault. Each variable may be given as \`<NAME>_FILE\`, the path of a file that holds the value. A company with an account of
+its own at a provider sets the same names without prefix, \`PUT /api/next/channel-accounts/{channel}\`; they win over the
+operator's, except for those that only the operator sets. The channel \`crypto\` needs a chain instead: \`CHAIN_…\` in
+[.env.example](../../.env.example).
+
+${CHANNEL_KINDS.map(printKind).join('\n')}`
+
 /** Documents that follow from the code, by file. */
-export const printDocs = (): Record<string, string> => ({ 'docs/order-states.md': printStates() })
+export const printDocs = (): Record<string, string> => ({
+  'docs/order-states.md': printStates(),
+  'docs/channels/settings.md': printSettings(),
+})
 
 if (process.argv[1] === import.meta.filename) {
   for (const [file, text] of Object.entries(printDocs())) {
+    mkdirSync(dirname(join(ROOT, file)), { recursive: true })
     writeFileSync(join(ROOT, file), text)
     process.stdout.write(`${file}\n`)
   }

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { MAGIC_CENTS, STORIES } from '../sandbox/providers/stories.ts'
 import { printDocs } from '../scripts/print-docs.ts'
+import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
 import { CATALOGUE } from '../src/errors.ts'
 import { PERMISSIONS } from '../src/http/permissions.ts'
 
@@ -256,6 +258,19 @@ test('no path of a machine, and nothing left to be done', () => {
 test('the printed documents are what the code prints', () => {
   const differ = Object.entries(printDocs()).flatMap(([file, text]) => (read(file) === text ? [] : [file]))
   assert.deepEqual(differ, [], 'run: npm run docs')
+})
+
+test('.env.example names what each payment channel needs, and docs/sandbox.md every story and magic amount', () => {
+  const required = CHANNEL_KINDS.flatMap(({ env, settings }) =>
+    Object.keys(settings).flatMap((name) => (settings[name]?.fallback === undefined ? [`CHANNEL_${env}_${name}`] : [])),
+  )
+  const example = read('.env.example')
+  const unset = required.filter((name) => !new RegExp(`^# ?${name}=`, 'm').test(example))
+  const sandbox = read('docs/sandbox.md')
+  const untold = STORIES.filter((story) => !sandbox.includes(`\`${story}\``))
+  const told = Object.entries(MAGIC_CENTS).map(([cents, story]) => `| \`${cents}\` | \`${story}\` |`)
+  const silent = told.filter((row) => !sandbox.includes(row))
+  assert.deepEqual({ unset, untold, silent }, { unset: [], untold: [], silent: [] })
 })
 
 test('.env.example names every variable, and every dependency has its sentence', () => {

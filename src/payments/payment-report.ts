@@ -66,8 +66,8 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
 async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now } = scene
-  const { outcome, words } = report
   if (report.outcome === 'seen') return applyMoney(scene, report)
+  const { outcome, words } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, ENDINGS[outcome], words)

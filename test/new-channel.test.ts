@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '..')
+const LEFT_OUT = /^(node_modules|data|dist|coverage|\.git|\.cache)(\/|$)/
+
+type Run = { code: number | null; text: string }
+
+let tree: string
+
+/** Runs this Node in the copy; output in one text. The outer run's database is in the environment. */
+function run(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: tree, env: { ...inherited, ...env } })
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+    child.stderr.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+    })
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, text }))
+  })
+}
+
+const newChannel = (...args: string[]): Promise<Run> => run(['scripts/new-channel.ts', ...args])
+const runTest = (file: string, env?: Record<string, string>): Promise<Run> =>
+  run(['--test', '--test-force-exit', '--test-reporter=tap', file], env)
+const readCopy = (file: string): string => readFileSync(join(tree, file), 'utf8')
+const passed = ({ text }: Run): number => Number(/^# pass (\d+)$/m.exec(text)?.[1] ?? 0)
+
+/** From the first failure on; where none is named, the end. */
+const faultIn = (text: string): string => (/^ *not ok [\s\S]*/m.exec(text)?.[0] ?? text.slice(-8000)).slice(0, 8000)
+
+const TOUCHED = [
+  'src/channels/channel.ts',
+  'src/channels/kinds.ts',
+  'sandbox/providers/imitations.ts',
+  'src/pages/pay-texts.ts',
+  'test/channels.test.ts',
+  '.env.example',
+]
+const readTouched = (): string[] => TOUCHED.map(readCopy)
+
+before(() => {
+  tree = mkdtempSync(join(tmpdir(), 'comptoir-new-channel-'))
+  cpSync(ROOT, tree, { recursive: true, filter: (from) => !LEFT_OUT.test(relative(ROOT, from)) })
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
+})
+after(() => rmSync(tree, { recursive: true, force: true }))
+
+describe('npm run new:channel', () => {
+  test('bad input gets a sentence, and nothing is written', async () => {
+    const untouched = readTouched()
+    const cases: [string[], RegExp][] = [
+      [[], /^Usage: npm run new:channel -- <id> "<Name>"/],
+      [['acme', 'Acme', 'https://api.acme.test', 'more'], /^Usage:/],
+      [['kucoinpay', 'KuCoin'], /There is a channel kucoinpay already: src\/channels\/kucoinpay/],
+      [['Acme', 'Acme'], /The id must be small letters/],
+      [['../acme', 'Acme'], /The id must be small letters/],
+      [['acme', 'A’cme'], /The name must be/],
+      [['acme', 'Acme', 'api.acme.test'], /The base address must begin with/],
+      [['class', 'Class'], /class is a word of JavaScript/],
+      [['secret', 'Secret'], /uses the word secret already/],
+    ]
+    for (const [args, said] of cases) {
+      const { code, text } = await newChannel(...args)
+      assert.equal(code, 1, text)
+      assert.match(text, said)
+      assert.equal(text.trim().split('\n').length, 1, text)
+    }
+    assert.deepEqual(readTouched(), untouched)
+    assert.equal(existsSync(join(tree, 'src/channels/acme')), false)
+  })
+
+  test('a file that was changed so that its line has no place is named, and nothing is written', async () => {
+    const file = 'src/pages/pay-texts.ts'
+    const text = readCopy(file)
+    const changed = text.replace('satisfies Record<ChannelId, string>', 'as Record<string, string>')
+    writeFileSync(join(tree, file), changed)
+    const untouched = readTouched()
+    const { code, text: said } = await newChannel('acme-pay', 'Acme Pay')
+    writeFileSync(join(tree, file), text)
+    assert.equal(code, 1)
+    assert.match(
+      said,
+      /^src\/pages\/pay-texts\.ts was changed so that .*'acme-pay': 'Acme Pay',.* Nothing was written\.$/m,
+    )
+    assert.deepEqual(untouched, readTouched().with(TOUCHED.indexOf(file), changed))
+    assert.equal(existsSync(join(tree, 'src/channels/acme-pay')), false)
+  })
+
+  test('the new channel passes types, format, house rules, its own test and the suite of every channel', async () => {
+    const made = await newChannel('acme-pay', 'Acme Pay', 'https://api.acme.test/')
+    assert.equal(made.code, 0, made.text)
+    assert.match(readCopy('docs/channels/settings.md'), /CHANNEL_ACME_PAY_BASE_URL` .*https:\/\/api\.acme\.test`/)
+    const again = await newChannel('acme-pay', 'Acme Pay')
+    assert.match(again.text, /There is a channel acme-pay already/)
+
+    const suite = runTest('test/channels.test.ts', { CHANNELS: 'acme-pay' })
+    const format = ['node_modules/.bin/biome', 'check', '--diagnostic-level=error', 'src', 'sandbox', 'test']
+    const checks = {
+      types: await run(['node_modules/typescript/bin/tsc', '--noEmit']),
+      format: await run(format),
+      unit: await runTest('src/channels/acme-pay/acme-pay.test.ts'),
+      suite: await suite,
+    }
+    for (const [name, { code, text }] of Object.entries(checks)) assert.equal(code, 0, `${name}: ${faultIn(text)}`)
+    // what the rest of the tree does wrong is told by the outer run of these rules
+    const rules = await runTest('test/tidy.test.ts')
+    assert.deepEqual(
+      rules.text.split('\n').filter((line) => /acme|settings\.md/i.test(line)),
+      [],
+    )
+    assert.match(rules.text, /^ok \d+ - the printed documents are what the code prints$/m)
+    assert.ok(passed(checks.unit) >= 16, `${passed(checks.unit)} unit tests ran`)
+    assert.ok(passed(checks.suite) >= 12, `${passed(checks.suite)} tests of the suite ran`)
+    assert.match(checks.suite.text, /^# Subtest: acme-pay$/m)
+    assert.doesNotMatch(checks.suite.text, /^# Subtest: (binance|gatepay)$/m)
+  })
+})
