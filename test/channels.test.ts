@@ -2,12 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Callback, Channel, ChannelId, PaymentKey } from '../src/channels/channel.ts'
 import { openCryptoChannel, type PayableNetwork } from '../src/channels/crypto/adapter.ts'
-import { deleteOldExchanges } from '../src/channels/exchange-queries.ts'
 import { readSettings, settingsOfEnv } from '../src/channels/kind.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
 import { CallbackRefused } from '../src/channels/provider-errors.ts'
 import { openProviderHttp } from '../src/channels/provider-http.ts'
-import { DAY } from '../src/clock.ts'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { openChains } from '../src/parts.ts'
@@ -15,7 +13,6 @@ import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type CallbackView, type DeskView, type Market, openMarket } from './harness/market.ts'
 import { listRefundsOf, newAddress, type RefundData } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
-import type { OrderData } from './harness/shop.ts'
 
 /*
  * What every channel promises, tried through the whole service against the imitation of its provider. A new channel
@@ -45,9 +42,6 @@ const CHANNELS: Partial<Record<ChannelId, Traits>> = {
 /** `CHANNELS=id,id` tries these alone. */
 const only = process.env.CHANNELS?.split(',')
 const runs = (id: string): boolean => only?.includes(id) ?? true
-const testOf = (id: ChannelId, title: string, work: () => Promise<void>): void => {
-  if (runs(id)) test(title, work)
-}
 
 let market: Market
 let admin: Client
@@ -350,156 +344,6 @@ async function refundProofFor(code: string, { address }: { address?: string }): 
   const answer = await market.host.call('POST', 'payer-information', { as: market.merchant, body })
   assert.equal(answer.status, 200, answer.text)
 }
-
-testOf('gatepay', 'what the provider’s own screening holds is KYT_FAILED, told by a verified callback', async () => {
-  const { order, reference } = await market.createAwaiting('gatepay')
-  await market.act(reference, 'block')
-  await market.reaches(order.code, 'KYT_FAILED')
-  const cancel = await market.host.call('POST', `cancel/${order.code}`, { as: market.merchant })
-  assert.equal(cancel.error.code, 'ORDER_STATE_CONFLICT')
-})
-
-testOf('binance', 'money that comes after the attempt expired still pays an order that is open', async () => {
-  await market.tell('late-payment', { provider: 'binance' })
-  const { order } = await market.createAwaiting('binance')
-  await market.reaches(order.code, 'PAID')
-})
-
-for (const id of ['cryptopay', 'binance'] as const) {
-  testOf(id, `a refund from the console of ${id} is written down as a refund here`, async () => {
-    await market.tell('partial-refund', { provider: id })
-    const { order, reference } = await market.createAwaiting(id)
-    await market.act(reference, 'pay')
-    const after = await market.reaches(order.code, 'REFUNDED')
-    assert.equal(after.refundedAmount, '27.000000')
-    const refund = await newestRefund(order._id)
-    assert.deepEqual([refund?.status, refund?.amount], ['settled', '27.000000'])
-  })
-}
-
-for (const id of ['binance', 'kucoinpay', 'gatepay'] as const) {
-  testOf(id, `${id} refuses a refund: the order is PAID again, and the next one goes through`, async () => {
-    const { order, reference } = await market.createAwaiting(id)
-    await market.act(reference, 'pay')
-    await market.reaches(order.code, 'PAID')
-    const send = (amount: string) =>
-      market.host.call('POST', `revert/${order.code}`, { as: market.merchant, body: { amount } })
-    assert.equal((await send('10.13')).status, 200)
-    const refused = await eventually(
-      () => newestRefund(order._id),
-      (refund) => refund?.status === 'refused',
-    )
-    assert.ok(refused?.message, 'the provider’s word stands beside it')
-    assert.equal((await market.order(order.code)).status, 'PAID')
-    assert.equal((await send('10')).status, 200)
-    await eventually(
-      () => newestRefund(order._id),
-      (refund) => refund?.status === 'settled',
-    )
-    assert.equal((await market.reaches(order.code, 'REFUNDED')).refundedAmount, '10.000000')
-  })
-
-  testOf(id, `${id} does not answer while a refund is sent: nobody says it failed, and it goes out once`, async () => {
-    const { order, reference } = await market.createAwaiting(id)
-    await market.act(reference, 'pay')
-    await market.reaches(order.code, 'PAID')
-    await market.tell('outage', { provider: id, seconds: 2 })
-    const started = await market.host.call('POST', `revert/${order.code}`, { as: market.merchant })
-    assert.equal(started.status, 200)
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    assert.equal((await market.order(order.code)).status, 'REFUNDING')
-    await eventually(
-      async () => {
-        // its lease is a minute: the test does not wait for it
-        await market.host.db.run(
-          sql`update refunds set next_check_at = now() where order_id = ${order._id} and next_check_at is not null`,
-        )
-        return (await newestRefund(order._id))?.status
-      },
-      (status) => status === 'settled',
-      40_000,
-    )
-    assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
-    const kept = (await market.paymentsOf(order._id)).find((one) => one.reference === reference)
-    assert.equal(kept?.refunds.length, 1)
-  })
-}
-
-testOf('kucoinpay', 'magic amounts tell their stories by themselves: paid, declined, half, expired', async () => {
-  // one USD is one USDC in the sandbox, so the provider sees the same cents
-  const begin = async (amount: string, channel: string): Promise<OrderData> =>
-    (await market.createAwaiting(channel, { amount, fromAsset: 'USD' })).order
-  const [paid, declined, halved, expired] = await Promise.all([
-    begin('10.01', 'kucoinpay'),
-    begin('10.02', 'kucoinpay'),
-    begin('10.03', 'whitepay'),
-    begin('10.04', 'kucoinpay'),
-  ])
-  await market.reaches(paid.code, 'PAID')
-  await market.reaches(declined.code, 'ERROR')
-  const half = await eventually(
-    () => market.story(halved._id),
-    ({ mispayments }) => mispayments.length > 0,
-  )
-  assert.deepEqual(
-    half.mispayments.map(({ kind, units }) => [kind, units]),
-    [['under', '5015000']],
-  )
-  const over = await eventually(
-    () => market.story(expired._id),
-    ({ payments }) => payments[0]?.status === 'closed',
-  )
-  assert.equal(over.status, 'AWAITING', 'the attempt is over, the order may be paid another way')
-  assert.equal((await market.accept(expired.code, 'binance')).status, 200)
-})
-
-testOf('kucoinpay', 'a provider that is down is hidden after a while, with a reason, and comes back', async () => {
-  const offers = async (): Promise<{ paymentChannel: string; available: boolean; reason: string | null }[]> =>
-    (
-      await market.host.call<{ paymentChannel: string; available: boolean; reason: string | null }[]>(
-        'GET',
-        '/api/next/channels',
-        { as: market.merchant },
-      )
-    ).data
-  const kucoin = async () => (await offers()).find(({ paymentChannel }) => paymentChannel === 'kucoinpay')
-  assert.equal((await kucoin())?.available, true)
-  await market.tell('outage', { provider: 'kucoinpay', seconds: 3 })
-  for (let index = 0; index < 5; index += 1) {
-    const order = await market.create()
-    const answer = await market.accept(order.code, 'kucoinpay')
-    assert.deepEqual([answer.status, answer.error.code], [502, 'CHANNEL_UNAVAILABLE'])
-  }
-  const metrics = await (await fetch(`${market.host.baseUrl}/metrics`)).text()
-  assert.match(metrics, /comptoir_channel_calls_total\{channel="kucoinpay",step="create",outcome="trouble"\} [5-9]/)
-  const hidden = await kucoin()
-  assert.equal(hidden?.available, false)
-  assert.match(hidden?.reason ?? '', /does not answer/)
-  const order = await market.create()
-  const refused = await market.accept(order.code, 'kucoinpay')
-  assert.equal(refused.error.code, 'CHANNEL_UNAVAILABLE')
-  assert.equal((await market.order(order.code)).status, 'INITIAL', 'nothing was stored')
-  await eventually(kucoin, (offer) => offer?.available === true, 40_000)
-  assert.equal((await market.accept(order.code, 'kucoinpay')).status, 200)
-})
-
-testOf('binance', 'what was said to a provider can be read by the merchant, without a secret in it', async () => {
-  const { order } = await market.createAwaiting('binance')
-  const path = `channel-exchanges/${order.code}`
-  const read = () => admin.get<{ step: string; status: number; request: string; answer: string }[]>(path)
-  const { data } = await eventually(read, (answer) => answer.data.length > 0)
-  assert.equal(data[0]?.step, 'create')
-  assert.match(data[0]?.request ?? '', /goodsDetails/)
-  const everything = JSON.stringify(data)
-  for (const [name, value] of Object.entries(market.providers.credentials))
-    if (/KEY|SECRET|TOKEN/.test(name)) assert.ok(!everything.includes(value), `${name} is not in it`)
-  const { db } = market.host
-  await db.run(
-    sql`update channel_exchanges set at = at - interval '31 days' where merchant_reference like ${`${order._id}%`}`,
-  )
-  assert.ok((await deleteOldExchanges(db, new Date(Date.now() - 30 * DAY))) > 0)
-  assert.deepEqual((await admin.get(path)).data, [], 'after its retention it is gone')
-})
 
 test('after all of this the books are right', async () => {
   assert.equal((await verifyLedger(market.host.db)).difference, null)

@@ -241,16 +241,8 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       return
     }
     case 'fail':
-    case 'unknown': {
-      if (!paymentKey) return
-      const outcome = step.kind === 'fail' ? 'failed' : 'unknown'
-      await applyReport(payments, paymentKey, { outcome, providerReference: paymentKey.id, words: 'model' })
-      // money that was on its way and failed is waited for no longer
-      const waits = allowed(model.status, 'fail') || model.status === 'WAITING_CHAIN_CONFIRMATION'
-      if (step.kind === 'fail' && model.paid === 0n && waits)
-        Object.assign(model, { status: 'ERROR', endedAtMs: nowMs })
-      return
-    }
+    case 'unknown':
+      return takeWord(model, step.kind, paymentKey)
     case 'report':
       return takeReport(order, model, step, paymentKey)
     case 'revert': {
@@ -266,6 +258,19 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
     case 'refuseRefund':
       return takeRefundNews(order, model, step.kind === 'settleRefund')
   }
+}
+
+async function takeWord(
+  model: Model,
+  kind: 'fail' | 'unknown',
+  key: { companyId: string; id: string } | null,
+): Promise<void> {
+  if (!key) return
+  const outcome = kind === 'fail' ? 'failed' : 'unknown'
+  await applyReport(payments, key, { outcome, providerReference: key.id, words: 'model' })
+  // money that was on its way and failed is waited for no longer
+  const waits = allowed(model.status, 'fail') || model.status === 'WAITING_CHAIN_CONFIRMATION'
+  if (kind === 'fail' && model.paid === 0n && waits) Object.assign(model, { status: 'ERROR', endedAtMs: nowMs })
 }
 
 async function takeRefundNews({ companyId, id }: Order, model: Model, settled: boolean): Promise<void> {
