@@ -239,7 +239,10 @@ test('a forged, changed, old or repeated callback, or one of another algorithm, 
     await world.sendCallback('nonsense'),
     await world.sendCallback(''),
   ]
-  assert.deepEqual([...new Set(refused.map(({ status, error }) => `${status} ${error.code}`))], ['401 UNAUTHORIZED'])
+  assert.deepEqual(
+    [...new Set(refused.map(({ status, error }) => `${status} ${error.code}`))],
+    ['401 CALLBACK_REFUSED'],
+  )
   assert.equal((await world.sendCallback(say(now - 3 * 86_400_000))).status, 200)
   assert.equal((await world.sendCallback(say(now + 3_600_000))).status, 200)
   assert.equal(await isFar(id), true, 'nothing of this was looked at')

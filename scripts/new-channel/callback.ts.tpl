@@ -1,6 +1,6 @@
+import { type Callback, CallbackRefused } from '../../callback.ts'
 import { textAt } from '../../json.ts'
-import type { Callback, CallbackNews } from '../channel.ts'
-import { CallbackRefused } from '../provider-errors.ts'
+import type { CallbackNews } from '../channel.ts'
 import { tryParse } from './api.ts'
 import { callbackSignatureOf, isSame } from './signature.ts'
 import { reportOf } from './status-map.ts'

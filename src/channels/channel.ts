@@ -1,3 +1,4 @@
+import type { Callback } from '../callback.ts'
 import type { Goods } from '../goods.ts'
 import type { Money } from '../money.ts'
 
@@ -127,9 +128,6 @@ export const paidReport = (
   ...(refunded === undefined ? {} : { refunded }),
   words,
 })
-
-/** A callback as it came; header names are in lower case. */
-export type Callback = { headers: Record<string, string | string[] | undefined>; rawBody: Buffer }
 
 /** What a verified callback is about. It only says "look now": what is true is asked for. */
 export type CallbackNews = {

@@ -25,8 +25,3 @@ export class ProviderTrouble extends Error {
     this.retryAfterMs = options.retryAfterMs ?? null
   }
 }
-
-/** A callback that is not the provider's: wrong signature, too old, unreadable. It changes nothing. */
-export class CallbackRefused extends Error {
-  override readonly name = 'CallbackRefused'
-}

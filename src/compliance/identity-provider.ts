@@ -1,3 +1,4 @@
+import type { Callback } from '../callback.ts'
 /** The usual check, and the one that looks closer (enhanced due diligence). */
 export type Level = 'basic' | 'enhanced'
 
@@ -27,13 +28,6 @@ export type CallbackNews = {
   createdAt: Date
   /** About a person who was made for tests. */
   sandbox: boolean
-}
-
-export type CallbackRequest = { headers: Record<string, string | string[] | undefined>; rawBody: Buffer }
-
-/** A callback that cannot be believed; the message names why and repeats nothing of it. */
-export class CallbackRefused extends Error {
-  override readonly name = 'CallbackRefused'
 }
 
 /**
@@ -71,7 +65,7 @@ export type RemoteProvider = {
   /** A short-lived token for the page of one person. */
   openSession(externalUserId: string, level: Level): Promise<{ token: string }>
   /** Verifies the raw bytes, then parses. @throws CallbackRefused */
-  readCallback(callback: CallbackRequest): CallbackNews
+  readCallback(callback: Callback): CallbackNews
 }
 
 /** `manual`: a person of the back office decides. */

@@ -1,6 +1,6 @@
+import { type Callback, CallbackRefused } from '../callback.ts'
 import { DAY, MINUTE } from '../clock.ts'
 import { AppError } from '../errors.ts'
-import { CallbackRefused, type CallbackRequest } from './identity-provider.ts'
 import { insertKycCallback, updateKycDueByProvider } from './kyc-queries.ts'
 import type { KycDeps } from './kyc-service.ts'
 
@@ -10,9 +10,9 @@ const AHEAD_MS = 10 * MINUTE
 
 /**
  * Takes a callback: a genuine, fresh one that was not here before writes down that it is time to look. What it says
- * about anybody is never believed. @throws NOT_FOUND without a provider that calls back, UNAUTHORIZED, FORBIDDEN
+ * about anybody is never believed. @throws NOT_FOUND without a provider that calls back, CALLBACK_REFUSED, FORBIDDEN
  */
-export async function takeCallback(deps: KycDeps & { live: boolean }, request: CallbackRequest): Promise<void> {
+export async function takeCallback(deps: KycDeps & { live: boolean }, request: Callback): Promise<void> {
   const { provider, clock, db } = deps
   if (provider.id === 'manual') throw new AppError('NOT_FOUND')
   const news = readNews(() => provider.readCallback(request))
@@ -33,6 +33,6 @@ function readNews<News>(read: () => News): News {
     return read()
   } catch (error) {
     if (!(error instanceof CallbackRefused)) throw error
-    throw new AppError('UNAUTHORIZED', { message: `The callback is not believed: ${error.message}.`, cause: error })
+    throw new AppError('CALLBACK_REFUSED', { message: `The callback is not believed: ${error.message}.`, cause: error })
   }
 }

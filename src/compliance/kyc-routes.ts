@@ -6,6 +6,7 @@ import { companiesFor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { callOf } from '../http/idempotency.ts'
+import { callbackOf, keepRawBodies } from '../http/raw-bodies.ts'
 import type { KycStatus } from './kyc.ts'
 import { takeCallback } from './kyc-callback.ts'
 import { decideByHand, finishEdd, requestEdd } from './kyc-decisions.ts'
@@ -163,8 +164,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
 
 /** Callbacks keep their raw bytes: their digest is made over those. */
 export const kycCallbackRoutes: FastifyPluginAsyncTypebox<KycDeps & { live: boolean }> = async (app, deps) => {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  keepRawBodies(app)
   app.post(
     '/kyc/sumsub/callback',
     {
@@ -177,8 +177,8 @@ export const kycCallbackRoutes: FastifyPluginAsyncTypebox<KycDeps & { live: bool
         response: { 200: Envelope(Type.Null()) },
       },
     },
-    async ({ headers, body }) => {
-      await takeCallback(deps, { headers, rawBody: Buffer.isBuffer(body) ? body : Buffer.alloc(0) })
+    async (request) => {
+      await takeCallback(deps, callbackOf(request))
       return ok(null)
     },
   )

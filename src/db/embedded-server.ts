@@ -20,7 +20,7 @@ const SETTINGS = {
   port: PORT,
   unix_socket_permissions: '0700',
   shared_buffers: '256MB',
-  max_connections: 60,
+  max_connections: 200,
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
   jit: 'off',

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { callbackOf, keepRawBodies } from '../http/raw-bodies.ts'
 import { type CallbackDeps, type CallbackTarget, takeCallback } from './callback-service.ts'
 
 /** In the provider's own words, so it is not filtered. */
@@ -11,11 +12,9 @@ const description =
 
 /** Where providers call back: raw bodies of any type, answers in the providers' own words. */
 export const callbackRoutes: FastifyPluginAsyncTypebox<CallbackDeps> = async (app, deps) => {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  keepRawBodies(app)
   const take = async (request: FastifyRequest, reply: FastifyReply, target: CallbackTarget): Promise<FastifyReply> => {
-    const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const { contentType, body } = await takeCallback(deps, target, { headers: request.headers, rawBody })
+    const { contentType, body } = await takeCallback(deps, target, callbackOf(request))
     return reply.code(200).type(contentType).send(body)
   }
   app.post(

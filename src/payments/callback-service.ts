@@ -1,14 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { type Callback, CallbackRefused } from '../callback.ts'
 import {
   type Acknowledgement,
-  type Callback,
   CHANNEL_IDS,
   type Channel,
   type ChannelId,
   type PaymentReport,
 } from '../channels/channel.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
-import { CallbackRefused } from '../channels/provider-errors.ts'
 import { AppError } from '../errors.ts'
 import { newId } from '../ids.ts'
 import {

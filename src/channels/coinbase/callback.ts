@@ -1,6 +1,6 @@
+import { type Callback, CallbackRefused } from '../../callback.ts'
 import { parseJsonExact, textAt } from '../../json.ts'
-import { type Callback, type CallbackNews, type PaymentReport, paidReport } from '../channel.ts'
-import { CallbackRefused } from '../provider-errors.ts'
+import { type CallbackNews, type PaymentReport, paidReport } from '../channel.ts'
 import { verifyHook } from './hook-signature.ts'
 import { type Purchase, readPurchase } from './transactions.ts'
 

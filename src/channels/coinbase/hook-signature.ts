@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Callback } from '../channel.ts'
-import { CallbackRefused } from '../provider-errors.ts'
+import { type Callback, CallbackRefused } from '../../callback.ts'
 
 const MAX_AGE_SECONDS = 300
 const HEX = /^[0-9a-f]{64}$/

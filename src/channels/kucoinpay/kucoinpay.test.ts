@@ -6,9 +6,10 @@ import {
   KUCOIN_PRIVATE_KEY,
   KUCOIN_PUBLIC_KEY,
 } from '../../../test/harness/throwaway-provider-keys.ts'
-import type { Callback, PaymentRequest, RefundRequest } from '../channel.ts'
+import { type Callback, CallbackRefused } from '../../callback.ts'
+import type { PaymentRequest, RefundRequest } from '../channel.ts'
 import { readSettings } from '../kind.ts'
-import { CallbackRefused, ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
+import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderCall } from '../provider-http.ts'
 import { kucoinpay } from './adapter.ts'
 import { readAnswer, writeBody } from './client.ts'

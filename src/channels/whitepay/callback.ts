@@ -1,6 +1,6 @@
+import { type Callback, CallbackRefused } from '../../callback.ts'
 import { parseJsonExact, textAt } from '../../json.ts'
-import type { Callback, CallbackNews } from '../channel.ts'
-import { CallbackRefused } from '../provider-errors.ts'
+import type { CallbackNews } from '../channel.ts'
 import type { WhitepayValues } from './settings.ts'
 import { findSignedForm, type SignedForm } from './signature.ts'
 import { claimOf, readOrder } from './status-map.ts'

@@ -1,4 +1,5 @@
-import { type CallbackNews, CallbackRefused, type CallbackRequest } from '../identity-provider.ts'
+import { type Callback, CallbackRefused } from '../../callback.ts'
+import type { CallbackNews } from '../identity-provider.ts'
 import { CALLBACK_ALGORITHM, isDigest } from './signature.ts'
 
 const MAX_NAME = 200
@@ -18,7 +19,7 @@ const text = (value: unknown): string | undefined =>
  * what it says of the review is never believed. Source: docs.sumsub.com/docs/webhook-manager
  * @throws CallbackRefused
  */
-export function readSumsubCallback(webhookSecret: string, { headers, rawBody }: CallbackRequest): CallbackNews {
+export function readSumsubCallback(webhookSecret: string, { headers, rawBody }: Callback): CallbackNews {
   const [algorithm, digest] = [headers['x-payload-digest-alg'], headers['x-payload-digest']]
   if (algorithm !== CALLBACK_ALGORITHM)
     throw new CallbackRefused(`x-payload-digest-alg must be ${CALLBACK_ALGORITHM}; choose it in the webhook's settings`)
