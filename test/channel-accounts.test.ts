@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { accountContext, resealAccounts } from '../src/channels/accounts.ts'
 import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { openVault } from '../src/vault.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { type DeskView, type Market, type MarketInstructions, openMarket } from './harness/market.ts'
@@ -66,6 +67,21 @@ test('a company’s own account is used for its orders, called back at its own a
   assert.ok(delivered.length > 0, 'its callbacks are taken')
   const other = await market.accept((await market.create()).code, 'binance')
   assert.equal(other.error.code, 'CHANNEL_NOT_AVAILABLE', 'no other company pays through it')
+
+  const held = async (): Promise<Record<string, string>> => {
+    const rows = await market.host.db.many<{ account: string; units: string }>(sql`
+      select e.account, sum(e.units) as units from ledger_entries e
+      join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
+      where j.order_id = ${data.order._id} group by e.account having sum(e.units) <> 0`)
+    return Object.fromEntries(rows.map((row) => [row.account, row.units]))
+  }
+  assert.deepEqual(await held(), { own_account: '54000000', company_payable: '-54000000' })
+  const settled = await manager.post('settlements', {})
+  assert.equal(settled.status, 409, 'the company has that money already')
+  assert.equal((await manager.post(`confirm_conversion/revert/${data.order.code}`, { amount: '14' })).status, 200)
+  await market.reaches(data.order.code, 'REFUNDED')
+  assert.deepEqual(await held(), { own_account: '40000000', company_payable: '-40000000' })
+  assert.equal((await verifyLedger(market.host.db)).difference, null)
 })
 
 test('a callback for another company’s account is refused, and one company’s never speaks for another', async () => {

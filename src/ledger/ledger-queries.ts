@@ -1,7 +1,10 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 
 export const ACCOUNTS = [
+  /** Money of payers that we hold. */
   'payer_clearing',
+  /** Money of payers that went to a company's own account at a provider: the company holds it. */
+  'own_account',
   'company_payable',
   'fees',
   'refunds',

@@ -8,6 +8,13 @@ const leg = (account: Leg['account'], units: bigint): Leg => ({ account, asset: 
 
 type Booking = Pick<Journal, 'companyId' | 'causeId' | 'orderId'> & { at: Date }
 
+/** Who holds the money of a payment: we, or the company at its own account. */
+export type Holder = 'payer_clearing' | 'own_account'
+
+/** An on-ramp delivers to our deposit address, whoever's account it is bought through. */
+export const holderOf = ({ ownAccount, channel }: { ownAccount: boolean; channel: string }): Holder =>
+  ownAccount && channel !== 'coinbase' ? 'own_account' : 'payer_clearing'
+
 const book = (tx: Tx, kind: Journal['kind'], booking: Booking, legs: Leg[]): Promise<boolean> =>
   insertJournal(tx, { ...booking, id: newId(booking.at.getTime()), kind, legs })
 
@@ -21,13 +28,13 @@ export const feeOf = (units: bigint, feeBps: number): bigint => (units * BigInt(
 export function bookPayment(
   tx: Tx,
   booking: Booking,
-  money: { received: bigint; due: bigint; feeBps: number },
+  money: { received: bigint; due: bigint; feeBps: number; holder: Holder },
 ): Promise<boolean> {
   const excess = money.received > money.due ? money.received - money.due : 0n
   const price = money.received - excess
   const fee = feeOf(price, money.feeBps)
   return book(tx, 'payment', booking, [
-    leg('payer_clearing', money.received),
+    leg(money.holder, money.received),
     leg('company_payable', fee - price),
     leg('fees', -fee),
     leg('suspense', -excess),
@@ -37,12 +44,12 @@ export function bookPayment(
 /**
  * Money that fits no order as it should waits in suspense. `units` may be negative: an earlier record was corrected.
  */
-export const bookSuspense = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
-  book(tx, 'mispayment', booking, [leg('payer_clearing', units), leg('suspense', -units)])
+export const bookSuspense = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
+  book(tx, 'mispayment', booking, [leg(holder, units), leg('suspense', -units)])
 
 /** Money that waited in suspense turns out to be the payment of an order. */
-export const bookAccepted = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
-  book(tx, 'late_accept', booking, [leg('suspense', units), leg('payer_clearing', -units)])
+export const bookAccepted = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
+  book(tx, 'late_accept', booking, [leg('suspense', units), leg(holder, -units)])
 
 export type RefundMoney = { units: bigint; excess: bigint }
 
@@ -50,8 +57,8 @@ export type RefundMoney = { units: bigint; excess: bigint }
 export const bookRefund = (tx: Tx, booking: Booking, { units, excess }: RefundMoney): Promise<boolean> =>
   book(tx, 'refund', booking, [leg('company_payable', units - excess), leg('suspense', excess), leg('refunds', -units)])
 
-export const bookRefundSettled = (tx: Tx, booking: Booking, { units }: RefundMoney): Promise<boolean> =>
-  book(tx, 'refund_settled', booking, [leg('refunds', units), leg('payer_clearing', -units)])
+export const bookRefundSettled = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
+  book(tx, 'refund_settled', booking, [leg('refunds', units), leg(holder, -units)])
 
 export const bookRefundDropped = (tx: Tx, booking: Booking, { units, excess }: RefundMoney): Promise<boolean> =>
   book(tx, 'refund_dropped', booking, [

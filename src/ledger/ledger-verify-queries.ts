@@ -50,7 +50,7 @@ const received = sql`
   with booked as (
     select j.company_id, j.order_id, sum(e.units) as units
     from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
-    where j.kind in ('payment', 'mispayment', 'late_accept') and e.account = 'payer_clearing'
+    where j.kind in ('payment', 'mispayment', 'late_accept') and e.account in ('payer_clearing', 'own_account')
     group by j.company_id, j.order_id
   ), arrived as (
     select company_id, order_id, sum(received_units) as units from payments group by company_id, order_id
@@ -94,11 +94,14 @@ const price = sql`
   from payments p
   join orders o on o.company_id = p.company_id and o.id = p.order_id
   join ledger_journals j on j.company_id = p.company_id and j.kind = 'payment' and j.cause_id = p.id
-  join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id and e.account = 'payer_clearing'
+  join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id and e.account in ('payer_clearing', 'own_account')
   where p.price_units is distinct from least(p.due_units, e.units) order by p.company_id, p.id limit 1`
 
 /** The company's share of a payment, after its fee, which is rounded down. */
 const share = sql`(p.price_units - div(p.price_units * p.fee_bps, 10000))`
+
+/** Who holds a payment's money: the company, where it came to its own account at the provider. */
+const holder = sql`case when p.own_account and p.channel <> 'coinbase' then 'own_account' else 'payer_clearing' end`
 
 /** Every booking that follows from one row of facts, leg by leg, beside what stands in the books. */
 const legs = sql`
@@ -106,17 +109,18 @@ const legs = sql`
     select p.company_id, 'payment', p.id, l.account, l.units
     from payments p
     join ledger_journals j on j.company_id = p.company_id and j.kind = 'payment' and j.cause_id = p.id
-    join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id and e.account = 'payer_clearing'
-    cross join lateral (values ('payer_clearing', e.units), ('company_payable', -${share}),
+    join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id and e.account in ('payer_clearing', 'own_account')
+    cross join lateral (values (${holder}, e.units), ('company_payable', -${share}),
       ('fees', ${share} - p.price_units), ('suspense', p.price_units - e.units)) as l (account, units)
     union all
     select r.company_id, l.kind, r.id, l.account, l.units
     from refunds r
+    join payments p on p.company_id = r.company_id and p.id = r.payment_id
     cross join lateral (values
       ('refund', 'company_payable', r.units - r.excess_units, true), ('refund', 'suspense', r.excess_units, true),
       ('refund', 'refunds', -r.units, true),
       ('refund_settled', 'refunds', r.units, r.status = 'settled'),
-      ('refund_settled', 'payer_clearing', -r.units, r.status = 'settled'),
+      ('refund_settled', ${holder}, -r.units, r.status = 'settled'),
       ('refund_dropped', 'company_payable', r.excess_units - r.units, r.status in ('rejected', 'refused')),
       ('refund_dropped', 'suspense', -r.excess_units, r.status in ('rejected', 'refused')),
       ('refund_dropped', 'refunds', r.units, r.status in ('rejected', 'refused'))) as l (kind, account, units, booked)

@@ -107,8 +107,10 @@ export async function createSettlement(
     const target = await readTarget(deps, tx, companyId)
     const other = await findUnfinishedSettlement(tx, companyId)
     if (other) throw conflict(`The settlement ${other.id} of ${text(other.units)} is ${other.status}; finish it first.`)
-    const units = -(await findBalance(tx, companyId, 'company_payable'))
-    if (units <= 0n) throw conflict('Nothing is owed to this company right now.')
+    const owed = -(await findBalance(tx, companyId, 'company_payable'))
+    const units = owed - (await findBalance(tx, companyId, 'own_account'))
+    if (units <= 0n)
+      throw conflict('Nothing is owed to this company right now, less what it holds at its own accounts.')
     const now = new Date(deps.clock())
     const createdBy = `${actor.kind}:${actor.id}`
     const settlement: NewSettlement = {

@@ -1,6 +1,6 @@
 import type { Tx } from '../db/db.ts'
 import { newId } from '../ids.ts'
-import { bookAccepted, bookPayment, bookSuspense } from '../ledger/ledger-service.ts'
+import { bookAccepted, bookPayment, bookSuspense, holderOf } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { isOpen } from '../orders/order-states.ts'
 import {
@@ -78,7 +78,7 @@ async function release(place: Place, records: readonly Mispayment[], acceptance?
     if (acceptance) await updateMispayment(place.tx, record, { status: 'accepted', ...acceptance }, place.now)
     else if (isFirstPart(place, record)) await deleteMispayment(place.tx, record)
     else await updateMispayment(place.tx, record, { status: 'resolved' }, place.now)
-    await bookAccepted(place.tx, bookingOf(place, freshCause(record.id)), record.units)
+    await bookAccepted(place.tx, bookingOf(place, freshCause(record.id)), record.units, holderOf(place.payment))
   }
 }
 
@@ -92,7 +92,7 @@ export async function holdMoney(place: Place, kind: Held, total: bigint): Promis
   )
   const decided = sum(held.filter((record) => record.status !== 'open' && record.status !== 'resolved'))
   const delta = await bringTo(place, kind, total - decided, records)
-  await bookSuspense(place.tx, bookingOf(place, freshCause(place.payment.id)), delta)
+  await bookSuspense(place.tx, bookingOf(place, freshCause(place.payment.id)), delta, holderOf(place.payment))
 }
 
 /** Money above the price. What came with the payment itself is booked by it already (`later` false). */
@@ -102,7 +102,8 @@ export async function holdExcess(place: Place, total: bigint, later: boolean): P
     (record) => record.kind === 'over' && record.status !== 'open' && record.status !== 'resolved',
   )
   const delta = await bringTo(place, 'over', total - sum(decided), records)
-  if (later) await bookSuspense(place.tx, bookingOf(place, freshCause(place.payment.id)), delta)
+  if (later)
+    await bookSuspense(place.tx, bookingOf(place, freshCause(place.payment.id)), delta, holderOf(place.payment))
 }
 
 /** Another token came to the same address. It is no USDC, so it is noticed and not booked. */
@@ -146,7 +147,7 @@ export async function bookOrderPaid(
   )
   const { received, due, feeBps } = money
   await updatePaymentBooked(place.tx, place.payment, { priceUnits: received < due ? received : due, feeBps })
-  await bookPayment(place.tx, bookingOf(place, place.payment.id), money)
+  await bookPayment(place.tx, bookingOf(place, place.payment.id), { ...money, holder: holderOf(place.payment) })
 }
 
 /** Money that had left the chain is there again. */

@@ -7,7 +7,7 @@ import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
 import { newId } from '../ids.ts'
-import { bookRefund, bookRefundSettled } from '../ledger/ledger-service.ts'
+import { bookRefund, bookRefundSettled, holderOf } from '../ledger/ledger-service.ts'
 import { formatDecimal, parseMoney, proportion } from '../money.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
@@ -200,7 +200,9 @@ export async function settleRefundIn(
   const now = new Date(deps.clock())
   const { reference, txHash, words } = news
   await updateRefund(tx, refund, { status: 'settled', reference, txHash, words, nextCheckAt: null }, now)
-  await bookRefundSettled(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
+  const payment = await findPayment(tx, refund.companyId, refund.paymentId)
+  if (!payment) throw new Error(`refund ${refund.id} without its payment`)
+  await bookRefundSettled(tx, bookingOf(refund, now), refund.units, holderOf(payment))
   if (refund.mispaymentId !== null) return
   const refundedUnits = order.refundedUnits + refund.units
   const { besideUnits } = await readReturned(tx, order)
