@@ -259,7 +259,6 @@ function openPayments(
   const callbacks: CallbackDeps = {
     ...payments,
     log,
-    wakeVisits: () => rounds.visitPayments(),
     async wakeRefunds({ companyId, id }) {
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.visitRefunds()
     },

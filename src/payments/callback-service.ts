@@ -18,15 +18,14 @@ import {
   lockPayment,
   type Payment,
   updatePayment,
+  updatePaymentNextCheck,
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import { type PaymentDeps, wakePayment } from './payment-service.ts'
+import { type PaymentDeps, visitPayment } from './payment-service.ts'
 
 export type CallbackDeps = PaymentDeps & {
   log: FastifyBaseLogger
-  /** Looks at payments and refunds whose time has come, now. */
-  wakeVisits(): void
   /** A refund of this payment may have news, too. */
   wakeRefunds(payment: Payment): Promise<void>
 }
@@ -101,6 +100,25 @@ async function placeNews(
   return payment
 }
 
+/** If this process dies over it, the job looks after so long. */
+const LEASE_MS = 30_000
+
+/**
+ * The payment is looked at at once, beside the rounds of the job, so that another provider that hangs holds nothing up;
+ * what has to be done is written down before. A creation that may be under way is left to whoever waits for its answer.
+ */
+async function lookNow(deps: CallbackDeps, payment: Payment): Promise<void> {
+  if (payment.status === 'creating') return
+  await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + LEASE_MS))
+  void visitPayment(deps, payment).catch(async (error: unknown) => {
+    deps.log.warn(
+      { err: error, channel: payment.channel, paymentId: payment.id },
+      'news of a payment is looked at later',
+    )
+    await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock())).catch(() => {})
+  })
+}
+
 /**
  * The one thing that a verified callback decides by itself: the provider's screening holds the money. Some providers
  * say so in no other way, and to hold is safe.
@@ -138,12 +156,11 @@ export async function takeCallback(
     return acknowledgement
   }
   const payment = await placeNews(deps, found, providerReference, channel.onChain === true)
-  await wakePayment(deps, payment)
+  await lookNow(deps, payment)
   await holdBlocked(deps, payment, news.report)
   // some providers name a refund from their console only here; the sum is signed like everything else
   if (news.report?.outcome === 'seen' && news.report.refunded !== undefined)
     await deps.onRefunded(payment, news.report.refunded)
   await deps.wakeRefunds(payment)
-  deps.wakeVisits()
   return acknowledgement
 }

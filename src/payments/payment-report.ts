@@ -99,6 +99,7 @@ async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
     // more money may ask for more confirmations than the payment had when it counted; that is no loss
     if (report.final + report.pending < least)
       await recordLoss({ tx, order, payment, now }, payment.receivedUnits - report.final)
+    await updatePayment(tx, payment, { status: 'paid', words: report.words, nextCheckAt: null }, now)
     return order
   }
   const status = report.final + report.pending > 0n ? 'confirming' : 'awaiting'

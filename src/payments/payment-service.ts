@@ -10,13 +10,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { type AcceptDeps, keyOf, resumeAttempt } from './payment-create.ts'
-import {
-  findPayment,
-  type Payment,
-  updatePaymentClosed,
-  updatePaymentNextCheck,
-  updatePaymentReference,
-} from './payment-queries.ts'
+import { findPayment, type Payment, updatePaymentClosed, updatePaymentReference } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps &
@@ -123,12 +117,4 @@ async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> 
   const isOver = report !== undefined && OVER.has(report.outcome)
   if (isOver || now.getTime() - payment.openedAt.getTime() > GIVE_UP_MS)
     await updatePaymentClosed(deps.db, payment, now)
-}
-
-/**
- * Somebody says that there is news: the payment is looked at by the next round of the job. A creation that may be
- * under way is left to whoever waits for its answer, and after that to the job.
- */
-export async function wakePayment(deps: Pick<PaymentDeps, 'db' | 'clock'>, payment: Payment): Promise<void> {
-  if (payment.status !== 'creating') await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock()))
 }
