@@ -42,5 +42,13 @@ test('a provider that hangs is given up after ten seconds, its order waits, and 
     ({ status }) => status === 'PAID',
     4000,
   )
+  // what only the job does goes on, too
+  const given = await market.createAwaiting('gatepay')
+  await market.host.call('POST', `cancel/${given.order.code}`, { as: market.merchant })
+  await eventually(
+    async () => (await market.paymentsOf(given.order._id))[0]?.state,
+    (state) => state === 'closed',
+    4000,
+  )
   assert.equal((await market.order(stuck.code)).status, 'PENDING', 'unknown is not failure')
 })

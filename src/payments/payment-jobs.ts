@@ -4,18 +4,19 @@ import { checkPayment, type PaymentDeps, visitPayment } from './payment-service.
 
 const LEASE_MS = 30_000
 const BATCH = 50
+/** A provider that hangs keeps its own payments waiting, not the round: they go on by themselves, under their lease. */
+const ROUND_MS = 1500
 
 /** Looks at payments whose time has come. One that fails is looked at again after its lease. */
 export async function visitDuePayments(deps: PaymentDeps, log: FastifyBaseLogger): Promise<number> {
   const now = deps.clock()
   const due = await claimDuePayments(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
-  await Promise.all(
-    due.map((payment) =>
-      visitPayment(deps, payment).catch((error: unknown) => {
-        log.warn({ err: error, channel: payment.channel, paymentId: payment.id }, 'payment could not be checked')
-      }),
-    ),
+  const visits = due.map((payment) =>
+    visitPayment(deps, payment).catch((error: unknown) => {
+      log.warn({ err: error, channel: payment.channel, paymentId: payment.id }, 'payment could not be checked')
+    }),
   )
+  await Promise.race([Promise.all(visits), new Promise((resolve) => setTimeout(resolve, ROUND_MS).unref())])
   return due.length === BATCH ? due.length : 0
 }
 
