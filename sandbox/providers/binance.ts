@@ -38,6 +38,12 @@ const header = (request: FastifyRequest, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
+/** An id of 18 digits that no floating point number holds: whoever parses it carelessly loses digits, every time. */
+function newId(): string {
+  const digits = (BigInt(`0x${randomBytes(8).toString('hex')}`) % 10n ** 16n).toString().padStart(16, '0')
+  return String(Number(`29${digits}`)) === `29${digits}` ? newId() : `29${digits}`
+}
+
 const letters = (): string => randomBytes(32).reduce((text, byte) => text + String.fromCharCode(97 + (byte % 26)), '')
 
 /** Why a request is not let in; null: it is. */
@@ -156,10 +162,7 @@ class BinanceImitation implements Imitation {
       return no(400, '400201', 'merchantTradeNo is invalid or duplicated')
     const expires = body.orderExpireTime
     const payment = desk.open({
-      reference: `29${BigInt(`0x${randomBytes(8).toString('hex')}`)
-        .toString()
-        .padStart(20, '0')
-        .slice(-16)}`,
+      reference: newId(),
       provider: this.prefix,
       merchantReference,
       amount: amountOf(body.orderAmount) ?? '0',
