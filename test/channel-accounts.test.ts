@@ -115,6 +115,19 @@ test('an account that cannot be opened takes no other channel away; one of an ol
   assert.equal(vault.open(after?.sealed ?? '', context), plain)
 })
 
+test('a provider that refuses our credentials says nothing of a payment: 502, and nothing changes', async () => {
+  assert.equal((await save(own())).status, 200)
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: till }
+  const { data } = await manager.post<{ order: OrderData }>('confirm_conversion/request', body)
+  const { code } = data.order
+  const accepted = await manager.post(`confirm_conversion/accept/${code}`, { paymentChannel: 'binance' })
+  assert.equal(accepted.status, 200, accepted.text)
+  assert.equal((await save({ ...own(), API_SECRET: 'another-secret-0123456789' })).status, 200)
+  const confirmed = await manager.post(`confirm_conversion/confirm/${code}`)
+  assert.deepEqual([confirmed.status, confirmed.error.code], [502, 'CHANNEL_UNAVAILABLE'], confirmed.text)
+  assert.equal((await market.order(code)).status, 'AWAITING')
+})
+
 test('a company’s account that is removed is no longer offered', async () => {
   assert.equal((await manager.call('DELETE', 'channel-accounts/binance')).status, 200)
   assert.equal((await manager.call('DELETE', 'channel-accounts/binance')).status, 404)

@@ -97,6 +97,30 @@ for (const id of ['binance', 'kucoinpay', 'gatepay'] as const) {
   })
 }
 
+test('a second payment under our reference shows itself by a callback: what comes to it is not lost', async () => {
+  const { order } = await market.createAwaiting('cryptopay')
+  const [ours] = await market.paymentsOf(order._id)
+  const { CHANNEL_CRYPTOPAY_BASE_URL: url, CHANNEL_CRYPTOPAY_SECRET_KEY: key } = market.providers.credentials
+  const fields = { amount: '5000', currency: 'EUR', order_id: ours?.merchantReference ?? '', description: 'lost' }
+  const made = await fetch(`${url}/payments`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: new URLSearchParams(fields),
+  })
+  assert.ok(made.ok, await made.clone().text())
+  const { id } = (await made.json()) as { id: string }
+  const story = () => market.story(order._id)
+  await eventually(story, ({ payments }) => payments.length === 2)
+  await market.act(id, 'pay')
+  await market.reaches(order.code, 'PAID')
+  await market.act(ours?.reference ?? '', 'pay')
+  const { mispayments } = await eventually(story, (seen) => seen.mispayments.length > 0)
+  assert.deepEqual(
+    mispayments.map(({ kind, units }) => [kind, units]),
+    [['duplicate', '54000000']],
+  )
+})
+
 test('magic amounts tell their stories by themselves: paid, declined, half, expired', async () => {
   // one USD is one USDC in the sandbox, so the provider sees the same cents
   const begin = async (amount: string, channel: string): Promise<OrderData> =>

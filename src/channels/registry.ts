@@ -1,6 +1,5 @@
 import { AppError } from '../errors.ts'
 import type { Channel, ChannelId } from './channel.ts'
-import { ProviderRefusal } from './provider-errors.ts'
 import type { Health, Supervised } from './supervised.ts'
 
 /** The channels that one merchant can use; one that is not set up is simply not offered. */
@@ -28,16 +27,19 @@ export type Channels = {
   forget(companyId: string): void
 }
 
+/** What a failed question to a provider means for the caller: nothing is known of the payment, and a job asks again. */
+export const unavailable = (error: unknown): AppError =>
+  error instanceof AppError ? error : new AppError('CHANNEL_UNAVAILABLE', { cause: error, retryAfter: 5 })
+
 /**
- * Waits for a provider. What it definitely refuses is told; whatever else goes wrong on the way to it or back says
- * nothing about the payment: the caller gets CHANNEL_UNAVAILABLE, nothing is changed, and a job asks again.
+ * Waits for a provider. Whatever goes wrong on the way to it or back, also its refusal to answer, says nothing about
+ * the payment: the caller gets CHANNEL_UNAVAILABLE, nothing is changed, and a job asks again.
  */
 export async function askProvider<Answer>(ask: Promise<Answer>): Promise<Answer> {
   try {
     return await ask
   } catch (error) {
-    if (error instanceof AppError || error instanceof ProviderRefusal) throw error
-    throw new AppError('CHANNEL_UNAVAILABLE', { cause: error, retryAfter: 5 })
+    throw unavailable(error)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } from '../channels/channel.ts'
 import { ProviderRefusal } from '../channels/provider-errors.ts'
-import { askProvider, type Channels, type PaymentAccount } from '../channels/registry.ts'
+import { askProvider, type Channels, type PaymentAccount, unavailable } from '../channels/registry.ts'
 import { type Clock, MINUTE } from '../clock.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Config } from '../config.ts'
@@ -177,7 +177,7 @@ async function noteRefusal(deps: AcceptDeps, payment: Payment, words: string): P
  */
 async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<Answer>): Promise<Answer> {
   try {
-    return await askProvider(ask)
+    return await ask
   } catch (error) {
     if (error instanceof ProviderRefusal) {
       await noteRefusal(deps, payment, error.message)
@@ -185,7 +185,7 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
       throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
     }
     await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + nextCheckDelayMs(payment.checks)))
-    throw error
+    throw unavailable(error)
   }
 }
 
