@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openDb, sql } from '../src/db/db.ts'
-import { startEmbeddedPostgres } from '../src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { openVault } from '../src/vault.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { type Contender, openComptoir, openGraphileWorker, openPgBoss, type Place } from './webhooks-contenders.ts'
 
 const BACKLOG = 20_000

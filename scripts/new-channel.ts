@@ -110,7 +110,7 @@ const editsFor = ({ id, env, camel, pascal, name }: Names): Edit[] => [
     lines: `open${pascal},`,
   },
   {
-    file: 'src/pages/pay-texts.ts',
+    file: 'src/pages/pay/pay-texts.ts',
     after: /^ {2}channels: \{$/m,
     before: /^ {2}\} satisfies Record<ChannelId, string>,$/m,
     lines: `'${id}': '${name}',`,

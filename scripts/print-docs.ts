@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { ChannelKind, Setting } from '../src/channels/kind.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
 import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../src/orders/order-states.ts'
-import { DEFAULT_EVENTS, EVENTS } from '../src/webhooks/events.ts'
+import { DEFAULT_EVENTS, EVENTS } from '../src/webhooks/outbox/events.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 

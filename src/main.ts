@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import { runAdmin, runAudit, runLedger } from './admin.ts'
-import { type Config, ConfigError, loadConfig } from './config.ts'
-import { startEmbeddedPostgres } from './db/embedded.ts'
+import { runAdmin, runAudit, runLedger } from './commands/admin.ts'
+import { type Config, ConfigError, loadConfig } from './config/config.ts'
+import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { migrate } from './db/migrate.ts'
+import { collectStartGarbage } from './kernel/start-garbage.ts'
 import { type Running, serve } from './serve.ts'
-import { collectStartGarbage } from './start-garbage.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 

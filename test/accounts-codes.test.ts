@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DAY, HOUR, MINUTE, SECOND } from '../src/clock.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import {
   beginLogin,
   Client,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import Fastify from 'fastify'
-import { HOUR, MINUTE, SECOND } from '../src/clock.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { countParkedJobs } from '../src/db/job-queries.ts'
 import { type JobHandler, openJobQueue, openJobRunner } from '../src/db/job-runner.ts'
+import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 
 let database: TestDatabase

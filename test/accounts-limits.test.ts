@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { SECOND } from '../src/clock.ts'
+import { SECOND } from '../src/kernel/clock.ts'
 import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
 import { callService, startTestService, type TestService } from './harness/service.ts'
 

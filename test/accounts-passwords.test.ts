@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { MINUTE } from '../src/clock.ts'
 import { sql } from '../src/db/db.ts'
+import { MINUTE } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { HOUR, MINUTE, SECOND } from '../src/clock.ts'
+import { HOUR, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { openPasswords } from '../src/users/password.ts'
 import {
   beginLogin,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { CallbackRefused } from '../src/callback.ts'
 import type { SeenReport } from '../src/channels/channel.ts'
 import { cryptopay } from '../src/channels/cryptopay/adapter.ts'
 import { ProviderRefusal, ProviderTrouble } from '../src/channels/provider-errors.ts'
+import { CallbackRefused } from '../src/kernel/callback.ts'
 import { type ChannelDesk, openChannelDesk } from './harness/channel-desk.ts'
 import { waitFor } from './harness/receiver.ts'
 

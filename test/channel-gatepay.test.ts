@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { CallbackRefused } from '../src/callback.ts'
 import type { SeenReport } from '../src/channels/channel.ts'
 import { gatepay } from '../src/channels/gatepay/adapter.ts'
 import { ProviderRefusal, ProviderTrouble } from '../src/channels/provider-errors.ts'
+import { CallbackRefused } from '../src/kernel/callback.ts'
 import { type ChannelDesk, openChannelDesk } from './harness/channel-desk.ts'
 import { waitFor } from './harness/receiver.ts'
 

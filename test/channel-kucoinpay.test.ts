@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { constants, createPrivateKey, sign } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Callback, CallbackRefused } from '../src/callback.ts'
 import type { Channel, PaymentReport, PaymentRequest, RefundRequest } from '../src/channels/channel.ts'
 import { kucoinpay } from '../src/channels/kucoinpay/adapter.ts'
 import { ProviderRefusal, ProviderTrouble } from '../src/channels/provider-errors.ts'
+import { type Callback, CallbackRefused } from '../src/kernel/callback.ts'
 import { newRequest, type ProviderWorld, startProviderWorld } from './harness/providers.ts'
 
 let world: ProviderWorld

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { CallbackRefused } from '../src/callback.ts'
 import type { Channel, PaymentRequest } from '../src/channels/channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../src/channels/provider-errors.ts'
 import { whitepay } from '../src/channels/whitepay/adapter.ts'
 import { whitepayNonCustody } from '../src/channels/whitepay-non-custody/adapter.ts'
+import { CallbackRefused } from '../src/kernel/callback.ts'
 import { newRequest, type ProviderWorld, startProviderWorld } from './harness/providers.ts'
 
 let world: ProviderWorld

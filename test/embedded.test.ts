@@ -9,9 +9,9 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { assertDurable } from '../src/db/durable.ts'
-import { startEmbeddedPostgres } from '../src/db/embedded.ts'
-import { canReach, isRoot } from '../src/db/embedded-account.ts'
-import { processMark } from '../src/db/embedded-process.ts'
+import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
+import { processMark } from '../src/db/embedded/process.ts'
+import { canReach, isRoot } from '../src/db/embedded/system-user.ts'
 
 const HOLDER = join(import.meta.dirname, 'harness/embedded-holder.ts')
 const NOBODY = { uid: 65534, gid: 65534 }

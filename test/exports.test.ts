@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync'
 import { readSheet as readXlsx } from 'read-excel-file/node'
 import { sql } from '../src/db/db.ts'
 import { checkPermission } from '../src/http/permissions.ts'
-import { newId } from '../src/ids.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { processMark } from '../src/db/embedded-process.ts'
+import { processMark } from '../src/db/embedded/process.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LAUNCHER = join(ROOT, 'bin/comptoir.cjs')

@@ -42,7 +42,7 @@ const TOUCHED = [
   'src/channels/channel.ts',
   'src/channels/kinds.ts',
   'sandbox/providers/imitations.ts',
-  'src/pages/pay-texts.ts',
+  'src/pages/pay/pay-texts.ts',
   'test/channels.test.ts',
   '.env.example',
 ]
@@ -80,7 +80,7 @@ describe('npm run new:channel', () => {
   })
 
   test('a file that was changed so that its line has no place is named, and nothing is written', async () => {
-    const file = 'src/pages/pay-texts.ts'
+    const file = 'src/pages/pay/pay-texts.ts'
     const text = readCopy(file)
     const changed = text.replace('satisfies Record<ChannelId, string>', 'as Record<string, string>')
     writeFileSync(join(tree, file), changed)

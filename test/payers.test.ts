@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
+import { openVault } from '../src/kernel/vault.ts'
 import { erasePayersOlderThan, resealPayers } from '../src/payers/payer-service.ts'
-import { openVault } from '../src/vault.ts'
 import { type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 import { TEST_XPUB } from './harness/shop.ts'
 

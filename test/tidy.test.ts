@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { MAGIC_CENTS, STORIES } from '../sandbox/providers/stories.ts'
 import { printDocs } from '../scripts/print-docs.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
-import { CATALOGUE } from '../src/errors.ts'
 import { PERMISSIONS } from '../src/http/permissions.ts'
+import { CATALOGUE } from '../src/kernel/errors.ts'
 
 /**
  * The rules of the house that a program can check. A rule that turns out to be wrong is changed here, with its
@@ -37,17 +37,16 @@ const findLines = (files: readonly string[], objects: (line: string, file: strin
 
 /* ---- which folder may import which ---- */
 
-/** Everything may import the files that lie directly in src, except those that put the service together. */
-const ASSEMBLY = ['app', 'jobs', 'main', 'parts', 'sandbox-process', 'serve'].map((name) => `src/${name}.ts`)
-/** The escaping of HTML lives with the pages; mails need it too. */
-const FLOOR = ['src/pages/html.ts']
-const isFloor = (target: string): boolean =>
-  FLOOR.includes(target) || (dirname(target) === 'src' && !ASSEMBLY.includes(target))
+/** Everything may import the kernel and the settings; the files directly in src put the service together. */
+const isFloor = (target: string): boolean => /^src\/(kernel|config)\//.test(target)
 const HTTP = ['http']
 
 /** Besides the floor and `db`. A new folder gets a line here, which is the moment to think about its direction. */
 const MAY_IMPORT: Record<string, string[]> = {
+  kernel: [],
+  config: [],
   db: [],
+  'db/embedded': [],
   http: [],
   // what talks to the outside knows nothing of requests
   chain: [],
@@ -91,14 +90,20 @@ function folderOf(file: string): string | undefined {
 const isUnder = (target: string, place: string): boolean =>
   target === `src/${place}.ts` || target.startsWith(`src/${place}/`)
 
+/** What starts the program imports every room, and no room imports it. */
+const isAssembly = (file: string): boolean => dirname(file) === 'src' || file.startsWith('src/commands/')
+
 test('imports point one way', () => {
   const wrong: string[] = []
-  for (const file of sources.filter((source) => source.split('/').length > 2)) {
+  for (const file of sources.filter((source) => source.split('/').length > 2 && !isAssembly(source))) {
     const folder = folderOf(file)
-    const allowed = folder === undefined ? [] : ['db', folder, ...(MAY_IMPORT[folder] ?? [])]
+    const isGround = folder === 'kernel' || folder === 'config'
+    const allowed = folder === undefined ? [] : [...(isGround ? [] : ['db']), folder, ...(MAY_IMPORT[folder] ?? [])]
     if (folder === undefined) wrong.push(`${file}: its folder has no line in MAY_IMPORT`)
     for (const target of importsOf(file)) {
-      if (!isFloor(target) && !allowed.some((place) => isUnder(target, place))) wrong.push(`${file} imports ${target}`)
+      if (folder === 'kernel' && !target.startsWith('src/kernel/')) wrong.push(`${file} imports ${target}`)
+      else if (!isFloor(target) && !allowed.some((place) => isUnder(target, place)))
+        wrong.push(`${file} imports ${target}`)
     }
   }
   assert.deepEqual(wrong, [])
@@ -172,7 +177,7 @@ test('every permission has a route, and every error code is thrown somewhere', (
   const asked = [...text.matchAll(/permission: '([\w.]+)'/g)].map(([, name = '']) => name)
   const unknown = asked.filter((name) => !Object.hasOwn(PERMISSIONS, name))
   const silent = Object.keys(CATALOGUE).filter(
-    (code) => !text.includes(`'${code}'`) && !read('src/errors.ts').includes(`AppError('${code}'`),
+    (code) => !text.includes(`'${code}'`) && !read('src/kernel/errors.ts').includes(`AppError('${code}'`),
   )
   const orphans = [...unused, ...unknown, ...silent].filter((name) => !AWAITED.includes(name))
   assert.deepEqual(orphans, [])
@@ -240,6 +245,16 @@ test('the lock file names no download address, so that any registry serves', () 
   )
 })
 
+test('every package in the lock file has an integrity hash: without it npm installs whatever it is given', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { integrity?: string }> }
+  const names = Object.keys(packages).filter((name) => name.startsWith('node_modules/'))
+  assert.ok(names.length > 100, 'the packages of the lock file are found')
+  assert.deepEqual(
+    names.filter((name) => !/^sha512-/.test(packages[name]?.integrity ?? '')),
+    [],
+  )
+})
+
 test('no path of a machine, and nothing left to be done', () => {
   const texts = [...programs, ...list('*.{md,json}', 'docs/**/*.md', 'migrations/*.sql', '.env.example')]
   const homes = new RegExp(String.raw`(^|[\s'"\x60(=])/(${['home', 'Users', 'work', 'root'].join('|')})/\w`)
@@ -276,7 +291,9 @@ test('.env.example names what each payment channel needs, and docs/sandbox.md ev
 test('.env.example names every variable, and every dependency has its sentence', () => {
   const example = read('.env.example')
   const names = [
-    ...read('src/config.ts').matchAll(/(?:optional|text|integer|flag|url|list|choices)\(\s*'([A-Z][A-Z0-9_]+)'/g),
+    ...read('src/config/config.ts').matchAll(
+      /(?:optional|text|integer|flag|url|list|choices)\(\s*'([A-Z][A-Z0-9_]+)'/g,
+    ),
   ].map(([, name = '']) => name)
   assert.ok(names.length > 30, 'the names are read from config.ts')
   const missing = [...new Set(names)].filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import type { Sender } from '../src/webhooks/sender.ts'
+import type { Sender } from '../src/webhooks/sender/sender.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 

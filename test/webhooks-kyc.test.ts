@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { newId } from '../src/ids.ts'
-import { announceKyc, type KycNews } from '../src/webhooks/kyc-events.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { announceKyc, type KycNews } from '../src/webhooks/outbox/kyc-events.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 

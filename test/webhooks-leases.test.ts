@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
-import { insertDeliveries } from '../src/webhooks/delivery-queries.ts'
+import { insertDeliveries } from '../src/webhooks/outbox/delivery-queries.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { type NodeProcess, startNode } from './harness/webhook-node.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'

@@ -1,6 +1,6 @@
-import { DAY, MINUTE, SECOND } from '../../clock.ts'
-import { textAt } from '../../json.ts'
-import { formatMoney, type Money } from '../../money.ts'
+import { DAY, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { textAt } from '../../kernel/json.ts'
+import { formatMoney, type Money } from '../../kernel/money.ts'
 import {
   type Channel,
   type Instructions,

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { parseJsonExact, textAt } from '../../json.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { parseJsonExact, textAt } from '../../kernel/json.ts'
 import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 import { signatureOf } from './signature.ts'

@@ -1,5 +1,5 @@
-import { type Callback, CallbackRefused } from '../../callback.ts'
-import { textAt } from '../../json.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
+import { textAt } from '../../kernel/json.ts'
 import type { CallbackNews } from '../channel.ts'
 import { tryParse } from './api.ts'
 import { callbackSignatureOf, isSame } from './signature.ts'

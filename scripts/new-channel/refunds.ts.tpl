@@ -1,5 +1,5 @@
-import { textAt } from '../../json.ts'
-import { formatMoney } from '../../money.ts'
+import { textAt } from '../../kernel/json.ts'
+import { formatMoney } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { ProviderRefusal } from '../provider-errors.ts'
 import { type __PASCAL__Api, isRefusedWith, REFUND_UNKNOWN } from './api.ts'

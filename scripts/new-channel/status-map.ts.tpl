@@ -1,5 +1,5 @@
-import { textAt } from '../../json.ts'
-import { EXPONENTS, type Money, parseDecimal } from '../../money.ts'
+import { textAt } from '../../kernel/json.ts'
+import { EXPONENTS, type Money, parseDecimal } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport, type RefundReport } from '../channel.ts'
 
 type Meaning = 'waiting' | 'money' | 'expired' | 'cancelled' | 'failed' | 'blocked'

@@ -1,4 +1,4 @@
-import { type Callback, CallbackRefused } from '../../callback.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PaymentKey, PaymentRequest, RefundRequest } from '../channel.ts'

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
-import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Caller } from '../http/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { type AuditRow, findAuditHead, insertAuditRow, listAuditChain, lockAuditHead } from './audit-queries.ts'
 
 export type AuditEntry = {

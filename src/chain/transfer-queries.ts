@@ -1,5 +1,5 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
-import { newId } from '../ids.ts'
+import { newId } from '../kernel/ids.ts'
 import type { Head, Transfer } from './transfer.ts'
 
 /** What the chain says about a transfer; the rest of the row is ours. */

@@ -1,7 +1,7 @@
-import { type Clock, SECOND } from '../clock.ts'
-import { ConfigError } from '../config.ts'
+import { ConfigError } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
-import type { Vault } from '../vault.ts'
+import { type Clock, SECOND } from '../kernel/clock.ts'
+import type { Vault } from '../kernel/vault.ts'
 import {
   type ChannelAccount,
   listAccountsSealedOtherwise,

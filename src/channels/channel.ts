@@ -1,6 +1,6 @@
-import type { Callback } from '../callback.ts'
-import type { Goods } from '../goods.ts'
-import type { Money } from '../money.ts'
+import type { Callback } from '../kernel/callback.ts'
+import type { Goods } from '../kernel/goods.ts'
+import type { Money } from '../kernel/money.ts'
 
 export const CHANNEL_IDS = [
   'binance',

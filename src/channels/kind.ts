@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Channel, ChannelId } from './channel.ts'
 import type { ProviderHttp } from './provider-http.ts'
 

@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici'
-import { noteExchange } from './exchanges.ts'
+import { noteExchange } from './provider-calls.ts'
 import { ProviderTrouble } from './provider-errors.ts'
 
 export type ProviderCall = {

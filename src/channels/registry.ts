@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../kernel/errors.ts'
 import type { Channel, ChannelId } from './channel.ts'
 import type { Health, Supervised } from './supervised.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, type PaymentRequest } from './channel.ts'
-import { type Exchange, noteExchange, scrub } from './exchanges.ts'
+import { type Exchange, noteExchange, scrub } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 import { supervise } from './supervised.ts'
 

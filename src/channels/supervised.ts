@@ -1,7 +1,7 @@
-import { type Clock, MINUTE, SECOND } from '../clock.ts'
-import { AppError } from '../errors.ts'
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
 import type { Channel } from './channel.ts'
-import { type ExchangePlace, type ExchangeSink, recordExchanges } from './exchanges.ts'
+import { type ExchangePlace, type ExchangeSink, recordExchanges } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 
 /** Troubles in a row after which a provider is left alone. */

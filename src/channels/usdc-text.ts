@@ -1,4 +1,4 @@
-import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../money.ts'
+import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../kernel/money.ts'
 
 /** The shortest decimal text, as providers compare and sign it: 12.340000 USDC is "12.34", 20.000000 is "20". */
 export function shortText(money: Money): string {

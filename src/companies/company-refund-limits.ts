@@ -1,6 +1,6 @@
-import { AppError, invalid } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
-import { formatDecimal, parseDecimal } from '../money.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 
 /** Roles that may refund and can be limited; `Service` is what API keys are. A SuperAdmin has no limit. */
 export const LIMITED_ROLES = ['SuperManager', 'Manager', 'Association', 'Service'] as const

@@ -1,6 +1,6 @@
 import type { Db } from '../db/db.ts'
-import { AppError, invalid } from '../errors.ts'
 import { type Actor, sees } from '../http/actor.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
 import { findCompanyOfManager } from './company-queries.ts'
 
 /** How operators and SuperManagers say whose objects they mean: the company, or one of its managers (id or e-mail). */

@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../kernel/vault.ts'
 import { type DemoRows, insertDemo } from './demo-queries.ts'
 
 /**

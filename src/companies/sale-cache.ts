@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
 import type { Db } from '../db/db.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { findSaleCollector, findSaleCompany, type SaleCollector, type SaleCompany } from './sale-queries.ts'
 
 const MAX_AGE_MS = 30_000

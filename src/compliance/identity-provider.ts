@@ -1,4 +1,4 @@
-import type { Callback } from '../callback.ts'
+import type { Callback } from '../kernel/callback.ts'
 /** The usual check, and the one that looks closer (enhanced due diligence). */
 export type Level = 'basic' | 'enhanced'
 

@@ -1,6 +1,6 @@
-import { type Callback, CallbackRefused } from '../callback.ts'
-import { DAY, MINUTE } from '../clock.ts'
-import { AppError } from '../errors.ts'
+import { type Callback, CallbackRefused } from '../kernel/callback.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
 import { insertKycCallback, updateKycDueByProvider } from './kyc-queries.ts'
 import type { KycDeps } from './kyc-service.ts'
 

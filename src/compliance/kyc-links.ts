@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../kernel/vault.ts'
 
 /** Addresses of the page on which a payer goes through a check for one order. */
 export type KycLinks = {

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { DAY, HOUR, MINUTE } from '../clock.ts'
+import { DAY, HOUR, MINUTE } from '../kernel/clock.ts'
 import type { RemoteProvider, Review } from './identity-provider.ts'
 import { askedLevel, isOpenCheck, type Kyc } from './kyc.ts'
 import * as queries from './kyc-queries.ts'

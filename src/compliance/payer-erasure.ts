@@ -1,7 +1,7 @@
-import { type Clock, DAY } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
+import type { Vault } from '../kernel/vault.ts'
 import type { Order } from '../orders/order.ts'
-import type { Vault } from '../vault.ts'
 import { openPayerKeys, sealContext } from './payer-key.ts'
 import * as queries from './payer-queries.ts'
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Vault } from '../vault.ts'
+import type { Vault } from '../kernel/vault.ts'
 
 /** The name under which a payer is found again without an e-mail standing in clear anywhere: hex. */
 export type PayerKeyOf = (email: string) => string

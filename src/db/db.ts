@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { AppError } from '../errors.ts'
+import { AppError } from '../kernel/errors.ts'
 import { type Sql, sql } from './sql.ts'
 
 export { joinSql, json, type Sql, sql, unnamed } from './sql.ts'

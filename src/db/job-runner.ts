@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type Clock, HOUR, MINUTE, SECOND } from '../clock.ts'
-import { newId } from '../ids.ts'
+import { type Clock, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
+import { newId } from '../kernel/ids.ts'
 import type { Db, Tx } from './db.ts'
 import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } from './job-queries.ts'
 

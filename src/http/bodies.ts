@@ -1,7 +1,7 @@
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
-import { invalid } from '../errors.ts'
+import { invalid } from '../kernel/errors.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 

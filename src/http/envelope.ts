@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
-import type { AppError, ErrorCode, ErrorDetail } from '../errors.ts'
-import { CATALOGUE } from '../errors.ts'
+import type { AppError, ErrorCode, ErrorDetail } from '../kernel/errors.ts'
+import { CATALOGUE } from '../kernel/errors.ts'
 
 /** What every successful JSON answer looks like (decisions 1.2). */
 export type Success<Data> = { success: true; status: 200; data: Data }

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { AppError, type ErrorDetail } from '../errors.ts'
+import { AppError, type ErrorDetail } from '../kernel/errors.ts'
 import { failure } from './envelope.ts'
 
 type AjvFault = { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }

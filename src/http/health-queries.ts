@@ -1,5 +1,5 @@
 import { type Queryable, sql } from '../db/db.ts'
-import { AppError } from '../errors.ts'
+import { AppError } from '../kernel/errors.ts'
 
 /** @throws DATABASE_UNAVAILABLE when the newest migration is not applied */
 export async function checkSchema(q: Queryable, newest: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Registry } from 'prom-client'
-import { AppError } from '../errors.ts'
+import { AppError } from '../kernel/errors.ts'
 import { ok } from './envelope.ts'
 
 export type HealthDeps = {

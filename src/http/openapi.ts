@@ -1,6 +1,6 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
-import { CATALOGUE } from '../errors.ts'
+import { CATALOGUE } from '../kernel/errors.ts'
 import { FailureSchema } from './envelope.ts'
 import { isPermission, PERMISSIONS, type Rule, ruleOf } from './permissions.ts'
 import { registerReference } from './reference.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../kernel/errors.ts'
 import { type Actor, type ApiScope, USER_ROLES, type UserRole } from './actor.ts'
 
 export type Limit = 'credentials' | 'session' | 'public' | 'company' | 'none'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Callback } from '../callback.ts'
+import type { Callback } from '../kernel/callback.ts'
 
 /** Bodies of any type arrive as their bytes: signatures are made over those. For a plugin of its own. */
 export function keepRawBodies(app: FastifyInstance): void {

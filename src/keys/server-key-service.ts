@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, MINUTE, SECOND } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
-import { newId } from '../ids.ts'
-import type { Vault } from '../vault.ts'
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import { newId } from '../kernel/ids.ts'
+import type { Vault } from '../kernel/vault.ts'
 import {
   deleteServerKeys,
   insertServerKey,

@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { invalid } from '../errors.ts'
+import { invalid } from '../kernel/errors.ts'
 import { claimTransaction, releaseTransaction, type TransactionClaim } from './claim-queries.ts'
 
 /**

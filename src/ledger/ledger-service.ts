@@ -1,5 +1,5 @@
 import type { Tx } from '../db/db.ts'
-import { newId } from '../ids.ts'
+import { newId } from '../kernel/ids.ts'
 import { insertJournal, type Journal, type Leg } from './ledger-queries.ts'
 
 const USDC = 'USDC'

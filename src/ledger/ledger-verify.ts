@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { formatDecimal } from '../money.ts'
+import { formatDecimal } from '../kernel/money.ts'
 import { countBooked, type Difference, findFirstDifference, setSnapshot } from './ledger-verify-queries.ts'
 
 export type Verdict = { orders: bigint; journals: bigint; difference: Difference | null }

@@ -1,5 +1,5 @@
 import type { Db } from '../db/db.ts'
-import { formatDecimal } from '../money.ts'
+import { formatDecimal } from '../kernel/money.ts'
 import { type EntryRow, listBalancesBetween, listEntries } from './ledger-queries.ts'
 
 export type Period = { from: Date | null; to: Date | null }

@@ -1,5 +1,5 @@
-import type { Lang } from '../lang.ts'
-import { escapeHtml } from '../pages/html.ts'
+import { escapeHtml } from '../kernel/html.ts'
+import type { Lang } from '../kernel/lang.ts'
 import type { MailKind, MailKinds, MailOrder } from './mail.ts'
 import { MAIL_WORDS, type MailText } from './mail-words.ts'
 

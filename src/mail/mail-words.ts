@@ -1,4 +1,4 @@
-import type { Lang } from '../lang.ts'
+import type { Lang } from '../kernel/lang.ts'
 import type { MailKind, MailKinds } from './mail.ts'
 import { wordsDe } from './mail-words-de.ts'
 import { wordsEn } from './mail-words-en.ts'

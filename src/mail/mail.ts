@@ -1,8 +1,8 @@
-import { type Clock, DAY } from '../clock.ts'
 import type { Tx } from '../db/db.ts'
 import type { JobQueue } from '../db/job-runner.ts'
-import type { Lang } from '../lang.ts'
-import type { Vault } from '../vault.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
+import type { Lang } from '../kernel/lang.ts'
+import type { Vault } from '../kernel/vault.ts'
 
 /** What each kind of mail needs to be written. Values are text, already fit for reading. */
 export type MailKinds = {

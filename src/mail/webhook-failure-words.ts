@@ -1,4 +1,4 @@
-import type { Lang } from '../lang.ts'
+import type { Lang } from '../kernel/lang.ts'
 import type { Notice } from './mail.ts'
 
 export type FailureFacts = {

@@ -1,5 +1,5 @@
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
-import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../money.ts'
+import { type Fiat, formatDecimal, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Order } from './order.ts'
 import type { OrderStatus } from './order-states.ts'
 

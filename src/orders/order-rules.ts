@@ -1,6 +1,6 @@
-import { addCalendarMonth, MINUTE } from '../clock.ts'
-import { AppError, invalid } from '../errors.ts'
-import { EXPONENTS, type Fiat, formatMoney, isAsset, type Money, parseDecimal, parseMoney } from '../money.ts'
+import { addCalendarMonth, MINUTE } from '../kernel/clock.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import { EXPONENTS, type Fiat, formatMoney, isAsset, type Money, parseDecimal, parseMoney } from '../kernel/money.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
 /** 0.10 of any currency, in its own digits; 1 for a currency without any. */

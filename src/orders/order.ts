@@ -1,5 +1,5 @@
-import type { Goods } from '../goods.ts'
-import { EXPONENTS, type Fiat, formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../money.ts'
+import type { Goods } from '../kernel/goods.ts'
+import { EXPONENTS, type Fiat, formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../kernel/money.ts'
 import type { OrderStatus } from './order-states.ts'
 
 export type Order = {

@@ -1,5 +1,4 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { type Callback, CallbackRefused } from '../callback.ts'
 import {
   type Acknowledgement,
   CHANNEL_IDS,
@@ -8,8 +7,9 @@ import {
   type PaymentReport,
 } from '../channels/channel.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
-import { AppError } from '../errors.ts'
-import { newId } from '../ids.ts'
+import { type Callback, CallbackRefused } from '../kernel/callback.ts'
+import { AppError } from '../kernel/errors.ts'
+import { newId } from '../kernel/ids.ts'
 import {
   countPayments,
   findPayment,

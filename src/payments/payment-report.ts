@@ -1,11 +1,18 @@
 import type { PaymentReport, SeenReport } from '../channels/channel.ts'
-import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
+import type { Clock } from '../kernel/clock.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
-import { bookOrderPaid, endLoss, holdExcess, holdMoney, recordLoss, recordStray } from './mispayments.ts'
+import {
+  bookOrderPaid,
+  endLoss,
+  holdExcess,
+  holdMoney,
+  recordLoss,
+  recordStray,
+} from './mispayments/mispayment-records.ts'
 import {
   findPayment,
   findPaymentPolicy,

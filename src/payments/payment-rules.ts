@@ -1,4 +1,4 @@
-import { HOUR } from '../clock.ts'
+import { HOUR } from '../kernel/clock.ts'
 import type { OrderStatus } from '../orders/order-states.ts'
 import type { PaymentPolicy } from './payment-queries.ts'
 

@@ -1,5 +1,5 @@
-import { type Clock, MINUTE, SECOND } from '../clock.ts'
-import type { Fiat } from '../money.ts'
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import type { Fiat } from '../kernel/money.ts'
 import type { RateSource } from './rate-sources.ts'
 
 /** Failures in a row after which a source is left alone. */

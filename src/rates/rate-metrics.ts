@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { type Clock, SECOND } from '../clock.ts'
+import { type Clock, SECOND } from '../kernel/clock.ts'
 
 export type RateMetrics = { noteAnswer(source: string): void; noteFailure(source: string): void }
 

@@ -1,5 +1,5 @@
 import { json, type Queryable, sql } from '../db/db.ts'
-import { formatDecimal, RATE_EXPONENT } from '../money.ts'
+import { formatDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import type { Evidence } from './rate-median.ts'
 
 export type NewQuote = { id: string; from: string; to: string; rate: bigint; evidence: Evidence[]; at: Date }

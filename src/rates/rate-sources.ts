@@ -1,8 +1,8 @@
 import { request } from 'undici'
-import { type Clock, DAY, MINUTE, SECOND } from '../clock.ts'
-import type { Config } from '../config.ts'
-import { parseJsonExact, textAt } from '../json.ts'
-import { type Fiat, parseDecimal, RATE_EXPONENT } from '../money.ts'
+import type { Config } from '../config/config.ts'
+import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
+import { parseJsonExact, textAt } from '../kernel/json.ts'
+import { type Fiat, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import { SourceBusy, withCircuit } from './rate-circuit.ts'
 
 /** One place that knows prices. It answers units of USDC for one unit of `from`, scaled by 10^RATE_EXPONENT. */

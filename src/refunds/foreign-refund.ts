@@ -1,6 +1,6 @@
-import { newId } from '../ids.ts'
+import { newId } from '../kernel/ids.ts'
+import { convert, proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
-import { convert, proportion } from '../money.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'

@@ -1,6 +1,6 @@
-import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
+import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import type { RefundDeskDeps } from './mispayment-refund.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'

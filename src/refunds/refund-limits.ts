@@ -1,8 +1,8 @@
-import { DAY, MINUTE } from '../clock.ts'
 import type { Tx } from '../db/db.ts'
-import { AppError } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
-import { formatDecimal, parseMoney } from '../money.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import { formatDecimal, parseMoney } from '../kernel/money.ts'
 import type { RefundApproval } from './refund-queries.ts'
 import { findRefundPolicy, lockRefundDay, type RoleLimit, sumRefundsOfDay } from './refund-queries.ts'
 

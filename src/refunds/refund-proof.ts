@@ -1,11 +1,11 @@
 import { getAddress } from 'viem/utils'
 import type { Queryable } from '../db/db.ts'
-import { AppError, invalid } from '../errors.ts'
 import type { Actor } from '../http/actor.ts'
-import { formatDecimal } from '../money.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import { formatDecimal } from '../kernel/money.ts'
+import { findMessageSigner } from '../kernel/signed-message.ts'
 import { listPayingAddresses } from '../payments/paying-addresses.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import { findMessageSigner } from '../signed-message.ts'
 import { checkFreshFactor } from './refund-limits.ts'
 
 export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const

@@ -5,7 +5,7 @@ import {
   lockMispayment,
   type Mispayment,
   updateMispayment,
-} from '../payments/mispayment-queries.ts'
+} from '../payments/mispayments/mispayment-queries.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 
 /** What went back of an order already, or is on its way. */

@@ -1,8 +1,8 @@
 import { createSigner, createVerifier } from 'fast-jwt'
-import { type Clock, MINUTE, SECOND } from '../clock.ts'
-import { AppError } from '../errors.ts'
 import { USER_ROLES, type UserRole } from '../http/actor.ts'
-import { isId } from '../ids.ts'
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import { isId } from '../kernel/ids.ts'
 import type { ServerKeys } from '../keys/server-key-service.ts'
 
 export const ACCESS_TOKEN_MS = 10 * MINUTE

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { AppError } from '../errors.ts'
 import type { Authenticate } from '../http/actor.ts'
-import { API_SECRET_PREFIX, type ApiKeys } from './api-key-service.ts'
-import { CHALLENGE_PREFIX } from './challenge-service.ts'
+import { AppError } from '../kernel/errors.ts'
+import { API_SECRET_PREFIX, type ApiKeys } from './api-keys/api-key-service.ts'
+import { CHALLENGE_PREFIX } from './factors/challenge-service.ts'
 import type { Sessions } from './session-service.ts'
 
 const headerText = (request: FastifyRequest, name: string): string | null => {

@@ -1,9 +1,9 @@
 import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, MINUTE, SECOND } from '../clock.ts'
-import type { Config } from '../config.ts'
-import { AppError, invalid } from '../errors.ts'
-import { isId } from '../ids.ts'
+import type { Config } from '../config/config.ts'
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import { isId } from '../kernel/ids.ts'
 import type { Session } from './session-queries.ts'
 
 export const CHALLENGE_COOKIE = 'otpValidationToken'

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
-import { type Clock, DAY, MINUTE, SECOND } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
-import { AppError } from '../errors.ts'
-import type { Vault } from '../vault.ts'
+import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import type { Vault } from '../kernel/vault.ts'
 import { deleteLoginFailures, findLoginFailures, insertLoginFailure } from './lock-out-queries.ts'
 
 const MOST_WRONG = 10

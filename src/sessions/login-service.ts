@@ -1,9 +1,9 @@
 import { type Audit, actorName } from '../audit/audit.ts'
-import type { Clock } from '../clock.ts'
 import type { Db, Tx } from '../db/db.ts'
-import { AppError } from '../errors.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
 import type { Caller } from '../http/caller.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
 import type { Passwords } from '../users/password.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import {
@@ -12,8 +12,8 @@ import {
   updateUserLastConnection,
   updateUserPassword,
 } from '../users/user-queries.ts'
-import { lockChallengeByToken } from './challenge-queries.ts'
-import type { Challenges, Codes, Proof } from './challenge-service.ts'
+import { lockChallengeByToken } from './factors/challenge-queries.ts'
+import type { Challenges, Codes, Proof } from './factors/challenge-service.ts'
 import type { LockOuts } from './lock-outs.ts'
 import type { SessionKind } from './session-queries.ts'
 import { hashToken, type Sessions, type Started } from './session-service.ts'

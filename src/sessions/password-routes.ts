@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorName } from '../audit/audit.ts'
-import { AppError, invalid } from '../errors.ts'
 import { actorOf } from '../http/actor.ts'
 import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { callOf } from '../http/idempotency.ts'
-import { isLang } from '../lang.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import { isLang } from '../kernel/lang.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { emailKeyOf } from '../users/user.ts'
 import { lockUserById, updateUserPassword } from '../users/user-queries.ts'
@@ -14,7 +14,7 @@ import { LangQuery } from '../users/user-schemas.ts'
 import { verifyEmail } from '../users/verification-service.ts'
 import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, noStore } from './auth-service.ts'
-import { userOfActor } from './two-factor-service.ts'
+import { userOfActor } from './factors/two-factor-service.ts'
 
 const TAGS = ['authentication']
 

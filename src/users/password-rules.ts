@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError } from '../kernel/errors.ts'
 import { isCommonPassword } from './common-passwords.ts'
 import { normalize } from './password.ts'
 

@@ -1,6 +1,6 @@
 import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
-import type { Lang } from '../lang.ts'
+import type { Lang } from '../kernel/lang.ts'
 import type { User, UserCompany } from './user.ts'
 
 type Row = Omit<User, 'company'> & {

@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { USER_ROLES } from '../http/actor.ts'
-import { LANGS } from '../lang.ts'
+import { LANGS } from '../kernel/lang.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 

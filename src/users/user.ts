@@ -1,5 +1,5 @@
 import type { UserRole } from '../http/actor.ts'
-import type { Lang } from '../lang.ts'
+import type { Lang } from '../kernel/lang.ts'
 
 export type UserCompany = {
   id: string

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { startProviders } from '../../sandbox/providers/server.ts'
-import type { Callback } from '../../src/callback.ts'
 import type { Channel, PaymentRequest, RefundRequest } from '../../src/channels/channel.ts'
 import { type ChannelKind, readSettings, settingsOfEnv } from '../../src/channels/kind.ts'
 import { openProviderHttp } from '../../src/channels/provider-http.ts'
-import type { Money } from '../../src/money.ts'
+import type { Callback } from '../../src/kernel/callback.ts'
+import type { Money } from '../../src/kernel/money.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 type Created = { merchantReference: string; providerReference: string; request: PaymentRequest }

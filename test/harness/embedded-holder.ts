@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
 
 /*
  * A Comptoir that does nothing but own its database: prints the connection string, then the number of each row after

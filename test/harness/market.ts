@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Providers, startProviders } from '../../sandbox/providers/server.ts'
 import { sql } from '../../src/db/db.ts'
-import { EVENTS } from '../../src/webhooks/events.ts'
+import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import { startTestChain, type TestChain } from './chain.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { payoutEnv } from './refunds.ts'

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { type Providers, startProviders } from '../../sandbox/providers/server.ts'
 import type { Wallet } from '../../sandbox/providers/wallet.ts'
-import type { Callback } from '../../src/callback.ts'
 import type { Channel, PaymentRequest } from '../../src/channels/channel.ts'
 import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from '../../src/channels/kind.ts'
 import { openProviderHttp } from '../../src/channels/provider-http.ts'
+import type { Callback } from '../../src/kernel/callback.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
 /** The sandbox's providers, somebody who takes their callbacks, and the real adapters. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { sql } from '../../src/db/db.ts'
-import { EVENTS } from '../../src/webhooks/events.ts'
+import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import { startTestChain, type TestChain } from './chain.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type Answer, eventually, type Merchant, startTestService, type TestService } from './service.ts'

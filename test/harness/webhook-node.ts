@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { systemClock } from '../../src/clock.ts'
 import { openDb } from '../../src/db/db.ts'
-import { openVault } from '../../src/vault.ts'
-import { startSender } from '../../src/webhooks/sender.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
+import { openVault } from '../../src/kernel/vault.ts'
+import { startSender } from '../../src/webhooks/sender/sender.ts'
 import { keepLog, SANDBOX_RULES, type WebhookWorld } from './webhook-world.ts'
 
 /*

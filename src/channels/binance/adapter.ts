@@ -1,5 +1,5 @@
-import { type Clock, SECOND } from '../../clock.ts'
-import { textAt } from '../../json.ts'
+import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { textAt } from '../../kernel/json.ts'
 import {
   type Channel,
   type Instructions,

@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { type Clock, HOUR, SECOND } from '../../clock.ts'
-import { textAt } from '../../json.ts'
+import { type Clock, HOUR, SECOND } from '../../kernel/clock.ts'
+import { textAt } from '../../kernel/json.ts'
 import { ProviderTrouble } from '../provider-errors.ts'
 import { type BinanceClient, PATHS } from './client.ts'
 

@@ -1,5 +1,5 @@
-import { type Clock, MINUTE } from '../../clock.ts'
-import { numberLiteral } from '../../json.ts'
+import { type Clock, MINUTE } from '../../kernel/clock.ts'
+import { numberLiteral } from '../../kernel/json.ts'
 import type { PaymentRequest } from '../channel.ts'
 import { shortText } from '../usdc-text.ts'
 

@@ -1,4 +1,4 @@
-import { numberLiteral, textAt } from '../../json.ts'
+import { numberLiteral, textAt } from '../../kernel/json.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type BinanceClient, PATHS } from './client.ts'

@@ -1,4 +1,4 @@
-import { textAt } from '../../json.ts'
+import { textAt } from '../../kernel/json.ts'
 import { type PaymentReport, paidReport } from '../channel.ts'
 import { usdcUnits } from '../usdc-text.ts'
 

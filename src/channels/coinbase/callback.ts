@@ -1,5 +1,5 @@
-import { type Callback, CallbackRefused } from '../../callback.ts'
-import { parseJsonExact, textAt } from '../../json.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
+import { parseJsonExact, textAt } from '../../kernel/json.ts'
 import { type CallbackNews, type PaymentReport, paidReport } from '../channel.ts'
 import { verifyHook } from './hook-signature.ts'
 import { type Purchase, readPurchase } from './transactions.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, verify } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { CallbackRefused } from '../../callback.ts'
+import { CallbackRefused } from '../../kernel/callback.ts'
 import { readSettings } from '../kind.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import { coinbase } from './adapter.ts'

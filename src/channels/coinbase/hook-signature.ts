@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type Callback, CallbackRefused } from '../../callback.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 
 const MAX_AGE_SECONDS = 300
 const HEX = /^[0-9a-f]{64}$/

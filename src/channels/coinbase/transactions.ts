@@ -1,5 +1,5 @@
-import { textAt } from '../../json.ts'
-import { parseDecimal } from '../../money.ts'
+import { textAt } from '../../kernel/json.ts'
+import { parseDecimal } from '../../kernel/money.ts'
 import { ProviderTrouble } from '../provider-errors.ts'
 
 type Meaning = 'quiet' | 'moving' | 'failed' | 'unknown'

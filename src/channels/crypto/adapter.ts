@@ -1,16 +1,16 @@
 import { assignDepositAddress } from '../../chain/deposit-addresses.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
-import { checkManualTransfer } from '../../chain/manual-transfer.ts'
 import { isUsdc, type Network } from '../../chain/networks.ts'
-import type { Payouts } from '../../chain/payout.ts'
+import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
+import type { Payouts } from '../../chain/payout/payout.ts'
 import type { Rpc } from '../../chain/rpc.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedTransfers } from '../../chain/transfer-queries.ts'
-import { DAY } from '../../clock.ts'
 import type { Db } from '../../db/db.ts'
-import { AppError, invalid } from '../../errors.ts'
-import { formatMoney } from '../../money.ts'
+import { DAY } from '../../kernel/clock.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { formatMoney } from '../../kernel/money.ts'
 import {
   type Channel,
   NO_INSTRUCTIONS,

@@ -1,4 +1,4 @@
-import { parseJsonExact, textAt } from '../../json.ts'
+import { parseJsonExact, textAt } from '../../kernel/json.ts'
 import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 

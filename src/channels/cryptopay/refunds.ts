@@ -1,5 +1,5 @@
-import { textAt } from '../../json.ts'
-import { formatMoney } from '../../money.ts'
+import { textAt } from '../../kernel/json.ts'
+import { formatMoney } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { isDefiniteNo, type PayApi } from './api.ts'
 import { minorUnits } from './status-map.ts'

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts'
-import { textAt } from '../../json.ts'
-import { type Money, parseDecimal, proportion } from '../../money.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { textAt } from '../../kernel/json.ts'
+import { type Money, parseDecimal, proportion } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport } from '../channel.ts'
 import { fieldAt, flagAt } from './api.ts'
 

@@ -1,5 +1,5 @@
-import { HOUR, MINUTE, SECOND } from '../../clock.ts'
-import { formatMoney, type Money } from '../../money.ts'
+import { HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { formatMoney, type Money } from '../../kernel/money.ts'
 import {
   type Channel,
   type Instructions,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import { type Callback, CallbackRefused } from '../../callback.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { RefundRequest, SeenReport } from '../channel.ts'
 import { readSettings } from '../kind.ts'
 import { gatepay } from './adapter.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { formatMoney, parseDecimal } from '../../money.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { formatMoney, parseDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { ProviderRefusal } from '../provider-errors.ts'
 import { filledAt, type GateApi, isRefusedWith } from './api.ts'

@@ -1,5 +1,5 @@
-import { textAt } from '../../json.ts'
-import { parseDecimal, proportion } from '../../money.ts'
+import { textAt } from '../../kernel/json.ts'
+import { parseDecimal, proportion } from '../../kernel/money.ts'
 import { type PaymentReport, paidReport, type SeenReport } from '../channel.ts'
 import { filledAt } from './api.ts'
 

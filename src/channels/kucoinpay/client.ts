@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
-import { numberLiteral, parseJsonExact, textAt } from '../../json.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { numberLiteral, parseJsonExact, textAt } from '../../kernel/json.ts'
 import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 import { signedText, signText } from './signature.ts'

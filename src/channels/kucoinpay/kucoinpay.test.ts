@@ -6,7 +6,7 @@ import {
   KUCOIN_PRIVATE_KEY,
   KUCOIN_PUBLIC_KEY,
 } from '../../../test/harness/throwaway-provider-keys.ts'
-import { type Callback, CallbackRefused } from '../../callback.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { PaymentRequest, RefundRequest } from '../channel.ts'
 import { readSettings } from '../kind.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'

@@ -1,4 +1,4 @@
-import { textAt } from '../../json.ts'
+import { textAt } from '../../kernel/json.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
 import { ProviderTrouble } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'

@@ -1,5 +1,5 @@
-import { type Callback, CallbackRefused } from '../../callback.ts'
-import { parseJsonExact, textAt } from '../../json.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
+import { parseJsonExact, textAt } from '../../kernel/json.ts'
 import type { CallbackNews } from '../channel.ts'
 import type { WhitepayValues } from './settings.ts'
 import { findSignedForm, type SignedForm } from './signature.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import { formatMoney } from '../../money.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { formatMoney } from '../../kernel/money.ts'
 import {
   type Instructions,
   NO_INSTRUCTIONS,

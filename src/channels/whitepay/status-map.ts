@@ -1,5 +1,5 @@
-import { textAt } from '../../json.ts'
-import { EXPONENTS, type Money, parseDecimal } from '../../money.ts'
+import { textAt } from '../../kernel/json.ts'
+import { EXPONENTS, type Money, parseDecimal } from '../../kernel/money.ts'
 import { type PaymentKey, type PaymentReport, paidReport } from '../channel.ts'
 
 type Meaning = 'open' | 'part' | 'done' | 'gone'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { CallbackRefused } from '../../callback.ts'
+import { CallbackRefused } from '../../kernel/callback.ts'
 import type { PaymentKey, PaymentRequest } from '../channel.ts'
 import { readSettings } from '../kind.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
-import type { SumsubConfig } from '../../kyc-config.ts'
+import type { SumsubConfig } from '../../config/kyc-config.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { IdentityProviderError, type RemoteProvider } from '../identity-provider.ts'
 import { readSumsubCallback } from './callback.ts'
 import { openSumsubClient } from './client.ts'

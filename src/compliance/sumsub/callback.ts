@@ -1,4 +1,4 @@
-import { type Callback, CallbackRefused } from '../../callback.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { CallbackNews } from '../identity-provider.ts'
 import { CALLBACK_ALGORITHM, isDigest } from './signature.ts'
 

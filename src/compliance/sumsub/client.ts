@@ -1,5 +1,5 @@
 import { request } from 'undici'
-import { type Clock, SECOND } from '../../clock.ts'
+import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { IdentityProviderError } from '../identity-provider.ts'
 import { signRequest } from './signature.ts'
 

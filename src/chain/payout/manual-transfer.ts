@@ -1,0 +1,46 @@
+import type { Db } from '../../db/db.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import type { Network } from '../networks.ts'
+import { type Rpc, RpcError } from '../rpc.ts'
+import type { PayoutRequest, Payouts } from './payout.ts'
+import { findPayout, findPayoutOfTransaction } from './payout-queries.ts'
+import { checkTransfer } from './transfer-check.ts'
+
+export type ManualTransferDeps = { db: Db; rpc: Rpc; network: Network; payouts: Payouts | null }
+
+const BY_HAND = 'paid by hand'
+
+/** From now on nothing is sent for it by us. @throws OBJECT_CONFLICT when something is under way */
+async function keepFromSending({ db, payouts }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
+  const payout = await findPayout(db, request.id)
+  const stopped = payouts ? await payouts.withdraw(request, BY_HAND) : !payout || payout.status === 'failed'
+  if (stopped) return
+  const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.words})`
+  throw new AppError('OBJECT_CONFLICT', { message: `The service itself is paying this already ${state}. Wait for it.` })
+}
+
+/**
+ * A transaction that a person names as the payment of something: exactly the units of USDC to the address. Afterwards
+ * nothing is sent for it by us.
+ * @param txHash 0x and 64 hexadecimal digits in lower case
+ * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT, CHANNEL_UNAVAILABLE
+ */
+export async function checkManualTransfer(
+  deps: ManualTransferDeps,
+  request: PayoutRequest,
+  txHash: string,
+): Promise<{ outcome: 'settled' | 'pending'; txHash: string; words: string }> {
+  const { to, units } = request
+  const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
+  if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made by itself')
+  const { verdict, words } = await checkTransfer(deps, { txHash, to, units }).catch((error: unknown) => {
+    if (!(error instanceof RpcError)) throw error
+    throw new AppError('CHANNEL_UNAVAILABLE', {
+      message: `${deps.network.name} does not answer now, so the transaction cannot be checked. Try again in a moment.`,
+      cause: error,
+    })
+  })
+  if (verdict === 'wrong') throw invalid('txHash', words)
+  await keepFromSending(deps, request)
+  return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, words }
+}

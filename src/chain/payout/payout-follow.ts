@@ -1,0 +1,98 @@
+import { type Hex, RpcError } from '../rpc.ts'
+import { toHex } from '../transfer-logs.ts'
+import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
+import { broadcast, change, fillGap, isAuthorizationOver, type PayoutDeps, resend } from './payout-steps.ts'
+import type { ChainView } from './payout-view.ts'
+import { isReceiptFinal, type Receipt, readReceipts } from './receipt.ts'
+import { findAuthorizationUse, isAuthorizationUsed, unitsTo } from './usdc-token.ts'
+
+const authorizationKeyOf = ({ fromAddress, authorizationNonce }: Payout) => ({
+  from: fromAddress,
+  nonce: authorizationNonce,
+})
+
+const paid = ({ network }: PayoutDeps, payout: Payout, receipt: Receipt | null | undefined): receipt is Receipt =>
+  receipt?.status === '0x1' && unitsTo(receipt.logs, network, payout.toAddress) >= payout.units
+
+const RECENT_BLOCKS = 1000n
+
+/**
+ * Whoever submitted the authorization, the money moved: its transaction is looked for, first among the newest blocks.
+ */
+async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Receipt | null> {
+  const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
+  for (const fromBlock of new Set<Hex>([toHex(start), '0x0'])) {
+    try {
+      const txHash = await findAuthorizationUse(deps.rpc, deps.network, authorizationKeyOf(payout), fromBlock)
+      if (txHash !== undefined) return (await readReceipts(deps.rpc, [txHash]))[0] ?? null
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses so long a range
+    }
+  }
+  return null
+}
+
+/** In a block: final, or waiting for confirmations. */
+async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt: Receipt): Promise<Payout> {
+  const txHash = receipt.transactionHash
+  const { units } = payout
+  if (await isReceiptFinal(deps.rpc, deps.network, { receipt, view, units }))
+    return change(deps, payout, { status: 'final', txHash, words: `paid by transaction ${txHash}` })
+  const words = `transaction ${txHash} is in block ${BigInt(receipt.blockNumber)}, not final yet`
+  return change(deps, payout, { status: 'mined', txHash, words })
+}
+
+/** The token says that this payout happened, or never will: asked before any failure is believed. */
+export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
+  if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
+  const receipt = await findForeignReceipt(deps, payout, view)
+  if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
+  const words =
+    'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
+  return change(deps, payout, { words })
+}
+
+/** Nothing of ours is in a block. */
+async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
+  const { rpc, relayerSigner } = deps
+  const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayerSigner.address, 'latest'))
+  if (count > newest.relayerNonce)
+    return change(deps, payout, {
+      status: 'reserved',
+      relayer: null,
+      words: 'the account nonce was used by another transaction',
+    })
+  if (isAuthorizationOver(payout, view)) {
+    const expired = await change(deps, payout, { words: 'the authorization ran out before it was mined' })
+    return resend(deps, expired, view)
+  }
+  if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
+  const known = await rpc.call<object | null>('eth_getTransactionByHash', newest.txHash)
+  if (known === null) return broadcast(deps, payout, view)
+  const waited = view.number - (newest.sentBlock ?? view.number)
+  if (count === newest.relayerNonce && waited >= deps.stuckBlocks) return resend(deps, payout, view)
+  return payout.status === 'sent'
+    ? payout
+    : change(deps, payout, { status: 'sent', words: 'it left the chain and waits again' })
+}
+
+/** What became of a payout whose transactions were handed in. */
+export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  const transactions = await listPayoutTransactions(deps.db, payout.id)
+  const receipts = await readReceipts(
+    deps.rpc,
+    transactions.map(({ txHash }) => txHash),
+  )
+  const own = receipts.find((receipt) => paid(deps, payout, receipt))
+  if (own) return follow(deps, payout, view, own)
+  const used = await followUsed(deps, payout, view)
+  if (used) return used
+  const newest = transactions.at(-1)
+  if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
+  const refused = receipts.some(
+    (receipt, index) => receipt && transactions[index]?.relayerNonce === payout.relayerNonce,
+  )
+  if (refused)
+    return change(deps, payout, { status: 'reserved', relayer: null, words: 'the token refused it when it was mined' })
+  return waitFor(deps, payout, view, newest)
+}

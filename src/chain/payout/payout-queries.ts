@@ -1,0 +1,211 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { Hex } from '../rpc.ts'
+
+/**
+ * `reserved`: known, nothing signed that could be mined. `signed`: the bytes are stored. `sent`: a node took them.
+ * `mined`: in a block. `final`: cannot disappear any more. `failed`: will never be paid by us.
+ */
+export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 'failed'
+
+/** One payment out of our own wallet; addresses in lower case. */
+export type Payout = {
+  id: string
+  chainId: number
+  fromAddress: Hex
+  toAddress: Hex
+  units: bigint
+  authorizationNonce: Hex
+  status: PayoutStatus
+  signature: Hex | null
+  /** The chain's seconds. */
+  validBefore: bigint | null
+  relayerAddress: Hex | null
+  relayerNonce: bigint | null
+  txHash: string | null
+  words: string
+  /** How often the token refused for a reason that may pass. */
+  refusals: number
+  leaseEpoch: bigint
+}
+
+type Row = Omit<Payout, 'units'> & { units: string }
+
+const COLUMNS = sql`id, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_before,
+  relayer_address, relayer_nonce, tx_hash, words, refusals, lease_epoch`
+
+const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
+
+export type NewPayout = Pick<
+  Payout,
+  'id' | 'chainId' | 'fromAddress' | 'toAddress' | 'units' | 'authorizationNonce' | 'status' | 'words'
+>
+
+/** @returns 1 when it is new, 0 when the id is known */
+export const insertPayout = (q: Queryable, payout: NewPayout, now: Date): Promise<number> =>
+  q.run(sql`
+    insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, status, words, created_at,
+      updated_at)
+    values (${payout.id}, ${payout.chainId}, ${payout.fromAddress}, ${payout.toAddress}, ${payout.units},
+      ${payout.authorizationNonce}, ${payout.status}, ${payout.words}, ${now}, ${now})
+    on conflict do nothing`)
+
+export async function findPayout(q: Queryable, id: string): Promise<Payout | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from chain_payouts where id = ${id}`)
+  return row && toPayout(row)
+}
+
+/** Takes the right to work on an unfinished payout; undefined while another worker has it. */
+export async function claimPayout(q: Queryable, id: string, now: Date, until: Date): Promise<Payout | undefined> {
+  const row = await q.maybe<Row>(sql`
+    update chain_payouts set lease_until = ${until}, lease_epoch = lease_epoch + 1
+    where id = ${id} and status not in ('final', 'failed') and (lease_until is null or lease_until <= ${now})
+    returning ${COLUMNS}`)
+  return row && toPayout(row)
+}
+
+export const releasePayout = (q: Queryable, { id, leaseEpoch }: Payout): Promise<number> =>
+  q.run(sql`update chain_payouts set lease_until = null where id = ${id} and lease_epoch = ${leaseEpoch}`)
+
+/** Ends a payout that nobody works on and for which nothing was ever signed. @returns whether it will never be paid */
+export async function updatePayoutWithdrawn(q: Queryable, id: string, words: string, now: Date): Promise<boolean> {
+  const done = await q.run(sql`
+    update chain_payouts set status = 'failed', words = ${words}, updated_at = ${now}, lease_epoch = lease_epoch + 1
+    where id = ${id} and ((status = 'reserved' and valid_before is null and (lease_until is null or lease_until <= ${now}))
+      or status = 'failed')`)
+  return done > 0
+}
+
+/** What changes; an absent field stays, null empties it. */
+export type PayoutChange = {
+  status?: PayoutStatus
+  words?: string
+  authorization?: { signature: Hex; validBefore: bigint }
+  txHash?: string
+  /** Null: something was mined with this nonce, the payout needs another one. */
+  relayer?: null
+  refusals?: number
+}
+
+/** @returns the payout after it, undefined when another worker has taken it over */
+export async function updatePayout(
+  q: Queryable,
+  payout: Payout,
+  change: PayoutChange,
+  now: Date,
+): Promise<Payout | undefined> {
+  const { status, words, authorization, txHash, refusals } = change
+  const drop = change.relayer === null
+  const row = await q.maybe<Row>(sql`
+    update chain_payouts set status = coalesce(${status ?? null}, status), words = coalesce(${words ?? null}, words),
+      signature = coalesce(${authorization?.signature ?? null}, signature),
+      valid_before = coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before),
+      tx_hash = coalesce(${txHash ?? null}, tx_hash), refusals = coalesce(${refusals ?? null}::integer, refusals),
+      relayer_address = case when ${drop} then null else relayer_address end,
+      relayer_nonce = case when ${drop} then null else relayer_nonce end, updated_at = ${now}
+    where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)
+  return row && toPayout(row)
+}
+
+/**
+ * Gives a payout its relayer's next account nonce, under the relayer's row lock.
+ * @param chainNonce how many transactions of the relayer the chain has: where counting begins, and begins again when
+ * none
+ *   of ours is under way (the chain was reset, or the key was used elsewhere)
+ */
+export async function updatePayoutRelayer(
+  tx: Tx,
+  payout: Payout,
+  relayer: { address: Hex; chainNonce: bigint },
+  now: Date,
+): Promise<Payout | undefined> {
+  const { chainId } = payout
+  await tx.run(sql`
+    insert into chain_relayers (chain_id, address, next_nonce) values (${chainId}, ${relayer.address}, ${relayer.chainNonce})
+    on conflict do nothing`)
+  const { nextNonce } = await tx.one<{ nextNonce: bigint }>(sql`
+    select next_nonce from chain_relayers where chain_id = ${chainId} and address = ${relayer.address} for update`)
+  const { busy } = await tx.one<{ busy: boolean }>(sql`
+    select exists (select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${relayer.address}
+      and status not in ('final', 'failed')) as busy`)
+  const nonce = busy && nextNonce > relayer.chainNonce ? nextNonce : relayer.chainNonce
+  await tx.run(sql`
+    update chain_relayers set next_nonce = ${nonce + 1n}
+    where chain_id = ${chainId} and address = ${relayer.address}`)
+  const row = await tx.maybe<Row>(sql`
+    update chain_payouts set relayer_address = ${relayer.address}, relayer_nonce = ${nonce}, updated_at = ${now}
+    where id = ${payout.id} and lease_epoch = ${payout.leaseEpoch} returning ${COLUMNS}`)
+  return row && toPayout(row)
+}
+
+/** Whether an unfinished payout keeps this account nonce. */
+export async function isRelayerNonceKept(
+  q: Queryable,
+  { chainId, address, nonce }: { chainId: number; address: string; nonce: bigint },
+): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from chain_payouts where chain_id = ${chainId} and relayer_address = ${address} and relayer_nonce = ${nonce}
+      and status not in ('final', 'failed')`)
+  return row !== undefined
+}
+
+/** One signed transaction of a payout; fees in wei. */
+export type PayoutTransaction = {
+  txHash: string
+  relayerNonce: bigint
+  raw: Hex
+  maxFeeWei: bigint
+  priorityFeeWei: bigint
+  sentBlock: bigint | null
+}
+
+type TransactionRow = Omit<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'> & {
+  maxFeeWei: string
+  priorityFeeWei: string
+}
+
+/** Oldest first. */
+export async function listPayoutTransactions(q: Queryable, payoutId: string): Promise<PayoutTransaction[]> {
+  const rows = await q.many<TransactionRow>(sql`
+    select tx_hash, relayer_nonce, raw, max_fee_wei, priority_fee_wei, sent_block from chain_payout_transactions
+    where payout_id = ${payoutId} order by created_at, max_fee_wei`)
+  return rows.map((row) => ({
+    ...row,
+    maxFeeWei: BigInt(row.maxFeeWei),
+    priorityFeeWei: BigInt(row.priorityFeeWei),
+  }))
+}
+
+export const insertPayoutTransaction = (
+  tx: Tx,
+  payout: Payout,
+  transaction: Omit<PayoutTransaction, 'sentBlock'>,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    insert into chain_payout_transactions (chain_id, tx_hash, payout_id, relayer_nonce, raw, max_fee_wei, priority_fee_wei,
+      created_at)
+    values (${payout.chainId}, ${transaction.txHash}, ${payout.id}, ${transaction.relayerNonce}, ${transaction.raw},
+      ${transaction.maxFeeWei}, ${transaction.priorityFeeWei}, ${now})
+    on conflict do nothing`)
+
+export const updatePayoutTransactionSent = (
+  q: Queryable,
+  { chainId }: Payout,
+  txHash: string,
+  sentBlock: bigint,
+): Promise<number> =>
+  q.run(sql`
+    update chain_payout_transactions set sent_block = coalesce(sent_block, ${sentBlock})
+    where chain_id = ${chainId} and tx_hash = ${txHash}`)
+
+/** The payout that a transaction of ours was made for. */
+export async function findPayoutOfTransaction(
+  q: Queryable,
+  chainId: number,
+  txHash: string,
+): Promise<string | undefined> {
+  const row = await q.maybe<{ payoutId: string }>(sql`
+    select payout_id from chain_payout_transactions where chain_id = ${chainId} and tx_hash = ${txHash}
+    union all select id from chain_payouts where chain_id = ${chainId} and tx_hash = ${txHash} limit 1`)
+  return row?.payoutId
+}

@@ -1,0 +1,291 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { keccak256 } from 'viem/utils'
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import type { Network } from '../networks.ts'
+import { type Hex, type Rpc, RpcError } from '../rpc.ts'
+import { toHex } from '../transfer-logs.ts'
+import {
+  insertPayoutTransaction,
+  isRelayerNonceKept,
+  listPayoutTransactions,
+  type Payout,
+  type PayoutChange,
+  type PayoutTransaction,
+  updatePayout,
+  updatePayoutRelayer,
+  updatePayoutTransactionSent,
+} from './payout-queries.ts'
+import { type ChainView, readChainView } from './payout-view.ts'
+import type { Signer } from './signer.ts'
+import {
+  type Authorization,
+  authorizationData,
+  authorizedTransferData,
+  isBlacklisted,
+  isPaused,
+  readBalance,
+  tryTransfer,
+} from './usdc-token.ts'
+
+export type PayoutDeps = {
+  db: Db
+  rpc: Rpc
+  network: Network
+  /** Holds the money, and no native coin. */
+  refundSigner: Signer
+  /** Pays for gas, and holds no money. */
+  relayerSigner: Signer
+  clock: Clock
+  log: FastifyBaseLogger
+  /** How long an authorization that we signed can be used, in the chain's seconds. */
+  validSeconds: number
+  /** A transaction that waits for so many blocks is sent again with higher fees. */
+  stuckBlocks: bigint
+}
+
+/** Another worker has taken the payout over; what we wanted to write was not written. */
+export class PayoutTaken extends Error {
+  override readonly name = 'PayoutTaken'
+}
+
+/** A refusal that may pass is tried so often before the payout is given up. */
+const MOST_REFUSALS = 8
+/** Block times can go back a little in a reorganisation. */
+const EXPIRY_MARGIN_SECONDS = 60n
+const GAS_MARGIN_PERCENT = 125n
+
+/** Stands for a signature that is about to be made. */
+const UNSIGNED: Hex = '0x'
+
+const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
+
+export async function change(deps: PayoutDeps, payout: Payout, what: PayoutChange): Promise<Payout> {
+  const changed = await updatePayout(deps.db, payout, what, new Date(deps.clock()))
+  if (!changed) throw new PayoutTaken()
+  return changed
+}
+
+export const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => ({
+  from: payout.fromAddress,
+  to: payout.toAddress,
+  units: payout.units,
+  validBefore,
+  nonce: payout.authorizationNonce,
+})
+
+/** Nobody can use what we signed any more, so that giving up is safe. */
+export const isAuthorizationOver = ({ validBefore }: Payout, view: ChainView): boolean =>
+  validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
+
+/** Why the token would not let this pass; `never` when waiting cannot help. Null when it would. */
+async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<{ words: string; never: boolean } | null> {
+  const { rpc, network } = deps
+  const { fromAddress: from, toAddress: to, units } = payout
+  if (await isBlacklisted(rpc, network, to))
+    return { words: `The token’s issuer has blocked ${to}; nothing can be sent there.`, never: true }
+  if (await isBlacklisted(rpc, network, from))
+    return { words: `The token’s issuer has blocked our own wallet ${from}.`, never: false }
+  const balance = await readBalance(rpc, network, from)
+  if (balance < units) {
+    const words = `The wallet ${from} on chain ${network.chainId} holds ${text(balance)}; ${text(units)} are needed. Fund it.`
+    return { words, never: false }
+  }
+  if (await isPaused(rpc, network)) return { words: 'The token’s issuer has paused all transfers.', never: false }
+  try {
+    await tryTransfer(rpc, network, { from, to, units })
+    return null
+  } catch (error) {
+    if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
+    return { words: `The token refuses the transfer: ${error.message}`, never: payout.refusals >= MOST_REFUSALS }
+  }
+}
+
+/** Writes down why it does not go on; gives up only when no signed authorization can be used any more. */
+async function hold(
+  deps: PayoutDeps,
+  payout: Payout,
+  view: ChainView,
+  { words, never }: { words: string; never: boolean },
+): Promise<Payout> {
+  if (never && isAuthorizationOver(payout, view)) {
+    if (payout.relayerNonce !== null) await fillNonce(deps, view, payout.relayerNonce)
+    return change(deps, payout, { status: 'failed', words, relayer: null })
+  }
+  return change(deps, payout, { words, refusals: payout.refusals + 1 })
+}
+
+/**
+ * The first step, and again after a try that came to nothing: check, sign the authorization, keep a nonce, sign,
+ * store.
+ */
+export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  const { rpc, network, relayerSigner } = deps
+  const obstacle = await findObstacle(deps, payout)
+  if (obstacle) return hold(deps, payout, view, obstacle)
+  const authorized = await authorize(deps, payout, view)
+  const { signature, validBefore } = authorized
+  if (signature === null || validBefore === null) throw new Error(`payout ${payout.id} is not authorized`)
+  const data = authorizedTransferData(authorizationOf(payout, validBefore), signature)
+  const gas = await estimateGas(deps, data)
+  if (gas instanceof RpcError) {
+    const words = `The token refuses the authorization: ${gas.message}`
+    return hold(deps, authorized, view, { words, never: payout.refusals >= MOST_REFUSALS })
+  }
+  const fees = await chooseFees(deps, authorized, view)
+  const purse = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
+  if (purse < gas * fees.maxFeeWei) {
+    const words = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
+    return hold(deps, authorized, view, { words, never: false })
+  }
+  const numbered = await keepNonce(deps, authorized)
+  return signAndStore(deps, numbered, { data, gas, ...fees })
+}
+
+async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  const { rpc, network, refundSigner } = deps
+  const { validBefore: until, signature: earlier } = payout
+  if (until !== null && earlier !== null && earlier !== UNSIGNED && view.timestamp < until) return payout
+  const validBefore = view.timestamp + BigInt(deps.validSeconds)
+  const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
+  // before the signature exists it is known until when it can be used
+  const announced = await change(deps, payout, { authorization: { signature: UNSIGNED, validBefore } })
+  const signature = await refundSigner.signTypedData(data)
+  return change(deps, announced, { authorization: { signature, validBefore } })
+}
+
+/** With a margin; the refusal itself when the token would not do it. */
+async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: Hex): Promise<bigint | RpcError> {
+  try {
+    const question = { from: relayerSigner.address, to: network.usdcAddress, data }
+    return (BigInt(await rpc.call<Hex>('eth_estimateGas', question)) * GAS_MARGIN_PERCENT) / 100n
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return error
+    throw error
+  }
+}
+
+async function keepNonce(deps: PayoutDeps, payout: Payout): Promise<Payout> {
+  if (payout.relayerNonce !== null) return payout
+  const { address } = deps.relayerSigner
+  const chainNonce = BigInt(await deps.rpc.call<Hex>('eth_getTransactionCount', address, 'latest'))
+  const relayer = { address: address.toLowerCase() as Hex, chainNonce }
+  const numbered = await deps.db.tx((tx) => updatePayoutRelayer(tx, payout, relayer, new Date(deps.clock())))
+  if (!numbered) throw new PayoutTaken()
+  return numbered
+}
+
+type Fees = Pick<PayoutTransaction, 'maxFeeWei' | 'priorityFeeWei'>
+
+const larger = (left: bigint, right: bigint): bigint => (left > right ? left : right)
+
+/**
+ * An eighth more, rounded up: nodes replace a transaction only for at least a tenth more of both fees (go-ethereum).
+ */
+const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
+
+/** What the chain asks now, and enough to replace what we sent before with the same nonce. */
+async function chooseFees(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Fees> {
+  const tip = await deps.rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
+    if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
+    throw error
+  })
+  const priority = larger(BigInt(tip), 1n)
+  const now = { priorityFeeWei: priority, maxFeeWei: view.baseFee * 2n + priority }
+  const earlier = (await listPayoutTransactions(deps.db, payout.id)).filter(
+    ({ relayerNonce }) => relayerNonce === payout.relayerNonce,
+  )
+  return earlier.reduce<Fees>(
+    (fees, { maxFeeWei, priorityFeeWei }) => ({
+      maxFeeWei: larger(fees.maxFeeWei, raise(maxFeeWei)),
+      priorityFeeWei: larger(fees.priorityFeeWei, raise(priorityFeeWei)),
+    }),
+    now,
+  )
+}
+
+async function signAndStore(
+  deps: PayoutDeps,
+  payout: Payout,
+  call: { data: Hex; gas: bigint } & Fees,
+): Promise<Payout> {
+  const { db, network, relayerSigner, clock } = deps
+  if (payout.relayerNonce === null) throw new Error(`payout ${payout.id} has no account nonce`)
+  const { maxFeeWei, priorityFeeWei, data, gas } = call
+  const raw = await relayerSigner.signTransaction({
+    chainId: network.chainId,
+    nonce: Number(payout.relayerNonce),
+    to: network.usdcAddress as Hex,
+    data,
+    gas,
+    maxFeePerGas: maxFeeWei,
+    maxPriorityFeePerGas: priorityFeeWei,
+  })
+  const transaction = { txHash: keccak256(raw), relayerNonce: payout.relayerNonce, raw, maxFeeWei, priorityFeeWei }
+  return db.tx(async (tx) => {
+    const now = new Date(clock())
+    const signed = await updatePayout(tx, payout, { status: 'signed', words: 'signed' }, now)
+    if (!signed) throw new PayoutTaken()
+    await insertPayoutTransaction(tx, signed, transaction, now)
+    return signed
+  })
+}
+
+/** The node has it already, or knows that something with this nonce is mined: the receipts tell which. */
+const HAS_IT = /already (known|imported)|nonce too low|replacement transaction underpriced|known transaction/i
+
+/** Hands the newest signed bytes to the node; saying them twice does no harm. */
+export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  const newest = (await listPayoutTransactions(deps.db, payout.id)).at(-1)
+  if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
+  try {
+    await deps.rpc.call('eth_sendRawTransaction', newest.raw)
+  } catch (error) {
+    if (!(error instanceof RpcError) || !HAS_IT.test(error.message)) {
+      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
+      return change(deps, payout, { status: 'reserved', words: `The node refuses the transaction: ${error.message}` })
+    }
+  }
+  await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
+  return change(deps, payout, { status: 'sent', words: `sent in transaction ${newest.txHash}` })
+}
+
+/** Raises the fees of a transaction that waits, with the same account nonce and the same authorization. */
+export async function resend(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
+  const prepared = await prepare(deps, payout, view)
+  return prepared.status === 'signed' ? broadcast(deps, prepared, view) : prepared
+}
+
+/**
+ * Transactions wait for an account nonce that no payout keeps any more: it is used up by sending nothing to
+ * ourselves.
+ */
+export async function fillGap(deps: PayoutDeps, payout: Payout, view: ChainView, count: bigint): Promise<void> {
+  if (payout.relayerAddress === null) return
+  const place = { chainId: payout.chainId, address: payout.relayerAddress, nonce: count }
+  if (!(await isRelayerNonceKept(deps.db, place))) await fillNonce(deps, view, count)
+}
+
+async function fillNonce(
+  { rpc, network, relayerSigner, log }: PayoutDeps,
+  view: ChainView,
+  nonce: bigint,
+): Promise<void> {
+  const fee = view.baseFee * 2n + 2_000_000_000n
+  const raw = await relayerSigner.signTransaction({
+    chainId: network.chainId,
+    nonce: Number(nonce),
+    to: relayerSigner.address,
+    data: '0x',
+    gas: 21_000n,
+    maxFeePerGas: fee,
+    maxPriorityFeePerGas: fee - view.baseFee * 2n,
+  })
+  await rpc.call('eth_sendRawTransaction', raw).catch((error: unknown) => {
+    if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
+    log.warn({ err: error, chainId: network.chainId }, 'a gap in the relayer’s account nonces was not filled')
+  })
+}
+
+export const lookAtChain = (deps: PayoutDeps): Promise<ChainView> => readChainView(deps.rpc, deps.network)

@@ -1,0 +1,133 @@
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
+import { readDomain } from '../network-check.ts'
+import type { Network } from '../networks.ts'
+import { type Hex, type Rpc, RpcError } from '../rpc.ts'
+import { type RpcLog, TRANSFER_TOPIC } from '../transfer-logs.ts'
+
+/** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */
+const AUTHORIZATION_USED_TOPIC = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+
+/** What USDC answers (github.com/circlefin/stablecoin-evm, FiatTokenV2_2), and EIP-3009's signed transfer. */
+const ABI = parseAbi([
+  'function balanceOf(address) view returns (uint256)',
+  'function isBlacklisted(address) view returns (bool)',
+  'function paused() view returns (bool)',
+  'function authorizationState(address, bytes32) view returns (bool)',
+  'function transfer(address, uint256) returns (bool)',
+  'function transferWithAuthorization(address, address, uint256, uint256, uint256, bytes32, uint8, bytes32, bytes32)',
+])
+
+const AUTHORIZATION_FIELDS = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+]
+
+/**
+ * EIP-3009: whoever has the signature may submit it, before `validBefore` (the chain's seconds), once for each nonce.
+ */
+export type Authorization = { from: Hex; to: Hex; units: bigint; validBefore: bigint; nonce: Hex }
+
+/** What the signer of an authorization signs. @throws RpcError, NetworkMismatch */
+export async function authorizationData(rpc: Rpc, network: Network, authorization: Authorization) {
+  const { name, version } = await readDomain(rpc, network)
+  const { from, to, units, validBefore, nonce } = authorization
+  return {
+    domain: { name, version, chainId: network.chainId, verifyingContract: network.usdcAddress as Hex },
+    types: { TransferWithAuthorization: AUTHORIZATION_FIELDS },
+    primaryType: 'TransferWithAuthorization',
+    message: { from, to, value: units, validAfter: 0n, validBefore, nonce },
+  }
+}
+
+/**
+ * Call data of the transfer that an authorization allows; the form with v, r and s, which every version of USDC has.
+ */
+export function authorizedTransferData(authorization: Authorization, signature: Hex): Hex {
+  const { from, to, units, validBefore, nonce } = authorization
+  const r: Hex = `0x${signature.slice(2, 66)}`
+  const s: Hex = `0x${signature.slice(66, 130)}`
+  const v = Number.parseInt(signature.slice(130, 132), 16)
+  const args = [from, to, units, 0n, validBefore, nonce, v, r, s] as const
+  return encodeFunctionData({ abi: ABI, functionName: 'transferWithAuthorization', args })
+}
+
+type Question = { to: string; data: Hex; from?: string }
+
+const ask = (rpc: Rpc, question: Question): Promise<Hex> => rpc.call<Hex>('eth_call', question, 'latest')
+
+/** False also where the token has no such function. */
+async function askFlag(rpc: Rpc, question: Question, functionName: 'isBlacklisted' | 'paused'): Promise<boolean> {
+  try {
+    const data = await ask(rpc, question)
+    return data !== '0x' && decodeFunctionResult({ abi: ABI, functionName, data })
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return false
+    throw error
+  }
+}
+
+export async function readBalance(rpc: Rpc, { usdcAddress: to }: Network, account: string): Promise<bigint> {
+  const data = encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [account as Hex] })
+  return BigInt(await ask(rpc, { to, data }))
+}
+
+export const isBlacklisted = (rpc: Rpc, { usdcAddress: to }: Network, account: string): Promise<boolean> =>
+  askFlag(
+    rpc,
+    { to, data: encodeFunctionData({ abi: ABI, functionName: 'isBlacklisted', args: [account as Hex] }) },
+    'isBlacklisted',
+  )
+
+export const isPaused = (rpc: Rpc, { usdcAddress: to }: Network): Promise<boolean> =>
+  askFlag(rpc, { to, data: encodeFunctionData({ abi: ABI, functionName: 'paused' }) }, 'paused')
+
+/** Whether the token has seen this authorization: it was paid, or cancelled, and can never be used again. */
+export async function isAuthorizationUsed(
+  rpc: Rpc,
+  { usdcAddress: to }: Network,
+  { from, nonce }: Pick<Authorization, 'from' | 'nonce'>,
+): Promise<boolean> {
+  const data = encodeFunctionData({ abi: ABI, functionName: 'authorizationState', args: [from, nonce] })
+  return BigInt(await ask(rpc, { to, data })) !== 0n
+}
+
+/**
+ * Would the token let this transfer pass? Asked without any signature. @throws RpcError `definite` when it would not
+ */
+export async function tryTransfer(
+  rpc: Rpc,
+  { usdcAddress: to }: Network,
+  transfer: { from: string; to: string; units: bigint },
+): Promise<void> {
+  const data = encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [transfer.to as Hex, transfer.units] })
+  await ask(rpc, { from: transfer.from, to, data })
+}
+
+const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+
+/** The transaction that used an authorization, looked for among the blocks from `fromBlock` on. */
+export async function findAuthorizationUse(
+  rpc: Rpc,
+  { usdcAddress: address }: Network,
+  { from, nonce }: Pick<Authorization, 'from' | 'nonce'>,
+  fromBlock: Hex,
+): Promise<string | undefined> {
+  const topics = [AUTHORIZATION_USED_TOPIC, topicOf(from), nonce]
+  const [log] = await rpc.call<RpcLog[]>('eth_getLogs', { address, topics, fromBlock, toBlock: 'latest' })
+  return log?.transactionHash
+}
+
+/** USDC units that the logs of one transaction bring to an address. */
+export const unitsTo = (logs: readonly RpcLog[], { usdcAddress }: Network, to: string): bigint =>
+  logs
+    .filter(
+      ({ address, topics }) =>
+        address.toLowerCase() === usdcAddress.toLowerCase() &&
+        topics[0] === TRANSFER_TOPIC &&
+        topics[2]?.toLowerCase() === topicOf(to),
+    )
+    .reduce((sum, { data }) => sum + BigInt(data), 0n)

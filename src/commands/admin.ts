@@ -1,0 +1,190 @@
+import { randomBytes } from 'node:crypto'
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import type { Config } from '../config/config.ts'
+import { readMasterKey } from '../config/master-key.ts'
+import { type Db, openDb } from '../db/db.ts'
+import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
+import { migrate } from '../db/migrate.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { openVault, type Vault } from '../kernel/vault.ts'
+import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
+import { type Accounts, openAccounts } from '../parts.ts'
+import { checkPassword } from '../users/password-rules.ts'
+import { makeSuperAdmin } from '../users/super-admin.ts'
+import { emailKeyOf, type User } from '../users/user.ts'
+import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
+
+type Say = (line: string) => void
+type Options = { email?: string | undefined; password?: string | undefined; all: boolean; yes: boolean }
+type Work = { db: Db; vault: Vault; accounts: Accounts; options: Options; say: Say }
+
+const USAGE = `admin create --email <address> [--password <password>]     a SuperAdmin; without a password one is made
+admin reset-2fa --email <address>                             forget the authenticator; codes come by e-mail again
+admin set-password --email <address> [--password <password>]  for a SuperAdmin, whom no reset mail reaches
+admin revoke-sessions --email <address> | --all               log people out everywhere
+admin rotate-keys                                             a new key signs access tokens; the old one fades out
+audit verify                                                  recompute the chain of the audit log
+ledger verify                                                 recompute all books; ends with 1 at a difference
+Add --yes to skip the question before something is destroyed.`
+
+/** @throws Error unless the person says yes; without a terminal only --yes counts */
+async function askBefore({ options }: Work, what: string): Promise<void> {
+  if (options.yes) return
+  if (!process.stdin.isTTY) throw new Error(`${what} Nothing was done: add --yes to do it without a question.`)
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const answer = await terminal.question(`${what} Type yes to go on: `)
+  terminal.close()
+  if (answer.trim().toLowerCase() !== 'yes') throw new Error('Nothing was done.')
+}
+
+async function findUser({ db, options }: Work): Promise<User> {
+  if (options.email === undefined) throw new Error('Say whom: --email <address>')
+  const user = await findUserByEmailKey(db, emailKeyOf(options.email))
+  if (!user) throw new Error(`Nobody has the address ${options.email}.`)
+  return user
+}
+
+const newPassword = (): string => `${randomBytes(12).toString('base64url')}-Aa1`
+
+async function create({ db, vault, accounts, options, say }: Work): Promise<void> {
+  const { email } = options
+  if (email === undefined || !/^\S+@\S+$/.test(email)) throw new Error('Say whom to create: --email <address>')
+  const password = options.password ?? newPassword()
+  const { passwords } = accounts.auth
+  const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
+  if (!made) throw new Error(`${email} is registered already. Nothing was changed.`)
+  say(`SuperAdmin ${email} was made. Codes for logging in go to this address.`)
+  if (options.password === undefined) say(`Password, shown only now: ${password}`)
+}
+
+async function resetTwoFactor(work: Work): Promise<void> {
+  const user = await findUser(work)
+  await askBefore(work, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
+  const { auth, sessions } = work.accounts
+  await work.db.tx(async (tx) => {
+    await sessions.endAll(tx, user.id, 'second factor reset by the operator')
+    await auth.twoFactor.remove(tx, user, { actor: 'operator', caller: null })
+  })
+  work.say(`Codes for ${user.email} come by e-mail again; all sessions have ended.`)
+}
+
+async function setPassword(work: Work): Promise<void> {
+  const { db, accounts, options, say } = work
+  const user = await findUser(work)
+  await askBefore(work, `${user.email} gets a new password, and all sessions of this person end.`)
+  const password = options.password ?? newPassword()
+  const { passwords, refusedPasswords } = accounts.auth
+  checkPassword(password, {
+    path: 'password',
+    own: [user.email, user.firstName, user.lastName],
+    extra: refusedPasswords,
+  })
+  const passwordHash = await passwords.hash(password)
+  await db.tx(async (tx) => {
+    await updateUserPassword(tx, user.id, { passwordHash, at: new Date(systemClock()) })
+    await accounts.auth.lockOuts.clear(tx, user.emailKey)
+    await accounts.sessions.endAll(tx, user.id, 'password set by the operator')
+    const entry = { actor: 'operator', action: 'user.set-password', object: `user:${user.id}` }
+    await accounts.audit.write(tx, { ...entry, companyId: user.company?.id ?? null })
+  })
+  say(options.password === undefined ? `Password, shown only now: ${password}` : 'The password was set.')
+}
+
+async function revokeSessions(work: Work): Promise<void> {
+  const user = work.options.all ? null : await findUser(work)
+  await askBefore(work, user ? `All sessions of ${user.email} will end.` : 'Every session of everybody will end.')
+  const { audit, sessions } = work.accounts
+  const count = await work.db.tx(async (tx) => {
+    const ended = await sessions.endAll(tx, user?.id ?? null, 'revoked by the operator')
+    const object = user ? `user:${user.id}` : 'everybody'
+    await audit.write(tx, { actor: 'operator', action: 'session.revoke-all', object, detail: { ended } })
+    return ended
+  })
+  work.say(`${count} sessions have ended; running services refuse them within five seconds.`)
+}
+
+async function rotateKeys(work: Work): Promise<void> {
+  await askBefore(work, 'A new key will sign access tokens; the present one verifies for 15 more minutes.')
+  const { audit, keys } = work.accounts
+  const key = await work.db.tx(async (tx) => {
+    const made = await keys.rotate(tx, 'access-token')
+    await audit.write(tx, { actor: 'operator', action: 'keys.rotate', object: `key:${made.id}` })
+    return made
+  })
+  work.say(`Key ${key.id} signs from now on.`)
+}
+
+async function verifyAudit({ accounts, say }: Work): Promise<void> {
+  const { entries, fault } = await accounts.audit.verify()
+  if (fault) throw new Error(`The audit log was tampered with at entry ${fault.seq}: ${fault.reason}.`)
+  say(`The audit log is whole: ${entries} entries.`)
+}
+
+/** Opens the database, also beside a running service, and does one piece of work. */
+async function withDatabase(
+  config: Config,
+  args: string[],
+  say: Say,
+  work: (work: Work) => Promise<void>,
+): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: {
+      email: { type: 'string' },
+      password: { type: 'string' },
+      all: { type: 'boolean', default: false },
+      yes: { type: 'boolean', default: false },
+    },
+  })
+  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
+  const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
+  const connectionString = running ?? own?.connectionString ?? ''
+  try {
+    await migrate(connectionString)
+    const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-admin' })
+    try {
+      const vault = openVault(readMasterKey(config), config.previousMasterKeys)
+      const accounts = openAccounts({ config, db, vault, clock: systemClock })
+      await work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
+    } finally {
+      await db.close()
+    }
+  } finally {
+    await own?.stop()
+  }
+}
+
+const ADMIN: Record<string, (work: Work) => Promise<void>> = {
+  create,
+  'reset-2fa': resetTwoFactor,
+  'set-password': setPassword,
+  'revoke-sessions': revokeSessions,
+  'rotate-keys': rotateKeys,
+}
+
+/** The operator's own commands. They ask before they destroy. @throws Error with a sentence for the operator */
+export async function runAdmin(config: Config, args: string[], say: Say): Promise<void> {
+  if (args[0] === 'ledger') return runLedger(config, args.slice(1), say)
+  const work = ADMIN[args[0] ?? '']
+  if (!work) throw new Error(USAGE)
+  await withDatabase(config, args.slice(1), say, work)
+}
+
+/** `audit verify` @throws Error when an entry was changed, removed or cut off */
+export async function runAudit(config: Config, args: string[], say: Say): Promise<void> {
+  if (args[0] !== 'verify') throw new Error(USAGE)
+  await withDatabase(config, args.slice(1), say, verifyAudit)
+}
+
+async function verifyBooks({ db, say }: Work): Promise<void> {
+  const verdict = await verifyLedger(db)
+  if (verdict.difference) throw new Error(describeVerdict(verdict))
+  say(describeVerdict(verdict))
+}
+
+/** `ledger verify` @throws Error naming the first difference between the books and what happened */
+export async function runLedger(config: Config, args: string[], say: Say): Promise<void> {
+  if (args[0] !== 'verify') throw new Error(USAGE)
+  await withDatabase(config, args.slice(1), say, verifyBooks)
+}

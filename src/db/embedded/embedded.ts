@@ -1,0 +1,88 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { prepareBinaries } from './binaries.ts'
+import { chooseSocketDir, makeCluster, NAME, type Place } from './cluster.ts'
+import { lockDataDir } from './data-dir-lock.ts'
+import { endOrphan } from './orphan.ts'
+import { answers, connectionStringFor, type Log, runServer } from './server.ts'
+import { chooseAccount } from './system-user.ts'
+
+export type EmbeddedPostgres = {
+  /**
+   * For the database `comptoir`; its role may do everything. Goes through a unix socket that only the owner can open.
+   */
+  connectionString: string
+  /** Fast shutdown, at most 4 s; then the data directory is free for another start. */
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the PostgreSQL that npm brought along, with its data in `<dataDir>/postgres` and its log in
+ * `<dataDir>/postgres.log`; the first start makes the database. The server ends with this process, also after kill -9
+ * (on Linux; elsewhere the next start ends it). A server that ends by itself is started again.
+ * @param options.log gets a line when something unusual happens
+ * @throws Error with a sentence for the user: another start owns the directory, or why PostgreSQL does not run here
+ */
+export async function startEmbeddedPostgres(options: { dataDir: string; log: Log }): Promise<EmbeddedPostgres> {
+  const dataDir = openDataDir(options.dataDir)
+  const lock = await lockDataDir(dataDir)
+  try {
+    const place = preparePlace(dataDir)
+    await endOrphan(place, options.log)
+    makeCluster(place)
+    const server = await runServer(place, options.log)
+    await makeDatabase(place).catch(async (error: unknown) => {
+      await server.stop()
+      throw error
+    })
+    const stop = async (): Promise<void> => {
+      await server.stop()
+      lock.release()
+    }
+    return { connectionString: connectionStringFor(place, NAME), stop }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+/** The server that another process of ours runs on this directory, or null: for commands beside a running service. */
+export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
+  const clusterDir = join(dataDir, 'postgres')
+  if (!existsSync(clusterDir)) return null
+  const realDir = realpathSync(dataDir)
+  const realCluster = join(realDir, 'postgres')
+  const account = chooseAccount(realDir, realCluster)
+  const socketDir = chooseSocketDir(realDir, realCluster, account)
+  const place = { native: '', clusterDir: realCluster, socketDir, logFile: '', account }
+  return (await answers(place)) ? connectionStringFor(place, NAME) : null
+}
+
+function openDataDir(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true })
+    return realpathSync(path)
+  } catch (error) {
+    throw new Error(`Comptoir cannot use ${path} as its data directory: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function preparePlace(dataDir: string): Place {
+  const clusterDir = join(dataDir, 'postgres')
+  const account = chooseAccount(dataDir, clusterDir)
+  const native = prepareBinaries(dataDir, account)
+  const socketDir = chooseSocketDir(dataDir, clusterDir, account)
+  return { native, clusterDir, socketDir, logFile: join(dataDir, 'postgres.log'), account }
+}
+
+async function makeDatabase(place: Place): Promise<void> {
+  const client = new pg.Client({ connectionString: connectionStringFor(place, 'postgres') })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [NAME])
+    if (rowCount === 0) await client.query(`create database ${NAME}`)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Place } from './cluster.ts'
+import { processMark } from './process.ts'
+import { answers, type Log } from './server.ts'
+
+const POLL_MS = 50
+const SHUTDOWN_MS = 60_000
+const isLinux = process.platform === 'linux'
+
+/**
+ * Ends what a killed Comptoir left of its server, before a new server starts. Only the owner of the data directory's
+ * lock may call this. A server that still works is asked for a fast shutdown, which loses nothing. The leftover
+ * `postmaster.pid` goes when no server process remains: PostgreSQL itself would take a zombie, or a stranger that got
+ * the same number in a restarted container, for its predecessor, and refuse to start.
+ * @throws Error when a server does not end within a minute
+ */
+export async function endOrphan(place: Place, log: Log): Promise<void> {
+  const file = join(place.clusterDir, 'postmaster.pid')
+  const pid = readPid(file)
+  if (pid === undefined) return
+  if ((await findServers(place, pid)).includes(pid)) {
+    log(`PostgreSQL of an earlier start still runs (process ${pid}); it is shut down first.`)
+    askToStop(pid)
+  }
+  const deadline = Date.now() + SHUTDOWN_MS
+  for (;;) {
+    const servers = await findServers(place, pid)
+    if (servers.length === 0) break
+    if (Date.now() > deadline) {
+      throw new Error(
+        `PostgreSQL of an earlier start does not end (processes ${servers.join(', ')}). End them and start again.`,
+      )
+    }
+    await sleep(POLL_MS)
+  }
+  if (isLinux) rmSync(file, { force: true })
+}
+
+function readPid(file: string): number | undefined {
+  try {
+    return Number.parseInt(readFileSync(file, 'utf8'), 10)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/**
+ * Every server process works in its cluster's folder; where /proc does not exist, a server shows itself by answering.
+ */
+async function findServers(place: Place, pid: number): Promise<number[]> {
+  if (!isLinux) return processMark(pid) !== undefined && (await answers(place)) ? [pid] : []
+  const isServer = (candidate: number): boolean => {
+    try {
+      const command = readFileSync(`/proc/${candidate}/comm`, 'utf8').trim()
+      return command === 'postgres' && readlinkSync(`/proc/${candidate}/cwd`) === place.clusterDir
+    } catch {
+      return false // ended meanwhile, a zombie, or somebody else's
+    }
+  }
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter(isServer)
+}
+
+function askToStop(pid: number): void {
+  try {
+    process.kill(pid, 'SIGINT')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}

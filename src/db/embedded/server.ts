@@ -1,0 +1,175 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { lastLines, NAME, nameFor, type Place, PORT, serverEnv } from './cluster.ts'
+
+const POLL_MS = 25
+const LOCKED_MS = 10_000
+const READY_MS = 300_000
+const RETRY_MS = 200
+/** A server that does not come up again is tried ever more rarely. */
+const LONGEST_RESTART_MS = 30_000
+const RESTART_MS = 1000
+const LOG_BYTES = 10_000_000
+
+/** Measured for this program; what makes a commit durable stays as PostgreSQL has it. */
+const SETTINGS = {
+  listen_addresses: '',
+  port: PORT,
+  unix_socket_permissions: '0700',
+  shared_buffers: '256MB',
+  max_connections: 200,
+  max_wal_size: '4GB',
+  checkpoint_timeout: '15min',
+  jit: 'off',
+  autovacuum_naptime: '5s',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+}
+
+/** The server's own words while another one, about to end, still holds the cluster. */
+const STILL_HELD = /lock file "[^"]+" already exists|pre-existing shared memory block/
+
+/** Fast shutdown, then immediate shutdown (recovery at the next start), then the kernel: 4 s in all. */
+const STOP_STEPS = [
+  ['SIGINT', 3000],
+  ['SIGQUIT', 700],
+  ['SIGKILL', 300],
+] as const
+
+export type Log = (line: string) => void
+
+export function connectionStringFor(place: Place, database: string): string {
+  return `postgresql://${NAME}@localhost:${PORT}/${database}?host=${encodeURIComponent(place.socketDir)}&sslmode=disable`
+}
+
+/** Asks with a real query whether the server answers. */
+export async function answers(place: Place): Promise<boolean> {
+  const client = new pg.Client({
+    connectionString: connectionStringFor(place, 'postgres'),
+    connectionTimeoutMillis: 2000,
+  })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** With util-linux's setpriv the kernel asks the server to stop (SIGINT) when this process dies, however it dies. */
+function withDeathSignal(program: string): string[] {
+  const wrapper = ['setpriv', '--pdeathsig', 'INT']
+  const probe = process.platform === 'linux' ? spawnSync('setpriv', ['--pdeathsig', 'INT', 'true']) : undefined
+  return probe?.status === 0 ? [...wrapper, program] : [program]
+}
+
+/** In a session of its own, so that Ctrl-C in a terminal reaches Comptoir first, which stops the server last. */
+function launch(place: Place): ChildProcess {
+  const { native, clusterDir, socketDir, logFile, account } = place
+  const [program = '', ...before] = withDeathSignal(join(native, 'bin', 'postgres'))
+  const sockets = socketDir === clusterDir ? '.' : socketDir
+  const settings = { ...SETTINGS, unix_socket_directories: sockets }
+  const args = [...before, '-D', nameFor(account, clusterDir)]
+  for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
+  const output = openSync(logFile, 'a', 0o600)
+  try {
+    const stdio = ['ignore', output, output] as const
+    return spawn(program, args, { ...account, cwd: clusterDir, env: serverEnv(), stdio: [...stdio], detached: true })
+  } finally {
+    closeSync(output)
+  }
+}
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+
+type Running = { child: ChildProcess; ended: Promise<string> }
+
+function begin(place: Place): Running {
+  const child = launch(place)
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('exit', (code, signal) => resolve(signal === null ? `code ${code}` : `signal ${signal}`))
+  })
+  return { child, ended }
+}
+
+async function becomesReady(place: Place, running: Running): Promise<boolean> {
+  let over = false
+  void running.ended.then(() => {
+    over = true
+  })
+  const deadline = Date.now() + READY_MS
+  while (!over && Date.now() < deadline) {
+    if (await answers(place)) return true
+    await sleep(POLL_MS)
+  }
+  if (!over) running.child.kill('SIGQUIT')
+  return false
+}
+
+async function startUntilReady(place: Place): Promise<Running> {
+  const { logFile } = place
+  const deadline = Date.now() + LOCKED_MS
+  for (;;) {
+    if (sizeOf(logFile) > LOG_BYTES) renameSync(logFile, `${logFile}.1`)
+    const from = sizeOf(logFile)
+    const running = begin(place)
+    if (await becomesReady(place, running)) return running
+    const words = readFileSync(logFile).subarray(from).toString('utf8')
+    if (!STILL_HELD.test(words) || Date.now() > deadline) {
+      const reason = await running.ended
+      throw new Error(`PostgreSQL did not start (${reason}). Its last words, more in ${logFile}:\n${lastLines(words)}`)
+    }
+    await sleep(RETRY_MS)
+  }
+}
+
+/**
+ * Starts the server and keeps it running: one that ends unasked is started again.
+ * @returns when it answers a query; `stop` is a fast shutdown, forced after 4 s
+ * @throws Error with the server's last words
+ */
+export async function runServer(place: Place, log: Log): Promise<{ stop(): Promise<void> }> {
+  let running = await startUntilReady(place)
+  let stopping = false
+  const keepAlive = async (): Promise<void> => {
+    for (let failures = 0; ; ) {
+      const reason = await running.ended
+      if (stopping) return
+      if (!existsSync(join(place.clusterDir, 'PG_VERSION'))) {
+        log(`The database in ${place.clusterDir} is gone. Stop Comptoir, restore the directory and start again.`)
+        return
+      }
+      log(`PostgreSQL ended unexpectedly (${reason}) and is started again; see ${place.logFile}.`)
+      await sleep(Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** failures))
+      if (stopping) return
+      const next = await startUntilReady(place).catch((error: Error) => error)
+      failures = next instanceof Error ? failures + 1 : 0
+      if (next instanceof Error) log(next.message)
+      else running = next
+      if (stopping) await halt(running)
+    }
+  }
+  const kept = keepAlive()
+  const stop = async (): Promise<void> => {
+    stopping = true
+    await halt(running)
+    await kept
+  }
+  return { stop }
+}
+
+async function halt({ child, ended }: Running): Promise<void> {
+  for (const [signal, waitMs] of STOP_STEPS) {
+    child.kill(signal)
+    const over = await Promise.race([ended, sleep(waitMs, undefined, { ref: false })])
+    if (over !== undefined) return
+  }
+}

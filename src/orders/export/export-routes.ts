@@ -1,0 +1,74 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../../http/actor.ts'
+import { FilterQuery } from '../order-schemas.ts'
+import { HEADER_LANGUAGES, type HeaderLanguage } from './export-columns.ts'
+import type { ExportFormat, ExportOrders } from './export-service.ts'
+
+/** A reader that takes nothing for this long is gone. */
+const STALLED_MS = 120_000
+
+const DownloadQuery = Type.Object({
+  ...FilterQuery,
+  format: Type.Optional(Type.String({ enum: ['csv', 'xlsx'], default: 'csv' })),
+  headers: Type.Optional(
+    Type.String({
+      enum: [...HEADER_LANGUAGES],
+      description: 'Titles of the columns in this language; without it, the names of the API.',
+    }),
+  ),
+  bom: Type.Optional(
+    Type.Boolean({ default: false, description: 'CSV with a byte order mark, for old spreadsheets.' }),
+  ),
+  sort: Type.Optional(Type.String({ enum: ['-createdAt', 'createdAt'], default: '-createdAt' })),
+})
+
+const File = (description: string) => ({ schema: Type.String({ description }) })
+
+/** The download, registered under the canonical prefix and, hidden, under the older one. */
+export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: ExportOrders }> = async (
+  app,
+  { exportOrders },
+) => {
+  app.get(
+    '/download',
+    {
+      config: { permission: 'orders.download' },
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'downloadOrders',
+        summary: 'Download orders as CSV or XLSX',
+        description:
+          'Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A file that breaks off has no end of its transfer: a client must not take it for whole.',
+        tags: ['orders'],
+        querystring: DownloadQuery,
+        response: {
+          200: {
+            description: 'The file.',
+            content: {
+              'text/csv': File('RFC 4180, UTF-8, decimal points, ISO 8601 times.'),
+              'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': File('One sheet.'),
+            },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { query } = request
+      const file = await exportOrders(actorOf(request), {
+        ...query,
+        format: (query.format ?? 'csv') as ExportFormat,
+        headers: (query.headers ?? null) as HeaderLanguage | null,
+        bom: query.bom ?? false,
+        newestFirst: query.sort !== 'createdAt',
+      })
+      reply.raw.setTimeout(STALLED_MS, () => void reply.raw.destroy())
+      return reply
+        .header('content-type', file.contentType)
+        .header('content-disposition', `attachment; filename="${file.fileName}"`)
+        .header('x-total-count', String(file.total))
+        .header('cache-control', 'no-store')
+        .send(file.body as never) as never
+    },
+  )
+}

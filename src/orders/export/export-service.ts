@@ -1,0 +1,87 @@
+import type { Readable } from 'node:stream'
+import type { Config } from '../../config/config.ts'
+import type { Db } from '../../db/db.ts'
+import type { Actor } from '../../http/actor.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { type FilterInput, filterOf, scopeOf } from '../order-service.ts'
+import type { ExportPlan } from './export-file.ts'
+import { findExportBounds } from './export-queries.ts'
+import { exportInThread } from './export-thread.ts'
+import { MAX_SHEET_ROWS } from './export-xlsx.ts'
+
+/** Files under way on one node: each has a thread, at most some fifty megabytes, and one database connection. */
+const MAX_AT_ONCE = 4
+const MAX_PER_COMPANY = 2
+
+export type ExportFormat = ExportPlan['format']
+
+export type ExportRequest = FilterInput & Pick<ExportPlan, 'format' | 'headers' | 'bom' | 'newestFirst'>
+
+export type OrderExport = { fileName: string; contentType: string; total: number; body: Readable }
+
+/** @throws BUSY while too many exports run, VALIDATION_FAILED for filters or too many rows for a spreadsheet */
+export type ExportOrders = (actor: Actor, request: ExportRequest) => Promise<OrderExport>
+
+export type ExportDeps = { db: Db; clock: Clock; connectionString: string; config: Pick<Config, 'payUrl'> }
+
+const CONTENT_TYPES: Record<ExportFormat, string> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+}
+
+/** Who exports now, on this node. @throws BUSY */
+function openSlots(): (key: string) => () => void {
+  const busy = new Map<string, number>()
+  let total = 0
+  return (key) => {
+    const own = busy.get(key) ?? 0
+    if (total >= MAX_AT_ONCE || own >= MAX_PER_COMPANY) {
+      throw new AppError('BUSY', {
+        message: 'Other downloads are still running. Try again in a moment.',
+        retryAfter: 5,
+      })
+    }
+    total += 1
+    busy.set(key, own + 1)
+    return () => {
+      total -= 1
+      const left = (busy.get(key) ?? 1) - 1
+      if (left === 0) busy.delete(key)
+      else busy.set(key, left)
+    }
+  }
+}
+
+/** @throws VALIDATION_FAILED for more orders than a spreadsheet can show */
+export function checkSize(format: ExportFormat, total: number): void {
+  if (format !== 'xlsx' || total < MAX_SHEET_ROWS) return
+  throw invalid(
+    'format',
+    `a spreadsheet holds at most ${MAX_SHEET_ROWS - 1} orders, these are ${total}: choose csv, or a shorter time with from and to`,
+  )
+}
+
+/** Files of orders, made in pages while they are sent: constant memory, no long snapshot, at the reader's speed. */
+export function openOrderExports({ db, clock, connectionString, config }: ExportDeps): ExportOrders {
+  const takeSlot = openSlots()
+  return async (actor, { format, headers, bom, newestFirst, ...query }) => {
+    const scope = scopeOf(actor)
+    const filter = filterOf(actor, query)
+    const giveBack = takeSlot(actor.companyId ?? actor.id)
+    try {
+      const { total, lastId } = await findExportBounds(db, scope, filter)
+      checkSize(format, total)
+      const at = new Date(clock())
+      const { payUrl } = config
+      const plan: ExportPlan = { scope, filter, newestFirst, lastId, format, headers, bom, payUrl, at }
+      const body = exportInThread({ connectionString, plan })
+      body.once('close', giveBack)
+      const fileName = `orders-${at.toISOString().slice(0, 10)}.${format}`
+      return { fileName, contentType: CONTENT_TYPES[format], total, body }
+    } catch (error) {
+      giveBack()
+      throw error
+    }
+  }
+}

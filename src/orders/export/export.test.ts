@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readXlsx } from 'hucre/xlsx'
+import { readSheet } from 'read-excel-file/node'
+import type { AppError } from '../../kernel/errors.ts'
+import { COLUMNS, headersOf } from './export-columns.ts'
+import { csvRow } from './export-csv.ts'
+import { checkSize } from './export-service.ts'
+import { xlsxFile } from './export-xlsx.ts'
+
+const rowWith = (alias: string | null): (string | null)[] =>
+  COLUMNS.map(({ name }) => (name === 'alias' ? alias : null))
+
+test('CSV cells that a spreadsheet would calculate begin with an apostrophe, others are left alone', () => {
+  const cell = (alias: string): string => csvRow(rowWith(alias)).replace(/^,+|,*\r\n$/g, '')
+  for (const text of ['=1+1', '+1', '-1', '@A1', '＝1', '＠A1']) assert.equal(cell(text), `'${text}`)
+  assert.equal(cell('\t=1'), "'\t=1")
+  assert.equal(cell('\r=1'), '"\'\r=1"')
+  for (const text of ['a=1', '1-2', 'x@y.example', "'quoted'", ' =1']) assert.equal(cell(text), text)
+  assert.equal(cell('say "hi", then\r\ngo'), '"say ""hi"", then\r\ngo"')
+})
+
+async function throughXlsx(texts: string[]): Promise<unknown[][]> {
+  async function* rows() {
+    yield texts.map(rowWith)
+  }
+  const chunks: Buffer[] = []
+  for await (const chunk of xlsxFile(headersOf(null), rows(), new Date('2026-01-02T03:04:05Z'))) chunks.push(chunk)
+  const file = Buffer.concat(chunks)
+  const place = COLUMNS.findIndex(({ name }) => name === 'alias')
+  const pick = (sheet: unknown[][]): unknown[] => sheet.slice(1).map((row) => row[place])
+  const [sheet] = (await readXlsx(file)).sheets
+  return [pick(await readSheet(file, { trim: false })), pick(sheet?.rows ?? [])]
+}
+
+test('two spreadsheet readers see every text as it was, also what XML must escape', async () => {
+  const texts = ['<a b="c">&amp;</a>', ' two  spaces ', 'Zoë 東京 🍵', 'line\nline', "'", ']]>', '=1+1', '\t1']
+  for (const seen of await throughXlsx(texts)) assert.deepEqual(seen, texts)
+})
+
+test('control characters and look-alikes of their escapes survive a spreadsheet', async () => {
+  const texts = ['a\u0001b\r\nc', '_x0041_', '\uffff']
+  const [, seen] = await throughXlsx(texts)
+  assert.deepEqual(seen, texts)
+})
+
+test('more orders than a sheet has rows are refused, with the way out', () => {
+  checkSize('xlsx', 1_048_575)
+  checkSize('csv', 5_000_000)
+  assert.throws(
+    () => checkSize('xlsx', 1_048_576),
+    (error: AppError) => error.details?.[0]?.path === 'format' && /csv/.test(error.details[0].message),
+  )
+})

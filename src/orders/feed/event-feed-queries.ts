@@ -1,0 +1,111 @@
+import { type Queryable, sql } from '../../db/db.ts'
+import type { Order } from '../order.ts'
+import { COLUMNS, type Row, toOrder } from '../order-queries.ts'
+import type { OrderStatus } from '../order-states.ts'
+
+/** A place in a company's feed. Without `orderId`: before everything at `position`. */
+export type FeedPosition = { position: bigint; orderId: string; seq: number }
+
+export type FeedEvent = FeedPosition & {
+  event: string
+  at: Date
+  /** As it was when this happened. */
+  order: Order
+}
+
+/** Fields of an order that change, as they were at an event; the rest of an order never changes. */
+type Facts = { paymentChannel?: string | null; expiresAt: string; paidAt?: string | null; refundedUnits?: string }
+
+type EventRow = Row & { horizon: bigint } & (
+    | { position: null }
+    | { position: bigint; seq: number; event: string; eventAt: Date; toStatus: OrderStatus; facts: Facts }
+  )
+
+function orderAt(row: Row, status: OrderStatus, at: Date, facts: Facts): Order {
+  return {
+    ...toOrder(row),
+    status,
+    updatedAt: at,
+    paymentChannel: facts.paymentChannel ?? null,
+    expiresAt: new Date(facts.expiresAt),
+    paidAt: facts.paidAt ? new Date(facts.paidAt) : null,
+    refundedUnits: BigInt(facts.refundedUnits ?? '0'),
+  }
+}
+
+/**
+ * Events behind a place, in the order of the feed, and the horizon of the same snapshot: no event will ever appear
+ * before it that is not in this answer or an earlier one.
+ */
+export async function listFeedEvents(
+  q: Queryable,
+  page: { companyId: string; collectorIds: readonly string[] | null; after: FeedPosition; limit: number },
+): Promise<{ events: FeedEvent[]; horizon: bigint }> {
+  const { companyId, collectorIds, after, limit } = page
+  const atTills =
+    collectorIds === null
+      ? sql`true`
+      : sql`exists (select from orders t where t.company_id = f.company_id and t.id = f.order_id
+          and t.collector_id = any(${collectorIds}))`
+  const rows = await q.many<EventRow>(sql`
+    select h.horizon, e.position, e.seq, e.event, e.at as event_at, e.to_status, e.facts, o.*
+    from (select event_horizon() as horizon) h
+    left join lateral (
+      select * from event_feed f
+      where f.company_id = ${companyId} and f.position < h.horizon
+        and (f.position, f.order_id, f.seq) > (${after.position}::bigint, ${after.orderId}, ${after.seq}::integer)
+        and ${atTills}
+      order by f.position, f.order_id, f.seq limit ${limit}
+    ) e on true
+    left join lateral (select ${COLUMNS} from orders where company_id = e.company_id and id = e.order_id) o on true
+    order by e.position, e.order_id, e.seq`)
+  const events = rows.flatMap(({ horizon: _horizon, ...row }) => {
+    if (row.position === null) return []
+    const { position, seq, event, eventAt, toStatus, facts, ...order } = row
+    return [{ position, orderId: order.id, seq, event, at: eventAt, order: orderAt(order, toStatus, eventAt, facts) }]
+  })
+  return { events, horizon: rows[0]?.horizon ?? 0n }
+}
+
+/**
+ * Whether this database is the one that a place was read from, and still holds it. `life` changes when the data move to
+ * another cluster or come back from a backup (a new timeline).
+ */
+export async function findFeedState(
+  q: Queryable,
+  companyId: string,
+  place: FeedPosition | null,
+): Promise<{ life: string; known: boolean }> {
+  const { position, orderId, seq } = place ?? { position: 0n, orderId: '', seq: 0 }
+  return q.one(sql`
+    select left(md5(s.system_identifier || '/' || c.timeline_id), 8) as life,
+      case when ${orderId} = '' then ${position}::bigint <= event_horizon() else exists (
+        select from order_events where company_id = ${companyId} and order_id = ${orderId} and seq = ${seq}::integer
+          and position = ${position}::bigint) end as known
+    from pg_control_system() s, pg_control_checkpoint() c`)
+}
+
+/** The first position of a company's events at or after a time; undefined when there is none. */
+export async function findPositionAt(q: Queryable, companyId: string, at: Date): Promise<bigint | undefined> {
+  const { position } = await q.one<{ position: bigint | null }>(sql`
+    select min(position) as position from event_feed
+    where company_id = ${companyId} and at >= ${at} and position is not null`)
+  return position ?? undefined
+}
+
+/** Takes events out of the feed that happened before a time; they stay in the order's history. @returns how many */
+export const updateOldFeedEvents = (q: Queryable, before: Date, limit: number): Promise<number> =>
+  q.run(sql`
+    update order_events e set position = null
+    from (
+      select company_id, order_id, seq from order_events
+      where at < ${before} and event is not null and position is not null
+      order by at limit ${limit} for update skip locked
+    ) old
+    where e.company_id = old.company_id and e.order_id = old.order_id and e.seq = old.seq`)
+
+/** Before anything is written: positions go on growing in a database that came from another cluster. */
+export async function followEventClock(q: Queryable): Promise<boolean> {
+  const { moved } = await q.one<{ moved: boolean }>(sql`select event_clock_follow() as moved`)
+  return moved
+}

@@ -1,0 +1,40 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { type FeedDeps, readFeed } from './event-feed-service.ts'
+
+const Event = Type.Object({
+  cursor: Type.String({ description: 'The place behind this event.' }),
+  event: Type.String({ examples: ['order.paid'] }),
+  createdAt: Type.String({ format: 'date-time', description: 'When it happened.' }),
+  order: Type.Ref('Order'),
+})
+
+/** The catch-up feed, under `/events`. */
+export const orderFeedRoutes: FastifyPluginAsyncTypebox<FeedDeps> = async (app, deps) => {
+  app.get(
+    '/events',
+    {
+      config: { permission: 'orders.events' },
+      schema: {
+        operationId: 'listEvents',
+        summary: 'Catch-up feed of all events',
+        description:
+          'Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with what you did, and send it as `after` next time. After the operator restored a backup some events may repeat: drop what you know by order, event and `updatedAt`.',
+        tags: ['webhooks'],
+        querystring: Type.Object({
+          after: Type.Optional(
+            Type.String({ maxLength: 200, description: '`nextCursor`, or the `cursor` of an event.' }),
+          ),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
+          companyId: Type.Optional(
+            Type.String({ maxLength: 24, description: 'For accounts that see more than one company.' }),
+          ),
+        }),
+        response: { 200: Envelope(Type.Object({ events: Type.Array(Event), nextCursor: Type.String() })) },
+      },
+    },
+    async (request) => ok((await readFeed(deps, actorOf(request), request.query)) as never),
+  )
+}

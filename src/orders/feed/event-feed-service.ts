@@ -1,0 +1,93 @@
+import type { Config } from '../../config/config.ts'
+import type { Db } from '../../db/db.ts'
+import { type Actor, companyOf, sees } from '../../http/actor.ts'
+import { type Clock, DAY, MINUTE } from '../../kernel/clock.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { type OrderView, viewOrder } from '../order.ts'
+import * as queries from './event-feed-queries.ts'
+
+/** How far the feed goes back. */
+const KEPT_MS = 90 * DAY
+/** A cursor of a quiet company is replaced by a newer one, so that it does not grow older than the feed. */
+const REFRESH_MS = DAY
+/** After a restored backup the feed goes back this much further than the cursor: repeats, but no gap. */
+const OVERLAP_MS = 10 * MINUTE
+const TRIM_BATCH = 2000
+
+/** What a cursor holds: the place behind an event (or behind everything), its time, and the life of the database. */
+type Cursor = queries.FeedPosition & { at: Date; life: string }
+
+const writeCursor = ({ life, position, orderId, seq, at }: Cursor): string =>
+  Buffer.from([life, position, orderId, seq, at.getTime()].join('.')).toString('base64url')
+
+function readCursor(text: string): Cursor {
+  const plain = Buffer.from(text, 'base64url').toString('latin1')
+  const match = /^([0-9a-f]{8})\.(\d{1,18})\.([0-9a-f]{24}|)\.(\d{1,9})\.(\d{1,15})$/.exec(plain)
+  if (!match) throw invalid('after', 'is not a cursor of this feed; send one that it gave, or none to start')
+  const [, life = '', position = '', orderId = '', seq = '', at = ''] = match
+  return { life, position: BigInt(position), orderId, seq: Number(seq), at: new Date(Number(at)) }
+}
+
+export type FeedDeps = { db: Db; clock: Clock; config: Pick<Config, 'payUrl'> }
+export type FeedQuery = { after?: string; limit?: number; companyId?: string }
+export type EventView = { cursor: string; event: string; createdAt: string; order: OrderView }
+export type EventPage = { events: EventView[]; nextCursor: string }
+
+function companyOfFeed(actor: Actor, companyId: string | undefined): string {
+  if (companyId === undefined && actor.companyId === null && actor.role !== 'SimpleUser') {
+    throw invalid('companyId', 'is required, because your account sees more than one company')
+  }
+  if (companyId === undefined) return companyOf(actor)
+  if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return companyId
+}
+
+const START: queries.FeedPosition = { position: 0n, orderId: '', seq: 0 }
+
+/** Where reading begins: behind the cursor, or, when its database is gone, at events of a safe time before it. */
+async function startOf(
+  db: Db,
+  companyId: string,
+  cursor: Cursor | null,
+): Promise<{ life: string; after: queries.FeedPosition; exact: boolean }> {
+  const { life, known } = await queries.findFeedState(db, companyId, cursor)
+  if (cursor === null) return { life, after: START, exact: false }
+  if (known && cursor.life === life) return { life, after: cursor, exact: true }
+  const first = await queries.findPositionAt(db, companyId, new Date(cursor.at.getTime() - OVERLAP_MS))
+  return { life, after: first === undefined ? START : { ...START, position: first }, exact: false }
+}
+
+/**
+ * The company's events after a cursor, each exactly once and in an order that never changes; all events, subscribed or
+ * not. An order's own events come in the order in which they happened.
+ * @throws VALIDATION_FAILED for a cursor that is none, or older than the feed goes back
+ */
+export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, query: FeedQuery): Promise<EventPage> {
+  const { limit = 100 } = query
+  const companyId = companyOfFeed(actor, query.companyId)
+  const cursor = query.after === undefined ? null : readCursor(query.after)
+  const now = clock()
+  if (cursor && cursor.at.getTime() < now - KEPT_MS) {
+    throw invalid(
+      'after',
+      'is older than 90 days, and events after it are gone; read the orders, then start without it',
+    )
+  }
+  const collectorIds = actor.role === 'Cashier' ? actor.collectorIds : null
+  const { life, after, exact } = await startOf(db, companyId, cursor)
+  const { events, horizon } = await queries.listFeedEvents(db, { companyId, collectorIds, after, limit })
+  const views = events.map(({ order, event, at, ...place }) => ({
+    cursor: writeCursor({ ...place, at, life }),
+    event,
+    createdAt: at.toISOString(),
+    order: viewOrder(order, config.payUrl),
+  }))
+  const keep = exact && cursor && now - cursor.at.getTime() < REFRESH_MS ? query.after : undefined
+  const behindAll = writeCursor({ ...START, position: horizon, at: new Date(now), life })
+  return { events: views, nextCursor: views.at(-1)?.cursor ?? keep ?? behindAll }
+}
+
+/** Takes old events out of the feed, a batch at a time. @returns whether there may be more */
+export async function trimFeed({ db, clock }: Pick<FeedDeps, 'db' | 'clock'>): Promise<boolean> {
+  return (await queries.updateOldFeedEvents(db, new Date(clock() - KEPT_MS), TRIM_BATCH)) === TRIM_BATCH
+}

@@ -1,0 +1,134 @@
+import formbody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { callerOf } from '../../http/caller.ts'
+import type { RateLimits } from '../../http/rate-limits.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { type Html, html, raw } from '../../kernel/html.ts'
+import type { Resets } from '../../sessions/reset-service.ts'
+import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
+import { type AccountTexts, textsFor } from './verify-texts.ts'
+
+const CSP = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+const STYLE = raw(
+  `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{display:grid;place-items:center;min-height:90vh;margin:0}` +
+    `main{max-width:26rem;padding:1.5rem}h1{font-size:1.4rem}label{display:block;margin:.75rem 0 .25rem}input{width:100%;box-sizing:border-box}` +
+    `input,button{font:inherit;padding:.7rem 1rem;border-radius:.5rem;border:1px solid #888}button{margin-top:1rem;background:#0f766e;color:#fff;border:0;cursor:pointer}` +
+    `:focus-visible{outline:3px solid #f59e0b;outline-offset:2px}.bad{color:#b91c1c}@media(prefers-color-scheme:dark){.bad{color:#fca5a5}}`,
+)
+
+type Page = { title: string; body: Html }
+
+const TokenForm = Type.Object({ token: Type.String({ minLength: 1, maxLength: 200 }) })
+const ResetForm = Type.Object({ ...TokenForm.properties, newPassword: Type.String({ minLength: 1, maxLength: 1024 }) })
+
+/** A link in a mail only shows a page; the button on it acts, because mail scanners open links too. */
+const buttonPage = (title: string, text: string, button: string, action: string, token: string): Page => ({
+  title,
+  body: html`<p>${text}</p>
+    <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button>${button}</button></form>`,
+})
+
+const passwordPage = (texts: AccountTexts, token: string, fault: string | null): Page => ({
+  title: texts.resetTitle,
+  body: html`
+    <form method="post" action="/account/reset-password">
+      <input type="hidden" name="token" value="${token}">
+      <label for="p">${texts.resetLabel}</label>
+      <input id="p" name="newPassword" type="password" autocomplete="new-password" required minlength="12" maxlength="128" aria-describedby="h">
+      <p id="h"><small>${texts.resetHint}</small></p>
+      ${fault === null ? null : html`<p class="bad" role="alert">${fault}</p>`}
+      <button>${texts.resetButton}</button>
+    </form>`,
+})
+
+const messagePage = (title: string, text: string): Page => ({ title, body: html`<p role="status">${text}</p>` })
+
+function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  page: (texts: AccountTexts) => Page,
+): FastifyReply {
+  const { lang, texts } = textsFor(request.headers['accept-language'])
+  const { title, body } = page(texts)
+  const document = html`<!doctype html>
+<html lang="${lang}">
+  <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title><style>${STYLE}</style></head>
+  <body><main><h1>${title}</h1>${body}</main></body>
+</html>`
+  void reply.code(status).headers({ 'content-security-policy': CSP, 'cache-control': 'no-store' })
+  return reply.type('text/html; charset=utf-8').send(document.text)
+}
+
+export type VerifyPageDeps = VerificationDeps & { resets: Resets; limits: RateLimits }
+
+/** What the links in mails open. Works without JavaScript. */
+export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (app, deps) => {
+  const { resets, limits } = deps
+  await app.register(formbody)
+  app.addHook('preHandler', async (request, reply) => limits.checkAddress(request, reply, 'credentials'))
+  const open = { config: { open: true as const } }
+  const get = { ...open, schema: { hide: true, querystring: TokenForm } }
+  const post = { ...open, schema: { hide: true, body: TokenForm } }
+
+  app.get('/account/verify-email', get, async (request, reply) => {
+    const { token } = request.query
+    return send(request, reply, 200, (texts) =>
+      buttonPage(texts.verifyTitle, texts.verifyText, texts.verifyButton, '/account/verify-email', token),
+    )
+  })
+  app.post('/account/verify-email', post, async (request, reply) => {
+    const good = await verifyEmail(deps, request.body.token, callerOf(request)).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof AppError && error.code === 'INVALID_RESET_TOKEN') return false
+        throw error
+      },
+    )
+    const status = good ? 200 : 400
+    return send(request, reply, status, (texts) =>
+      messagePage(texts.verifyTitle, good ? texts.verified : texts.deadLink),
+    )
+  })
+
+  app.get('/account/confirm-reset', get, async (request, reply) => {
+    const { token } = request.query
+    return send(request, reply, 200, (texts) =>
+      buttonPage(texts.confirmTitle, texts.confirmText, texts.confirmButton, '/account/confirm-reset', token),
+    )
+  })
+  app.post('/account/confirm-reset', post, async (request, reply) => {
+    const good = await resets.prove(request.body.token)
+    return send(request, reply, good ? 200 : 400, (texts) =>
+      messagePage(texts.confirmTitle, good ? texts.confirmed : texts.deadLink),
+    )
+  })
+
+  app.get('/account/reset-password', get, async (request, reply) => {
+    const { token } = request.query
+    const good = await resets.isGood(token)
+    return send(request, reply, good ? 200 : 400, (texts) =>
+      good ? passwordPage(texts, token, null) : messagePage(texts.resetTitle, texts.deadLink),
+    )
+  })
+  app.post('/account/reset-password', { ...open, schema: { hide: true, body: ResetForm } }, async (request, reply) => {
+    const { token, newPassword } = request.body
+    const change = { token, newPassword, emailOtp: null, actor: null, caller: callerOf(request) }
+    const fault = await resets.change(change).then(
+      () => null,
+      (error: unknown) => {
+        if (error instanceof AppError && error.status < 500) return error
+        throw error
+      },
+    )
+    if (fault === null) return send(request, reply, 200, (texts) => messagePage(texts.resetTitle, texts.resetDone))
+    return send(request, reply, fault.status, (texts) =>
+      fault.code === 'WEAK_PASSWORD'
+        ? passwordPage(texts, token, fault.details?.[0]?.message ?? texts.resetHint)
+        : messagePage(texts.resetTitle, texts.deadLink),
+    )
+  })
+}

@@ -1,0 +1,101 @@
+import formbody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { IdentityProviderError } from '../../compliance/identity-provider.ts'
+import { askedLevel, type Kyc } from '../../compliance/kyc.ts'
+import { findKycOfOrder } from '../../compliance/kyc-queries.ts'
+import type { KycDeps } from '../../compliance/kyc-service.ts'
+import { lookNow, openKycSession } from '../../compliance/kyc-visits.ts'
+import { toAppError } from '../../http/failures.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Html } from '../../kernel/html.ts'
+import type { Order } from '../../orders/order.ts'
+import { findOrderByCode } from '../../orders/order-queries.ts'
+import { checkSameOrigin } from '../shared/payer.ts'
+import { findMerchantName } from '../shared/payer-page-queries.ts'
+import { kycTextsFor } from './kyc-texts.ts'
+import { kycPolicy, renderKyc, renderUnknownKyc } from './kyc-view.ts'
+
+export type KycPageDeps = KycDeps & { payUrl: string }
+
+const OPEN = { open: true as const }
+const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
+type Place = { code: string; token: string }
+
+const isOpenOrder = ({ status, expiresAt }: Order, nowMs: number): boolean =>
+  ['INITIAL', 'PENDING', 'AWAITING'].includes(status) && expiresAt.getTime() > nowMs
+
+/** The page behind the link in the mail: how the check stands, and where the provider has one, the check itself. */
+export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app, deps) => {
+  const basePath = new URL(deps.payUrl).pathname.replace(/\/+$/, '')
+  await app.register(formbody)
+
+  const send = (reply: FastifyReply, status: number, page: Html, lang: string, policy: string): FastifyReply =>
+    reply
+      .code(status)
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': policy,
+        'referrer-policy': 'same-origin',
+        'cache-control': 'no-store',
+        'content-language': lang,
+      })
+      .send(page.text)
+
+  /** @throws OBJECT_NOT_FOUND when the link was made for no check of this order */
+  const find = async ({ code, token }: Place): Promise<{ order: Order; kyc: Kyc }> => {
+    const order = await findOrderByCode(deps.db, code)
+    const kyc = order && (await findKycOfOrder(deps.db, order.companyId, order.id))
+    if (!order || !kyc || !deps.links.fits(order.code, kyc.id, token)) throw new AppError('OBJECT_NOT_FOUND')
+    return { order, kyc }
+  }
+  const embeddingFor = (kyc: Kyc) => {
+    const { provider } = deps
+    return provider.id !== 'manual' && provider.id === kyc.provider && askedLevel(kyc) !== null
+      ? provider.embedding
+      : null
+  }
+
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
+    const { lang, texts } = kycTextsFor(request.headers['accept-language'])
+    return send(reply, error.status === 422 ? 404 : error.status, renderUnknownKyc(lang, texts), lang, kycPolicy(null))
+  })
+
+  app.get('/kyc', { config: OPEN, schema: { hide: true, querystring: Link } }, async (request, reply) => {
+    const { order, kyc } = await find(request.query)
+    const { lang, texts } = kycTextsFor(request.headers['accept-language'])
+    const { code, shortCode } = order
+    const embedding = embeddingFor(kyc)
+    const page = renderKyc({
+      ...{ lang, texts, kyc, basePath, embedding },
+      merchant: (await findMerchantName(deps.db, order.companyId)) ?? '',
+      order: { code, shortCode, isOpen: isOpenOrder(order, deps.clock()) },
+      token: request.query.token,
+    })
+    return send(reply, 200, page, lang, kycPolicy(embedding))
+  })
+
+  const findForScript = async (request: FastifyRequest): Promise<Kyc> => {
+    checkSameOrigin(request, deps.payUrl)
+    return (await find(request.body as Place)).kyc
+  }
+  app.post('/kyc/session', { config: OPEN, schema: { hide: true, body: Link } }, async (request, reply) => {
+    const kyc = await findForScript(request)
+    void reply.header('cache-control', 'no-store')
+    try {
+      const session = await openKycSession(deps, kyc)
+      return session ?? reply.code(409).send({ error: 'There is nothing to go through.' })
+    } catch (error) {
+      if (!(error instanceof IdentityProviderError)) throw error
+      request.log.warn({ err: error, kycId: kyc.id }, 'no session for a check')
+      return reply.code(502).send({ error: 'The provider did not answer.' })
+    }
+  })
+  app.post('/kyc/look', { config: OPEN, schema: { hide: true, body: Link } }, async (request, reply) => {
+    await lookNow(deps, await findForScript(request))
+    return reply.code(204).send()
+  })
+}

@@ -1,0 +1,65 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../../db/db.ts'
+import { SECOND } from '../../kernel/clock.ts'
+import { startTicker, type Ticker } from '../../kernel/ticker.ts'
+import { listOrderMarks } from '../shared/payer-page-queries.ts'
+
+/** Called with true when the order changed, with false at every poll: for what is no part of it (confirmations). */
+export type FeedListener = (changed: boolean) => void
+
+/**
+ * Tells who shows an order that it changed: at once when this node changed it, within two seconds when another did.
+ * One query asks for all orders that anybody watches; nobody watching, no query.
+ */
+export type OrderFeed = {
+  /** The order with this code changed on this node (`OrderSignals.onChange`). */
+  changed(code: string): void
+  /** @returns ends the subscription */
+  subscribe(code: string, listener: FeedListener): () => void
+  stop(): Promise<void>
+}
+
+export const POLL_MS = 2 * SECOND
+
+type Watched = { mark: string | undefined; listeners: Set<FeedListener> }
+
+export function openOrderFeed({ db, log }: { db: Db; log: FastifyBaseLogger }): OrderFeed {
+  const watched = new Map<string, Watched>()
+  let ticker: Ticker | undefined
+  const poll = async (): Promise<undefined> => {
+    const codes = [...watched.keys()]
+    const marks = new Map((await listOrderMarks(db, codes)).map(({ code, mark }) => [code, mark]))
+    for (const code of codes) {
+      const entry = watched.get(code)
+      if (!entry) continue
+      const changed = entry.mark !== marks.get(code)
+      entry.mark = marks.get(code)
+      for (const listener of entry.listeners) listener(changed)
+    }
+  }
+  const rest = (): void => {
+    if (watched.size > 0) return
+    void ticker?.stop()
+    ticker = undefined
+  }
+  return {
+    changed(code) {
+      for (const listener of watched.get(code)?.listeners ?? []) listener(true)
+    },
+    subscribe(code, listener) {
+      const entry = watched.get(code) ?? { mark: undefined, listeners: new Set() }
+      watched.set(code, entry)
+      entry.listeners.add(listener)
+      ticker ??= startTicker('order feed', POLL_MS, log, poll)
+      return () => {
+        entry.listeners.delete(listener)
+        if (entry.listeners.size === 0 && watched.get(code) === entry) watched.delete(code)
+        rest()
+      }
+    },
+    async stop() {
+      watched.clear()
+      await ticker?.stop()
+    },
+  }
+}

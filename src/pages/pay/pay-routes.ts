@@ -1,0 +1,188 @@
+import formbody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Config } from '../../config/config.ts'
+import { toAppError } from '../../http/failures.ts'
+import type { Call } from '../../http/idempotency.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { Html } from '../../kernel/html.ts'
+import { endOrder } from '../../orders/order-service.ts'
+import { savePayer } from '../../payers/payer-service.ts'
+import { acceptOrder } from '../../payments/payment-accept.ts'
+import type { PaymentDeps } from '../../payments/payment-service.ts'
+import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
+import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-form.ts'
+import type { OrderFeed } from './live-updates.ts'
+import { languageOf, openPayPages, type PayPages } from './pay-pages.ts'
+import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
+import { openPayStreams, type PayStreams } from './pay-stream.ts'
+import { textsOf } from './pay-texts.ts'
+import { renderFragment, renderNotice, renderPage } from './pay-view.ts'
+
+export type PayPageDeps = Omit<PaymentDeps, 'config'> & {
+  config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
+  feed: OrderFeed
+  /** A chain's name that payers know: "Base". */
+  networkName(chainId: number): string
+  /** Where the sandbox's test wallet answers; null when there is none. Only used in sandbox mode. */
+  providersUrl: string | null
+}
+
+const Query = Type.Object({
+  code: Type.Optional(Type.String()),
+  lang: Type.Optional(Type.String()),
+  last: Type.Optional(Type.String({ maxLength: 200 })),
+  problem: Type.Optional(Type.String({ maxLength: 40 })),
+})
+const FormBody = Type.Object({ code: Type.String(), token: Type.String() })
+const AcceptForm = Type.Object({
+  ...FormBody.properties,
+  paymentChannel: Type.String({ maxLength: 40 }),
+  network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
+})
+const Text = Type.Optional(Type.String({ maxLength: 400 }))
+const IdentityBody = Type.Object({
+  ...FormBody.properties,
+  email: Text,
+  firstName: Text,
+  lastName: Text,
+  companyName: Text,
+})
+
+const OPEN = { open: true as const }
+const MAX_STREAMS = 10_000
+/** A reader that is this far behind is gone; it comes back by itself. */
+const MAX_UNREAD_BYTES = 256 * 1024
+
+/** The effect of a form is not kept under an idempotency key: repeating these forms is harmless by itself. */
+const callOfForm = (request: FastifyRequest): Call => ({ requestId: request.id, remember: async () => {} })
+
+/** Failures are pages too. */
+function registerNotices(app: FastifyInstance, pages: PayPages): void {
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
+    const language = languageOf(request)
+    const texts = textsOf(language)
+    if (error.status >= 500) {
+      return pages.send(request, reply, error.status, renderNotice(language, texts.failedTitle, texts.failed))
+    }
+    return pages.send(request, reply, 404, renderNotice(language, texts.unknownTitle, texts.unknown))
+  })
+}
+
+/** Answers with a stream that stays open: headers of every answer, but none of the framework's sending. */
+function openStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  streams: PayStreams,
+  code: string,
+  lastId: string | null,
+): void {
+  const { raw } = reply.hijack()
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  })
+  const close = streams.open(code, {
+    language: languageOf(request),
+    lastId,
+    send(chunk) {
+      if (raw.writableEnded || raw.destroyed) return
+      if (raw.writableLength > MAX_UNREAD_BYTES) raw.destroy()
+      else raw.write(chunk)
+    },
+    end: () => void raw.end(),
+  })
+  raw.on('close', close)
+}
+
+/** A page that it returns asks the payer for something else; anything else leads back to the order. */
+type FormWork = (request: FastifyRequest, form: Static<typeof AcceptForm>) => Promise<unknown>
+
+/** Runs a form's effect for its payer, and leads back to the page whatever comes of it. */
+function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: FormWork) {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const form = request.body as Static<typeof AcceptForm>
+    if (!isOrderCode(form.code)) throw new AppError('ORDER_NOT_FOUND')
+    try {
+      checkSameOrigin(request, deps.config.payUrl)
+      if (!isPayerToken(payerKey, form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
+      const page = await work(request, form)
+      if (page instanceof Html) return pages.send(request, reply, 422, page)
+      return pages.sendBack(request, reply, form.code)
+    } catch (error) {
+      const known = toAppError(error)
+      if (known.code === 'INTERNAL_ERROR' || known.code === 'ORDER_NOT_FOUND') throw error
+      request.log.info({ code: known.code }, 'a payer’s step was refused')
+      const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
+      if (check) return pages.sendOn(reply, new URL(check.message))
+      return pages.sendBack(request, reply, form.code, known)
+    }
+  }
+}
+
+/** The payer's pages: `/pay`, its live stream, and its forms. Pages, not API: outside the permission table. */
+export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, deps) => {
+  const payerKey = deps.vault.derive('payer')
+  const providersUrl = deps.config.mode === 'sandbox' ? deps.providersUrl : null
+  const pages = openPayPages({ config: deps.config, clock: deps.clock, providersUrl })
+  const viewDeps: PayViewDeps = { ...deps, payerKey }
+  const streams = openPayStreams({
+    feed: deps.feed,
+    log: app.log,
+    load: (code) => readPayView(viewDeps, code),
+    render: (view, language) => renderFragment(view, pages.contextOf(language)).text,
+  })
+  app.addHook('preClose', async () => {
+    streams.stop()
+    await deps.feed.stop()
+  })
+  await app.register(formbody)
+  registerNotices(app, pages)
+
+  app.get('/pay', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
+    const language = languageOf(request)
+    const view = await readPayView(viewDeps, request.query.code ?? '')
+    const page = renderPage(view, pages.contextOf(language), language, request.query.problem ?? null)
+    return pages.send(request, reply, 200, page)
+  })
+
+  app.get('/pay/events', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
+    const view = await readPayView(viewDeps, request.query.code ?? '')
+    const header = request.headers['last-event-id']
+    const lastId = typeof header === 'string' ? header : (request.query.last ?? null)
+    if (view.final && lastId === view.id) return reply.code(204).send()
+    if (streams.count() >= MAX_STREAMS) throw new AppError('BUSY', { retryAfter: 10 })
+    openStream(request, reply, streams, view.code, lastId)
+  })
+
+  const accept = openForm(deps, payerKey, pages, (request, { code, paymentChannel, network }) => {
+    const body = { paymentChannel, ...(network === undefined ? {} : { network: Number(network) }) }
+    return acceptOrder(deps, { actor: payerOf(code), code, body, call: callOfForm(request), payerIp: request.ip })
+  })
+  app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
+
+  const identity = openForm(deps, payerKey, pages, async (request, { code }) => {
+    const view = await readPayView(viewDeps, code)
+    if (!view.identity) return
+    const given = readGiven(request.body as IdentityGiven)
+    const faults = findFaults(view.identity, given)
+    if (Object.keys(faults).length > 0) {
+      const language = languageOf(request)
+      const asked = { ...view, identity: { ...view.identity, given, faults } }
+      return renderPage(asked, pages.contextOf(language), language, null)
+    }
+    const payerInformation = readPayerInformation(given, view.identity)
+    await savePayer(deps.payers, payerOf(code), { code, payerInformation }, callOfForm(request))
+  })
+  app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
+
+  const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
+    endOrder(deps, payerOf(code), code, 'cancel', callOfForm(request)),
+  )
+  app.post('/pay/cancel', { config: OPEN, schema: { hide: true, body: FormBody } }, cancel)
+}

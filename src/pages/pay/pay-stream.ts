@@ -1,0 +1,128 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { OrderFeed } from './live-updates.ts'
+import type { PayView } from './pay-service.ts'
+import type { PayLanguage } from './pay-texts.ts'
+
+/** One open page. */
+export type Viewer = {
+  language: PayLanguage
+  /** The event id of what it shows already. */
+  lastId: string | null
+  send(chunk: string): void
+  end(): void
+}
+
+export type PayStreams = {
+  /** Shows the viewer the order as it is and as it becomes. @returns ends it */
+  open(code: string, viewer: Viewer): () => void
+  /** How many pages are connected. */
+  count(): number
+  stop(): void
+}
+
+export type PayStreamDeps = {
+  feed: OrderFeed
+  log: FastifyBaseLogger
+  load(code: string): Promise<PayView>
+  render(view: PayView, language: PayLanguage): string
+}
+
+const HEARTBEAT_MS = 15_000
+
+/** Server-sent event (HTML standard, section 9.2): each line of the data with its own field name. */
+const eventOf = (id: string, html: string): string =>
+  `id: ${id}\nevent: state\ndata: ${html.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
+
+/** Everybody who watches one order. */
+class Room {
+  readonly viewers = new Set<Viewer>()
+  readonly #code: string
+  readonly #deps: PayStreamDeps
+  readonly leave: () => void
+  /** One rendering for all who watch in the same language. */
+  readonly #rendered = new Map<PayLanguage, string>()
+  #view: PayView | undefined
+  #loading = false
+  #again = false
+  /** The last load failed: tried again at the next poll. */
+  #stale = false
+
+  constructor(code: string, deps: PayStreamDeps) {
+    this.#code = code
+    this.#deps = deps
+    this.leave = deps.feed.subscribe(code, (changed) => {
+      const moving = this.#view?.payment?.progress != null && !this.#view.final
+      if (changed || moving || this.#stale) this.refresh()
+    })
+  }
+
+  /** Loads the order once for all viewers; news during the load makes it load once more. */
+  refresh(): void {
+    this.#again = true
+    if (this.#loading) return
+    this.#loading = true
+    void this.#load().catch((error: unknown) => this.#deps.log.warn({ err: error }, 'pay page could not be refreshed'))
+  }
+
+  async #load(): Promise<void> {
+    try {
+      while (this.#again) {
+        this.#again = false
+        this.#stale = true
+        const view = await this.#deps.load(this.#code)
+        this.#stale = false
+        if (view.id !== this.#view?.id) this.#rendered.clear()
+        this.#view = view
+        for (const viewer of [...this.viewers]) this.#show(view, viewer)
+      }
+    } finally {
+      this.#loading = false
+    }
+  }
+
+  #show(view: PayView, viewer: Viewer): void {
+    if (viewer.lastId !== view.id) {
+      viewer.lastId = view.id
+      viewer.send(this.#eventIn(view, viewer.language))
+    }
+    if (view.final) viewer.end()
+  }
+
+  #eventIn(view: PayView, language: PayLanguage): string {
+    const event = this.#rendered.get(language) ?? eventOf(view.id, this.#deps.render(view, language))
+    this.#rendered.set(language, event)
+    return event
+  }
+}
+
+export function openPayStreams(deps: PayStreamDeps): PayStreams {
+  const rooms = new Map<string, Room>()
+  let heartbeat: NodeJS.Timeout | undefined
+  const viewers = (): Viewer[] => [...rooms.values()].flatMap((room) => [...room.viewers])
+  const beat = (): void => {
+    for (const viewer of viewers()) viewer.send(':\n\n')
+  }
+  return {
+    open(code, viewer) {
+      const room = rooms.get(code) ?? new Room(code, deps)
+      rooms.set(code, room)
+      room.viewers.add(viewer)
+      heartbeat ??= setInterval(beat, HEARTBEAT_MS)
+      viewer.send('retry: 1000\n\n')
+      room.refresh()
+      return () => {
+        room.viewers.delete(viewer)
+        if (room.viewers.size > 0 || rooms.get(code) !== room) return
+        room.leave()
+        rooms.delete(code)
+        if (rooms.size > 0) return
+        clearInterval(heartbeat)
+        heartbeat = undefined
+      }
+    },
+    count: () => [...rooms.values()].reduce((sum, room) => sum + room.viewers.size, 0),
+    stop() {
+      for (const viewer of viewers()) viewer.end()
+    },
+  }
+}

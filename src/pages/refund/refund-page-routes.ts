@@ -1,0 +1,130 @@
+import formbody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { getAddress } from 'viem/utils'
+import { toAppError } from '../../http/failures.ts'
+import { readAddress } from '../../kernel/addresses.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Html } from '../../kernel/html.ts'
+import { findOrderByCode } from '../../orders/order-queries.ts'
+import { findPayment } from '../../payments/payment-queries.ts'
+import { confirmRefundAddress } from '../../refunds/refund-address.ts'
+import type { RefundLinks } from '../../refunds/refund-link.ts'
+import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
+import type { RefundDeps } from '../../refunds/refund-service.ts'
+import { checkSameOrigin } from '../shared/payer.ts'
+import { findMerchantName } from '../shared/payer-page-queries.ts'
+import { refundTextsFor } from './refund-texts.ts'
+import {
+  REFUND_POLICY,
+  type RefundPage,
+  renderAddressCheck,
+  renderAddressForm,
+  renderRefundState,
+  renderUnknownRefund,
+} from './refund-view.ts'
+
+export type RefundPageDeps = RefundDeps & {
+  links: RefundLinks
+  payUrl: string
+  networkName(chainId: number): string
+  /** Contracts that can never be a payer's wallet, in lower case. */
+  tokens: readonly string[]
+}
+
+const OPEN = { open: true as const }
+const Link = { code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) }
+const Form = Type.Object({
+  ...Link,
+  address: Type.String({ maxLength: 200 }),
+  confirmed: Type.Optional(Type.String({ maxLength: 42 })),
+})
+
+type Place = Pick<RefundPage, 'code' | 'token'>
+type Found = RefundPage & { depositAddress: string | null }
+
+/** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
+export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async (app, deps) => {
+  const basePath = new URL(deps.payUrl).pathname.replace(/\/+$/, '')
+  const action = `${basePath}/refund`
+  await app.register(formbody)
+
+  const send = (reply: FastifyReply, status: number, page: Html, lang: string): FastifyReply =>
+    reply
+      .code(status)
+      .headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': REFUND_POLICY,
+        'referrer-policy': 'same-origin',
+        'cache-control': 'no-store',
+        'content-language': lang,
+      })
+      .send(page.text)
+
+  /** @throws OBJECT_NOT_FOUND when the link was made for no refund of this order */
+  const find = async (request: FastifyRequest, { code, token }: Place): Promise<Found> => {
+    const order = await findOrderByCode(deps.db, code)
+    const refunds = order ? await listRefundsOfOrder(deps.db, order.companyId, order.id) : []
+    const refund = refunds.find(({ id }) => deps.links.fits(id, token))
+    if (!order || !refund) throw new AppError('OBJECT_NOT_FOUND')
+    const merchant = (await findMerchantName(deps.db, order.companyId)) ?? ''
+    const payment = await findPayment(deps.db, order.companyId, refund.paymentId)
+    const network = refund.network === null ? '' : deps.networkName(refund.network)
+    const depositAddress = payment?.instructions?.toAddress ?? null
+    return {
+      ...refundTextsFor(request.headers['accept-language']),
+      merchant,
+      network,
+      refund,
+      code,
+      token,
+      action,
+      depositAddress,
+    }
+  }
+
+  /** The address with its checksum, or what is wrong with it in the payer's words. */
+  const check = ({ texts, depositAddress }: Found, text: string): { address: string } | { fault: string } => {
+    let address: string
+    try {
+      address = getAddress(readAddress('address', text.trim()))
+    } catch {
+      return { fault: texts.invalid }
+    }
+    const lower = address.toLowerCase()
+    const foreign = /^0x0{40}$/.test(lower) || deps.tokens.includes(lower) || lower === depositAddress?.toLowerCase()
+    return foreign ? { fault: texts.notYours } : { address }
+  }
+
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
+    const { lang, texts } = refundTextsFor(request.headers['accept-language'])
+    return send(reply, error.status === 422 ? 404 : error.status, renderUnknownRefund(lang, texts), lang)
+  })
+
+  app.get(
+    '/refund',
+    { config: OPEN, schema: { hide: true, querystring: Type.Object(Link) } },
+    async (request, reply) => {
+      const page = await find(request, request.query)
+      const asked = page.refund.status === 'needs_address'
+      const proposed = page.refund.proposedAddress ?? ''
+      return send(reply, 200, asked ? renderAddressForm(page, proposed, null) : renderRefundState(page), page.lang)
+    },
+  )
+
+  app.post('/refund', { config: OPEN, schema: { hide: true, body: Form } }, async (request, reply) => {
+    checkSameOrigin(request, deps.payUrl)
+    const { body } = request
+    const page = await find(request, body)
+    if (page.refund.status !== 'needs_address') return send(reply, 200, renderRefundState(page), page.lang)
+    const checked = check(page, body.address)
+    if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page.lang)
+    if (body.confirmed !== checked.address)
+      return send(reply, 200, renderAddressCheck(page, checked.address), page.lang)
+    await confirmRefundAddress(deps, page.refund, checked.address, request.id)
+    return reply.redirect(`${action}?${new URLSearchParams({ code: page.code, token: page.token })}`, 303)
+  })
+}

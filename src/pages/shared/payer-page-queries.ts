@@ -1,0 +1,17 @@
+import { type Queryable, sql } from '../../db/db.ts'
+
+export async function findMerchantName(q: Queryable, companyId: string): Promise<string | undefined> {
+  const row = await q.maybe<{ name: string }>(sql`select name from companies where id = ${companyId}`)
+  return row?.name
+}
+
+/** For each order one text that changes whenever something about it changes that its payer should see. */
+export async function listOrderMarks(
+  q: Queryable,
+  codes: readonly string[],
+): Promise<{ code: string; mark: string }[]> {
+  return q.many(sql`
+    select o.code, concat_ws('.', o.version, p.number, p.status, p.received_units) as mark
+    from orders o left join payments p on p.company_id = o.company_id and p.id = o.payment_id
+    where o.code = any(${codes})`)
+}

@@ -1,0 +1,44 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import type { Actor } from '../../http/actor.ts'
+import { AppError } from '../../kernel/errors.ts'
+
+/** The person behind a pay page: may do to this one order what a payer may, and nothing else. */
+export const payerOf = (code: string): Actor => ({
+  kind: 'payer',
+  id: code,
+  role: 'SimpleUser',
+  companyId: null,
+  companyIds: [],
+  collectorIds: [],
+  scopes: null,
+  valid: true,
+  sessionId: null,
+  secondFactorAt: null,
+})
+
+/** Proof that a form came from a page that we rendered for this order: HMAC-SHA-256 of its code, base64url. */
+export const payerToken = (key: Buffer, code: string): string =>
+  createHmac('sha256', key).update(`payer:${code}`).digest('base64url')
+
+export function isPayerToken(key: Buffer, code: string, token: string): boolean {
+  const expected = Buffer.from(payerToken(key, code))
+  const given = Buffer.from(token)
+  return expected.length === given.length && timingSafeEqual(expected, given)
+}
+
+/**
+ * Refuses forms that another website sends: by `Sec-Fetch-Site` where the browser says it, else by `Origin`.
+ * @param payUrl the address under which payers see the pages; the host that was called counts as well
+ * @throws CROSS_SITE_REQUEST
+ */
+export function checkSameOrigin(request: FastifyRequest, payUrl: string): void {
+  const site = request.headers['sec-fetch-site']
+  const { origin } = request.headers
+  const own =
+    origin === undefined ||
+    origin === new URL(payUrl).origin ||
+    (URL.canParse(origin) && new URL(origin).host === request.host)
+  if (site === undefined ? own : site === 'same-origin') return
+  throw new AppError('CROSS_SITE_REQUEST')
+}

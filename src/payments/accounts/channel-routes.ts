@@ -1,0 +1,145 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf, companyOf } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { callOf } from '../../http/idempotency.ts'
+import { invalid } from '../../kernel/errors.ts'
+import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
+import { CodeParams } from '../../orders/order-schemas.ts'
+import { findReachableOrder } from '../../orders/order-service.ts'
+import { listOffers, type OfferedPrice } from '../offers.ts'
+import { AccountBody, AccountSchema, ExchangeSchema, OfferQuery, OfferSchema } from '../payment-schemas.ts'
+import { type ChannelDeskDeps, listAccounts, readExchanges, removeAccount, saveAccount } from './channel-service.ts'
+
+const tags = ['channels']
+const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
+
+type Query = { code?: string; amount?: string; fromAsset?: string }
+
+/** What would be paid: an order's price, or an amount at today's rate. */
+async function readPrice(
+  deps: ChannelDeskDeps,
+  actor: ReturnType<typeof actorOf>,
+  query: Query,
+): Promise<OfferedPrice> {
+  if (query.code !== undefined) {
+    const order = await findReachableOrder(deps.db, actor, query.code)
+    return { due: order.to, fiat: order.from }
+  }
+  const from = (query.fromAsset ?? 'EUR').toUpperCase()
+  if (!isAsset(from) || from === 'USDC') throw invalid('fromAsset', 'must be a currency that orders can have')
+  const fiat = parseMoney(query.amount ?? '50', from)
+  const quote = await deps.payers.rates.quote(from)
+  return { fiat, due: convert(fiat, quote.rate, 'USDC') }
+}
+
+/** Which channels there are, whose account they use, and what was said to a provider. */
+export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (app, deps) => {
+  app.get(
+    '/channels',
+    {
+      config: { permission: 'channels.read' },
+      schema: {
+        operationId: 'listChannels',
+        summary: 'Payment channels, and why one is hidden from the payer',
+        description: 'For an order (`code`), or for an amount at today’s rate; by default for 50 EUR.',
+        tags,
+        querystring: OfferQuery,
+        response: { 200: Envelope(Type.Array(OfferSchema)) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const price = await readPrice(deps, actor, request.query)
+      const set = actor.companyId === null ? deps.channels.operator : await deps.channels.of(actor.companyId)
+      const offers = await listOffers(set, price)
+      return ok(
+        offers.map(({ channel: paymentChannel, ...rest }) => ({
+          paymentChannel,
+          ...rest,
+          networks: [...rest.networks],
+        })),
+      )
+    },
+  )
+  app.get(
+    '/channel-accounts',
+    {
+      config: { permission: 'channels.accounts' },
+      schema: {
+        operationId: 'listChannelAccounts',
+        summary: 'A company’s own accounts at providers',
+        description: 'What can be set, and hints of what is set. Secrets are never shown again.',
+        tags,
+        response: { 200: Envelope(Type.Array(AccountSchema)) },
+      },
+    },
+    async (request) => ok(await listAccounts(deps, companyOf(actorOf(request)))),
+  )
+  app.put(
+    '/channel-accounts/:channel',
+    {
+      config: { permission: 'channels.account' },
+      schema: {
+        operationId: 'saveChannelAccount',
+        summary: 'Use the company’s own account at a provider',
+        description: 'All settings at once; they win over the operator’s for new payments. Stored encrypted.',
+        tags,
+        params: ChannelParams,
+        body: AccountBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const { channel } = request.params
+      const target = { companyId: companyOf(actor), channel, values: request.body.settings }
+      await saveAccount(deps, actor, target, callOf(request))
+      return ok(null)
+    },
+  )
+  app.delete(
+    '/channel-accounts/:channel',
+    {
+      config: { permission: 'channels.account' },
+      schema: {
+        operationId: 'removeChannelAccount',
+        summary: 'Back to the operator’s account',
+        tags,
+        params: ChannelParams,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      const { channel } = request.params
+      await removeAccount(deps, actor, { companyId: companyOf(actor), channel }, callOf(request))
+      return ok(null)
+    },
+  )
+  app.get(
+    '/channel-exchanges/:code',
+    {
+      config: { permission: 'channels.exchanges' },
+      schema: {
+        operationId: 'listChannelExchanges',
+        summary: 'What was said to the providers of an order',
+        description: 'For support: requests and answers without headers and secrets, oldest first.',
+        tags,
+        params: CodeParams,
+        response: { 200: Envelope(Type.Array(ExchangeSchema)) },
+      },
+    },
+    async (request) => {
+      const rows = await readExchanges(deps, actorOf(request), request.params.code)
+      return ok(
+        rows.map(({ id, at, channel: paymentChannel, ...rest }) => ({
+          _id: id,
+          paymentChannel,
+          ...rest,
+          at: at.toISOString(),
+        })),
+      )
+    },
+  )
+}

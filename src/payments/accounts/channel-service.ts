@@ -1,0 +1,123 @@
+import type { AuditLog } from '../../audit/audit.ts'
+import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
+import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
+import type { ChannelId } from '../../channels/channel.ts'
+import { type ChannelKind, readSettings } from '../../channels/kind.ts'
+import { CHANNEL_KINDS } from '../../channels/kinds.ts'
+import { listExchanges, type StoredExchange } from '../../channels/provider-call-queries.ts'
+import type { Actor } from '../../http/actor.ts'
+import type { Call } from '../../http/idempotency.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { findReachableOrder } from '../../orders/order-service.ts'
+import { callbackUrlOf } from '../payment-create.ts'
+import { listPaymentsOfOrder } from '../payment-queries.ts'
+import type { PaymentDeps } from '../payment-service.ts'
+
+export type ChannelDeskDeps = PaymentDeps & {
+  audit: AuditLog
+  /** `CHANNEL_…` of the environment. */
+  provider: Readonly<Record<string, string>>
+}
+
+const kindOf = (id: string): ChannelKind => {
+  const kind = CHANNEL_KINDS.find((one) => one.id === id)
+  if (kind) return kind
+  throw new AppError('OBJECT_NOT_FOUND', { message: `There are no credentials for ${id}.` })
+}
+
+/** Enough to recognise a secret, too little to use it. */
+const hintOf = (value: string, isSecret: boolean): string =>
+  isSecret ? `…${value.length >= 16 ? value.slice(-4) : ''}` : value.slice(0, 80)
+
+export type AccountView = {
+  channel: ChannelId
+  own: boolean
+  hints: Record<string, string>
+  callbackUrl: string
+  settings: { name: string; means: string; required: boolean; secret: boolean }[]
+  updatedAt: string | null
+}
+
+/** What a company can set up by itself, and what of it is set. Never a secret. */
+export async function listAccounts(deps: ChannelDeskDeps, companyId: string): Promise<AccountView[]> {
+  const accounts = await listChannelAccounts(deps.db, companyId)
+  return CHANNEL_KINDS.map((kind) => {
+    const account = accounts.find(({ channel }) => channel === kind.id)
+    const settings = Object.entries(kind.settings)
+      .filter(([, setting]) => !setting.operatorOnly)
+      .map(([name, { means, secret, fallback }]) => ({
+        name,
+        means,
+        required: fallback === undefined,
+        secret: secret === true,
+      }))
+    return {
+      channel: kind.id,
+      own: account !== undefined,
+      hints: account?.hints ?? {},
+      callbackUrl: callbackUrlOf(deps.config.baseUrl, { channel: kind.id, companyId, ownAccount: true }),
+      settings,
+      updatedAt: account?.updatedAt.toISOString() ?? null,
+    }
+  })
+}
+
+/** Keeps a company's own credentials, sealed. @throws VALIDATION_FAILED naming each setting that is wrong */
+export async function saveAccount(
+  deps: ChannelDeskDeps,
+  actor: Actor,
+  { companyId, channel, values }: { companyId: string; channel: string; values: Record<string, string> },
+  call: Call,
+): Promise<void> {
+  const kind = kindOf(channel)
+  for (const name of Object.keys(values)) {
+    const setting = kind.settings[name]
+    if (!setting || setting.operatorOnly) throw invalid(`settings.${name}`, 'is not a setting of this channel')
+  }
+  const reading = readSettings(kind, settingsOfAccount(kind, values, deps.provider))
+  if (reading.outcome === 'absent') throw invalid('settings', 'name at least the required ones')
+  if (reading.outcome === 'faulty') {
+    const details = reading.faults.map(({ name, message }) => ({ path: `settings.${name}`, message }))
+    throw new AppError('VALIDATION_FAILED', { details })
+  }
+  const shown = Object.entries(values).map(([name, value]) => [
+    name,
+    hintOf(value, kind.settings[name]?.secret === true),
+  ])
+  const sealed = deps.vault.seal(JSON.stringify(values), accountContext(companyId, kind.id))
+  const by = `${actor.kind}:${actor.id}`
+  await deps.db.tx(async (tx) => {
+    const hints = Object.fromEntries(shown) as Record<string, string>
+    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at: new Date(deps.clock()) })
+    await call.remember(tx, null)
+    const action = 'channel.account_saved'
+    await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details: { channel: kind.id } })
+  })
+  deps.channels.forget(companyId)
+}
+
+/** Back to the operator's account. Payments that were opened with the company's own can no longer be asked about. */
+export async function removeAccount(
+  deps: ChannelDeskDeps,
+  actor: Actor,
+  { companyId, channel }: { companyId: string; channel: string },
+  call: Call,
+): Promise<void> {
+  const kind = kindOf(channel)
+  await deps.db.tx(async (tx) => {
+    if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
+    const action = 'channel.account_removed'
+    await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details: { channel: kind.id } })
+  })
+  deps.channels.forget(companyId)
+}
+
+const MAX_EXCHANGES = 500
+
+/** What was said to the providers of an order's attempts, for support. */
+export async function readExchanges(deps: PaymentDeps, actor: Actor, code: string): Promise<StoredExchange[]> {
+  const order = await findReachableOrder(deps.db, actor, code)
+  const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)
+  const references = payments.map(({ merchantReference }) => merchantReference)
+  return listExchanges(deps.db, order.companyId, references, MAX_EXCHANGES)
+}

@@ -1,0 +1,122 @@
+import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
+
+export const MISPAYMENT_KINDS = ['under', 'over', 'late', 'duplicate', 'wrong_token', 'orphaned'] as const
+export type MispaymentKind = (typeof MISPAYMENT_KINDS)[number]
+export const MISPAYMENT_STATUSES = ['open', 'accepted', 'refunded', 'ignored', 'resolved'] as const
+export type MispaymentStatus = (typeof MISPAYMENT_STATUSES)[number]
+
+export type Mispayment = {
+  companyId: string
+  id: string
+  orderId: string
+  paymentId: string
+  kind: MispaymentKind
+  asset: string
+  units: bigint
+  sourceReference: string
+  status: MispaymentStatus
+  decidedBy: string | null
+  reason: string | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+type Row = Omit<Mispayment, 'units'> & { units: string }
+
+const COLUMNS = sql`company_id, id, order_id, payment_id, kind, asset, units, source_reference, status, decided_by, reason,
+  created_at, updated_at`
+
+const toMispayment = (row: Row): Mispayment => ({ ...row, units: BigInt(row.units) })
+
+/** Everything that was noticed of one payment, held until the transaction ends. */
+export async function lockMispayments(tx: Tx, companyId: string, paymentId: string): Promise<Mispayment[]> {
+  const rows = await tx.many<Row>(sql`
+    select ${COLUMNS} from mispayments where company_id = ${companyId} and payment_id = ${paymentId} order by id for update`)
+  return rows.map(toMispayment)
+}
+
+export async function lockMispayment(tx: Tx, companyId: string, id: string): Promise<Mispayment | undefined> {
+  const row = await tx.maybe<Row>(sql`
+    select ${COLUMNS} from mispayments where company_id = ${companyId} and id = ${id} for update`)
+  return row && toMispayment(row)
+}
+
+export async function findMispayment(q: Queryable, id: string): Promise<Mispayment | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from mispayments where id = ${id}`)
+  return row && toMispayment(row)
+}
+
+/** A record with the order that it stands beside. */
+export type ListedMispayment = Mispayment & { orderCode: string; orderStatus: string }
+
+export type MispaymentFilter = {
+  companyIds: readonly string[] | null
+  status: string | null
+  kind: string | null
+  code: string | null
+}
+
+const filterSql = ({ companyIds, status, kind, code }: MispaymentFilter): Sql => {
+  const parts: Sql[] = []
+  if (companyIds !== null) parts.push(sql`m.company_id = any(${companyIds})`)
+  if (status !== null) parts.push(sql`m.status = ${status}`)
+  if (kind !== null) parts.push(sql`m.kind = ${kind}`)
+  if (code !== null) parts.push(sql`o.code = ${code}`)
+  return sql`from mispayments m join orders o on o.company_id = m.company_id and o.id = m.order_id
+    where ${joinSql(parts, ' and ')}`
+}
+
+/** Newest first. */
+export async function listMispayments(
+  q: Queryable,
+  filter: MispaymentFilter,
+  page: { limit: number; offset: number },
+): Promise<ListedMispayment[]> {
+  const rows = await q.many<Row & { orderCode: string; orderStatus: string }>(
+    unnamed(sql`
+      select m.*, o.code as order_code, o.status as order_status ${filterSql(filter)}
+      order by m.id desc limit ${page.limit} offset ${page.offset}`),
+  )
+  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+}
+
+export async function countMispayments(q: Queryable, filter: MispaymentFilter): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(unnamed(sql`select count(*) as total ${filterSql(filter)}`))
+  return Number(total)
+}
+
+/** What is written down beside one order, oldest first. */
+export async function listMispaymentsOfOrder(q: Queryable, companyId: string, orderId: string): Promise<Mispayment[]> {
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from mispayments where company_id = ${companyId} and order_id = ${orderId} order by id`)
+  return rows.map(toMispayment)
+}
+
+export async function insertMispayment(
+  tx: Tx,
+  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'updatedAt'>,
+): Promise<void> {
+  await tx.run(sql`
+    insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
+    values (${record.companyId}, ${record.id}, ${record.orderId}, ${record.paymentId}, ${record.kind}, ${record.asset},
+      ${record.units}, ${record.sourceReference}, ${record.createdAt}, ${record.createdAt})`)
+}
+
+export async function deleteMispayment(tx: Tx, { companyId, id }: Mispayment): Promise<void> {
+  await tx.run(sql`delete from mispayments where company_id = ${companyId} and id = ${id}`)
+}
+
+export type MispaymentChange = { units?: bigint; status?: MispaymentStatus; decidedBy?: string; reason?: string | null }
+
+export async function updateMispayment(
+  tx: Tx,
+  { companyId, id }: Mispayment,
+  change: MispaymentChange,
+  now: Date,
+): Promise<void> {
+  await tx.run(sql`
+    update mispayments set units = coalesce(${change.units?.toString() ?? null}::numeric, units),
+      status = coalesce(${change.status ?? null}, status), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
+      reason = coalesce(${change.reason ?? null}, reason), updated_at = ${now}
+    where company_id = ${companyId} and id = ${id}`)
+}

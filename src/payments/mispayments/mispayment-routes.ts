@@ -1,0 +1,75 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { callOf } from '../../http/idempotency.ts'
+import {
+  AcceptMispaymentBody,
+  IgnoreMispaymentBody,
+  MispaymentList,
+  MispaymentListQuery,
+} from './mispayment-schemas.ts'
+import {
+  acceptMispayment,
+  ignoreMispayment,
+  listVisibleMispayments,
+  type MispaymentDeps,
+} from './mispayment-service.ts'
+
+const tags = ['payments']
+const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
+
+/** Money that does not fit its order: what there is, and what a person decides. */
+export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async (app, deps) => {
+  app.get(
+    '/mispayments',
+    {
+      config: { permission: 'mispayments.read' },
+      schema: {
+        operationId: 'listMispayments',
+        summary: 'List money that does not fit its order',
+        tags,
+        querystring: MispaymentListQuery,
+        response: { 200: Envelope(MispaymentList) },
+      },
+    },
+    async (request) => ok(await listVisibleMispayments(deps, actorOf(request), request.query)),
+  )
+  app.post(
+    '/mispayments/:id/accept',
+    {
+      config: { permission: 'mispayments.decide' },
+      schema: {
+        operationId: 'acceptMispayment',
+        summary: 'Accept too little or too late money as the payment',
+        description: 'The order becomes PAID; less than its price is then the price.',
+        tags,
+        params: IdParams,
+        body: Type.Optional(AcceptMispaymentBody),
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await acceptMispayment(deps, actorOf(request), request.params.id, request.body ?? {}, callOf(request))
+      return ok(null)
+    },
+  )
+  app.post(
+    '/mispayments/:id/ignore',
+    {
+      config: { permission: 'mispayments.decide' },
+      schema: {
+        operationId: 'ignoreMispayment',
+        summary: 'Do nothing about it, for a reason',
+        tags,
+        params: IdParams,
+        body: IgnoreMispaymentBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await ignoreMispayment(deps, actorOf(request), request.params.id, request.body, callOf(request))
+      return ok(null)
+    },
+  )
+}

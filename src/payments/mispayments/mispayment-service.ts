@@ -1,0 +1,172 @@
+import type { AuditLog } from '../../audit/audit.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { type Actor, sees } from '../../http/actor.ts'
+import type { Call } from '../../http/idempotency.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import type { Order } from '../../orders/order.ts'
+import { findOrderById, lockOrderById } from '../../orders/order-queries.ts'
+import { scopeOf } from '../../orders/order-service.ts'
+import { allows } from '../../orders/order-states.ts'
+import type { TransitionOrder } from '../../orders/order-transition.ts'
+import {
+  findPaymentPolicy,
+  lockPayment,
+  type Payment,
+  updatePayment,
+  updatePaymentAccepted,
+} from '../payment-queries.ts'
+import {
+  countMispayments,
+  findMispayment,
+  type ListedMispayment,
+  listMispayments,
+  lockMispayment,
+  type Mispayment,
+  updateMispayment,
+} from './mispayment-queries.ts'
+import { bookOrderPaid, holdExcess } from './mispayment-records.ts'
+import type { MispaymentListQuery } from './mispayment-schemas.ts'
+
+export type MispaymentDeps = { db: Db; clock: Clock; transition: TransitionOrder; audit: AuditLog }
+
+export const viewMispayment = (record: ListedMispayment) => ({
+  _id: record.id,
+  code: record.orderCode,
+  orderStatus: record.orderStatus,
+  kind: record.kind,
+  status: record.status,
+  asset: record.asset,
+  units: record.units.toString(),
+  amount: record.asset === 'USDC' ? formatDecimal(record.units, 6) : null,
+  reference: record.sourceReference,
+  decidedBy: record.decidedBy,
+  reason: record.reason,
+  createdAt: record.createdAt.toISOString(),
+  updatedAt: record.updatedAt.toISOString(),
+})
+
+export async function listVisibleMispayments({ db }: MispaymentDeps, actor: Actor, query: MispaymentListQuery) {
+  const { page = 1, limit = 20, status = null, kind = null, code = null } = query
+  const filter = { companyIds: scopeOf(actor).companyIds, status, kind, code }
+  const [rows, total] = await Promise.all([
+    listMispayments(db, filter, { limit, offset: (page - 1) * limit }),
+    countMispayments(db, filter),
+  ])
+  return { mispayments: rows.map(viewMispayment), total, page, limit }
+}
+
+export async function readMispayment({ db }: Pick<MispaymentDeps, 'db'>, actor: Actor, id: string) {
+  const record = await findMispayment(db, id)
+  if (!record || !sees(actor, record.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  const order = await findOrderById(db, record.companyId, record.orderId)
+  if (!order) throw new Error(`mispayment ${id} without its order`)
+  return viewMispayment({ ...record, orderCode: order.code, orderStatus: order.status })
+}
+
+export type Scene = { order: Order; payment: Payment; record: Mispayment }
+
+/**
+ * The record with its order and payment, locked in the order that is the same everywhere.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is decided already
+ */
+export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<Scene> {
+  const found = await findMispayment(tx, id)
+  if (!found || !sees(actor, found.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  const order = await lockOrderById(tx, found.companyId, found.orderId)
+  const payment = await lockPayment(tx, found.companyId, found.paymentId)
+  const record = await lockMispayment(tx, found.companyId, id)
+  if (!order || !payment || !record) throw new AppError('OBJECT_NOT_FOUND')
+  if (record.status !== 'open') {
+    throw new AppError('OBJECT_CONFLICT', { message: `This money is ${record.status} already; nothing was changed.` })
+  }
+  return { order, payment, record }
+}
+
+function checkAcceptable({ payment, record }: Scene): void {
+  if (record.kind !== 'under' && record.kind !== 'late') {
+    throw new AppError('OBJECT_CONFLICT', {
+      message: `Only money that was too little or too late can be accepted as a payment; this is ${record.kind}. Refund or ignore it.`,
+    })
+  }
+  if (record.units !== payment.receivedUnits) {
+    throw new AppError('OBJECT_CONFLICT', {
+      message: 'A part of this payment was decided otherwise before. Refund or ignore the rest.',
+    })
+  }
+}
+
+/** Another attempt that still waits is given up. */
+async function giveUpOther(tx: Tx, { order, payment }: Scene, now: Date): Promise<void> {
+  if (order.paymentId === null || order.paymentId === payment.id) return
+  const other = await lockPayment(tx, order.companyId, order.paymentId)
+  if (other && ['creating', 'awaiting', 'confirming'].includes(other.status))
+    await updatePayment(tx, other, { status: 'closing', words: 'another payment was accepted', nextCheckAt: now }, now)
+}
+
+/**
+ * What arrived is accepted as the payment of its order, which becomes PAID: too little while the order is open, or too
+ * little or too late after it ended. Less than the price is then the price.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_STATE_CONFLICT
+ */
+export async function acceptMispayment(
+  deps: MispaymentDeps,
+  actor: Actor,
+  id: string,
+  body: { reason?: string },
+  call: Call,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const scene = await lockUndecided(tx, actor, id)
+    checkAcceptable(scene)
+    const { order, payment } = scene
+    const now = new Date(deps.clock())
+    const received = payment.receivedUnits
+    const due = payment.dueUnits
+    const decidedBy = `${actor.kind}:${actor.id}`
+    await giveUpOther(tx, scene, now)
+    await updatePaymentAccepted(tx, payment, `accepted by ${decidedBy}`, now)
+    await deps.transition(tx, order, {
+      trigger: allows(order.status, 'pay') ? 'pay' : 'payLate',
+      actor: decidedBy,
+      requestId: call.requestId,
+      change: { paidAt: now, paidUnits: received, paymentChannel: payment.channel, paymentId: payment.id },
+    })
+    const { feeBps } = await findPaymentPolicy(tx, order.companyId)
+    const place = { tx, order, payment, now }
+    await bookOrderPaid(place, { received, due, feeBps }, { decidedBy, reason: body.reason ?? null })
+    if (received > due) await holdExcess(place, received - due, false)
+    await call.remember(tx, null)
+    await writeAudit(deps, tx, actor, scene.record, 'mispayment.accept', call)
+  })
+}
+
+/** Nothing is done about it: the money stays in suspense, and the reason stands beside it. */
+export async function ignoreMispayment(
+  deps: MispaymentDeps,
+  actor: Actor,
+  id: string,
+  body: { reason: string },
+  call: Call,
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { record } = await lockUndecided(tx, actor, id)
+    const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const
+    await updateMispayment(tx, record, decision, new Date(deps.clock()))
+    await call.remember(tx, null)
+    await writeAudit(deps, tx, actor, record, 'mispayment.ignore', call)
+  })
+}
+
+const writeAudit = (
+  { audit }: Pick<MispaymentDeps, 'audit'>,
+  tx: Tx,
+  actor: Actor,
+  record: Mispayment,
+  action: string,
+  call: Call,
+): Promise<void> => {
+  const details = { mispaymentId: record.id, kind: record.kind, units: record.units.toString() }
+  return audit(tx, { actor, companyId: record.companyId, action, requestId: call.requestId, details })
+}

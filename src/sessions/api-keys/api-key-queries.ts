@@ -1,0 +1,66 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { ApiScope } from '../../http/actor.ts'
+
+export type ApiKeyRow = {
+  id: string
+  companyId: string
+  publicId: string
+  scopes: ApiScope[]
+  expiresAt: Date | null
+  companyApproved: boolean
+}
+
+/** A key that is not revoked, by the hash of its secret. */
+export async function findApiKeyBySecretHash(q: Queryable, secretHash: string): Promise<ApiKeyRow | undefined> {
+  return q.maybe<ApiKeyRow>(sql`
+    select k.id, k.company_id, k.public_id, k.scopes, k.expires_at, c.approved as company_approved
+    from api_keys k join companies c on c.id = k.company_id
+    where k.secret_hash = ${secretHash} and k.revoked_at is null`)
+}
+
+export async function updateApiKeyLastUsed(q: Queryable, ids: readonly string[], at: Date): Promise<void> {
+  await q.run(sql`update api_keys set last_used_at = ${at} where id = any(${ids})`)
+}
+
+export type ApiKey = {
+  id: string
+  companyId: string
+  name: string
+  publicId: string
+  scopes: ApiScope[]
+  expiresAt: Date | null
+  revokedAt: Date | null
+  lastUsedAt: Date | null
+  createdAt: Date
+}
+
+export async function insertApiKey(
+  tx: Tx,
+  key: Pick<ApiKey, 'id' | 'companyId' | 'name' | 'publicId' | 'scopes' | 'expiresAt' | 'createdAt'> & {
+    createdBy: string
+    secretHash: string
+  },
+): Promise<void> {
+  await tx.run(sql`
+    insert into api_keys (id, company_id, created_by, name, public_id, secret_hash, scopes, expires_at, created_at)
+    values (${key.id}, ${key.companyId}, ${key.createdBy}, ${key.name}, ${key.publicId}, ${key.secretHash},
+      ${key.scopes}, ${key.expiresAt}, ${key.createdAt})`)
+}
+
+const COLUMNS = sql`id, company_id, name, public_id, scopes, expires_at, revoked_at, last_used_at, created_at`
+
+/** Keys that are not revoked, newest first. */
+export async function listApiKeys(q: Queryable, companyIds: readonly string[] | null): Promise<ApiKey[]> {
+  return q.many<ApiKey>(sql`
+    select ${COLUMNS} from api_keys
+    where (${companyIds}::text[] is null or company_id = any(${companyIds})) and revoked_at is null
+    order by created_at desc, id desc limit 500`)
+}
+
+export async function lockApiKey(tx: Tx, id: string): Promise<ApiKey | undefined> {
+  return tx.maybe<ApiKey>(sql`select ${COLUMNS} from api_keys where id = ${id} for update`)
+}
+
+export async function updateApiKeyRevoked(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update api_keys set revoked_at = coalesce(revoked_at, ${at}) where id = ${id}`)
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { type Audit, actorName } from '../../audit/audit.ts'
+import { ChoiceOnly, IdParams, Nullable } from '../../companies/company-schemas.ts'
+import { type CompanyChoice, companiesFor, companyFor } from '../../companies/company-scope.ts'
+import type { Db } from '../../db/db.ts'
+import { API_SCOPES, type ApiScope, actorOf, sees } from '../../http/actor.ts'
+import { callerOf } from '../../http/caller.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { callOf } from '../../http/idempotency.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { newId, newSecret } from '../../kernel/ids.ts'
+import { type ApiKey, insertApiKey, listApiKeys, lockApiKey, updateApiKeyRevoked } from './api-key-queries.ts'
+import { API_SECRET_PREFIX, type ApiKeys, hashApiSecret } from './api-key-service.ts'
+
+export type ApiKeyDeps = { db: Db; clock: Clock; audit: Audit; apiKeys: ApiKeys }
+
+const tags = ['companies']
+const Scope = Type.String({ enum: [...API_SCOPES] })
+const KeySchema = Type.Object({
+  _id: Type.String(),
+  name: Type.String(),
+  company: Type.String(),
+  apiKey: Type.String({ description: 'Public id: the header `x-api-key`.' }),
+  scopes: Type.Array(Scope),
+  expiresAt: Nullable(Type.String({ format: 'date-time' })),
+  lastUsedAt: Nullable(Type.String({ format: 'date-time' })),
+  createdAt: Type.String({ format: 'date-time' }),
+})
+const NewKeySchema = Type.Object({
+  ...KeySchema.properties,
+  apiSecret: Type.String({ description: 'The header `x-api-secret`, or the bearer. Shown only now.' }),
+})
+const KeyBody = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 100 }),
+  scopes: Type.Array(Scope, { minItems: 1, uniqueItems: true }),
+  expiresAt: Type.Optional(Type.String({ format: 'date-time' })),
+})
+
+const viewKey = (key: ApiKey) => ({
+  _id: key.id,
+  name: key.name,
+  company: key.companyId,
+  apiKey: key.publicId,
+  scopes: key.scopes,
+  expiresAt: key.expiresAt?.toISOString() ?? null,
+  lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
+  createdAt: key.createdAt.toISOString(),
+})
+
+/** Keys for servers: named, scoped, the secret shown once and stored hashed. */
+export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, { db, clock, audit, apiKeys }) => {
+  app.get(
+    '/api-keys',
+    {
+      config: { permission: 'apiKeys.read' },
+      schema: {
+        operationId: 'listApiKeys',
+        summary: 'API keys that are not revoked',
+        tags,
+        querystring: ChoiceOnly,
+        response: { 200: Envelope(Type.Array(KeySchema)) },
+      },
+    },
+    async (request) => {
+      const companyIds = await companiesFor(db, actorOf(request), request.query)
+      return ok((await listApiKeys(db, companyIds)).map(viewKey))
+    },
+  )
+  app.post(
+    '/api-keys',
+    {
+      config: { permission: 'apiKeys.create', sealAnswer: true },
+      schema: {
+        operationId: 'createApiKey',
+        summary: 'A new API key; needs a fresh second factor',
+        tags,
+        querystring: ChoiceOnly,
+        body: KeyBody,
+        response: { 200: Envelope(NewKeySchema) },
+      },
+    },
+    async (request, reply) => {
+      const actor = actorOf(request)
+      const { name, expiresAt } = request.body
+      const scopes = request.body.scopes as ApiScope[]
+      const until = expiresAt === undefined ? null : new Date(expiresAt)
+      if (until !== null && until.getTime() <= clock()) throw invalid('expiresAt', 'lies in the past')
+      const companyId = await companyFor(db, actor, request.query as CompanyChoice)
+      const createdAt = new Date(clock())
+      const apiSecret = newSecret(API_SECRET_PREFIX)
+      const publicId = `pk_${randomBytes(12).toString('base64url')}`
+      const key = { id: newId(createdAt.getTime()), companyId, name, publicId, scopes, expiresAt: until, createdAt }
+      const answer = { ...viewKey({ ...key, revokedAt: null, lastUsedAt: null }), apiSecret }
+      await db.tx(async (tx) => {
+        await insertApiKey(tx, { ...key, createdBy: actor.id, secretHash: hashApiSecret(apiSecret) })
+        await callOf(request).remember(tx, answer)
+        const facts = { companyId, object: `apiKey:${key.id}`, caller: callerOf(request), detail: { name, scopes } }
+        await audit.write(tx, { actor: actorName(actor), action: 'api-key.create', ...facts })
+      })
+      void reply.header('cache-control', 'no-store')
+      return ok(answer)
+    },
+  )
+  app.delete(
+    '/api-keys/:id',
+    {
+      config: { permission: 'apiKeys.revoke' },
+      schema: {
+        operationId: 'revokeApiKey',
+        summary: 'Revoke an API key',
+        tags,
+        params: IdParams,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      const actor = actorOf(request)
+      await db.tx(async (tx) => {
+        const key = await lockApiKey(tx, request.params.id)
+        if (!key || !sees(actor, key.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+        await updateApiKeyRevoked(tx, key.id, new Date(clock()))
+        tx.afterCommit(() => apiKeys.forget())
+        const facts = { companyId: key.companyId, object: `apiKey:${key.id}`, caller: callerOf(request) }
+        await audit.write(tx, { actor: actorName(actor), action: 'api-key.revoke', ...facts })
+      })
+      return ok(null)
+    },
+  )
+}

@@ -1,0 +1,69 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Db } from '../../db/db.ts'
+import type { Actor } from '../../http/actor.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { type ApiKeyRow, findApiKeyBySecretHash, updateApiKeyLastUsed } from './api-key-queries.ts'
+
+export const API_SECRET_PREFIX = 'sk_'
+
+/** Secrets have 256 random bits, so one SHA-256 is enough at rest; a slow hash would only slow every request. */
+export const hashApiSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+
+export type ApiKeys = {
+  /** @throws UNAUTHORIZED for an unknown, revoked or expired key, or a secret that belongs to another key id */
+  actorOf(secret: string, publicId: string | null): Promise<Actor>
+  /** After a revocation on this node; other nodes learn of it within five seconds. */
+  forget(): void
+}
+
+const MAX_AGE_MS = 5000
+const USED_EVERY_MS = 60_000
+
+const sameText = (left: string, right: string): boolean =>
+  left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
+
+export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
+  const cache = new Map<string, { row: ApiKeyRow | undefined; at: number }>()
+  const used = new Map<string, number>()
+  const find = async (secretHash: string): Promise<ApiKeyRow | undefined> => {
+    const known = cache.get(secretHash)
+    if (known && clock() - known.at < MAX_AGE_MS) return known.row
+    const row = await findApiKeyBySecretHash(db, secretHash)
+    if (cache.size > 10_000) cache.clear()
+    cache.set(secretHash, { row, at: clock() })
+    return row
+  }
+  const noteUse = (id: string): void => {
+    const now = clock()
+    if (now - (used.get(id) ?? 0) < USED_EVERY_MS) return
+    used.set(id, now)
+    updateApiKeyLastUsed(db, [id], new Date(now)).catch(() => used.delete(id))
+  }
+  return {
+    async actorOf(secret, publicId) {
+      const row = secret.startsWith(API_SECRET_PREFIX) ? await find(hashApiSecret(secret)) : undefined
+      const rightId = row !== undefined && (publicId === null || sameText(publicId, row.publicId))
+      const expired = row !== undefined && row.expiresAt !== null && row.expiresAt.getTime() <= clock()
+      if (!row || !rightId || expired) {
+        throw new AppError('UNAUTHORIZED', {
+          message: 'This API key is unknown, revoked or expired. Make a new one in the back office.',
+        })
+      }
+      noteUse(row.id)
+      return {
+        kind: 'apiKey',
+        id: row.id,
+        role: 'Service',
+        companyId: row.companyId,
+        companyIds: [],
+        collectorIds: [],
+        scopes: row.scopes,
+        valid: row.companyApproved,
+        sessionId: null,
+        secondFactorAt: null,
+      }
+    },
+    forget: () => cache.clear(),
+  }
+}

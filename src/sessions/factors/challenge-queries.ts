@@ -1,0 +1,76 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { SessionKind } from '../session-queries.ts'
+
+/** One open question for a second factor: of a login (by its token) or of a session that needs a fresh one. */
+export type Challenge = {
+  id: string
+  tokenHash: string | null
+  userId: string
+  sessionId: string | null
+  kind: SessionKind
+  namedCookie: boolean
+  codeHash: string | null
+  codeSentAt: Date | null
+  codeExpiresAt: Date | null
+  wrongCodes: number
+  createdAt: Date
+  expiresAt: Date
+  endedAt: Date | null
+}
+
+const COLUMNS = sql`id, token_hash, user_id, session_id, kind, named_cookie, code_hash, code_sent_at, code_expires_at,
+  wrong_codes, created_at, expires_at, ended_at`
+
+export async function insertChallenge(tx: Tx, challenge: Challenge): Promise<void> {
+  await tx.run(sql`
+    insert into otp_challenges (id, token_hash, user_id, session_id, kind, named_cookie, created_at, expires_at)
+    values (${challenge.id}, ${challenge.tokenHash}, ${challenge.userId}, ${challenge.sessionId}, ${challenge.kind},
+      ${challenge.namedCookie}, ${challenge.createdAt}, ${challenge.expiresAt})`)
+}
+
+/** Held until the transaction ends: of many submissions at once one comes first. */
+export async function lockChallengeByToken(tx: Tx, tokenHash: string): Promise<Challenge | undefined> {
+  return tx.maybe<Challenge>(sql`select ${COLUMNS} from otp_challenges where token_hash = ${tokenHash} for update`)
+}
+
+export async function findChallengeByToken(q: Queryable, tokenHash: string): Promise<Challenge | undefined> {
+  return q.maybe<Challenge>(sql`select ${COLUMNS} from otp_challenges where token_hash = ${tokenHash}`)
+}
+
+/** The newest step-up question of a session. */
+export async function lockChallengeBySession(tx: Tx, sessionId: string): Promise<Challenge | undefined> {
+  await tx.run(sql`select 1 from sessions where id = ${sessionId} for update`)
+  return tx.maybe<Challenge>(sql`
+    select ${COLUMNS} from otp_challenges where session_id = ${sessionId} order by id desc limit 1 for update`)
+}
+
+/** A new code voids the one before, and the question lives as long as the code, at most a quarter of an hour. */
+export async function updateChallengeCode(
+  tx: Tx,
+  id: string,
+  code: { hash: string; sentAt: Date; expiresAt: Date },
+): Promise<void> {
+  await tx.run(sql`
+    update otp_challenges set code_hash = ${code.hash}, code_sent_at = ${code.sentAt}, code_expires_at = ${code.expiresAt},
+      codes_sent = codes_sent + 1,
+      expires_at = least(created_at + interval '15 minutes', greatest(expires_at, ${code.expiresAt}::timestamptz))
+    where id = ${id}`)
+}
+
+export async function countRecentCodes(q: Queryable, userId: string, since: Date): Promise<number> {
+  const { count } = await q.one<{ count: number }>(sql`
+    select coalesce(sum(codes_sent), 0)::int as count from otp_challenges where user_id = ${userId} and code_sent_at > ${since}`)
+  return count
+}
+
+export async function updateChallengeWrong(tx: Tx, id: string): Promise<void> {
+  await tx.run(sql`update otp_challenges set wrong_codes = wrong_codes + 1 where id = ${id}`)
+}
+
+export async function updateChallengeEnded(tx: Tx, id: string, at: Date): Promise<void> {
+  await tx.run(sql`update otp_challenges set ended_at = ${at} where id = ${id}`)
+}
+
+export async function updateChallengesEnded(tx: Tx, userId: string, at: Date): Promise<void> {
+  await tx.run(sql`update otp_challenges set ended_at = ${at} where user_id = ${userId} and ended_at is null`)
+}

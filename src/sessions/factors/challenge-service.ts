@@ -1,0 +1,169 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { type Audit, actorName } from '../../audit/audit.ts'
+import type { Tx } from '../../db/db.ts'
+import type { Caller } from '../../http/caller.ts'
+import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { newId } from '../../kernel/ids.ts'
+import type { Vault } from '../../kernel/vault.ts'
+import type { Mailer } from '../../mail/mail.ts'
+import type { User } from '../../users/user.ts'
+import { CHALLENGE_MS } from '../cookies.ts'
+import type { SessionKind } from '../session-queries.ts'
+import { hashToken } from '../session-service.ts'
+import type { Challenge } from './challenge-queries.ts'
+import * as queries from './challenge-queries.ts'
+import * as factors from './factor-queries.ts'
+import { openCodeHash, stepOfCode } from './totp.ts'
+
+/** Tokens of this form are no access tokens: they only say that a password was right. */
+export const CHALLENGE_PREFIX = 'ovt_'
+
+export const MOST_WRONG_CODES = 5
+const MOST_WRONG_A_DAY = 30
+const MOST_MAILS_AN_HOUR = 10
+const CODE_MS = 5 * MINUTE
+const RESEND_MS = MINUTE
+
+export type Codes = { otp?: string | undefined; emailOtp?: string | undefined; recoveryCode?: string | undefined }
+export type Proof = 'otp' | 'emailOtp' | 'recoveryCode'
+
+export type Challenges = {
+  /** The question that follows a right password. @returns the value of the `otpValidationToken` cookie */
+  open(tx: Tx, login: { user: User; kind: SessionKind; namedCookie: boolean }): Promise<string>
+  /** The question to a session that needs a fresh factor; one that lives is used again, with its budget. */
+  openForSession(tx: Tx, session: { userId: string; sessionId: string }): Promise<Challenge>
+  isLive(challenge: Challenge | undefined): challenge is Challenge
+  /** Sends a code by e-mail; nothing within a minute of the last one. @throws TOO_MANY_REQUESTS after ten in an hour */
+  sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void>
+  /**
+   * Tries a code on a locked challenge. The outcome must be committed either way: wrong codes are counted.
+   * @returns how it was proven, or null
+   * @throws ACCOUNT_LOCKED after thirty wrong codes in a day
+   */
+  answer(tx: Tx, challenge: Challenge, user: User, codes: Codes, caller: Caller): Promise<Proof | null>
+}
+
+export type ChallengeDeps = { clock: Clock; vault: Vault; mailer: Mailer; audit: Audit }
+
+const sixDigits = (): string => String(randomInt(1_000_000)).padStart(6, '0')
+
+export function openChallenges(deps: ChallengeDeps): Challenges {
+  const { clock, vault, mailer, audit } = deps
+  const codeHash = openCodeHash(vault)
+
+  const make = async (
+    tx: Tx,
+    facts: Pick<Challenge, 'tokenHash' | 'userId' | 'sessionId' | 'kind' | 'namedCookie'>,
+  ): Promise<Challenge> => {
+    const now = clock()
+    const none = { codeHash: null, codeSentAt: null, codeExpiresAt: null, wrongCodes: 0, endedAt: null }
+    const times = { createdAt: new Date(now), expiresAt: new Date(now + CHALLENGE_MS) }
+    const challenge: Challenge = { id: newId(now), ...facts, ...none, ...times }
+    await queries.insertChallenge(tx, challenge)
+    return challenge
+  }
+  const proveTotp = async (tx: Tx, user: User, sealed: string | null, code: string): Promise<boolean> => {
+    if (sealed === null) return false
+    const step = stepOfCode(vault.open(sealed, `user:${user.id}:totp`), code, clock())
+    return step !== undefined && (await factors.updateTotpStep(tx, user.id, step))
+  }
+  const proveMail = (challenge: Challenge, code: string): boolean =>
+    challenge.codeHash !== null &&
+    (challenge.codeExpiresAt?.getTime() ?? 0) > clock() &&
+    challenge.codeHash === codeHash(`mail:${challenge.id}`, code)
+  const proveRecovery = async (tx: Tx, user: User, code: string): Promise<boolean> => {
+    const used = await factors.updateRecoveryCodeUsed(
+      tx,
+      user.id,
+      codeHash(`recovery:${user.id}`, code),
+      new Date(clock()),
+    )
+    if (!used) return false
+    const left = String(await factors.countRecoveryCodes(tx, user.id))
+    const data = { name: user.firstName, left }
+    await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'recoveryCodeUsed', data })
+    return true
+  }
+  const prove = async (tx: Tx, challenge: Challenge, user: User, codes: Codes, sealed: string | null) => {
+    if (codes.otp !== undefined && (await proveTotp(tx, user, sealed, codes.otp))) return 'otp'
+    if (codes.emailOtp !== undefined && proveMail(challenge, codes.emailOtp)) return 'emailOtp'
+    if (codes.recoveryCode !== undefined && (await proveRecovery(tx, user, codes.recoveryCode))) return 'recoveryCode'
+    return null
+  }
+  const countWrong = async (tx: Tx, challenge: Challenge, user: User, known: factors.Factors): Promise<void> => {
+    const now = clock()
+    const fresh = known.wrongCodesSince === null || now - known.wrongCodesSince.getTime() >= DAY
+    const since = fresh ? new Date(now) : (known.wrongCodesSince ?? new Date(now))
+    await queries.updateChallengeWrong(tx, challenge.id)
+    await factors.updateWrongCodes(tx, user.id, { wrong: fresh ? 1 : known.wrongCodes + 1, since })
+    if (challenge.wrongCodes + 1 >= MOST_WRONG_CODES)
+      await queries.updateChallengeEnded(tx, challenge.id, new Date(now))
+  }
+  const checkDay = (known: factors.Factors): void => {
+    const sinceMs = known.wrongCodesSince?.getTime() ?? 0
+    const leftMs = sinceMs + DAY - clock()
+    if (known.wrongCodes < MOST_WRONG_A_DAY || leftMs <= 0) return
+    throw new AppError('ACCOUNT_LOCKED', {
+      message: 'Too many wrong codes today. Wait as long as Retry-After says, or ask the operator to reset the factor.',
+      retryAfter: leftMs / SECOND,
+    })
+  }
+  return {
+    async open(tx, { user, kind, namedCookie }) {
+      const token = CHALLENGE_PREFIX + randomBytes(32).toString('base64url')
+      const facts = { tokenHash: hashToken(token), userId: user.id, sessionId: null, kind, namedCookie }
+      const challenge = await make(tx, facts)
+      if (!user.totpEnabled && (await hasMailsLeft(tx, user, clock()))) await sendCode(tx, challenge, user)
+      return token
+    },
+    async openForSession(tx, { userId, sessionId }) {
+      const known = await queries.lockChallengeBySession(tx, sessionId)
+      if (
+        known &&
+        known.expiresAt.getTime() > clock() &&
+        (known.endedAt === null || known.wrongCodes >= MOST_WRONG_CODES)
+      )
+        return known
+      return make(tx, { tokenHash: null, userId, sessionId, kind: 'dashboard', namedCookie: false })
+    },
+    isLive: (challenge): challenge is Challenge =>
+      challenge !== undefined && challenge.endedAt === null && challenge.expiresAt.getTime() > clock(),
+    async sendCode(tx, challenge, user) {
+      if (challenge.codeSentAt !== null && clock() - challenge.codeSentAt.getTime() < RESEND_MS) return
+      if (await hasMailsLeft(tx, user, clock())) return sendCode(tx, challenge, user)
+      const message = 'Ten codes were sent to this account within an hour. Wait as long as Retry-After says.'
+      throw new AppError('TOO_MANY_REQUESTS', { message, retryAfter: HOUR / SECOND })
+    },
+    async answer(tx, challenge, user, codes, caller) {
+      const known = await factors.lockFactors(tx, user.id)
+      checkDay(known)
+      const proof = await prove(tx, challenge, user, codes, known.totpSealed)
+      if (proof === null) await countWrong(tx, challenge, user, known)
+      else await queries.updateChallengeEnded(tx, challenge.id, new Date(clock()))
+      if (proof === null) {
+        const companyId = user.company?.id ?? null
+        const entry = {
+          action: 'session.second-factor',
+          result: 'refused',
+          object: `user:${user.id}`,
+          companyId,
+        } as const
+        await audit.write(tx, { actor: actorName(null), ...entry, caller })
+      }
+      return proof
+    },
+  }
+
+  async function sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void> {
+    const [now, code] = [clock(), sixDigits()]
+    const expiresAt = new Date(now + CODE_MS)
+    const hash = codeHash(`mail:${challenge.id}`, code)
+    await queries.updateChallengeCode(tx, challenge.id, { hash, sentAt: new Date(now), expiresAt })
+    const data = { name: user.firstName, code }
+    await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'loginCode', data })
+  }
+}
+
+const hasMailsLeft = async (tx: Tx, user: User, nowMs: number): Promise<boolean> =>
+  (await queries.countRecentCodes(tx, user.id, new Date(nowMs - HOUR))) < MOST_MAILS_AN_HOUR

@@ -1,0 +1,68 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+
+export type Factors = {
+  totpSealed: string | null
+  totpPendingSealed: string | null
+  totpLastStep: bigint | null
+  wrongCodes: number
+  wrongCodesSince: Date | null
+}
+
+/** Held until the transaction ends. */
+export async function lockFactors(tx: Tx, userId: string): Promise<Factors> {
+  return tx.one<Factors>(sql`
+    select totp_sealed, totp_pending_sealed, totp_last_step, wrong_codes, wrong_codes_since
+    from users where id = ${userId} for update`)
+}
+
+export async function updateTotpPending(tx: Tx, userId: string, sealed: string): Promise<void> {
+  await tx.run(sql`update users set totp_pending_sealed = ${sealed} where id = ${userId}`)
+}
+
+/** Accepts a time step if it is newer than every one before. */
+export async function updateTotpStep(tx: Tx, userId: string, step: bigint): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update users set totp_last_step = ${step}
+    where id = ${userId} and (totp_last_step is null or totp_last_step < ${step})`)
+  return changed === 1
+}
+
+export async function updateTotpEnabled(tx: Tx, userId: string, enabled: { step: bigint; at: Date }): Promise<void> {
+  await tx.run(sql`
+    update users set totp_sealed = totp_pending_sealed, totp_pending_sealed = null, totp_enabled_at = ${enabled.at},
+      totp_last_step = ${enabled.step}, two_factor_enabled = true, updated_at = ${enabled.at} where id = ${userId}`)
+}
+
+/** @param keepTwoFactor roles that must have a second factor fall back to codes by e-mail */
+export async function updateTotpDisabled(tx: Tx, userId: string, keepTwoFactor: boolean): Promise<void> {
+  await tx.run(sql`
+    update users set totp_sealed = null, totp_pending_sealed = null, totp_enabled_at = null, totp_last_step = null,
+      two_factor_enabled = ${keepTwoFactor} where id = ${userId}`)
+}
+
+export async function updateWrongCodes(tx: Tx, userId: string, counted: { wrong: number; since: Date }): Promise<void> {
+  await tx.run(sql`
+    update users set wrong_codes = ${counted.wrong}, wrong_codes_since = ${counted.since} where id = ${userId}`)
+}
+
+export async function deleteRecoveryCodes(tx: Tx, userId: string): Promise<void> {
+  await tx.run(sql`delete from recovery_codes where user_id = ${userId}`)
+}
+
+export async function insertRecoveryCodes(tx: Tx, userId: string, hashes: readonly string[]): Promise<void> {
+  await tx.run(sql`
+    insert into recovery_codes (user_id, code_hash) select ${userId}, hash from unnest(${hashes}::text[]) as hash`)
+}
+
+export async function updateRecoveryCodeUsed(tx: Tx, userId: string, hash: string, at: Date): Promise<boolean> {
+  const changed = await tx.run(sql`
+    update recovery_codes set used_at = ${at} where user_id = ${userId} and code_hash = ${hash} and used_at is null`)
+  return changed === 1
+}
+
+export async function countRecoveryCodes(q: Queryable, userId: string): Promise<number> {
+  const { count } = await q.one<{ count: number }>(
+    sql`select count(*)::int as count from recovery_codes where user_id = ${userId} and used_at is null`,
+  )
+  return count
+}

@@ -1,0 +1,56 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
+import { encodeQR } from 'qr'
+import type { Vault } from '../../kernel/vault.ts'
+
+const PERIOD_SECONDS = 30
+const ISSUER = 'Comptoir'
+
+const totpOf = (secret: string, label = ''): TOTP =>
+  new TOTP({
+    issuer: ISSUER,
+    label,
+    algorithm: 'SHA1',
+    digits: 6,
+    period: PERIOD_SECONDS,
+    secret: Secret.fromBase32(secret),
+  })
+
+/** 160 random bits in base32 (RFC 4226 asks for that many). */
+export const newTotpSecret = (): string => new Secret({ size: 20 }).base32
+
+/** The time step whose code this is, one step of tolerance either way (RFC 6238, 5.2), or undefined. */
+export function stepOfCode(secret: string, code: string, nowMs: number): bigint | undefined {
+  if (!/^\d{6}$/.test(code)) return undefined
+  const delta = totpOf(secret).validate({ token: code, timestamp: nowMs, window: 1 })
+  return delta === null ? undefined : BigInt(Math.floor(nowMs / (PERIOD_SECONDS * 1000)) + delta)
+}
+
+/** What an authenticator app needs, as a link and as a picture of it. */
+export function enrolmentOf(secret: string, email: string): { otpauthUri: string; qrSvg: string } {
+  const otpauthUri = totpOf(secret, email).toString()
+  return { otpauthUri, qrSvg: encodeQR(otpauthUri, 'svg', { ecc: 'medium', border: 4 }) }
+}
+
+const ALPHABET = 'ABCDEFGHJKMNPQRSTVWXYZ23456789'
+
+/** Ten codes for the day when the phone is gone: 10 characters, 49 bits, each good once. */
+export function newRecoveryCodes(): string[] {
+  return Array.from({ length: 10 }, () => {
+    const limit = 256 - (256 % ALPHABET.length)
+    let text = ''
+    while (text.length < 10) {
+      for (const byte of randomBytes(16)) if (byte < limit && text.length < 10) text += ALPHABET[byte % ALPHABET.length]
+    }
+    return `${text.slice(0, 5)}-${text.slice(5)}`
+  })
+}
+
+/** Codes at rest: keyed, because six digits or ten letters can be tried out by whoever reads the table. */
+export function openCodeHash(vault: Vault): (purpose: string, code: string) => string {
+  const key = vault.derive('codes')
+  return (purpose, code) => {
+    const plain = code.toUpperCase().replace(/[^A-Z0-9]/g, '')
+    return createHmac('sha256', key).update(`${purpose}|${plain}`).digest('hex')
+  }
+}

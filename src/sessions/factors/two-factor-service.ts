@@ -1,0 +1,126 @@
+import { type Audit, actorName } from '../../audit/audit.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Actor } from '../../http/actor.ts'
+import type { Caller } from '../../http/caller.ts'
+import { hasFreshFactor } from '../../http/permissions.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Vault } from '../../kernel/vault.ts'
+import type { Mailer } from '../../mail/mail.ts'
+import { TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
+import { findUserById, lockUserById } from '../../users/user-queries.ts'
+import type { Sessions } from '../session-service.ts'
+import * as queries from './factor-queries.ts'
+import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode } from './totp.ts'
+
+export type TwoFactor = {
+  /** A new secret for an authenticator app; it counts once `enable` was called with a code of it. */
+  setup(actor: Actor): Promise<{ otpauthUri: string; qrSvg: string }>
+  /** @returns ten recovery codes, shown this once. @throws INVALID_OTP */
+  enable(actor: Actor, otp: string, caller: Caller): Promise<{ recoveryCodes: string[] }>
+  /** Ten new recovery codes; the old ones stop working. */
+  renewCodes(actor: Actor, caller: Caller): Promise<{ recoveryCodes: string[] }>
+  /** Back to codes by e-mail; roles that may go without a second factor lose it. */
+  remove(tx: Tx, user: User, by: { actor: string; caller: Caller | null }): Promise<void>
+}
+
+export type TwoFactorDeps = {
+  db: Db
+  clock: Clock
+  vault: Vault
+  sessions: Sessions
+  mailer: Mailer
+  audit: Audit
+}
+
+const contextOf = (userId: string): string => `user:${userId}:totp`
+
+/**
+ * Whoever found an access token must not be able to add a factor of his own: once somebody has logged in, adding one
+ * takes a fresh second factor.
+ * @throws STEP_UP_REQUIRED
+ */
+function checkMayEnrol(actor: Actor, user: User, nowMs: number): void {
+  const isFirstVisit = user.lastConnectionAt === null && !user.totpEnabled
+  if (isFirstVisit || hasFreshFactor(actor, nowMs)) return
+  throw new AppError('STEP_UP_REQUIRED')
+}
+
+export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
+  const { db, clock, vault, sessions, mailer, audit } = deps
+  const codeHash = openCodeHash(vault)
+  const userOf = async (tx: Tx, actor: Actor): Promise<User> => {
+    const user = await lockUserById(tx, actor.id)
+    if (!user) throw new AppError('UNAUTHORIZED')
+    return user
+  }
+  const storeCodes = async (tx: Tx, userId: string): Promise<string[]> => {
+    const codes = newRecoveryCodes()
+    await queries.deleteRecoveryCodes(tx, userId)
+    const hashes = codes.map((code) => codeHash(`recovery:${userId}`, code))
+    await queries.insertRecoveryCodes(tx, userId, hashes)
+    return codes
+  }
+  const entryOf = (actor: Actor, action: string, caller: Caller) => ({
+    actor: actorName(actor),
+    action,
+    companyId: actor.companyId,
+    object: `user:${actor.id}`,
+    caller,
+  })
+  return {
+    setup: (actor) =>
+      db.tx(async (tx) => {
+        const user = await userOf(tx, actor)
+        checkMayEnrol(actor, user, clock())
+        const secret = newTotpSecret()
+        await queries.updateTotpPending(tx, user.id, vault.seal(secret, contextOf(user.id)))
+        return enrolmentOf(secret, user.email)
+      }),
+    enable: (actor, otp, caller) =>
+      db.tx(async (tx) => {
+        const user = await userOf(tx, actor)
+        checkMayEnrol(actor, user, clock())
+        const { totpPendingSealed } = await queries.lockFactors(tx, user.id)
+        if (totpPendingSealed === null) {
+          throw new AppError('INVALID_OTP', { message: 'Ask for a new secret first with POST /auth/2fa/setup.' })
+        }
+        const step = stepOfCode(vault.open(totpPendingSealed, contextOf(user.id)), otp, clock())
+        if (step === undefined) throw new AppError('INVALID_OTP')
+        const at = new Date(clock())
+        await queries.updateTotpEnabled(tx, user.id, { step, at })
+        const recoveryCodes = await storeCodes(tx, user.id)
+        await sessions.endAll(tx, user.id, 'second factor changed', actor.sessionId)
+        if (actor.sessionId !== null) await sessions.confirmSecondFactor(tx, actor.sessionId, at)
+        const data = { name: user.firstName }
+        await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorAdded', data })
+        await audit.write(tx, entryOf(actor, 'two-factor.enable', caller))
+        return { recoveryCodes }
+      }),
+    renewCodes: (actor, caller) =>
+      db.tx(async (tx) => {
+        const user = await userOf(tx, actor)
+        if (!user.totpEnabled) {
+          throw new AppError('OBJECT_CONFLICT', { message: 'Enrol an authenticator app first: POST /auth/2fa/setup.' })
+        }
+        const recoveryCodes = await storeCodes(tx, user.id)
+        await audit.write(tx, entryOf(actor, 'two-factor.renew-codes', caller))
+        return { recoveryCodes }
+      }),
+    async remove(tx, user, { actor, caller }) {
+      await queries.updateTotpDisabled(tx, user.id, TWO_FACTOR_ROLES.includes(user.role))
+      await queries.deleteRecoveryCodes(tx, user.id)
+      const data = { name: user.firstName }
+      await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
+      const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}`, caller }
+      await audit.write(tx, { actor, action: 'two-factor.remove', ...facts })
+    },
+  }
+}
+
+/** The user behind an actor. @throws UNAUTHORIZED */
+export async function userOfActor(db: Db, actor: Actor): Promise<User> {
+  const user = actor.kind === 'user' ? await findUserById(db, actor.id) : undefined
+  if (!user) throw new AppError('UNAUTHORIZED', { message: 'This needs a person who is logged in, not an API key.' })
+  return user
+}

@@ -1,0 +1,106 @@
+import { type Static, Type } from 'typebox'
+import { EVENTS } from '../outbox/events.ts'
+import { FAILURES } from '../sender/failures.ts'
+import { DELIVERY_STATUSES } from './delivery-log-queries.ts'
+
+const nullable = <Schema extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: Schema) =>
+  Type.Union([schema, Type.Null()])
+
+const Status = Type.String({ enum: [...DELIVERY_STATUSES] })
+
+const AttemptSchema = Type.Object({
+  number: Type.Integer({
+    description: '1 to 5; an attempt of unknown outcome has the number of the one that repeats it.',
+  }),
+  series: Type.Integer({ description: '1, and one more for each redelivery.' }),
+  trigger: Type.String({ enum: ['schedule', 'manual'] }),
+  startedAt: Type.String({ format: 'date-time' }),
+  durationMs: nullable(Type.Integer()),
+  statusCode: nullable(Type.Integer()),
+  errorCode: nullable(Type.String({ description: `One of: ${FAILURES.join(', ')}.` })),
+  responseBody: nullable(Type.String({ description: 'The first 1024 bytes of the answer.' })),
+})
+
+const summary = {
+  id: Type.String({ description: 'The Service-Webhook-Id.' }),
+  orderId: Type.String(),
+  code: nullable(Type.String()),
+  event: Type.String({ enum: [...EVENTS] }),
+  url: Type.String(),
+  status: Status,
+  nextAttemptAt: nullable(Type.String({ format: 'date-time' })),
+  attempts: Type.Array(AttemptSchema),
+  createdAt: Type.String({ format: 'date-time' }),
+}
+
+export const DeliverySchema = Type.Object(summary)
+export type DeliveryView = Static<typeof DeliverySchema>
+
+export const DeliveryDetailSchema = Type.Object({
+  ...summary,
+  request: Type.Object({
+    method: Type.Literal('POST'),
+    url: Type.String(),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: 'Without the signature headers, which are made anew for each attempt.',
+    }),
+    body: Type.String(),
+  }),
+})
+export type DeliveryDetailView = Static<typeof DeliveryDetailSchema>
+
+const CompanyId = Type.Optional(
+  Type.String({ pattern: '^[0-9a-f]{24}$', description: 'Operators: this company only.' }),
+)
+
+export const DeliveryFilterSchema = {
+  event: Type.Optional(Type.String({ enum: [...EVENTS] })),
+  status: Type.Optional(
+    Type.Array(Type.String({ maxLength: 100 }), { description: 'Repeat it, or separate by commas.' }),
+  ),
+  code: Type.Optional(Type.String({ maxLength: 64, description: 'Of the order.' })),
+  from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or before.' })),
+  companyId: CompanyId,
+}
+export type DeliveryFilterInput = Static<ReturnType<typeof filterObject>>
+const filterObject = () => Type.Object(DeliveryFilterSchema)
+
+export const DeliveryQuery = Type.Object({
+  ...DeliveryFilterSchema,
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+})
+export type DeliveryQuery = Static<typeof DeliveryQuery>
+
+export const RedeliverBody = Type.Union([Type.Object(DeliveryFilterSchema), Type.Null()])
+
+export const DeliveryParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}$' }) })
+
+export const AccountQuery = Type.Object({ companyId: CompanyId })
+
+export const TestBody = Type.Object({
+  url: Type.String({ maxLength: 2048, description: 'Where to; checked like a webhookUrl.' }),
+  companyId: CompanyId,
+})
+
+export const TestResultSchema = Type.Object({
+  delivered: Type.Boolean(),
+  statusCode: nullable(Type.Integer()),
+  errorCode: nullable(Type.String()),
+  durationMs: Type.Integer(),
+})
+
+const EventNames = Type.Array(Type.String({ enum: [...EVENTS] }))
+
+export const SubscriptionsSchema = Type.Object({
+  events: Type.Array(Type.String({ enum: [...EVENTS] }), { description: 'What this account receives.' }),
+  available: Type.Array(Type.String({ enum: [...EVENTS] }), {
+    description: 'Everything that the operator can enable.',
+  }),
+})
+
+export const SubscriptionsBody = Type.Object({
+  events: EventNames,
+  companyId: CompanyId,
+})

@@ -1,0 +1,131 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { AccountQuery, SubscriptionsBody, SubscriptionsSchema, TestBody, TestResultSchema } from './delivery-schemas.ts'
+import type { WebhookDeps } from './delivery-service.ts'
+import * as service from './subscription-service.ts'
+
+const tags = ['webhooks']
+const Secret = Envelope(Type.Object({ webhookSigningSecret: Type.String({ description: '`whsec_…`' }) }))
+
+/** Reading and replacing the signing secret; registered under `/api/users`. */
+export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
+  app.get(
+    '/webhook-secret',
+    {
+      config: { permission: 'webhooks.secret' },
+      schema: {
+        operationId: 'getWebhookSecret',
+        summary: 'The secret that signs your webhooks',
+        tags,
+        querystring: AccountQuery,
+        response: { 200: Secret },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return ok(await service.readSecret(deps, actorOf(request), request.query.companyId, request.id))
+    },
+  )
+  app.post(
+    '/webhook-secret/regenerate',
+    {
+      // A stored answer would keep the secret in clear; asking twice only makes another one.
+      config: { permission: 'webhooks.regenerate', ownIdempotency: true },
+      schema: {
+        operationId: 'regenerateWebhookSecret',
+        summary: 'A new signing secret; the old one is dead at once, also for retries',
+        tags,
+        querystring: AccountQuery,
+        response: { 200: Secret },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return ok(await service.regenerateSecret(deps, actorOf(request), request.query.companyId, request.id))
+    },
+  )
+}
+
+/** Rotation in steps: prepare, test against the receiver, put into use; registered under `/api/users`. */
+export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDeps> = async (app, deps) => {
+  app.post(
+    '/webhook-secret/next',
+    {
+      config: { permission: 'webhooks.regenerate', ownIdempotency: true },
+      schema: {
+        operationId: 'prepareWebhookSecret',
+        summary: 'Prepare the next signing secret without using it',
+        tags,
+        querystring: AccountQuery,
+        response: { 200: Secret },
+      },
+    },
+    async (request, reply) => {
+      reply.header('cache-control', 'no-store')
+      return ok(await service.prepareNextSecret(deps, actorOf(request), request.query.companyId, request.id))
+    },
+  )
+  app.post(
+    '/webhook-secret/next/test',
+    {
+      config: { permission: 'webhooks.regenerate' },
+      schema: {
+        operationId: 'testWebhookSecret',
+        summary: 'Send a test webhook that the prepared secret signs',
+        tags,
+        body: TestBody,
+        response: { 200: Envelope(TestResultSchema) },
+      },
+    },
+    async (request) => ok(await service.testNextSecret(deps, actorOf(request), request.body)),
+  )
+  app.post(
+    '/webhook-secret/next/activate',
+    {
+      config: { permission: 'webhooks.regenerate' },
+      schema: {
+        operationId: 'activateWebhookSecret',
+        summary: 'Put the prepared secret into use; the old one is dead at once',
+        tags,
+        querystring: AccountQuery,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) =>
+      ok(await service.activateNextSecret(deps, actorOf(request), request.query.companyId, request.id)),
+  )
+}
+
+/** Which events an account receives; registered under `/api/next`. */
+export const subscriptionRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async (app, deps) => {
+  app.get(
+    '/webhook-subscriptions',
+    {
+      config: { permission: 'webhooks.subscriptions' },
+      schema: {
+        operationId: 'getWebhookSubscriptions',
+        summary: 'The events that this account receives',
+        tags,
+        querystring: AccountQuery,
+        response: { 200: Envelope(SubscriptionsSchema) },
+      },
+    },
+    async (request) => ok(await service.readSubscriptions(deps, actorOf(request), request.query.companyId)),
+  )
+  app.put(
+    '/webhook-subscriptions',
+    {
+      config: { permission: 'webhooks.subscribe' },
+      schema: {
+        operationId: 'changeWebhookSubscriptions',
+        summary: 'Enable or disable the optional events of an account (operator)',
+        tags,
+        body: SubscriptionsBody,
+        response: { 200: Envelope(SubscriptionsSchema) },
+      },
+    },
+    async (request) => ok(await service.changeSubscriptions(deps, actorOf(request), request.body, request.id)),
+  )
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Actor, companyOf, sees } from '../../http/actor.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { newWebhookSecret } from '../../kernel/ids.ts'
+import { EVENTS, isSubscribed, OPTIONAL_EVENTS, type WebhookEvent } from '../outbox/events.ts'
+import { webhookHeaders } from '../outbox/signature.ts'
+import * as queries from '../outbox/subscription-queries.ts'
+import { SECRET_AGE_MS, secretContext } from '../outbox/webhook-secret.ts'
+import { checkWebhookUrl, type WebhookUrlRules } from '../outbox/webhook-url.ts'
+import type { AttemptSender } from '../sender/attempt.ts'
+import type { WebhookDeps } from './delivery-service.ts'
+
+/** The company that is meant: an operator names it, everybody else has one. */
+function accountOf(actor: Actor, companyId: string | undefined): string {
+  if (companyId !== undefined) {
+    if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+    return companyId
+  }
+  if (actor.companyId === null && ['SuperAdmin', 'SuperManager'].includes(actor.role)) {
+    throw invalid('companyId', 'Say which company you mean.')
+  }
+  return companyOf(actor)
+}
+
+async function findAccount({ db }: WebhookDeps, companyId: string): Promise<queries.WebhookAccount> {
+  const account = await queries.findWebhookAccount(db, companyId)
+  if (!account) throw new AppError('OBJECT_NOT_FOUND')
+  return account
+}
+
+export type SecretView = { webhookSigningSecret: string }
+
+export async function readSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<SecretView> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  await deps.db.tx((tx) =>
+    deps.audit(tx, { actor, companyId: account.id, action: 'webhook.read-secret', requestId, details: {} }),
+  )
+  return { webhookSigningSecret: deps.vault.open(account.webhookSecretSealed, secretContext(account.id)) }
+}
+
+/**
+ * Replaces the secret; the old one is dead when this returns, on every node and for retries of old events too: senders
+ * read the secret for each attempt and never use one that they read longer than SECRET_AGE_MS ago.
+ */
+export async function regenerateSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<SecretView> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  const webhookSigningSecret = newWebhookSecret()
+  await deps.db.tx(async (tx) => {
+    await queries.updateWebhookSecret(tx, account.id, deps.vault.seal(webhookSigningSecret, secretContext(account.id)))
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.regenerate-secret', requestId, details: {} })
+  })
+  await delay(SECRET_AGE_MS)
+  return { webhookSigningSecret }
+}
+
+/**
+ * Prepares the next secret without using it: the merchant teaches it to his receiver, sends himself a test
+ * (`testNextSecret`), and only then puts it into use (`activateNextSecret`). Preparing again replaces it.
+ */
+export async function prepareNextSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<SecretView> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  const webhookSigningSecret = newWebhookSecret()
+  await deps.db.tx(async (tx) => {
+    const sealed = deps.vault.seal(webhookSigningSecret, secretContext(account.id))
+    await queries.updateNextWebhookSecret(tx, account.id, sealed)
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.prepare-secret', requestId, details: {} })
+  })
+  return { webhookSigningSecret }
+}
+
+/** Tests that a merchant asks for are sent at once, beside the sender. */
+export type RotationDeps = WebhookDeps & { attempts: AttemptSender; rules: WebhookUrlRules }
+
+const nothingPrepared = () =>
+  new AppError('OBJECT_CONFLICT', {
+    message: 'No next secret is prepared. Ask for one first: POST …/webhook-secret/next.',
+  })
+
+export type TestResult = { delivered: boolean; statusCode: number | null; errorCode: string | null; durationMs: number }
+
+/** Sends one webhook of the event `webhook.test`, signed by the prepared secret, and says what came of it. */
+export async function testNextSecret(
+  deps: RotationDeps,
+  actor: Actor,
+  input: { url: string; companyId?: string },
+): Promise<TestResult> {
+  checkWebhookUrl(input.url, deps.rules)
+  const account = await findAccount(deps, accountOf(actor, input.companyId))
+  if (account.nextWebhookSecretSealed === null) throw nothingPrepared()
+  const secret = deps.vault.open(account.nextWebhookSecretSealed, secretContext(account.id))
+  const now = deps.clock()
+  const [id, event] = [randomBytes(16).toString('hex'), 'webhook.test']
+  const body = JSON.stringify({ event, createdAt: new Date(now).toISOString() })
+  const headers = webhookHeaders({ id, event, body, secret, atSeconds: Math.floor(now / 1000) })
+  const { failure, statusCode, durationMs } = await deps.attempts.send({ url: input.url, headers, body })
+  return { delivered: failure === null, statusCode, errorCode: failure, durationMs }
+}
+
+/** Puts the prepared secret into use; the old one is dead when this returns, as with `regenerateSecret`. */
+export async function activateNextSecret(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+  requestId: string,
+): Promise<null> {
+  const account = await findAccount(deps, accountOf(actor, companyId))
+  await deps.db.tx(async (tx) => {
+    if ((await queries.activateNextWebhookSecret(tx, account.id)) === 0) throw nothingPrepared()
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.activate-secret', requestId, details: {} })
+  })
+  await delay(SECRET_AGE_MS)
+  return null
+}
+
+export type SubscriptionsView = { events: WebhookEvent[]; available: WebhookEvent[] }
+
+const view = (optionalEvents: readonly string[]): SubscriptionsView => ({
+  events: EVENTS.filter((event) => isSubscribed(optionalEvents, event)),
+  available: [...OPTIONAL_EVENTS],
+})
+
+export async function readSubscriptions(
+  deps: WebhookDeps,
+  actor: Actor,
+  companyId: string | undefined,
+): Promise<SubscriptionsView> {
+  return view((await findAccount(deps, accountOf(actor, companyId))).optionalEvents)
+}
+
+/** Sets the optional events; the four default ones stay whatever `events` says. Counts from the next event on. */
+export async function changeSubscriptions(
+  deps: WebhookDeps,
+  actor: Actor,
+  input: { events: readonly string[]; companyId?: string | undefined },
+  requestId: string,
+): Promise<SubscriptionsView> {
+  const account = await findAccount(deps, accountOf(actor, input.companyId))
+  const events = OPTIONAL_EVENTS.filter((event) => input.events.includes(event))
+  await deps.db.tx(async (tx) => {
+    await queries.updateOptionalEvents(tx, account.id, events)
+    const details = { before: account.optionalEvents, after: events }
+    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.change-subscriptions', requestId, details })
+  })
+  return view(events)
+}

@@ -1,0 +1,37 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+
+export type WebhookAccount = {
+  id: string
+  name: string
+  optionalEvents: string[]
+  webhookSecretSealed: string
+  /** Prepared, not in use yet. */
+  nextWebhookSecretSealed: string | null
+}
+
+export const findWebhookAccount = (q: Queryable, companyId: string): Promise<WebhookAccount | undefined> =>
+  q.maybe<WebhookAccount>(
+    sql`select id, name, optional_events, webhook_secret_sealed, next_webhook_secret_sealed
+      from companies where id = ${companyId}`,
+  )
+
+export const updateWebhookSecret = (tx: Tx, companyId: string, sealed: string): Promise<number> =>
+  tx.run(sql`
+    update companies set webhook_secret_sealed = ${sealed}, next_webhook_secret_sealed = null, updated_at = now()
+    where id = ${companyId}`)
+
+export const updateNextWebhookSecret = (tx: Tx, companyId: string, sealed: string): Promise<number> =>
+  tx.run(sql`update companies set next_webhook_secret_sealed = ${sealed}, updated_at = now() where id = ${companyId}`)
+
+/** Puts the prepared secret into use. @returns 0 when none is prepared */
+export const activateNextWebhookSecret = (tx: Tx, companyId: string): Promise<number> =>
+  tx.run(sql`
+    update companies set webhook_secret_sealed = next_webhook_secret_sealed, next_webhook_secret_sealed = null,
+      updated_at = now()
+    where id = ${companyId} and next_webhook_secret_sealed is not null`)
+
+/** Also moves the company's version, so that every cached copy knows that it is old. */
+export const updateOptionalEvents = (tx: Tx, companyId: string, events: readonly string[]): Promise<number> =>
+  tx.run(sql`
+    update companies set optional_events = ${[...events]}::text[], version = version + 1, updated_at = now()
+    where id = ${companyId}`)

@@ -1,0 +1,87 @@
+import { isIP, type LookupFunction } from 'node:net'
+import { Agent, buildConnector, type Dispatcher } from 'undici'
+import { type AddressRule, addressRule } from '../outbox/address-ranges.ts'
+import { bareHost } from '../outbox/webhook-url.ts'
+import { createResolver, type Resolve } from './resolver.ts'
+
+/** The address, or one of the addresses of the name, is private or reserved. Nothing was connected to. */
+export class AddressRefusedError extends Error {
+  override readonly name = 'AddressRefusedError'
+  readonly code = 'ADDRESS_REFUSED'
+  constructor(host: string, address: string) {
+    super(`${host} is at ${address}, where webhooks are not sent`)
+  }
+}
+
+export type VettedConnectorOptions = {
+  allowedRanges: readonly string[]
+  resolve?: Resolve
+  /** Certificates of an operator's own authority, in PEM; without it the runtime's. */
+  ca?: string
+  timeoutMs?: number
+}
+
+/** Answers `net.connect` with addresses that all passed the rule; the address checked is the address connected to. */
+function vettedLookup(isAllowed: AddressRule, resolve: Resolve): LookupFunction {
+  return (host, options, callback) => {
+    resolve(host).then(
+      (addresses) => {
+        const refused = addresses.find(({ address }) => !isAllowed(address))
+        const [first] = addresses
+        if (refused || !first) callback(new AddressRefusedError(host, refused?.address ?? 'no address'), '', 0)
+        else if (options.all) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      },
+      (error: Error) => callback(error, '', 0),
+    )
+  }
+}
+
+/**
+ * Opens connections for undici to vetted addresses only. A literal address is checked first (`lookup` is never called
+ * for one), a name by all its addresses inside the look-up that the connection uses, and the peer once more after
+ * connecting; so a name that changes its answer between check and use gains nothing.
+ */
+export function createVettedConnector(options: VettedConnectorOptions): buildConnector.connector {
+  const isAllowed = addressRule(options.allowedRanges)
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: options.timeoutMs ?? 10_000,
+    maxCachedSessions: 10_000,
+    autoSelectFamily: true,
+    lookup: vettedLookup(isAllowed, options.resolve ?? createResolver()),
+    ...(options.ca === undefined ? {} : { ca: options.ca }),
+  })
+  return (target, callback) => {
+    const host = bareHost(target.hostname)
+    if (isIP(host) !== 0 && !isAllowed(host)) {
+      callback(new AddressRefusedError(host, host), null)
+      return
+    }
+    connect(target, (...[error, socket]) => {
+      const peer = socket?.remoteAddress
+      if (socket && (peer === undefined || !isAllowed(peer))) {
+        socket.destroy()
+        callback(new AddressRefusedError(host, peer ?? 'an unknown address'), null)
+      } else if (socket) callback(null, socket)
+      else callback(error ?? new Error('no connection'), null)
+    })
+  }
+}
+
+/**
+ * The one dispatcher of all webhooks: kept-alive HTTP/1.1 connections, as many per receiver as its lanes allow, no
+ * redirects, no timers of its own (each attempt has one deadline over everything).
+ */
+export function createWebhookAgent(options: VettedConnectorOptions): Dispatcher {
+  return new Agent({
+    connect: createVettedConnector(options),
+    allowH2: false,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveTimeout: 4000,
+    keepAliveMaxTimeout: 60_000,
+    maxHeaderSize: 16_384,
+  })
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { ownedBuckets } from '../outbox/buckets.ts'
+import { deleteNode, insertNode, takeOverDeadNodes, updateHeartbeat } from './sender-queries.ts'
+
+const HEARTBEAT_MS = 1000
+const WATCH_MS = 500
+/** A node that was silent for this long is dead for the others. */
+const DEAD_AFTER_MS = 5000
+
+export type NodeEvents = {
+  /** This node, or another before it, left deliveries behind that are due now. */
+  tookOver: (takeover: { instances: string[]; deliveries: number }) => void
+  /** Other companies are this node's now. */
+  bucketsChanged: () => void
+  /** Ours minus the database's clock. */
+  clockSkew: (skewMs: number) => void
+  failed: (error: unknown) => void
+}
+
+/** The same host says whether the process lives; about another host only its heartbeat does. Our own pid is free. */
+function isAlive(host: string, pid: number): boolean {
+  if (host !== hostname() || pid === process.pid) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as { code?: string }).code === 'EPERM'
+  }
+}
+
+/**
+ * This process's seat among the senders: a heartbeat row under a stable name. Restarted under the same name, the leases
+ * left behind are due at once; a silent node's leases are taken over by the others.
+ */
+export class SenderNode {
+  readonly #db: Db
+  readonly #clock: Clock
+  readonly #events: NodeEvents
+  #name: string
+  #instance = ''
+  #buckets: readonly number[] = []
+  #timers: NodeJS.Timeout[] = []
+  #isBusy = false
+
+  constructor(db: Db, clock: Clock, name: string, events: NodeEvents) {
+    this.#db = db
+    this.#clock = clock
+    this.#name = name
+    this.#events = events
+  }
+
+  /** Owner of the leases: the node's name and this run of it. */
+  get instance(): string {
+    return this.#instance
+  }
+
+  /** The buckets that fall to this node among the living ones; none before the first heartbeat. */
+  get buckets(): readonly number[] {
+    return this.#buckets
+  }
+
+  async start(): Promise<void> {
+    await this.#enter()
+    await this.#guard(() => this.#beat())
+    this.#timers = [
+      setInterval(() => void this.#guard(() => this.#beat()), HEARTBEAT_MS),
+      setInterval(() => void this.#watch(), WATCH_MS),
+    ]
+  }
+
+  /** Leaves the row, so that a name in use by a living process is never taken from it. */
+  async #enter(): Promise<void> {
+    const random = randomBytes(6).toString('hex')
+    const instance = `${this.#name}#${random}`
+    const node = { name: this.#name, instance, host: hostname(), pid: process.pid }
+    const isEntered = await this.#db.tx((tx) => insertNode(tx, node, isAlive))
+    if (isEntered) {
+      this.#instance = instance
+      return
+    }
+    this.#name = `${this.#name}-${random.slice(0, 4)}`
+    await this.#enter()
+  }
+
+  async #beat(): Promise<void> {
+    const sentAtMs = this.#clock()
+    const beat = await updateHeartbeat(this.#db, this.#instance)
+    if (beat) {
+      const buckets = ownedBuckets(this.#name, beat.living)
+      const isChanged = buckets.join() !== this.#buckets.join()
+      this.#buckets = buckets
+      if (isChanged) this.#events.bucketsChanged()
+      this.#events.clockSkew((sentAtMs + this.#clock()) / 2 - beat.nowMs)
+    } else await this.#enter()
+  }
+
+  async #watch(): Promise<void> {
+    if (this.#isBusy) return
+    this.#isBusy = true
+    await this.#guard(async () => {
+      const takeover = await this.#db.tx((tx) => takeOverDeadNodes(tx, this.#instance, DEAD_AFTER_MS))
+      if (takeover.instances.length > 0) this.#events.tookOver(takeover)
+    })
+    this.#isBusy = false
+  }
+
+  async #guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#events.failed(error)
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+    await this.#guard(() => this.#db.tx((tx) => deleteNode(tx, this.#instance)))
+  }
+}

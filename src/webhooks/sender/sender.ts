@@ -1,0 +1,172 @@
+import { hostname } from 'node:os'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { Config } from '../../config/config.ts'
+import type { Db } from '../../db/db.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Vault } from '../../kernel/vault.ts'
+import { onLateCommit } from '../outbox/late-commits.ts'
+import { AttemptSender } from './attempt.ts'
+import { ClaimLoop } from './claim-loop.ts'
+import { createWebhookAgent, type VettedConnectorOptions } from './connector.ts'
+import { DeliveryRunner } from './delivery-runner.ts'
+import { Lanes } from './lanes.ts'
+import { Settlement, type SettlementEvents } from './outcome-writer.ts'
+import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
+import { SenderNode } from './sender-node.ts'
+import { countDue } from './sender-queries.ts'
+
+/** Attempts at once. Those that linger for more than a second are counted apart, up to the hard limit. */
+const SLOTS = 512
+const HARD_LIMIT = 2048
+const LINGERING_MS = 1000
+/** Longer than one attempt with its draining, shorter than a lease. */
+const STOP_MS = 12_000
+const GAUGES_MS = 10_000
+const SKEW_ALARM_MS = 30_000
+
+export type SenderOptions = {
+  db: Db
+  vault: Vault
+  config: Pick<Config, 'webhooks' | 'port'>
+  clock: Clock
+  log: Pick<Logger, 'info' | 'warn' | 'error'>
+  metrics?: Registry
+  /** Stable over restarts and unique among living nodes; default host name and port. */
+  nodeName?: string
+  /**
+   * True: nodes divide the companies among themselves instead of competing for each delivery, which makes a lane's cap
+   * hold for all nodes together. For many nodes; all should agree.
+   */
+  ownBuckets?: boolean
+  /** For receivers inside an operator's own network: his name servers, his certificate authority. */
+  connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
+}
+
+type Counts = {
+  delivered: number
+  retried: number
+  failed: number
+  parked: number
+  unknownOutcomes: number
+  fenced: number
+  takeovers: number
+}
+
+export type SenderStats = Counts & { inFlight: number; lanes: ReturnType<Lanes['counts']> }
+
+export type Sender = {
+  /** Call after the commit of a transaction that inserted deliveries. */
+  wake(companyId?: string): void
+  /**
+   * Lets what is in flight end, writes it down and gives the leases back.
+   * @param graceMs what is still in flight then is abandoned and due again, uncounted; default 12 s, which is longer
+   *   than any attempt
+   */
+  stop(graceMs?: number): Promise<void>
+  stats(): SenderStats
+}
+
+/** Starts sending what is due, on this node, beside any number of others on the same database. */
+export async function startSender(options: SenderOptions): Promise<Sender> {
+  const { db, config, log } = options
+  const metrics = options.metrics ? senderMetrics(options.metrics) : null
+  const lanes = new Lanes(SLOTS)
+  const { allowedRanges, allowHttp } = config.webhooks
+  const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
+  const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
+  const settlement = new Settlement(db, settlementEvents(counts, metrics, log))
+  const node = new SenderNode(db, options.clock, options.nodeName ?? `${hostname()}:${config.port}`, {
+    tookOver: (takeover) => {
+      counts.takeovers += takeover.instances.length
+      metrics?.takeovers.inc(takeover.instances.length)
+      log.warn(takeover, 'took over the webhooks of a dead node')
+      loop.sweep()
+    },
+    bucketsChanged: () => loop.sweep(),
+    clockSkew: (skewMs) => {
+      metrics?.clockSkew.set(skewMs / 1000)
+      if (Math.abs(skewMs) > SKEW_ALARM_MS)
+        log.error({ skewMs }, 'this node’s clock is off; receivers may refuse signatures')
+    },
+    failed: (error) => log.warn({ err: error }, 'webhook heartbeat failed'),
+  })
+  const runner = new DeliveryRunner({
+    ...options,
+    allowHttp,
+    attempts,
+    lanes,
+    settlement,
+    metrics,
+    freed: () => loop.wake(),
+  })
+  const loop = new ClaimLoop({
+    db,
+    lanes,
+    instance: () => node.instance,
+    buckets: () => (options.ownBuckets === true ? node.buckets : null),
+    room: () => roomOf(attempts),
+    start: (delivery, sentAtMs) => {
+      if (delivery.wasInterrupted) counts.unknownOutcomes += 1
+      runner.start(delivery, sentAtMs)
+    },
+    failed: (error) => log.warn({ err: error }, 'claiming webhooks failed'),
+  })
+  await node.start()
+  loop.start()
+  const forget = onLateCommit(() => loop.sweep())
+  const gauges = metrics ? watchGauges(db, metrics, attempts, lanes) : null
+  return {
+    wake: () => loop.wake(),
+    stats: () => ({ ...counts, inFlight: attempts.inFlight.size, lanes: lanes.counts() }),
+    stop: async (graceMs = STOP_MS) => {
+      if (gauges) clearInterval(gauges)
+      forget()
+      await loop.stop()
+      await runner.idle(graceMs)
+      await attempts.close()
+      await settlement.drain(graceMs)
+      await node.stop()
+    },
+  }
+}
+
+function settlementEvents(counts: Counts, metrics: SenderMetrics | null, log: SenderOptions['log']): SettlementEvents {
+  return {
+    settled: ({ outcome, errorCode, deliveryId }) => {
+      if (outcome !== 'released') counts[outcome === 'retry' ? 'retried' : outcome] += 1
+      metrics?.attempts.inc({ outcome, failure: errorCode ?? '' })
+      if (outcome === 'parked') log.error({ deliveryId }, 'webhook parked after three crashes')
+    },
+    fenced: () => {
+      counts.fenced += 1
+      metrics?.fenced.inc()
+    },
+    failed: (error) => log.warn({ err: error }, 'webhook outcomes wait for the database'),
+  }
+}
+
+function roomOf(attempts: AttemptSender): number {
+  const youngSinceMs = performance.now() - LINGERING_MS
+  let lingering = 0
+  for (const attempt of attempts.inFlight) {
+    if (attempt.startedAtMs > youngSinceMs) break
+    lingering += 1
+  }
+  const { size } = attempts.inFlight
+  return Math.min(SLOTS - (size - lingering), HARD_LIMIT - size)
+}
+
+function watchGauges(db: Db, metrics: SenderMetrics, attempts: AttemptSender, lanes: Lanes): NodeJS.Timeout {
+  return setInterval(() => {
+    metrics.inFlight.set(attempts.inFlight.size)
+    for (const [state, count] of Object.entries(lanes.counts())) metrics.lanes.set({ state }, count)
+    countDue(db, 100_000).then(
+      ({ due, oldestMs }) => {
+        metrics.due.set(due)
+        metrics.oldestDue.set(oldestMs / 1000)
+      },
+      () => {}, // the database is away: readiness and the loops already say so
+    )
+  }, GAUGES_MS)
+}
