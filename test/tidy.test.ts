@@ -58,8 +58,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   // who decided about money stands in the audit log
   ledger: [...HTTP, 'audit'],
   // mails and pages share the words of a language
-  mail: [...HTTP, 'pages/texts'],
-  'pages/texts': ['channels'],
+  mail: [...HTTP, 'texts'],
+  texts: ['channels'],
   rates: HTTP,
   webhooks: [...HTTP, 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
@@ -71,7 +71,19 @@ const MAY_IMPORT: Record<string, string[]> = {
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
-  pages: [...HTTP, 'channels', 'compliance', 'mail', 'orders', 'payers', 'payments', 'refunds', 'sessions', 'users'],
+  pages: [
+    ...HTTP,
+    'channels',
+    'compliance',
+    'mail',
+    'orders',
+    'payers',
+    'payments',
+    'refunds',
+    'sessions',
+    'texts',
+    'users',
+  ],
 }
 
 function importsOf(file: string): string[] {

@@ -7,10 +7,10 @@ import type { RateLimits } from '../../http/rate-limits.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { AccountTexts } from '../../texts/page-texts.ts'
 import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
-import { TEXTS } from '../texts/languages.ts'
-import type { AccountTexts } from '../texts/page-texts.ts'
 
 const CSP = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 

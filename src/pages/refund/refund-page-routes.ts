@@ -13,10 +13,10 @@ import { confirmRefundAddress } from '../../refunds/refund-address.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import type { RefundDeps } from '../../refunds/refund-service.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { TEXTS } from '../texts/languages.ts'
 import {
   REFUND_POLICY,
   type RefundPage,
