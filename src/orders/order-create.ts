@@ -12,6 +12,7 @@ import { type Actor, companyOf } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency.ts'
 import { findIdempotencyKey } from '../http/idempotency-queries.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
@@ -28,7 +29,7 @@ import { isOpen } from './order-states.ts'
 import type { Announce } from './order-transition.ts'
 
 export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; paymentUrl: string }
-export type CreateRequest = { actor: Actor; body: CreateOrderBody; requestId: string; claim: Claim | null }
+export type CreateRequest = { context: RequestContext; body: CreateOrderBody; claim: Claim | null }
 /** Either the new order's answer, or the stored text of an earlier request with the same Idempotency-Key. */
 export type CreateResult = { created: CreatedOrder } | { replay: string }
 export type CreateOrder = (request: CreateRequest) => Promise<CreateResult>
@@ -80,7 +81,7 @@ async function buildOrder(
   request: CreateRequest,
   place: SaleOrigin,
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
-  const { body, actor, requestId } = request
+  const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
   const company = await deps.cache.company(place.companyId)
@@ -111,8 +112,8 @@ async function buildOrder(
     returnUrl: readPageUrl('returnUrl', body.returnUrl) ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
     anonymous: body.anonymous ?? false,
-    createdBy: actor.id,
-    requestId,
+    createdBy: context.actor.id,
+    requestId: context.requestId,
     createdAt: new Date(nowMs),
     updatedAt: new Date(nowMs),
     expiresAt: expiryOf(body, nowMs, deps.config.orders.expiryMinutes),
@@ -149,14 +150,14 @@ function explainConstraint(error: unknown): unknown {
 }
 
 function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
-  const { claim, actor } = request
+  const { claim, context } = request
   const idempotency = claim && {
     scope: claim.scope,
     key: claim.key,
     fingerprint: claim.fingerprint,
     response: JSON.stringify(ok(answer)),
   }
-  return { order, companyVersion, actor: `${actor.kind}:${actor.id}`, idempotency }
+  return { order, companyVersion, actor: nameOf(context), idempotency }
 }
 
 /**
@@ -174,7 +175,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     },
   })
   const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
-    const place = await findPlace(deps, request.actor, request.body, null)
+    const place = await findPlace(deps, request.context.actor, request.body, null)
     const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place)
     const answer = answerOf(deps, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
@@ -192,7 +193,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
   }
   const createOnWebsite = (request: CreateRequest): Promise<CreateResult> =>
     deps.db.tx(async (tx) => {
-      const place = await findPlace(deps, request.actor, request.body, tx)
+      const place = await findPlace(deps, request.context.actor, request.body, tx)
       const { order, companyVersion } = await buildOrder(deps, request, place)
       const answer = answerOf(deps, order)
       if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer))))
