@@ -4,11 +4,13 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import { Counter, collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
+import { askFor } from '../db/shares.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Actor, Authenticate } from './actor.ts'
+import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency.ts'
@@ -68,6 +70,17 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     if (rule.limit === 'company') await limits.checkCompany(request, reply)
     checkPermission(permission, request.actor, clock())
   })
+}
+
+/** What counts as one when connections of the database run short: a company, a person without one, an address. */
+function sharerOf({ actor, ip }: FastifyRequest): string {
+  if (actor === null || actor.kind === 'payer') return `address:${networkOf(ip)}`
+  return actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
+}
+
+/** After the body was read, whose events know nothing of who asked; everything later in the request counts. */
+function registerShares(app: FastifyInstance): void {
+  app.addHook('preValidation', (request, _reply, done) => askFor(sharerOf(request), done))
 }
 
 function registerMetrics(app: FastifyInstance, metrics: Registry): void {
@@ -157,6 +170,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   await app.register(cookie)
   registerMetrics(app, deps.metrics)
   registerPermissions(app, deps)
+  registerShares(app)
   await registerOpenApi(app, config)
   registerIdempotency(app, { db, clock, vault: deps.vault })
   return app
