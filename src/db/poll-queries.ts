@@ -21,21 +21,20 @@ export const listDueItems = (
     where t.next_check_at <= ${now} and ${isFree(now)} and not (${lane} = any(${[...fullLanes]}))
     order by t.next_check_at limit ${limit}`)
 
-/** A row that another transaction holds is left to the next round. @returns the lease's epoch; undefined: not ours */
+/** A row that another transaction holds is left to the next round. @returns undefined: not ours */
 export async function claimItem(
   q: Queryable,
   { table }: PollTable,
   { companyId, id }: RowKey,
   { now, until }: { now: Date; until: Date },
-): Promise<bigint | undefined> {
-  const row = await q.maybe<{ leaseEpoch: bigint }>(sql`
+): Promise<{ epoch: bigint; checks: number } | undefined> {
+  return q.maybe(sql`
     update ${table} set lease_until = ${until}, lease_epoch = lease_epoch + 1, checks = checks + 1, poll_again = false
     where (company_id, id) in (
       select t.company_id, t.id from ${table} t
       where t.company_id = ${companyId} and t.id = ${id} and t.next_check_at <= ${now} and ${isFree(now)}
       for update skip locked)
-    returning lease_epoch`)
-  return row?.leaseEpoch
+    returning lease_epoch as epoch, checks`)
 }
 
 /** Prolongs a lease, and holds its row until the transaction ends. @returns false: it is another poll's by now */
@@ -67,12 +66,7 @@ export const releaseItem = (
     where company_id = ${companyId} and id = ${id} and lease_epoch = ${lease.epoch}`)
 
 /** Due now, whatever was planned; a poll that is under way is repeated when it ends. */
-export const wakeItem = (
-  q: Queryable,
-  { table }: PollTable,
-  { companyId, id }: RowKey,
-  now: Date,
-): Promise<number> =>
+export const wakeItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
   q.run(sql`
     update ${table} set next_check_at = ${now}, poll_again = lease_until is not null
     where company_id = ${companyId} and id = ${id}`)

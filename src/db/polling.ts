@@ -17,7 +17,7 @@ export class LeaseLost extends Error {
 }
 
 type PollDeps = { db: Db; clock: Clock }
-type Lease = { epoch: bigint; claimedAt: Date }
+type Lease = { epoch: bigint; checks: number; claimedAt: Date }
 
 /**
  * A database that writes only while the lease is ours. The check ends each transaction: rows are locked in their usual
@@ -37,26 +37,23 @@ function leasedDb({ db, clock }: PollDeps, table: PollTable, key: RowKey, { epoc
 async function takeLease({ db, clock }: PollDeps, table: PollTable, key: RowKey): Promise<Lease | undefined> {
   const claimedAt = new Date(clock())
   const until = new Date(claimedAt.getTime() + LEASE_MS)
-  const epoch = await claimItem(db, table, key, { now: claimedAt, until })
-  return epoch === undefined ? undefined : { epoch, claimedAt }
+  const claimed = await claimItem(db, table, key, { now: claimedAt, until })
+  return claimed && { ...claimed, claimedAt }
 }
 
-/** @param gapMs when a row that the work left as it was is due again */
-const endLease = async (
-  { db, clock }: PollDeps,
-  table: PollTable,
-  key: RowKey,
-  lease: Lease & { gapMs: number },
-): Promise<void> => {
+/** What is polled: one table, under the gaps of its kind. */
+export type PollTopic = { kind: PollKind; table: PollTable }
+
+async function endLease({ db, clock }: PollDeps, topic: PollTopic, key: RowKey, lease: Lease): Promise<void> {
   const now = clock()
-  const retryAt = new Date(now + lease.gapMs)
-  await releaseItem(db, table, key, { ...lease, now: new Date(now), retryAt })
+  const retryAt = new Date(now + pollGapMs(topic.kind, lease.checks - 1))
+  await releaseItem(db, topic.table, key, { ...lease, now: new Date(now), retryAt })
 }
 
-/** One row of a kind, with a database that writes only as long as the row is ours. */
-export type PollWork = (db: Db, key: RowKey) => Promise<{ checks: number } | undefined>
-
-export type PollSpec = { kind: PollKind; table: PollTable; work(db: Db, key: RowKey): Promise<void> }
+export type PollSpec = PollTopic & {
+  /** @param db writes only as long as the row is ours */
+  work(db: Db, key: RowKey): Promise<void>
+}
 
 /**
  * Takes one row before its turn and works on it, if it is due and nobody else has it. @returns undefined: not ours;
@@ -65,16 +62,16 @@ export type PollSpec = { kind: PollKind; table: PollTable; work(db: Db, key: Row
  */
 export async function pollNow<Result>(
   deps: PollDeps,
-  { kind, table }: Pick<PollSpec, 'kind' | 'table'>,
+  topic: PollTopic,
   key: RowKey,
   work: (db: Db) => Promise<Result>,
 ): Promise<{ result: Result } | undefined> {
-  const lease = await takeLease(deps, table, key)
+  const lease = await takeLease(deps, topic.table, key)
   if (!lease) return undefined
   try {
-    return { result: await work(leasedDb(deps, table, key, lease)) }
+    return { result: await work(leasedDb(deps, topic.table, key, lease)) }
   } finally {
-    await endLease(deps, table, key, { ...lease, gapMs: pollGapMs(kind, 0) })
+    await endLease(deps, topic, key, lease)
   }
 }
 
@@ -94,7 +91,7 @@ export function pollSource(deps: PollDeps & { log: FastifyBaseLogger }, spec: Po
         } catch (error) {
           log.warn({ err: error, kind, id: item.id, lane: item.lane }, 'poll failed')
         }
-        await endLease(deps, table, item, { ...lease, gapMs: pollGapMs(kind, 0) }).catch((error: unknown) =>
+        await endLease(deps, spec, item, lease).catch((error: unknown) =>
           log.warn({ err: error, kind, id: item.id }, 'lease not released; it runs out by itself'),
         )
       }

@@ -1,20 +1,23 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
+import type { Tx } from '../db/db.ts'
+import { LEASE_MS, type PollSpec } from '../db/polling.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { type Decider, dropRefund } from './refund-decisions.ts'
-import { claimDueRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
+import {
+  findRefund,
+  listRefundsOfOrder,
+  REFUND_POLLS,
+  type Refund,
+  updateRefund,
+  updateRefundNextCheck,
+} from './refund-queries.ts'
 import { lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
-
-const LEASE_MS = 60_000
-const BATCH = 20
-const DELAYS_MS = [1000, 1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000]
-
-const delayMs = (checks: number): number => DELAYS_MS[Math.min(checks, DELAYS_MS.length - 1)] ?? 300_000
 
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
@@ -53,13 +56,31 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
   }
 }
 
+/**
+ * Whether another refund of the same payment was sent and has no final answer. Two at once cannot be told apart at a
+ * provider that only says what went back in all.
+ */
+async function anotherRuns(tx: Tx, refund: Refund): Promise<boolean> {
+  const all = await listRefundsOfOrder(tx, refund.companyId, refund.orderId)
+  return all.some(
+    ({ id, paymentId, status }) => id !== refund.id && paymentId === refund.paymentId && status === 'submitted',
+  )
+}
+
 /** Before anything is sent the refund is no longer one that a person can reject. @returns whether it may be sent */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'submitted') return true
-    if (current.status !== 'ready') return false
     const now = new Date(deps.clock())
+    if (current.status !== 'ready') {
+      await updateRefundNextCheck(tx, current, null)
+      return false
+    }
+    if (await anotherRuns(tx, current)) {
+      await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))
+      return false
+    }
     await updateRefund(tx, current, { status: 'submitted', nextCheckAt: new Date(now.getTime() + LEASE_MS) }, now)
     return true
   })
@@ -93,7 +114,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     if (current.status !== 'ready' && current.status !== 'submitted') return
     const now = new Date(deps.clock())
     const manual = report.outcome === 'manual'
-    const nextCheckAt = manual ? null : new Date(now.getTime() + delayMs(current.checks))
+    const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
     await updateRefund(
       tx,
       current,
@@ -138,14 +159,11 @@ export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash
   await applyRefundReport(deps, refund, report)
 }
 
-/** Sends and follows refunds. One that fails is tried again after its lease, with the same id. */
-export async function pollDueRefunds(deps: RefundDeps, log: FastifyBaseLogger): Promise<number> {
-  const now = deps.clock()
-  const due = await claimDueRefunds(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
-  for (const refund of due) {
-    await pollRefund(deps, refund).catch((error: unknown) =>
-      log.warn({ err: error, refundId: refund.id }, 'refund could not be sent'),
-    )
-  }
-  return due.length
-}
+/** Refunds that are to be sent, or have no final answer, for the polling engine: sent once, with the same id. */
+export const refundPolls = (deps: RefundDeps): PollSpec => ({
+  ...REFUND_POLLS,
+  async work(db, { id }) {
+    const refund = await findRefund(db, id)
+    if (refund) await pollRefund({ ...deps, db }, refund)
+  },
+})
