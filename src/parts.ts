@@ -7,6 +7,7 @@ import { openPayouts } from './chain/payout/payout.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import { createRpc } from './chain/rpc.ts'
 import { openChannelAccounts } from './channels/accounts.ts'
+import { openChannelMetrics } from './channels/channel-metrics.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { insertProviderCall } from './channels/provider-call-queries.ts'
 import type { ProviderCallSink } from './channels/provider-calls.ts'
@@ -227,7 +228,7 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
     })
-  return openChannelAccounts({
+  const channels = openChannelAccounts({
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
@@ -236,6 +237,8 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
   })
+  openChannelMetrics(metrics, channels)
+  return channels
 }
 
 /** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */

@@ -1,5 +1,8 @@
-/** What a refusal is about; `credentials` and `account` are the operator's to put right. */
-export type RefusalReason = 'credentials' | 'account' | 'amount' | 'request' | 'state'
+/** What a refusal is about; `credentials`, `clock` and `account` are the operator's to put right. */
+export type RefusalReason = 'credentials' | 'clock' | 'account' | 'amount' | 'request' | 'state'
+
+/** Whether the operator can put it right: then what was refused is tried again, and nothing is decided yet. */
+export const isForOperator = (reason: RefusalReason): boolean => ['credentials', 'clock', 'account'].includes(reason)
 
 /**
  * The provider answered, and definitely did not do it. Whatever else goes wrong on the way to a provider and back

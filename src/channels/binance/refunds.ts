@@ -1,5 +1,6 @@
 import { numberLiteral, textAt } from '../../kernel/json.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
+import { isForOperator } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type BinanceClient, PATHS } from './client.ts'
 
@@ -12,8 +13,7 @@ const STATUSES: ReadonlyMap<string, RefundReport['outcome']> = new Map([
 const LONGEST_REASON = 256
 
 /** Credentials and accounts are put right by the operator, and the refund goes out then. */
-const isForOperator = (answer: Answer): boolean =>
-  answer.outcome === 'refused' && ['credentials', 'account'].includes(answer.refusal.reason)
+const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
 /** The same refund of the same money, or nobody knows what it is. */
 function reportOf(refund: RefundRequest, data: unknown, status: string | undefined): RefundReport {
@@ -28,7 +28,7 @@ function reportOf(refund: RefundRequest, data: unknown, status: string | undefin
 async function findRefund(client: BinanceClient, refund: RefundRequest): Promise<RefundReport | undefined> {
   const answer = await client.ask(PATHS.refundQuery, { refundRequestId: refund.refundId })
   if (answer.outcome === 'done') return reportOf(refund, answer.data, textAt(answer.data, 'refundStatus'))
-  if (isForOperator(answer)) throw answer.refusal
+  if (needsOperator(answer)) throw answer.refusal
   return undefined
 }
 
@@ -48,6 +48,6 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
     ...(reason ? { refundReason: reason.slice(0, LONGEST_REASON).replace(/\p{Cs}/gu, '') } : {}),
   })
   if (answer.outcome === 'done') return reportOf(refund, answer.data, 'REFUND_PENDING')
-  if (isForOperator(answer)) throw answer.refusal
+  if (needsOperator(answer)) throw answer.refusal
   return { outcome: 'refused', reference: null, txHash: null, words: answer.refusal.message }
 }

@@ -1,5 +1,5 @@
 import { parseJsonExact, textAt } from '../../kernel/json.ts'
-import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
+import { isForOperator, ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 
 /** Answers are parsed JSON whose numbers are still text. */
@@ -68,4 +68,4 @@ export function openPayApi({ baseUrl, secretKey }: { baseUrl: string; secretKey:
 
 /** A request that the provider definitely did not do, and that is not the operator's to put right. */
 export const isDefiniteNo = (error: unknown): error is ProviderRefusal =>
-  error instanceof ProviderRefusal && error.reason !== 'credentials' && error.reason !== 'account'
+  error instanceof ProviderRefusal && !isForOperator(error.reason)
