@@ -92,6 +92,8 @@ export type SeenReport = {
   transfers: SeenTransfer[]
   /** Other tokens that came to the same place: noticed, never counted. */
   unmatched: { asset: string; units: bigint; reference: string }[]
+  /** The provider says that this is not all: it never completes a payment, however little is missing. */
+  isPart?: true
   /** What the provider says went back of it so far, by us or from its own console; absent where it does not say. */
   refunded?: bigint
   words: string
