@@ -49,6 +49,7 @@ import { openRates } from './rates/rate-service.ts'
 import { noticeForeignRefund } from './refunds/foreign-refund.ts'
 import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
 import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
+import { takeRefundNews } from './refunds/refund-news.ts'
 import { findMerchant, wakeRefundsOfPayment } from './refunds/refund-queries.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-keys/api-key-routes.ts'
@@ -262,6 +263,7 @@ function openPayments(
   const callbacks: CallbackDeps = {
     ...payments,
     log,
+    reportRefund: (payment, news) => takeRefundNews(refunds, payment, news),
     async wakeRefunds({ companyId, id }) {
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },

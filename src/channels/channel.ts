@@ -131,6 +131,18 @@ export const paidReport = (
   words,
 })
 
+/** What a verified callback says of one refund, from a provider that cannot be asked about refunds. */
+export type RefundNews = {
+  /** The provider's id of the refund. */
+  reference: string
+  /** Ours, when the provider hands it back; null: it may have been started from the provider's console. */
+  refundId: string | null
+  outcome: 'pending' | 'settled' | 'unknown'
+  /** In the currency that the payment was priced in. */
+  fiat: Money
+  words: string
+}
+
 /** What a verified callback is about. It only says "look now": what is true is asked for. */
 export type CallbackNews = {
   /** At least one of the two is known, else there is nothing to look at. */
@@ -138,6 +150,8 @@ export type CallbackNews = {
   providerReference: string | null
   /** What the callback claims; the query's answer decides. Null: it says nothing of a payment (a refund, a test). */
   report: PaymentReport | null
+  /** Only from a provider whose callback is the only word on a refund: it decides. */
+  refund?: RefundNews
   /** For the log: event and status words. */
   words: string
 }
@@ -225,6 +239,11 @@ export interface Channel {
   refundPayment?(refund: RefundRequest): Promise<RefundReport>
   /** The provider refunds in the order's fiat: `fiat` of the request counts, and must not be zero. */
   readonly refundsInFiat?: true
+  /**
+   * Only callbacks tell the end of a refund. Where none comes, a person looks it up at the provider and says that it was
+   * sent, with a proof, or that it never was.
+   */
+  readonly refundsByCallback?: true
   /** Whether a refund's destination must be known (a chain), or the provider sends it back where it came from. */
   readonly refundsToAddress?: true
   /** Checks that a transaction which a person names pays this refund. @throws VALIDATION_FAILED saying what is wrong */

@@ -23,8 +23,11 @@ export class ProviderTrouble extends Error {
   override readonly name = 'ProviderTrouble'
   /** Milliseconds it asks to be left alone (HTTP 429), or null. */
   readonly retryAfterMs: number | null
-  constructor(words: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+  /** The request never reached it: certainly not done. */
+  readonly notSent: boolean
+  constructor(words: string, options: { cause?: unknown; retryAfterMs?: number; notSent?: boolean } = {}) {
     super(words, options.cause === undefined ? undefined : { cause: options.cause })
     this.retryAfterMs = options.retryAfterMs ?? null
+    this.notSent = options.notSent ?? false
   }
 }

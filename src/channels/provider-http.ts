@@ -19,6 +19,8 @@ export type ProviderHttp = (call: ProviderCall) => Promise<ProviderAnswer>
 
 /** Shorter than the time after which a job takes over an accept that got no answer. */
 const TIMEOUT_MS = 10_000
+/** No connection was made. */
+const NOT_SENT: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 /** The whole answer within the time, at most 1 MiB of it. */
@@ -77,7 +79,8 @@ export function openProviderHttp(options: { secrets: readonly string[]; clock?: 
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error)
       note({ status: null, answer: words })
-      throw new ProviderTrouble(`no answer from ${new URL(url).host}: ${words}`, { cause: error })
+      const notSent = NOT_SENT.has((error as { code?: string }).code ?? '')
+      throw new ProviderTrouble(`no answer from ${new URL(url).host}: ${words}`, { cause: error, notSent })
     }
   }
   return { http, clockAheadMs: () => clockAheadMs, close: () => agent.destroy() }

@@ -103,7 +103,7 @@ export function supervise(
       return result
     } catch (error) {
       if (error instanceof CircuitOpen)
-        throw new ProviderTrouble('the provider is left alone for a pause', { cause: error })
+        throw new ProviderTrouble('the provider is left alone for a pause', { cause: error, notSent: true })
       count(channel.id, step, error instanceof ProviderRefusal ? 'refused' : 'trouble')
       throw error
     }

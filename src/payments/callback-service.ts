@@ -5,6 +5,7 @@ import {
   type Channel,
   type ChannelId,
   type PaymentReport,
+  type RefundNews,
 } from '../channels/channel.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import { wakeItem } from '../db/poll-queries.ts'
@@ -28,6 +29,8 @@ import { type PaymentDeps, pollPayment } from './payment-service.ts'
 
 export type CallbackDeps = PaymentDeps & {
   log: FastifyBaseLogger
+  /** A refund of this payment was named by a provider that cannot be asked about refunds. */
+  reportRefund(payment: Payment, news: RefundNews): Promise<void>
   /** A refund of this payment may have news, too. */
   wakeRefunds(payment: Payment): Promise<void>
 }
@@ -157,6 +160,7 @@ export async function takeCallback(
   // some providers name a refund from their console only here; the sum is signed like everything else
   if (news.report?.outcome === 'seen' && news.report.refunded !== undefined)
     await deps.onRefunded(payment, news.report.refunded)
+  if (news.refund) await deps.reportRefund(payment, news.refund)
   await deps.wakeRefunds(payment)
   return acknowledgement
 }

@@ -1,4 +1,5 @@
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
+import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
 import { LEASE_MS, type PollSpec } from '../db/polling.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
@@ -86,6 +87,20 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
   })
 }
 
+const isNotDone = (error: unknown): boolean =>
+  error instanceof ProviderRefusal || (error instanceof ProviderTrouble && error.notSent)
+
+/** It certainly did not leave: it is as if it had not been tried, and the next poll sends it. */
+async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (current.status !== 'submitted') return
+    const now = new Date(deps.clock())
+    const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', current.checks))
+    await updateRefund(tx, current, { status: 'ready', words: 'not sent yet', nextCheckAt }, now)
+  })
+}
+
 async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundReport> {
   const [channel, request] = await Promise.all([channelOfRefund(deps, refund), refundRequestOf(deps, refund)])
   if (refund.byHand && refund.txHash !== null && channel?.checkRefundTransaction)
@@ -98,7 +113,10 @@ async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundRepor
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   if (!(await beginSending(deps, refund))) return
   crashPoint('refund:before-send')
-  const report = await askChannel(deps, refund)
+  const report = await askChannel(deps, refund).catch(async (error: unknown) => {
+    if (refund.status === 'ready' && isNotDone(error)) await takeBack(deps, refund)
+    throw error
+  })
   crashPoint('refund:after-send')
   await applyRefundReport(deps, refund, report)
   crashPoint('refund:after-settle')

@@ -49,6 +49,8 @@ export type Refund = {
   byHand: boolean
   lastWords: string | null
   checks: number
+  /** Null: nothing is asked any more, or a person sends it. */
+  nextCheckAt: Date | null
   createdAt: Date
   updatedAt: Date
   settledAt: Date | null
@@ -72,7 +74,7 @@ export const REFUND_POLLS: PollTopic = {
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
   fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval, requested_by,
-  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, created_at, updated_at, settled_at`
+  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, next_check_at, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
   ...row,
@@ -83,7 +85,15 @@ const toRefund = (row: Row): Refund => ({
 
 export type NewRefund = Omit<
   Refund,
-  'decidedBy' | 'providerReference' | 'txHash' | 'byHand' | 'lastWords' | 'checks' | 'updatedAt' | 'settledAt'
+  | 'decidedBy'
+  | 'providerReference'
+  | 'txHash'
+  | 'byHand'
+  | 'lastWords'
+  | 'checks'
+  | 'nextCheckAt'
+  | 'updatedAt'
+  | 'settledAt'
 > & { requestId: string | null }
 
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {

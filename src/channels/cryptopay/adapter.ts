@@ -130,6 +130,7 @@ function openCryptoPay(values: Values, context: ChannelContext): Channel {
     acknowledgement: { contentType: 'application/json', body: '{}' },
     refundPayment: (refund) => refundPayment(api, refund),
     refundsInFiat: true,
+    refundsByCallback: true,
   }
   if (!weCancel) return channel
   return {

@@ -46,6 +46,7 @@ function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
   const seconds = Number(headers['retry-after'])
   throw new ProviderTrouble(words, {
     cause: { status, text: text.slice(0, 500) },
+    notSent: status === 429,
     ...(seconds > 0 ? { retryAfterMs: seconds * 1000 } : {}),
   })
 }
