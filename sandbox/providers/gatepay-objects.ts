@@ -1,31 +1,51 @@
-import type { DeskPayment, DeskRefund, Happening } from './imitation.ts'
+import { subtract } from './decimal.ts'
+import type { PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
 
-/** What Gate calls the states of an order and of a refund. */
-const WORDS: Record<DeskPayment['state'], string> = {
+/**
+ * Order statuses of the query: PENDING, PROCESS, PAID, EXPIRED (official Java SDK, address query). PAY_ERROR is
+ * documented for callbacks only ("webhooks"). What the query says after a close has never been seen.
+ */
+const STATUS: Record<ProviderPayment['state'], string> = {
   open: 'PENDING',
   part: 'PENDING',
+  confirming: 'PROCESS',
   paid: 'PAID',
   failed: 'PAY_ERROR',
   expired: 'EXPIRED',
   closed: 'EXPIRED',
 }
-const REFUND_WORDS: Record<DeskRefund['state'], string> = {
+/** What the query may say after a close; staff of the sandbox choose one. */
+export const CLOSED_STATUSES = ['EXPIRED', 'CANCELLED', 'CLOSED'] as const
+export type ClosedStatus = (typeof CLOSED_STATUSES)[number]
+
+/** Refund statuses ("webhooks"). */
+const REFUND_STATUS: Record<ProviderRefund['state'], string> = {
   pending: 'REFUND_PROCESS',
   settled: 'REFUND_SUCCESS',
   refused: 'REFUND_REJECTED',
 }
 
-export const isLate = (payment: DeskPayment): boolean => payment.facts.late === true
+export const isLate = (payment: ProviderPayment): boolean => payment.facts.late === true
 
-const wordOf = (payment: DeskPayment): string => {
-  if (payment.unknownWord) return 'UNDER_MYSTERY'
-  // only callbacks are documented to tell of it
-  if (payment.facts.blocked === true) return WORDS.open
-  return isLate(payment) ? 'EXPIRED' : WORDS[payment.state]
+const statusOf = (payment: ProviderPayment, closed: ClosedStatus): string => {
+  if (payment.unknownStatus) return 'UNDER_MYSTERY'
+  // a block is documented for callbacks only
+  if (payment.facts.blocked === true) return STATUS.open
+  if (payment.state === 'closed' || payment.facts.closedBefore === true) return closed
+  return isLate(payment) ? 'EXPIRED' : STATUS[payment.state]
 }
 
-/** Camel and snake case as the original mixes them. */
-export const statusOf = (payment: DeskPayment): Record<string, unknown> => ({
+/** A deposit waits in `confirming_list` until the chain confirms it. */
+function transactionInfo({ state, received }: ProviderPayment): Record<string, unknown> {
+  if (state === 'confirming') return { done_amount: '0', confirming_list: [{ amount: received, confirm: 1 }] }
+  return { done_amount: received, confirming_list: [] }
+}
+
+const underpaid = ({ state, amount, received }: ProviderPayment): string =>
+  state === 'part' ? subtract(amount, received) : ''
+
+/** The query's answer; camel and snake case are mixed as the original mixes them (official Go SDK). */
+export const orderFields = (payment: ProviderPayment, closed: ClosedStatus): Record<string, unknown> => ({
   prepayId: payment.reference,
   merchantId: 10_000_001,
   merchantTradeNo: payment.merchantReference,
@@ -33,18 +53,20 @@ export const statusOf = (payment: DeskPayment): Record<string, unknown> => ({
   goodsName: payment.facts.goodsName ?? '',
   currency: payment.currency,
   orderAmount: payment.amount,
-  status: wordOf(payment),
+  status: statusOf(payment, closed),
   createTime: payment.createdAt,
   expireTime: payment.expiresAt,
   transactTime: payment.facts.transactTime ?? 0,
   pay_currency: payment.currency,
   pay_amount: payment.amount,
-  toleranceAmount: '0',
-  underpaidAmount: '',
-  transaction_info: { done_amount: payment.received, confirming_list: [] },
+  actualCurrency: payment.received === '0' ? '' : payment.currency,
+  actualAmount: payment.received === '0' ? '' : payment.received,
+  toleranceAmount: payment.facts.tolerance ?? '0',
+  underpaidAmount: underpaid(payment),
+  transaction_info: transactionInfo(payment),
 })
 
-export const refundFields = (payment: DeskPayment, refund: DeskRefund): Record<string, unknown> => ({
+export const refundFields = (payment: ProviderPayment, refund: ProviderRefund): Record<string, unknown> => ({
   refundRequestId: refund.requestId,
   refundGateId: refund.id,
   gateRefundId: refund.id,
@@ -58,32 +80,31 @@ export const refundFields = (payment: DeskPayment, refund: DeskRefund): Record<s
   requestCurrency: payment.currency,
   amount: refund.amount,
   currency: payment.currency,
-  status: REFUND_WORDS[refund.state],
+  status: REFUND_STATUS[refund.state],
   txHash: '',
   refund_fail_reason: refund.state === 'refused' ? 'rejected by the console' : '',
   errMsg: '',
 })
 
-type Told = readonly [bizType: string, bizStatus: string]
+type Notice = readonly [bizType: string, bizStatus: string]
 
-function toldOf(payment: DeskPayment, happening: Happening, refund?: DeskRefund): Told | undefined {
-  if (refund) return ['PAY_REFUND', REFUND_WORDS[refund.state]]
-  if (happening === 'part') return ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_IN_TERM']
-  if (happening === 'paid')
-    return isLate(payment) ? ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_DELAY'] : ['PAY', 'PAY_SUCCESS']
-  if (happening === 'failed') return ['PAY', payment.facts.blocked === true ? 'PAY_BLOCK' : 'PAY_ERROR']
-  return happening === 'expired' || happening === 'closed' ? ['PAY', 'PAY_CLOSE'] : undefined
+function noticeOf(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): Notice | undefined {
+  if (refund) return ['PAY_REFUND', REFUND_STATUS[refund.state]]
+  if (event === 'part' || event === 'confirming') return ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_IN_TERM']
+  if (event === 'paid') return isLate(payment) ? ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_DELAY'] : ['PAY', 'PAY_SUCCESS']
+  if (event === 'failed') return ['PAY', payment.facts.blocked === true ? 'PAY_BLOCK' : 'PAY_ERROR']
+  return event === 'expired' || event === 'closed' ? ['PAY', 'PAY_CLOSE'] : undefined
 }
 
-/** The body of a callback; `data` is JSON as text. Undefined: Gate says nothing of it. */
+/** The body of a callback ("webhooks"); `data` is JSON as text. Undefined: Gate sends none. */
 export function callbacksOf(
-  payment: DeskPayment,
-  happening: Happening,
-  refund: DeskRefund | undefined,
+  payment: ProviderPayment,
+  event: PaymentEvent,
+  refund: ProviderRefund | undefined,
   clientId: string,
 ): string | undefined {
-  const told = toldOf(payment, happening, refund)
-  if (!told) return undefined
+  const notice = noticeOf(payment, event, refund)
+  if (!notice) return undefined
   const { reference, merchantReference, amount, currency, createdAt } = payment
   const order = {
     merchantTradeNo: merchantReference,
@@ -98,7 +119,7 @@ export function callbacksOf(
     createTime: createdAt,
     transactionId: '',
   }
-  const [bizType, bizStatus] = told
+  const [bizType, bizStatus] = notice
   const data = JSON.stringify(refund ? refundFields(payment, refund) : order)
   return JSON.stringify({ bizType, bizId: refund?.id ?? reference, bizStatus, client_id: clientId, data })
 }
