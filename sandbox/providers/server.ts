@@ -7,6 +7,7 @@ import type { Imitation, ImitationOptions } from './imitation.ts'
 import { IMITATIONS } from './imitations.ts'
 import { PayerConsole } from './payer-console.ts'
 import { payerConsoleRoutes, type StoryTeller } from './payer-console-routes.ts'
+import { type Oracle, openScreening } from './screening.ts'
 import { openSumsub, type SumsubOptions } from './sumsub.ts'
 import { type Wallet, walletRoutes } from './wallet.ts'
 
@@ -14,12 +15,16 @@ export type Providers = {
   url: string
   /** What the service is configured with to use them: variable name to value. */
   credentials: Record<string, string>
+  /** The same for the screening services. Apart, because a service configured with them screens every payment. */
+  screening: Record<string, string>
   stop(): Promise<void>
 }
 
 type Options = {
   port: number
   chain: Wallet
+  /** The sanctions oracle on that chain; without it the screening services answer alone. */
+  oracle?: Oracle | null
   /** Address of the merchant's server; callbacks go below it. Null: no provider is imitated, only the wallet. */
   callbackBase?: string | null
   /** Where payments are kept over restarts; null: in memory. */
@@ -95,7 +100,11 @@ export async function startProviders(options: Options): Promise<Providers> {
   const [checks, variables] = made === null ? [options.sumsub, {}] : sumsubOf(made)
   const sumsub = checks && openSumsub(checks)
   if (sumsub) await app.register(async (scope) => sumsub.register(scope), { prefix: `/${sumsub.prefix}` })
+  const { chainId, payerAddress } = chain
+  const screening = made && openScreening({ ...made, chainId, payerAddress, oracle: options.oracle ?? null })
+  await screening?.register(app)
   const tellers: StoryTeller[] = [(name) => sumsub?.startStory(name) === true]
+  if (screening) tellers.push((name, more) => screening.startStory(name, more))
   payerConsoleRoutes(app, payerConsole, tellers)
   const shown = imitations.map((one) => one.credentials())
   const credentials = Object.assign({}, ...shown, variables) as Record<string, string>
@@ -105,6 +114,7 @@ export async function startProviders(options: Options): Promise<Providers> {
   return {
     url,
     credentials,
+    screening: screening?.variables ?? {},
     async stop() {
       await app.close()
       payerConsole.stop()
