@@ -1,8 +1,8 @@
 import { constants, createCipheriv, type KeyObject, sign, verify } from 'node:crypto'
 import { type Fields, NumberText } from './exact-json.ts'
 
-/** What KuCoin refuses: its code and its words. */
-export type No = { code: string; msg: string; retry?: true }
+/** A refusal: KuCoin's code and message. */
+export type Refusal = { code: string; msg: string; retry?: true }
 
 /** Names that each call signs, in this order. */
 export const CALL_NAMES = {

@@ -8,11 +8,16 @@ export const STORIES = [
   'outage',
   'late-payment',
   'partial-refund',
+  'refund-pending',
+  'refund-timeout-after-acceptance',
+  'kyt-blocked',
+  'kyt-sanctioned',
+  'kyt-outage',
   'kyc-refused',
 ] as const
 export type Story = (typeof STORIES)[number]
 
-/** Amounts that tell a story by themselves: the cents of what the provider is asked for. */
+/** Amounts that start a story by themselves: the cents of what the provider is asked for. */
 export const MAGIC_CENTS: Readonly<Record<string, Story | 'pays' | 'declines' | 'pays-half' | 'expires'>> = {
   '.01': 'pays',
   '.02': 'declines',
@@ -27,7 +32,7 @@ export const MAGIC_CENTS: Readonly<Record<string, Story | 'pays' | 'declines' | 
   '.12': 'partial-refund',
 }
 
-/** A refund of so many cents is refused. */
+/** The provider refuses a refund with these cents. */
 export const REFUSED_REFUND_CENTS = '.13'
 
 const centsOf = (amount: string): string | undefined => /^\d+(\.\d\d)0*$/.exec(amount)?.[1]
@@ -42,7 +47,7 @@ export function magicOf(amount: string): (typeof MAGIC_CENTS)[string] | undefine
 
 export type ArmOptions = { provider?: string; seconds?: number }
 
-/** Which stories wait for the next payment. Each is told once, but for the outage, which lasts. */
+/** Which stories wait for the next payment. Each happens once, except the outage, which lasts. */
 export class Stories {
   readonly #armed: { name: Story; provider: string | null }[] = []
   readonly #outages = new Map<string, number>()

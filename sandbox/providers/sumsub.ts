@@ -15,12 +15,12 @@ export type SumsubOptions = {
   log?(line: string): void
 }
 
-/** It checks people, not payments: of the desk it needs the port and the stories alone. */
+/** It checks people, not payments: it shares the port and the stories with the other imitations. */
 export type SumsubImitation = {
   prefix: 'sumsub'
   register(app: FastifyInstance): Promise<void>
   /** Scripted trouble by name. @returns whether it knows the story */
-  tellStory(name: string): boolean
+  startStory(name: string): boolean
   snapshot(): unknown
 }
 
@@ -75,9 +75,9 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
   const sender = new CallbackSender(options)
 
   const complete = (applicant: Applicant, answer: Exclude<Answer, 'reset'>): void => {
-    const told = stories.delete('kyc-refused') ? 'refuse' : answer
-    if (told === 'enhanced') applicant.levelName = eddLevel
-    const review: Review = { reviewStatus: 'completed', reviewResult: resultOf(told) }
+    const decided = stories.delete('kyc-refused') ? 'refuse' : answer
+    if (decided === 'enhanced') applicant.levelName = eddLevel
+    const review: Review = { reviewStatus: 'completed', reviewResult: resultOf(decided) }
     applicant.review = review
     const news = [
       { type: 'applicantPending', review: { reviewStatus: 'pending' } },
@@ -200,7 +200,7 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
   return {
     prefix: 'sumsub',
     snapshot: () => state.snapshot(),
-    tellStory(name) {
+    startStory(name) {
       const trouble = Object.hasOwn(TROUBLES, name) ? TROUBLES[name] : undefined
       if (trouble) sender.plan(trouble)
       else if (STORIES.includes(name)) stories.add(name)
