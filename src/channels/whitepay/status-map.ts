@@ -111,8 +111,9 @@ const statusText = ({ status, isInternal }: WhitepayOrder): string =>
   isInternal === undefined ? status : `${status}, ${WALLETS[`${isInternal}`]}`
 
 /**
- * COMPLETE with our value, currency and reference is the whole payment, whatever reached the balance. Less than that is
- * a part and never completes the order; a COMPLETE may follow a DECLINED, and a declined order may hold a part.
+ * COMPLETE with our value, currency and reference is the whole payment, whatever reached the balance, unless its own
+ * deposits say that staff completed a part of it (3.3 of the API). Any other status makes what came a part, which never
+ * completes the order; a COMPLETE may follow a DECLINED, and a declined order may hold a part.
  */
 export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: number): PaymentReport {
   const { id: providerReference } = order
@@ -121,8 +122,8 @@ export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: numbe
   if (meaning === undefined) return { outcome: 'unknown', providerReference, words }
   const strange = strangeness(order, payment)
   if (strange !== null) return { outcome: 'unknown', providerReference, words: `${words}: ${strange}` }
-  if (meaning === 'done') return paidReport(providerReference, { final: payment.due.units, words })
   const units = depositedUnits(order, payment.due)
+  if (meaning === 'done') return paidReport(providerReference, { final: units || payment.due.units, words })
   if (units === undefined || (meaning === 'part' && units === 0n))
     return { outcome: 'unknown', providerReference, words: `${words}: a part came, it does not say how much` }
   if (units > 0n) {

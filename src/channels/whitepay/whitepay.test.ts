@@ -217,6 +217,11 @@ describe('whitepay: amounts', () => {
     assert.equal(dust.final, (DUE * 16n) / 50_000n)
   })
 
+  it('a part that staff completed in the console counts as what was deposited', () => {
+    const told = seen({ ...deposits('USDT', '13.35', '5.34'), status: 'COMPLETE', received_total: '5.1' })
+    assert.equal(told.final, (DUE * 534n) / 1335n)
+  })
+
   it('a part in another coin than the one that was chosen is not counted, and asked about again', () => {
     const fields = deposits('USDT', '13.35', '5')
     const other = { ...fields, transactions: [{ currency: 'BTC', value: '5', status: 'COMPLETE' }] }
