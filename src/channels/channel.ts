@@ -174,6 +174,8 @@ export type RefundRequest = {
   /** What earlier refunds of the same payment sent back, in both. */
   earlierUnits: bigint
   earlierFiat: Money
+  /** The provider's id of the refund before this one of the same payment; absent: there was none. */
+  lastReference?: string
   /** The provider's id of this refund, once it is known. */
   reference: string | null
   /** It may have been sent before: ask first. */
@@ -184,7 +186,7 @@ export type RefundRequest = {
 }
 
 /**
- * `manual`: this channel cannot send here (no signer is set up); a person sends and names the transaction.
+ * `manual`: not sent, a person does: no signer is set up, or the provider would send something else than was asked.
  * `unknown`: nobody can say; it is asked again with the same id, never sent blindly a second time.
  */
 export type RefundReport = {
@@ -192,6 +194,8 @@ export type RefundReport = {
   reference: string | null
   txHash: string | null
   words: string
+  /** What went back of the payment in all, where the provider sent more than it was asked to. */
+  refundedUnits?: bigint
 }
 
 /** What became of a creation that never got an answer. */

@@ -8,6 +8,7 @@ import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { noticeForeignRefund } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { type Decider, dropRefund } from './refund-decisions.ts'
 import {
@@ -37,7 +38,9 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
   ])
   if (!order || !payment) throw new Error(`refund ${refund.id} without its order or payment`)
   const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
-  const earlier = all.filter(({ status, paymentId }) => status === 'settled' && paymentId === payment.id)
+  const others = all.filter(({ id, paymentId }) => id !== refund.id && paymentId === payment.id)
+  const earlier = others.filter(({ status }) => status === 'settled')
+  const lastReference = others.findLast(({ providerReference }) => providerReference !== null)?.providerReference
   return {
     refundId: refund.id,
     companyId: refund.companyId,
@@ -49,6 +52,7 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
     paidFiat: order.from,
     earlierUnits: sumOf(earlier, 'units'),
     earlierFiat: { asset: order.from.asset, units: sumOf(earlier, 'fiatUnits') },
+    ...(lastReference ? { lastReference } : {}),
     reference: refund.providerReference,
     attempted: refund.status === 'submitted',
     network: refund.network,
@@ -125,7 +129,13 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
   const { reference, txHash, words } = report
   const actor = `channel:${refund.channel}`
-  if (report.outcome === 'settled') return settleRefund(deps, refund, { actor, reference, txHash, words })
+  if (report.outcome === 'settled') {
+    await settleRefund(deps, refund, { actor, reference, txHash, words })
+    const payment =
+      report.refundedUnits !== undefined && (await findPayment(deps.db, refund.companyId, refund.paymentId))
+    if (payment) await noticeForeignRefund(deps, payment, report.refundedUnits ?? 0n)
+    return
+  }
   if (report.outcome === 'refused') return dropRefund(deps, refund, { status: 'refused', channel: actor, words })
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)

@@ -41,7 +41,7 @@ async function findRefund(client: KucoinClient, refund: RefundRequest): Promise<
 export async function refundPayment(
   client: KucoinClient,
   refund: RefundRequest,
-  { subMerchantId }: { subMerchantId: string },
+  subMerchantId: string,
 ): Promise<RefundReport> {
   const { refundId, providerReference, units, reason, reference, attempted } = refund
   const found = attempted || reference !== null ? await findRefund(client, refund) : undefined
