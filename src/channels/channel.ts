@@ -244,8 +244,8 @@ export interface Channel {
   /** The provider refunds in the order's fiat: `fiat` of the request counts, and must not be zero. */
   readonly refundsInFiat?: true
   /**
-   * Only callbacks tell the end of a refund. Where none comes, a person looks it up at the provider and says that it was
-   * sent, with a proof, or that it never was.
+   * Only callbacks tell the end of a refund. Where none comes, a person looks it up at the provider and says that it
+   * was sent, with a proof, or that it never was.
    */
   readonly refundsByCallback?: true
   /** Whether a refund's destination must be known (a chain), or the provider sends it back where it came from. */

@@ -80,8 +80,8 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
 }
 
 /**
- * A provider that tells of each refund by itself says that one which we did not start was transferred. Told twice, it is
- * written down once.
+ * A provider that tells of each refund by itself says that one which we did not start was transferred. Told twice, it
+ * is written down once.
  * @throws CHANNEL_UNAVAILABLE while a refund of ours runs: the callback must come again
  */
 export async function recordForeignRefund(

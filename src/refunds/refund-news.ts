@@ -6,8 +6,8 @@ import { listRefundsOfOrder } from './refund-queries.ts'
 import type { RefundDeps } from './refund-service.ts'
 
 /**
- * A provider whose callbacks are the only word on its refunds names one: ours by our id or by its own, otherwise one from
- * its console. One that a person gave up and that was transferred after all counts as such, too.
+ * A provider whose callbacks are the only word on its refunds names one: ours by our id or by its own, otherwise one
+ * from its console. One that a person gave up and that was transferred after all counts as such, too.
  */
 export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
   const { reference, refundId, outcome, words } = news

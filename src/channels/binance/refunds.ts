@@ -17,8 +17,8 @@ const LONGEST_REASON = 256
 const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
 /**
- * The same refund of the same money, or nobody knows what it is. More than was asked for is what Binance does on the last
- * attempt of an order: it sends everything that is left.
+ * The same refund of the same money, else unknown. On the last attempt of an order Binance sends everything that is
+ * left, more than was asked for.
  */
 function reportOf(refund: RefundRequest, data: unknown, status: string | undefined): RefundReport {
   const { refundId, units, earlierUnits } = refund

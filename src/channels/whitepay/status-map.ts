@@ -21,8 +21,8 @@ type Deposit = { currency: string | undefined; value: string | undefined; status
 
 /**
  * What Whitepay tells of one order. `value` and `currency` are what was asked for; `expected` is what is to be
- * deposited, in `depositedCurrency`. `received_total` is left out on purpose: it is what reaches the balance, in a third
- * currency, after conversion and fees (docs.whitepay.com, acquiring/crypto).
+ * deposited, in `depositedCurrency`. `received_total` is left out: it is what reaches the balance, in a third currency,
+ * after conversion and fees (docs.whitepay.com, acquiring/crypto).
  */
 export type WhitepayOrder = {
   id: string
