@@ -1,4 +1,5 @@
 import type { PollSpec } from '../db/polling.ts'
+import { systemContext } from '../http/request-context.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RemoteProvider, Review } from './identity-provider.ts'
@@ -44,7 +45,7 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
     await queries.updateKycNews(tx, kyc, { words: review.words, payerMessage, nextCheckAt })
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
-    const cause = { actor: `provider:${kyc.provider}`, requestId: null, reason: review.words }
+    const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.words }
     await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt }, cause)
   })
 }

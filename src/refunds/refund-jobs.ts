@@ -2,6 +2,7 @@ import type { Channel, RefundReport, RefundRequest } from '../channels/channel.t
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
 import { LEASE_MS, type PollSpec } from '../db/polling.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
@@ -10,7 +11,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
-import { type Decider, dropRefund } from './refund-decisions.ts'
+import { dropRefund } from './refund-decisions.ts'
 import {
   findRefund,
   listRefundsOfOrder,
@@ -164,7 +165,12 @@ export function readTxHash(hash: string): string {
  * refund is settled when it is final.
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
-export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash: string, by: Decider): Promise<void> {
+export async function reportTransaction(
+  deps: RefundDeps,
+  refund: Refund,
+  txHash: string,
+  context: RequestContext,
+): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
   const { network, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
@@ -182,7 +188,7 @@ export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash
     const now = new Date(deps.clock())
     if (current.status === 'ready' || current.status === 'submitted')
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
-    await writeRefundAudit(deps, tx, { ...by, refund: current, action: 'refund.transaction', more: { txHash } })
+    await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   })
   await applyRefundReport(deps, refund, report)
 }
