@@ -13,7 +13,7 @@ export type NewPayment = Pick<
 
 type SavedState = { payments: ProviderPayment[]; secret: string }
 
-/** A person needs this long; so does a payment whose amount starts its story. */
+/** About as long as a person needs; the delay before a magic amount starts its story. */
 const MAGIC_DELAY_MS = 1500
 const SAVE_DELAY_MS = 200
 const HOLD_MS = 1000

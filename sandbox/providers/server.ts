@@ -27,7 +27,7 @@ type Options = {
   oracle?: Oracle | null
   /** Address of the merchant's server; callbacks go below it. Null: no provider is imitated, only the wallet. */
   callbackBase?: string | null
-  /** Where payments are kept over restarts; null: in memory. */
+  /** The file that keeps payments over restarts; null: in memory only. */
   file?: string | null
   log?(line: string): void
   now?(): number
