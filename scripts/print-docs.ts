@@ -36,14 +36,14 @@ const PICTURE = `
                  └──────────────▶ PAID
 `
 
-type Row = { from: readonly OrderStatus[]; to: OrderStatus; event: string | null; means: string }
+type Row = { from: readonly OrderStatus[]; to: OrderStatus; event: string | null; description: string }
 
 const code = (words: readonly string[]): string => words.map((word) => `\`${word}\``).join(', ')
 
 function printStates(): string {
   const rows = Object.entries(TRANSITIONS as Record<string, Row>).map(
-    ([trigger, { from, to, event, means }]) =>
-      `| \`${trigger}\` | ${code(from)} | \`${to}\` | ${event === null ? '–' : `\`${event}\``} | ${means} |`,
+    ([trigger, { from, to, event, description }]) =>
+      `| \`${trigger}\` | ${code(from)} | \`${to}\` | ${event === null ? '–' : `\`${event}\``} | ${description} |`,
   )
   const states = ORDER_STATUSES.map((status) => `| \`${status}\` | ${MEANINGS[status]} |`)
   const optional = EVENTS.filter((event) => !(DEFAULT_EVENTS as readonly string[]).includes(event))
@@ -78,7 +78,7 @@ const printSetting = (kind: ChannelKind, [name, setting]: [string, Setting]): st
   const who = setting.operatorOnly ? 'operator' : 'both'
   const row = [
     `\`CHANNEL_${kind.env}_${name}\``,
-    cell(setting.means),
+    cell(setting.description),
     fallbackOf(setting),
     setting.secret ? 'yes' : '',
     who,

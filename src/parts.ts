@@ -8,8 +8,8 @@ import { localSigner } from './chain/payout/signer.ts'
 import { createRpc } from './chain/rpc.ts'
 import { openChannelAccounts } from './channels/accounts.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
-import { insertExchange } from './channels/provider-call-queries.ts'
-import type { ExchangeSink } from './channels/provider-calls.ts'
+import { insertProviderCall } from './channels/provider-call-queries.ts'
+import type { ProviderCallSink } from './channels/provider-calls.ts'
 import type { ButtonDeps } from './companies/button-service.ts'
 import { openSaleCache } from './companies/sale-cache.ts'
 import type { IdentityProvider } from './compliance/identity-provider.ts'
@@ -213,7 +213,7 @@ function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: A
 }
 
 /** The jobs that callbacks wake; until they run, and on nodes without them, a wake-up goes nowhere: the row says it. */
-export type Rounds = { visitPayments(): void; visitRefunds(): void }
+export type Rounds = { pollPayments(): void; pollRefunds(): void }
 
 /** The payer's wallet where a chain is set up, the operator's accounts at providers, the companies' own. */
 function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, payable: readonly PayableNetwork[]) {
@@ -223,8 +223,8 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
     labelNames: ['channel', 'step', 'outcome'],
     registers: [metrics],
   })
-  const sink: ExchangeSink = (place, exchange) =>
-    void insertExchange(db, place, exchange).catch((error: unknown) => {
+  const sink: ProviderCallSink = (place, exchange) =>
+    void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
     })
   return openChannelAccounts({
@@ -243,7 +243,7 @@ const openWakeEnded =
   ({ db, clock, log }: Ground, rounds: Rounds) =>
   (order: { companyId: string; paymentId: string | null }): void =>
     void wakePaymentOfOrder(db, order, new Date(clock()))
-      .then(() => rounds.visitPayments())
+      .then(() => rounds.pollPayments())
       .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
 
 /** Attempts to pay, what providers call back, and whose accounts are used. */
@@ -260,7 +260,7 @@ function openPayments(
     ...payments,
     log,
     async wakeRefunds({ companyId, id }) {
-      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.visitRefunds()
+      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },
   }
   const channelDesk: ChannelDeskDeps = { ...payments, audit, provider: config.provider }
@@ -273,7 +273,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const { audit, mailer, sessions, apiKeys } = accounts
   const seat: SenderSeat = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
-  const rounds: Rounds = { visitPayments: () => {}, visitRefunds: () => {} }
+  const rounds: Rounds = { pollPayments: () => {}, pollRefunds: () => {} }
   const feed = openOrderFeed({ db, log })
   const chains = openChains(ground)
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)

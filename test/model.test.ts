@@ -185,7 +185,7 @@ const report = (order: Order, final: bigint, pending: bigint): PaymentReport => 
   pending,
   payerAddresses: [],
   transfers: [],
-  strays: [],
+  unmatched: [],
   words: 'model',
 })
 

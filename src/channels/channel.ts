@@ -91,7 +91,7 @@ export type SeenReport = {
   payerAddresses: string[]
   transfers: SeenTransfer[]
   /** Other tokens that came to the same place: noticed, never counted. */
-  strays: { asset: string; units: bigint; reference: string }[]
+  unmatched: { asset: string; units: bigint; reference: string }[]
   /** What the provider says went back of it so far, by us or from its own console; absent where it does not say. */
   refunded?: bigint
   words: string
@@ -124,7 +124,7 @@ export const paidReport = (
   pending,
   payerAddresses: [],
   transfers: [],
-  strays: [],
+  unmatched: [],
   ...(refunded === undefined ? {} : { refunded }),
   words,
 })
@@ -187,7 +187,7 @@ export type Recovery =
   | { outcome: 'lost'; providerReference: string }
 
 /** The least and the most that a payment may be; null: no such limit. */
-export type ChannelLimits = { least: Money | null; most: Money | null }
+export type ChannelLimits = { min: Money | null; max: Money | null }
 
 /**
  * One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it

@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici'
-import { noteExchange } from './provider-calls.ts'
+import { recordProviderCall } from './provider-calls.ts'
 import { ProviderTrouble } from './provider-errors.ts'
 
 export type ProviderCall = {
@@ -47,7 +47,7 @@ export function openProviderHttp(options: { secrets: readonly string[] }): {
   const http: ProviderHttp = async ({ method, url, headers, body, timeoutMs = TIMEOUT_MS }) => {
     const startedAt = Date.now()
     const note = (outcome: { status: number | null; answer: string }): void =>
-      noteExchange(
+      recordProviderCall(
         { method, url, body: body ?? '', ...outcome, durationMs: Date.now() - startedAt, startedAt },
         options,
       )

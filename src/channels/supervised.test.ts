@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Channel, NO_INSTRUCTIONS, type PaymentRequest } from './channel.ts'
-import { type Exchange, noteExchange, scrub } from './provider-calls.ts'
+import { type ProviderCallRecord, recordProviderCall, scrub } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 import { supervise } from './supervised.ts'
 
@@ -10,7 +10,7 @@ const REQUEST = {
   merchantReference: '0123456789abcdef0123456701',
 } as PaymentRequest
 
-const EXCHANGE: Exchange = {
+const EXCHANGE: ProviderCallRecord = {
   method: 'POST',
   url: 'https://pay.example/orders',
   body: '{"amount":"1","apiSecret":"open-sesame-1234"}',
@@ -31,7 +31,7 @@ function open(behave: () => Promise<void>) {
     networks: [],
     async createPayment() {
       calls += 1
-      noteExchange(EXCHANGE, { secrets: ['open-sesame-1234'] })
+      recordProviderCall(EXCHANGE, { secrets: ['open-sesame-1234'] })
       await behave()
       return { ...NO_INSTRUCTIONS, providerReference: 'p1' }
     },

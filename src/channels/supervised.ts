@@ -1,7 +1,7 @@
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Channel } from './channel.ts'
-import { type ExchangePlace, type ExchangeSink, recordExchanges } from './provider-calls.ts'
+import { type ProviderCallScope, type ProviderCallSink, withProviderCallScope } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 
 /** Troubles in a row after which a provider is left alone. */
@@ -13,7 +13,7 @@ export type Health = { available: boolean; reason: string | null }
 
 export type Supervision = {
   clock: Clock
-  sink: ExchangeSink
+  sink: ProviderCallSink
   /** Counts calls: `done`, `refused`, `trouble`. */
   count(channel: string, step: string, outcome: 'done' | 'refused' | 'trouble'): void
 }
@@ -22,7 +22,7 @@ export type Supervision = {
 export class Circuit {
   readonly #clock: Clock
   #troubles = 0
-  #closedUntil = 0
+  #openUntil = 0
   #trying = false
   #refusal: string | null = null
 
@@ -32,20 +32,20 @@ export class Circuit {
 
   health(): Health {
     if (this.#refusal !== null) return { available: false, reason: this.#refusal }
-    const open = this.#troubles >= OPEN_AFTER && this.#clock() < this.#closedUntil
+    const open = this.#troubles >= OPEN_AFTER && this.#clock() < this.#openUntil
     return { available: !open, reason: open ? 'the provider does not answer at the moment' : null }
   }
 
   /** @throws ProviderTrouble while it is left alone */
   enter(): void {
-    if (this.#clock() < this.#closedUntil || (this.#troubles >= OPEN_AFTER && this.#trying))
+    if (this.#clock() < this.#openUntil || (this.#troubles >= OPEN_AFTER && this.#trying))
       throw new ProviderTrouble('the provider is left alone for a moment, it did not answer')
     this.#trying = this.#troubles >= OPEN_AFTER
   }
 
   done(): void {
     this.#troubles = 0
-    this.#closedUntil = 0
+    this.#openUntil = 0
     this.#trying = false
     this.#refusal = null
   }
@@ -60,23 +60,27 @@ export class Circuit {
     this.#trying = false
     this.#troubles += 1
     const asked = error instanceof ProviderTrouble ? error.retryAfterMs : null
-    if (asked !== null) this.#closedUntil = this.#clock() + Math.min(asked, MAX_PAUSE_MS)
-    else if (this.#troubles >= OPEN_AFTER) this.#closedUntil = this.#clock() + PAUSE_MS
+    if (asked !== null) this.#openUntil = this.#clock() + Math.min(asked, MAX_PAUSE_MS)
+    else if (this.#troubles >= OPEN_AFTER) this.#openUntil = this.#clock() + PAUSE_MS
   }
 }
 
-type Place = Pick<ExchangePlace, 'companyId' | 'merchantReference'>
+type CallScope = Pick<ProviderCallScope, 'companyId' | 'merchantReference'>
 
 export type Supervised = { channel: Channel; health(): Health }
 
 /** The same channel with its exchanges recorded, its calls counted, and a circuit around it. */
 export function supervise(channel: Channel, { clock, sink, count }: Supervision): Supervised {
   const circuit = new Circuit(clock)
-  const guard = async <Result>(step: string, place: Place, work: () => Promise<Result>): Promise<Result> => {
+  const guard = async <Result>(step: string, place: CallScope, work: () => Promise<Result>): Promise<Result> => {
     circuit.enter()
     const { companyId, merchantReference } = place
     try {
-      const result = await recordExchanges({ companyId, merchantReference, channel: channel.id, step }, sink, work)
+      const result = await withProviderCallScope(
+        { companyId, merchantReference, channel: channel.id, step },
+        sink,
+        work,
+      )
       circuit.done()
       count(channel.id, step, 'done')
       return result

@@ -8,7 +8,7 @@ import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Order } from '../orders/order.ts'
 import { lockReachableOrder } from '../orders/order-service.ts'
-import { findPayerAddress, type PayerDeps } from '../payers/payer-service.ts'
+import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import { announceKyc, type KycEvent } from '../webhooks/outbox/kyc-events.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import { isOpenCheck, type Kyc, type KycState } from './kyc.ts'
@@ -136,7 +136,7 @@ export type Asked = { kycId: string; url: string; status: string }
 export async function startCheck(deps: KycDeps, actor: Actor, code: string, call: Call): Promise<Asked> {
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
-    const { email } = await findPayerAddress(deps.payers, tx, order)
+    const { email } = await findPayerContact(deps.payers, tx, order)
     if (email === null) throw new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
     const kyc = await askCheck(deps, tx, order, email, { actor: actorName(actor), requestId: call.requestId })
     const asked = { kycId: kyc.id, url: deps.links.urlOf(order.code, kyc.id), status: kyc.status }

@@ -13,7 +13,7 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<S
   return chain?.pay ? chain.pay(requestOf(settlement)) : null
 }
 
-async function visitSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {
+async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {
   const report = await askChain(deps, settlement)
   if (report?.outcome === 'settled') return settlePaid(deps, settlement, report)
   await deps.db.tx(async (tx) => {
@@ -30,11 +30,11 @@ async function visitSettlement(deps: SettlementDeps, settlement: Settlement): Pr
 }
 
 /** Sends and follows approved settlements. One that fails is tried again after its lease, with the same id. */
-export async function visitDueSettlements(deps: SettlementDeps, log: FastifyBaseLogger): Promise<number> {
+export async function pollDueSettlements(deps: SettlementDeps, log: FastifyBaseLogger): Promise<number> {
   const now = deps.clock()
   const due = await claimDueSettlements(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
   for (const settlement of due) {
-    await visitSettlement(deps, settlement).catch((error: unknown) =>
+    await pollSettlement(deps, settlement).catch((error: unknown) =>
       log.warn({ err: error, settlementId: settlement.id }, 'settlement could not be sent'),
     )
   }

@@ -42,7 +42,7 @@ export type CreateDeps = {
   announce: Announce
 }
 
-type Place = {
+type SaleOrigin = {
   companyId: string
   collector: SaleCollector | null
   session: SaleSession | null
@@ -52,7 +52,7 @@ type Place = {
 /** A copy of the company or the till was old; the next try reads them afresh. */
 class StaleCopy extends Error {}
 
-async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, tx: Tx | null): Promise<Place> {
+async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, tx: Tx | null): Promise<SaleOrigin> {
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector = body.merchantIdentifier === undefined ? null : await findTill(deps, actor, body.merchantIdentifier)
   if (websiteUrl === null || tx === null)
@@ -78,7 +78,7 @@ async function findTill({ cache }: CreateDeps, actor: Actor, identifier: string)
 async function buildOrder(
   deps: CreateDeps,
   request: CreateRequest,
-  place: Place,
+  place: SaleOrigin,
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
   const { body, actor, requestId } = request
   const from = readAssets(body, deps.config.fiatAssets)

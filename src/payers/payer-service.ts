@@ -81,7 +81,7 @@ export async function readPayer(deps: PayerDeps, actor: Actor, code: string): Pr
 }
 
 /** The payer's wallet address, where one was given. For refunds. */
-export async function findPayerAddress(
+export async function findPayerContact(
   deps: Pick<PayerDeps, 'vault'>,
   q: Queryable,
   order: Order,

@@ -22,7 +22,7 @@ import {
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
-import { type PaymentDeps, visitPayment } from './payment-service.ts'
+import { type PaymentDeps, pollPayment } from './payment-service.ts'
 
 export type CallbackDeps = PaymentDeps & {
   log: FastifyBaseLogger
@@ -88,7 +88,7 @@ async function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReferen
 }
 
 /** The payment that a callback speaks of, with the provider's id when that was not known. */
-async function placeNews(
+async function findReportedPayment(
   deps: CallbackDeps,
   payment: Payment,
   providerReference: string | null,
@@ -110,7 +110,7 @@ const LEASE_MS = 30_000
 async function lookNow(deps: CallbackDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') return
   await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + LEASE_MS))
-  void visitPayment(deps, payment).catch(async (error: unknown) => {
+  void pollPayment(deps, payment).catch(async (error: unknown) => {
     deps.log.warn(
       { err: error, channel: payment.channel, paymentId: payment.id },
       'news of a payment is looked at later',
@@ -155,7 +155,7 @@ export async function takeCallback(
     deps.log.info({ channel: channel.id, words }, 'a callback speaks of no payment here')
     return acknowledgement
   }
-  const payment = await placeNews(deps, found, providerReference, channel.onChain === true)
+  const payment = await findReportedPayment(deps, found, providerReference, channel.onChain === true)
   await lookNow(deps, payment)
   await holdBlocked(deps, payment, news.report)
   // some providers name a refund from their console only here; the sum is signed like everything else

@@ -8,7 +8,7 @@ export type Offer = { channel: ChannelId; networks: readonly number[]; available
 
 export type OfferedPrice = { due: Money; fiat: Money }
 
-const NO_LIMITS: ChannelLimits = { least: null, most: null }
+const NO_LIMITS: ChannelLimits = { min: null, max: null }
 /** Limits are a courtesy: a provider that does not tell them in time is offered without. */
 const LIMITS_MS = 3000
 
@@ -21,13 +21,13 @@ async function limitsOf(channel: Channel, price: OfferedPrice): Promise<ChannelL
 const show = (money: Money): string => `${formatMoney(money)} ${money.asset}`
 
 /** Whether a price lies within limits that are given in its fiat or in USDC; null: it does. */
-function outside({ least, most }: ChannelLimits, { due, fiat }: OfferedPrice): string | null {
+function outside({ min, max }: ChannelLimits, { due, fiat }: OfferedPrice): string | null {
   const priceIn = (limit: Money): bigint | null =>
     limit.asset === fiat.asset ? fiat.units : limit.asset === due.asset ? due.units : null
-  const low = least && priceIn(least)
-  if (least && low !== null && low < least.units) return `it takes no less than ${show(least)}`
-  const high = most && priceIn(most)
-  if (most && high !== null && high > most.units) return `it takes no more than ${show(most)}`
+  const low = min && priceIn(min)
+  if (min && low !== null && low < min.units) return `it takes no less than ${show(min)}`
+  const high = max && priceIn(max)
+  if (max && high !== null && high > max.units) return `it takes no more than ${show(max)}`
   return null
 }
 

@@ -11,7 +11,7 @@ import { findReachableOrder, lockReachableOrder } from '../orders/order-service.
 import { nextStatus } from '../orders/order-states.ts'
 import { checkIdentity, findEuroRate, notePayerEmail } from '../payers/payer-service.ts'
 import { checkOffer } from './offers.ts'
-import { type AcceptDeps, type Accepted, bring, type Called, insertAttempt } from './payment-create.ts'
+import { type AcceptDeps, type Accepted, type ChannelCall, createAtProvider, startPayment } from './payment-create.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
 import type { AcceptBody } from './payment-schemas.ts'
 
@@ -37,7 +37,7 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
 }
 
 /** The open attempt that a repeated accept means: same channel, same network, not closed. */
-async function findSameAttempt(
+async function findSamePayment(
   tx: Tx,
   order: Order,
   channel: ChannelId,
@@ -52,7 +52,7 @@ async function findSameAttempt(
 /**
  * The attempt before is given up: it is closed at its provider by a job, and can still receive money that is noticed.
  */
-async function giveUpAttempt(tx: Tx, order: Order, now: Date): Promise<void> {
+async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
   if (!payment || payment.status === 'closed' || payment.status === 'failed') return
@@ -77,10 +77,10 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   return { channel, own: set.isOwn(id), network }
 }
 
-type Attempt = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
+type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
 
 /** Stores the choice before anybody is called. */
-async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<Attempt> {
+async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<OpenedPayment> {
   const { body, actor, call } = request
   const { channel, own, network } = choice
   const userAddress = body.userAddress === undefined ? null : readAddress('userAddress', body.userAddress)
@@ -90,7 +90,7 @@ async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Cho
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, request.code)
     const now = new Date(deps.clock())
-    const same = await findSameAttempt(tx, order, channel.id, network)
+    const same = await findSamePayment(tx, order, channel.id, network)
     if (same) return { order, payment: same, fresh: false }
     nextStatus(order.status, 'accept')
     if (order.expiresAt <= now) {
@@ -102,11 +102,11 @@ async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const by = `${actor.kind}:${actor.id}`
     const refused = await deps.gate(tx, order, { email, euroRate, actor: by, requestId: call.requestId })
     if (refused) return { refused }
-    await giveUpAttempt(tx, order, now)
+    await abandonPayment(tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const fields = { channel: channel.id, own, network, userAddress, pastOrders, cancelUrl, returnUrl }
     const move = { actor: by, requestId: call.requestId }
-    return { ...(await insertAttempt(deps, tx, order, fields, move)), fresh: true }
+    return { ...(await startPayment(deps, tx, order, fields, move)), fresh: true }
   })
 }
 
@@ -116,14 +116,14 @@ async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Cho
  */
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
   const choice = await readChoice(deps, request)
-  const attempt = await openAttempt(deps, request, choice)
+  const attempt = await openPayment(deps, request, choice)
   if ('refused' in attempt) throw attempt.refused
   const { order, payment, fresh } = attempt
   crashPoint('accept:after-choice')
   const channel = fresh ? choice.channel : ((await deps.channels.forPayment(payment)) ?? choice.channel)
   const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }
-  const called: Called = { channel, order, payment, payer, requestId: request.call.requestId }
-  const accepted = await bring(deps, called, fresh, (tx, answer) => request.call.remember(tx, answer))
+  const called: ChannelCall = { channel, order, payment, payer, requestId: request.call.requestId }
+  const accepted = await createAtProvider(deps, called, fresh, (tx, answer) => request.call.remember(tx, answer))
   crashPoint('accept:after-forward')
   if (!PAYABLE.includes(accepted.status)) {
     throw new AppError('ORDER_STATE_CONFLICT', {

@@ -64,7 +64,7 @@ export const AccountSchema = Type.Object({
   updatedAt: NullableText('When it was set.'),
 })
 
-export const ExchangeSchema = Type.Object({
+export const ProviderCallSchema = Type.Object({
   _id: Type.String(),
   paymentChannel: Type.String(),
   merchantReference: Type.String(),

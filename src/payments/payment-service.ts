@@ -9,7 +9,7 @@ import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
-import { type AcceptDeps, keyOf, resumeAttempt } from './payment-create.ts'
+import { type AcceptDeps, keyOf, resumePayment } from './payment-create.ts'
 import { findPayment, type Payment, updatePaymentClosed, updatePaymentReference } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
@@ -65,21 +65,21 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
 }
 
 /** One look at a payment whose time has come: ask, resume an unanswered creation, or close a given-up attempt. */
-export async function visitPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
+export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
     const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
-    if (!wanted) return closeAttempt(deps, payment)
+    if (!wanted) return endPayment(deps, payment)
     // a callback named it although its creation never got an answer: money may have come, too
     if (payment.providerReference !== null) await askAndApply(deps, payment, null)
-    return resumeAttempt(deps, payment)
+    return resumePayment(deps, payment)
   }
-  if (payment.status === 'closing') return closeAttempt(deps, payment)
+  if (payment.status === 'closing') return endPayment(deps, payment)
   const { order } = await askAndApply(deps, payment, null)
   const over = payment.status === 'closed' || payment.status === 'paid' || payment.status === 'failed'
   if (over || !order || isOpen(order.status)) return
   // an order that another attempt paid must not be paid once more through this one
-  if (order.paidAt === null || order.paymentId !== payment.id) await closeAttempt(deps, payment)
+  if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, payment)
 }
 
 const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
@@ -105,7 +105,7 @@ async function findLostReference(deps: PaymentDeps, channel: Channel, payment: P
  * Ends an attempt that was given up at its provider, and asks whether the payer was faster. Closed is what the
  * provider says is over.
  */
-async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> {
+async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const now = new Date(deps.clock())
   const channel = await deps.channels.forPayment(payment)
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)

@@ -18,7 +18,7 @@ export class SourceBusy extends Error {
   }
 }
 
-type State = { failures: number; closedUntil: number; trying: boolean }
+type State = { failures: number; openUntil: number; trying: boolean }
 
 /**
  * Stops asking a source about a currency after three failures in a row; half a minute later one question is let
@@ -30,17 +30,17 @@ export function withCircuit(source: RateSource, clock: Clock): RateSource {
   let busyUntil = 0
   const fail = (state: State, error: unknown): void => {
     state.failures += 1
-    if (state.failures >= OPEN_AFTER) state.closedUntil = clock() + PAUSE_MS
+    if (state.failures >= OPEN_AFTER) state.openUntil = clock() + PAUSE_MS
     if (error instanceof SourceBusy) busyUntil = clock() + Math.min(error.retryAfterMs, MAX_PAUSE_MS)
   }
   return {
     name: source.name,
     async fetchRate(from) {
-      const state = states.get(from) ?? { failures: 0, closedUntil: 0, trying: false }
+      const state = states.get(from) ?? { failures: 0, openUntil: 0, trying: false }
       states.set(from, state)
       if (clock() < busyUntil) throw new Error('not asked: it wants to be left alone')
       const isOpen = state.failures >= OPEN_AFTER
-      if (isOpen && (clock() < state.closedUntil || state.trying)) {
+      if (isOpen && (clock() < state.openUntil || state.trying)) {
         throw new Error(`not asked: it failed ${state.failures} times in a row`)
       }
       state.trying = isOpen

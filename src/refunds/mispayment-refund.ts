@@ -4,7 +4,7 @@ import { AppError } from '../kernel/errors.ts'
 import { proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
-import { lockUndecided, type Scene } from '../payments/mispayments/mispayment-service.ts'
+import { lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findDestination, readWanted } from './refund-destination.ts'
 import { decideApproval } from './refund-limits.ts'
@@ -18,7 +18,7 @@ export type RefundDeskDeps = RefundDeps & { links: RefundLinks }
 
 const RETURNABLE: readonly Mispayment['kind'][] = ['under', 'late', 'duplicate', 'over']
 
-function checkReturnable({ record }: Scene, free: bigint): void {
+function checkReturnable({ record }: MispaymentCase, free: bigint): void {
   if (!RETURNABLE.includes(record.kind)) {
     const message =
       record.kind === 'wrong_token'

@@ -2,7 +2,7 @@ import type { Actor } from '../http/actor.ts'
 import type { Call } from '../http/idempotency.ts'
 import { AppError } from '../kernel/errors.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
-import { findPayerAddress } from '../payers/payer-service.ts'
+import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { type Refund, updateRefund } from './refund-queries.ts'
@@ -54,7 +54,7 @@ export async function approveRefund(deps: RefundDeps, key: Refund, by: Decider):
     const payment = await findPayment(tx, refund.companyId, refund.paymentId)
     const onChain = payment !== undefined && (await deps.channels.forPayment(payment))?.refundsToAddress === true
     const status = onChain && refund.address === null ? 'needs_address' : 'ready'
-    const { email } = await findPayerAddress(deps.payers, tx, order)
+    const { email } = await findPayerContact(deps.payers, tx, order)
     const askedByMail = status === 'needs_address' && email !== null
     const nextCheckAt = status === 'ready' ? now : null
     await updateRefund(tx, refund, { status, decidedBy: nameOf(by), askedByMail, nextCheckAt }, now)

@@ -74,7 +74,7 @@ async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundRepor
 }
 
 /** One look at a refund under way: send it, or ask what became of it; the channel makes sure that it happens once. */
-async function visitRefund(deps: RefundDeps, refund: Refund): Promise<void> {
+async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   if (!(await beginSending(deps, refund))) return
   crashPoint('refund:before-send')
   const report = await askChannel(deps, refund)
@@ -139,11 +139,11 @@ export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash
 }
 
 /** Sends and follows refunds. One that fails is tried again after its lease, with the same id. */
-export async function visitDueRefunds(deps: RefundDeps, log: FastifyBaseLogger): Promise<number> {
+export async function pollDueRefunds(deps: RefundDeps, log: FastifyBaseLogger): Promise<number> {
   const now = deps.clock()
   const due = await claimDueRefunds(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
   for (const refund of due) {
-    await visitRefund(deps, refund).catch((error: unknown) =>
+    await pollRefund(deps, refund).catch((error: unknown) =>
       log.warn({ err: error, refundId: refund.id }, 'refund could not be sent'),
     )
   }

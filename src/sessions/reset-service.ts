@@ -63,7 +63,7 @@ export type ResetDeps = {
 const LINK_MS = 30 * MINUTE
 const INVITATION_MS = 7 * DAY
 const MOST_AN_HOUR = 10
-const MOST_WRONG_CODES = 5
+const MAX_WRONG_CODES = 5
 
 /** A job that does nothing: what is queued for an address that nobody has. */
 export const NO_MAIL_JOB = 'mail-to-nobody'
@@ -114,7 +114,7 @@ export function openResets(deps: ResetDeps): Resets {
   ): Promise<'good' | 'wrong' | 'missing'> => {
     if (reset.kind !== 'application' || reset.provenAt !== null) return 'good'
     if (user && mayVouch(request.actor, user)) return 'good'
-    if (request.emailOtp === null || reset.wrongCodes >= MOST_WRONG_CODES) return 'missing'
+    if (request.emailOtp === null || reset.wrongCodes >= MAX_WRONG_CODES) return 'missing'
     const right = reset.codeHash === codeHash(`reset:${reset.tokenHash}`, request.emailOtp)
     if (right && user) return 'good'
     await queries.updateResetWrong(tx, reset.tokenHash)

@@ -9,7 +9,11 @@ import { readCallback } from './callback.ts'
 import { refundPayment } from './refunds.ts'
 import { minorUnits, reportOf } from './status-map.ts'
 
-const checked = (means: string, fallback: string, fault: Setting['fault'] & {}): Setting => ({ means, fallback, fault })
+const checked = (description: string, fallback: string, fault: Setting['fault'] & {}): Setting => ({
+  description,
+  fallback,
+  fault,
+})
 const whole = (text: string): string | null =>
   /^[1-9]\d{0,5}$/.test(text) ? null : 'must be a whole number above zero'
 const oneOf =

@@ -15,8 +15,8 @@ import { readCallback } from './callback.ts'
 import { openRefunds } from './refunds.ts'
 import { reportOf } from './status-map.ts'
 
-const seconds = (means: string, fallback: string): Setting => ({
-  means,
+const seconds = (description: string, fallback: string): Setting => ({
+  description,
   fallback,
   fault: (text) => (/^\d{1,6}$/.test(text) ? null : 'must be a whole number of seconds'),
 })
@@ -125,7 +125,7 @@ function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, co
     id: 'gatepay',
     networks: [],
     async findLimits() {
-      return { least: LEAST, most: MOST }
+      return { min: LEAST, max: MOST }
     },
     createPayment: (request) => create(api, request, clock()),
     recoverPayment: ({ merchantReference }) => recover(api, merchantReference),

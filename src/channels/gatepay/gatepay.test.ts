@@ -177,7 +177,7 @@ test('money that came to an ended order is shown to a person and never counted',
   for (const word of ['EXPIRED', 'TRANSFERRED_ADDRESS_DELAY']) {
     const seen = report(word, { ...ORDER, pay_amount: '12.34', transaction_info }) as SeenReport
     assert.deepEqual([seen.outcome, seen.final, seen.pending], ['seen', 0n, 0n])
-    assert.deepEqual(seen.strays, [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }])
+    assert.deepEqual(seen.unmatched, [{ asset: 'USDC', units: 12_340_000n, reference: 'gatepay:5:late' }])
   }
 })
 

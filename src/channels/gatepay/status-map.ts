@@ -50,9 +50,9 @@ function received(data: unknown, price: bigint): bigint | undefined {
 }
 
 /** Money at Gate that will not pay this order any more: a person must see it, and it is never counted. */
-const strayReport = (providerReference: string, units: bigint, words: string): SeenReport => ({
+const unmatchedReport = (providerReference: string, units: bigint, words: string): SeenReport => ({
   ...paidReport(providerReference, { final: 0n, words }),
-  strays: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
+  unmatched: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
 })
 
 /**
@@ -82,5 +82,7 @@ export function reportOf(
   if (meaning === 'waiting' && came > 0n)
     return paidReport(providerReference, { final: 0n, pending: came, words: `${word}, money arrives` })
   if (meaning === 'waiting') return { outcome: 'waiting', providerReference, words: word }
-  return came > 0n ? strayReport(providerReference, came, word) : { outcome: 'expired', providerReference, words: word }
+  return came > 0n
+    ? unmatchedReport(providerReference, came, word)
+    : { outcome: 'expired', providerReference, words: word }
 }

@@ -17,8 +17,8 @@ const faultOf = (read: (text: string) => unknown, message: string) => (text: str
 const isRsa = (key: KeyObject): void => {
   if (key.asymmetricKeyType !== 'rsa') throw new Error('not RSA')
 }
-const oneOf = (means: string, choices: readonly string[], fallback: string): Setting => ({
-  means,
+const oneOf = (description: string, choices: readonly string[], fallback: string): Setting => ({
+  description,
   fallback,
   fault: (text) => (choices.includes(text) ? null : `must be one of ${choices.join(', ')}`),
 })

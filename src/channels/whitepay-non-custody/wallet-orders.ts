@@ -69,8 +69,8 @@ export function openWalletOrders({ api, orders, clock, slug, network }: Options)
   const offerOf = async (due: Money): Promise<Offer> => findOffer(await listOffers(), due, network)
   return {
     async findLimits({ due }) {
-      const { least, most } = await offerOf(due)
-      return { least, most }
+      const { min, max } = await offerOf(due)
+      return { min, max }
     },
     async createPayment({ due, merchantReference }) {
       const offer = await offerOf(due)

@@ -221,10 +221,10 @@ describe('whitepay: prices', () => {
   })
 
   it('rounds limits towards what is allowed, and knows the ceiling of all currencies', () => {
-    const { least, most } = choosePrice(rows, payment)
+    const { min: least, max: most } = choosePrice(rows, payment)
     assert.deepEqual([least?.units, most?.units], [13n, 50_099n])
     const inUsdc = choosePrice(rows.slice(1), payment)
-    assert.equal(inUsdc.most?.units, 10_000_000_000_000n)
+    assert.equal(inUsdc.max?.units, 10_000_000_000_000n)
     assert.throws(() => assertWithin({ ...inUsdc, asked: { asset: 'USDC', units: 999_999n } }), /at least 1.000000/)
     assert.throws(() => assertWithin({ ...inUsdc, asked: { asset: 'USDC', units: 10n ** 14n } }), /at most/)
   })

@@ -4,9 +4,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { IdentityProviderError } from '../../compliance/identity-provider.ts'
 import { askedLevel, type Kyc } from '../../compliance/kyc.ts'
+import { lookNow, openKycSession } from '../../compliance/kyc-polls.ts'
 import { findKycOfOrder } from '../../compliance/kyc-queries.ts'
 import type { KycDeps } from '../../compliance/kyc-service.ts'
-import { lookNow, openKycSession } from '../../compliance/kyc-visits.ts'
 import { toAppError } from '../../http/failures.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
@@ -21,7 +21,7 @@ export type KycPageDeps = KycDeps & { payUrl: string }
 
 const OPEN = { open: true as const }
 const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
-type Place = { code: string; token: string }
+type PageParams = { code: string; token: string }
 
 const isOpenOrder = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   ['INITIAL', 'PENDING', 'AWAITING'].includes(status) && expiresAt.getTime() > nowMs
@@ -44,7 +44,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
       .send(page.text)
 
   /** @throws OBJECT_NOT_FOUND when the link was made for no check of this order */
-  const find = async ({ code, token }: Place): Promise<{ order: Order; kyc: Kyc }> => {
+  const find = async ({ code, token }: PageParams): Promise<{ order: Order; kyc: Kyc }> => {
     const order = await findOrderByCode(deps.db, code)
     const kyc = order && (await findKycOfOrder(deps.db, order.companyId, order.id))
     if (!order || !kyc || !deps.links.fits(order.code, kyc.id, token)) throw new AppError('OBJECT_NOT_FOUND')
@@ -80,7 +80,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
 
   const findForScript = async (request: FastifyRequest): Promise<Kyc> => {
     checkSameOrigin(request, deps.payUrl)
-    return (await find(request.body as Place)).kyc
+    return (await find(request.body as PageParams)).kyc
   }
   app.post('/kyc/session', { config: OPEN, schema: { hide: true, body: Link } }, async (request, reply) => {
     const kyc = await findForScript(request)

@@ -41,7 +41,7 @@ const Form = Type.Object({
   confirmed: Type.Optional(Type.String({ maxLength: 42 })),
 })
 
-type Place = Pick<RefundPage, 'code' | 'token'>
+type PageParams = Pick<RefundPage, 'code' | 'token'>
 type Found = RefundPage & { depositAddress: string | null }
 
 /** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
@@ -63,7 +63,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
       .send(page.text)
 
   /** @throws OBJECT_NOT_FOUND when the link was made for no refund of this order */
-  const find = async (request: FastifyRequest, { code, token }: Place): Promise<Found> => {
+  const find = async (request: FastifyRequest, { code, token }: PageParams): Promise<Found> => {
     const order = await findOrderByCode(deps.db, code)
     const refunds = order ? await listRefundsOfOrder(deps.db, order.companyId, order.id) : []
     const refund = refunds.find(({ id }) => deps.links.fits(id, token))

@@ -8,8 +8,8 @@ import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { listOffers, type OfferedPrice } from '../offers.ts'
-import { AccountBody, AccountSchema, ExchangeSchema, OfferQuery, OfferSchema } from '../payment-schemas.ts'
-import { type ChannelDeskDeps, listAccounts, readExchanges, removeAccount, saveAccount } from './channel-service.ts'
+import { AccountBody, AccountSchema, OfferQuery, OfferSchema, ProviderCallSchema } from '../payment-schemas.ts'
+import { type ChannelDeskDeps, listAccounts, readProviderCalls, removeAccount, saveAccount } from './channel-service.ts'
 
 const tags = ['channels']
 const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
@@ -127,11 +127,11 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
         description: 'For support: requests and answers without headers and secrets, oldest first.',
         tags,
         params: CodeParams,
-        response: { 200: Envelope(Type.Array(ExchangeSchema)) },
+        response: { 200: Envelope(Type.Array(ProviderCallSchema)) },
       },
     },
     async (request) => {
-      const rows = await readExchanges(deps, actorOf(request), request.params.code)
+      const rows = await readProviderCalls(deps, actorOf(request), request.params.code)
       return ok(
         rows.map(({ id, at, channel: paymentChannel, ...rest }) => ({
           _id: id,

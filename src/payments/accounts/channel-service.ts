@@ -4,7 +4,7 @@ import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
 import { type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
-import { listExchanges, type StoredExchange } from '../../channels/provider-call-queries.ts'
+import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { Call } from '../../http/idempotency.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -45,7 +45,7 @@ export async function listAccounts(deps: ChannelDeskDeps, companyId: string): Pr
     const account = accounts.find(({ channel }) => channel === kind.id)
     const settings = Object.entries(kind.settings)
       .filter(([, setting]) => !setting.operatorOnly)
-      .map(([name, { means, secret, fallback }]) => ({
+      .map(([name, { description: means, secret, fallback }]) => ({
         name,
         means,
         required: fallback === undefined,
@@ -115,9 +115,9 @@ export async function removeAccount(
 const MAX_EXCHANGES = 500
 
 /** What was said to the providers of an order's attempts, for support. */
-export async function readExchanges(deps: PaymentDeps, actor: Actor, code: string): Promise<StoredExchange[]> {
+export async function readProviderCalls(deps: PaymentDeps, actor: Actor, code: string): Promise<StoredProviderCall[]> {
   const order = await findReachableOrder(deps.db, actor, code)
   const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)
   const references = payments.map(({ merchantReference }) => merchantReference)
-  return listExchanges(deps.db, order.companyId, references, MAX_EXCHANGES)
+  return listProviderCalls(deps.db, order.companyId, references, MAX_EXCHANGES)
 }

@@ -65,13 +65,13 @@ export async function readMispayment({ db }: Pick<MispaymentDeps, 'db'>, actor: 
   return viewMispayment({ ...record, orderCode: order.code, orderStatus: order.status })
 }
 
-export type Scene = { order: Order; payment: Payment; record: Mispayment }
+export type MispaymentCase = { order: Order; payment: Payment; record: Mispayment }
 
 /**
  * The record with its order and payment, locked in the order that is the same everywhere.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is decided already
  */
-export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<Scene> {
+export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<MispaymentCase> {
   const found = await findMispayment(tx, id)
   if (!found || !sees(actor, found.companyId)) throw new AppError('OBJECT_NOT_FOUND')
   const order = await lockOrderById(tx, found.companyId, found.orderId)
@@ -84,7 +84,7 @@ export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<S
   return { order, payment, record }
 }
 
-function checkAcceptable({ payment, record }: Scene): void {
+function checkAcceptable({ payment, record }: MispaymentCase): void {
   if (record.kind !== 'under' && record.kind !== 'late') {
     throw new AppError('OBJECT_CONFLICT', {
       message: `Only money that was too little or too late can be accepted as a payment; this is ${record.kind}. Refund or ignore it.`,
@@ -98,7 +98,7 @@ function checkAcceptable({ payment, record }: Scene): void {
 }
 
 /** Another attempt that still waits is given up. */
-async function giveUpOther(tx: Tx, { order, payment }: Scene, now: Date): Promise<void> {
+async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date): Promise<void> {
   if (order.paymentId === null || order.paymentId === payment.id) return
   const other = await lockPayment(tx, order.companyId, order.paymentId)
   if (other && ['creating', 'awaiting', 'confirming'].includes(other.status))

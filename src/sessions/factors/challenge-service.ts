@@ -19,7 +19,7 @@ import { openCodeHash, stepOfCode } from './totp.ts'
 /** Tokens of this form are no access tokens: they only say that a password was right. */
 export const CHALLENGE_PREFIX = 'ovt_'
 
-export const MOST_WRONG_CODES = 5
+export const MAX_WRONG_CODES = 5
 const MOST_WRONG_A_DAY = 30
 const MOST_MAILS_AN_HOUR = 10
 const CODE_MS = 5 * MINUTE
@@ -97,8 +97,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     const since = fresh ? new Date(now) : (known.wrongCodesSince ?? new Date(now))
     await queries.updateChallengeWrong(tx, challenge.id)
     await factors.updateWrongCodes(tx, user.id, { wrong: fresh ? 1 : known.wrongCodes + 1, since })
-    if (challenge.wrongCodes + 1 >= MOST_WRONG_CODES)
-      await queries.updateChallengeEnded(tx, challenge.id, new Date(now))
+    if (challenge.wrongCodes + 1 >= MAX_WRONG_CODES) await queries.updateChallengeEnded(tx, challenge.id, new Date(now))
   }
   const checkDay = (known: factors.Factors): void => {
     const sinceMs = known.wrongCodesSince?.getTime() ?? 0
@@ -122,7 +121,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       if (
         known &&
         known.expiresAt.getTime() > clock() &&
-        (known.endedAt === null || known.wrongCodes >= MOST_WRONG_CODES)
+        (known.endedAt === null || known.wrongCodes >= MAX_WRONG_CODES)
       )
         return known
       return make(tx, { tokenHash: null, userId, sessionId, kind: 'dashboard', namedCookie: false })

@@ -56,7 +56,7 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
 const GONE: Review = { outcome: 'unknown', level: null, words: 'the provider knows nobody', payerMessage: null }
 
 /** One look at a check whose time has come. @throws IdentityProviderError */
-export async function visitKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
+export async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   const remote = remoteOf(deps, kyc)
   if (!remote) return applyNews(deps, kyc, { ...GONE, words: `${kyc.provider} is not set up here` })
   const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))
@@ -66,11 +66,11 @@ export async function visitKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
 }
 
 /** Looks at checks that are due. One that fails is looked at again, later each time. */
-export async function visitDueKycs(deps: KycDeps, log: FastifyBaseLogger): Promise<number> {
+export async function pollDueKycs(deps: KycDeps, log: FastifyBaseLogger): Promise<number> {
   const now = deps.clock()
   const due = await queries.claimDueKycs(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
   const visit = (kyc: Kyc): Promise<void> =>
-    visitKyc(deps, kyc).catch(async (error: unknown) => {
+    pollKyc(deps, kyc).catch(async (error: unknown) => {
       log.warn({ err: error, kycId: kyc.id }, 'a check could not be read')
       await queries.updateKycRetry(deps.db, kyc, new Date(deps.clock() + delayMs(kyc.checks)))
     })
