@@ -115,6 +115,7 @@ const refundFields = (payment: ProviderPayment, refund: ProviderRefund, duplicat
 class BinanceImitation implements Imitation {
   readonly prefix = 'binance'
   readonly name = 'Binance Pay'
+  readonly credentialHeader = 'binancepay-certificate-sn'
   /** Up to six repetitions are documented ("webhook-common"), their times are not. */
   readonly retryDelaysMs = [1000, 2000, 5000, 15_000, 60_000, 300_000]
   readonly #options: ImitationOptions

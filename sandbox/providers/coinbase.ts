@@ -126,6 +126,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   return {
     prefix: PREFIX,
     name: 'Coinbase Onramp',
+    credentialHeader: 'authorization',
     register(app: FastifyInstance) {
       app.get('/buy/select-asset', openPage)
       app.post('/console', async (request) => {

@@ -169,6 +169,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
   return {
     prefix: 'gatepay',
     name: 'Gate Pay',
+    credentialHeader: 'x-gatepay-signature',
     register(app: FastifyInstance) {
       app.post('/v1/pay/checkout/order', (request, reply) =>
         answer(reply, request, async () => {

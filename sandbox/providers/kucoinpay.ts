@@ -68,6 +68,7 @@ const trapped = (amount: string): string => (amount.includes('.') ? amount : `${
 class KucoinpayImitation implements Imitation {
   readonly prefix = 'kucoinpay'
   readonly name = 'KuCoin Pay'
+  readonly credentialHeader = 'pay-api-key'
   /** Not documented; an invention. */
   readonly retryDelaysMs = [1000, 5000, 30_000, 300_000]
   readonly #options: ImitationOptions

@@ -46,7 +46,13 @@ async function choosePort(port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** Mounts an imitation: raw bytes in, 503 while its outage lasts. */
+/** How far a provider's clock is ahead during the story `clock-skew`. */
+const SKEW_MS = 10 * 60_000
+
+const clockOf = (payerConsole: PayerConsole, prefix: string): number =>
+  payerConsole.now() + (payerConsole.stories.isOn('clock-skew', prefix) ? SKEW_MS : 0)
+
+/** Mounts an imitation: raw bytes in, 503 while its outage lasts, its own clock. */
 async function registerImitation(
   app: FastifyInstance,
   payerConsole: PayerConsole,
@@ -54,18 +60,29 @@ async function registerImitation(
 ): Promise<void> {
   payerConsole.add(imitation)
   const { prefix } = imitation
+  const { stories } = payerConsole
   await app.register(
     async (scope) => {
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-      scope.addHook('onRequest', async (_request, reply) => {
-        if (!payerConsole.stories.isOut(prefix)) return
-        return reply.code(503).type('text/html').send('<h1>503 Service Unavailable</h1>')
+      scope.addHook('onRequest', async (request, reply) => {
+        if (stories.isOn('outage', prefix))
+          return reply.code(503).type('text/html').send('<h1>503 Service Unavailable</h1>')
+        if (stories.isOn('credentials-refused', prefix)) request.headers[imitation.credentialHeader] = 'revoked'
+      })
+      scope.addHook('onSend', async (_request, reply) => {
+        reply.header('date', new Date(clockOf(payerConsole, prefix)).toUTCString())
       })
       imitation.register(scope)
     },
     { prefix: `/${prefix}` },
   )
+}
+
+/** Each provider has a clock of its own, which a story moves. */
+function openWithClock(open: (options: ImitationOptions) => Imitation, options: ImitationOptions): Imitation {
+  const imitation: Imitation = open({ ...options, now: () => clockOf(options.payerConsole, imitation.prefix) })
+  return imitation
 }
 
 /** Credentials of the identity provider, and the variables that a merchant would type for them. */
@@ -95,7 +112,7 @@ export async function startProviders(options: Options): Promise<Providers> {
   walletRoutes(app, chain)
   const made: ImitationOptions | null =
     callbackBase === null ? null : { payerConsole, url, callbackBase, secretOf, now, wallet: chain }
-  const imitations = made === null ? [] : IMITATIONS.map((open) => open(made))
+  const imitations = made === null ? [] : IMITATIONS.map((open) => openWithClock(open, made))
   for (const imitation of imitations) await registerImitation(app, payerConsole, imitation)
   const [checks, variables] = made === null ? [options.sumsub, {}] : sumsubOf(made)
   const sumsub = checks && openSumsub(checks)

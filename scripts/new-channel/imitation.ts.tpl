@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast, sum, textOf, unitsOf } from './decimal.ts'
-import type { ProviderPayment, ProviderRefund, PaymentEvent, Imitation, ImitationOptions } from './imitation.ts'
+import type { Imitation, ImitationOptions, PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
 
 const PREFIX = '__ID__'
 const DAY_MS = 86_400_000
@@ -166,6 +166,7 @@ export const open__PASCAL__ = ({ payerConsole, url, secretOf, now }: ImitationOp
   return {
     prefix: PREFIX,
     name: '__NAME__',
+    credentialHeader: 'x-api-key',
     register(app: FastifyInstance) {
       type ById = { Params: { id: string } }
       type ByReference = { Querystring: Fields }
