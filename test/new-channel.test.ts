@@ -90,7 +90,7 @@ describe('npm run new:channel', () => {
     assert.equal(code, 1)
     assert.match(
       said,
-      /^src\/pages\/pay-texts\.ts was changed so that .*'acme-pay': 'Acme Pay',.* Nothing was written\.$/m,
+      /^src\/pages\/pay\/pay-texts\.ts was changed so that .*'acme-pay': 'Acme Pay',.* Nothing was written\.$/m,
     )
     assert.deepEqual(untouched, readTouched().with(TOUCHED.indexOf(file), changed))
     assert.equal(existsSync(join(tree, 'src/channels/acme-pay')), false)
