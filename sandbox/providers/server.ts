@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Imitation, ImitationOptions } from './imitation.ts'
@@ -45,6 +46,9 @@ async function choosePort(port: number): Promise<number> {
   await once(probe, 'close')
   return typeof address === 'object' && address !== null ? address.port : 0
 }
+
+/** The screening services keep their file beside the payments. */
+const besides = (file: string | null): string | null => file && join(dirname(file), 'screening.json')
 
 /** How far a provider's clock is ahead during the story `clock-skew`. */
 const SKEW_MS = 10 * 60_000
@@ -118,7 +122,8 @@ export async function startProviders(options: Options): Promise<Providers> {
   const sumsub = checks && openSumsub(checks)
   if (sumsub) await app.register(async (scope) => sumsub.register(scope), { prefix: `/${sumsub.prefix}` })
   const { chainId, payerAddress } = chain
-  const screening = made && openScreening({ ...made, chainId, payerAddress, oracle: options.oracle ?? null })
+  const screening =
+    made && openScreening({ ...made, chainId, payerAddress, oracle: options.oracle ?? null, file: besides(file) })
   await screening?.register(app)
   const tellers: StoryTeller[] = [(name) => sumsub?.startStory(name) === true]
   if (screening) tellers.push((name, more) => screening.startStory(name, more))
