@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { rpcCaller } from '../sandbox/chain/rpc.ts'
 import { deploySanctionsOracle, type SanctionsOracle } from '../sandbox/chain/sanctions-oracle.ts'
@@ -182,4 +185,23 @@ test('a person sees the page, and sanctions an address with its form', async () 
   const html = await (await fetch(`${world.url}/screening`, { headers: { accept: 'text/html' } })).text()
   assert.ok(html.includes(address))
   assert.equal(await listed(address), 1)
+})
+
+test('who is listed survives a restart of the sandbox', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-screening-'))
+  const [address, file] = [fresh(), join(folder, 'providers.json')]
+  const first = await startImitations({ oracle, file })
+  await first.post(`/screening/addresses/${address}`, { sanctioned: true })
+  await first.post('/screening/faults/oracle', { fault: 'empty' })
+  await first.stop()
+  const second = await startImitations({ oracle, file })
+  const seen = (await (await fetch(`${second.url}/screening`)).json()) as {
+    addresses: Record<string, { risk: string }>
+    faults: Record<string, string | null>
+  }
+  assert.deepEqual([seen.addresses[address]?.risk, seen.faults.oracle], ['Severe', 'empty'])
+  await second.post('/screening/reset')
+  await second.stop()
+  rmSync(folder, { recursive: true })
+  assert.equal(await onChain(address), word(0))
 })

@@ -38,7 +38,7 @@ const FINAL_WAIT_MS = 3000
 
 /**
  * Starts a local chain (id 31337) and waits until it answers. It dies with this process, also when that is killed.
- * With a state file the chain goes on where it stood; an unreadable file is put aside and a new chain begins.
+ * With a state file the chain resumes from it; an unreadable file is set aside and a new chain begins.
  */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const mining = options.mining ?? 'instant'

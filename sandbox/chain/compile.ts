@@ -17,7 +17,7 @@ type Output = {
   contracts?: Record<string, Record<string, { evm: { bytecode: { object: string } } }>>
 }
 
-/** The first folder of these that can be written: an installation may be read-only. */
+/** The first writable folder is used: an installation may be read-only. */
 const CACHE_FOLDERS = [join(ROOT, 'node_modules/.cache/contracts'), join(tmpdir(), 'comptoir-contracts')]
 
 const readText = (path: string): string | undefined => {

@@ -57,13 +57,13 @@ export async function startSandboxChain(options: {
   }
 }
 
-/** One payment is handed in at a time: two at once would take the same account nonce. */
+/** One payment at a time: two at once would use the same nonce. */
 function payer(anvil: Anvil): SandboxChain['pay'] {
   let last: Promise<unknown> = Promise.resolve()
   return async ({ to, amount }) => {
     if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new Error(`"${to}" is not an address`)
     const transaction = { from: PAYER.address, to: USDC_ADDRESS, data: transferData(to, toUnits(amount)) }
-    await anvil.call('eth_call', transaction, 'latest') // says in words why the token would refuse
+    await anvil.call('eth_call', transaction, 'latest') // throws with the reason when the token would refuse
     const sent = last.then(() => anvil.call<string>('eth_sendTransaction', transaction))
     last = sent.catch(() => {})
     const txHash = await sent

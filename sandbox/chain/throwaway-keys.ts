@@ -1,5 +1,5 @@
 /**
- * THROW-AWAY KEYS. Everybody knows them: they are derived from the public test phrase
+ * THROW-AWAY KEYS. They are public: derived from the public test phrase
  * "test test test test test test test test test test test junk" that every local chain uses.
  * They may own test money on the local chain only; anything sent to them elsewhere is gone.
  */

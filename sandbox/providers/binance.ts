@@ -31,7 +31,7 @@ const MERCHANT_ID = '298765432'
 
 type Answered = { data: unknown } | Refusal
 
-/** Text to sign in both directions, each part with a line feed. */
+/** The bytes signed in both directions ("api-common", "webhook-common"): each part ends with a line feed. */
 const signedBytes = (timestamp: string, nonce: string, body: Buffer): Buffer =>
   Buffer.concat([
     Buffer.from(timestamp),
@@ -97,7 +97,7 @@ function statusOf(payment: ProviderPayment): string {
   return isAtLeast(gone, amount) ? 'FULL_REFUNDED' : 'REFUNDED'
 }
 
-/** How many refunds are left after the ones that were made. */
+/** How many refund requests the order can still take. */
 const attemptsLeft = ({ facts, refunds }: ProviderPayment): number => Number(facts.refundAttempts) - refunds.length
 
 const refundFields = (payment: ProviderPayment, refund: ProviderRefund, duplicateRequest = 'N'): Fields => ({
@@ -115,6 +115,7 @@ const refundFields = (payment: ProviderPayment, refund: ProviderRefund, duplicat
 class BinanceImitation implements Imitation {
   readonly prefix = 'binance'
   readonly name = 'Binance Pay'
+  readonly credentialHeader = 'binancepay-certificate-sn'
   /** Up to six repetitions are documented ("webhook-common"), their times are not. */
   readonly retryDelaysMs = [1000, 2000, 5000, 15_000, 60_000, 300_000]
   readonly #options: ImitationOptions

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.ts'
 
-/** One purchase of the payer. `txHash` is "0x" until it was sent. */
+/** One purchase of the payer. `txHash` is "0x" until the USDC is sent (OnrampTransactionPayload). */
 export type Purchase = {
   id: string
   status: 'CREATED' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILED' | 'ON_HOLD'
@@ -12,6 +12,7 @@ export type Purchase = {
 }
 
 const ZERO_DATE = '0001-01-01T00:00:00Z'
+/** `ONRAMP_TRANSACTION_STATUS_…` (openapi.yaml; "transaction status"). */
 const statusText = (status: Purchase['status']): string => `ONRAMP_TRANSACTION_STATUS_${status}`
 
 export const newPurchase = (fields: Pick<Purchase, 'amount' | 'createdAt' | 'status'>): Purchase => ({
@@ -23,7 +24,7 @@ export const newPurchase = (fields: Pick<Purchase, 'amount' | 'createdAt' | 'sta
 
 const kept = ({ facts }: ProviderPayment): Purchase[] => (facts.purchases as Purchase[] | undefined) ?? []
 
-/** Newest first, with what the payment's state adds to what was kept. */
+/** Newest first; a failed payment and an unknown status add a purchase of their own. */
 export function purchasesOf(payment: ProviderPayment): Purchase[] {
   const { amount, createdAt, state, unknownStatus, reference } = payment
   const extra = (status: Purchase['status']): Purchase => ({
@@ -65,7 +66,7 @@ function fieldsOf(payment: ProviderPayment, purchase: Purchase): Record<string, 
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** As the status answer writes it. */
+/** A transaction of the v1 status answer, in snake case. */
 export const statusJson = (payment: ProviderPayment, purchase: Purchase): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fieldsOf(payment, purchase)).map(([name, value]) => [snake(name), value]))
 

@@ -1,6 +1,6 @@
 import { unitsOf } from './decimal.ts'
 
-/** What a merchant may ask a session with, after it was checked. */
+/** The fields of a session request that passed the checks. */
 export type Session = {
   address: string
   network: string
@@ -15,7 +15,7 @@ const NETWORKS = ['base', 'ethereum', 'polygon', 'arbitrum', 'optimism']
 /** Fiat currencies that are documented for a preset amount. */
 const FIAT = ['USD', 'CAD', 'GBP', 'EUR']
 const METHODS = ['CARD', 'ACH', 'APPLE_PAY', 'PAYPAL', 'FIAT_WALLET', 'CRYPTO_WALLET']
-/** Ranges that no payer on the internet has. */
+/** Address ranges that are not public. */
 const PRIVATE =
   /^(0\.|10\.|127\.|169\.254\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|::|f[cde])/i
 

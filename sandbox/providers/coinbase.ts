@@ -10,12 +10,12 @@ const PREFIX = 'coinbase'
 const SESSION_MS = 5 * 60 * 1000
 const LIFE_MS = 60 * 60 * 1000
 
-/** The payer's single-use links of one payment, by their token. */
+/** The single-use links of one payment, by token. */
 type Links = Record<string, { madeAt: number; opened: boolean }>
 
 const linksOf = ({ facts }: ProviderPayment): Links => facts.links as Links
 
-/** USDC has 6 digits; what a story halves may have more. */
+/** USDC has 6 digits; half of an amount may have more. */
 const inUsdc = (amount: string): string => textOf((unitsOf(amount) ?? 0n) / 10n ** 12n, 6)
 
 const refuse = (reply: FastifyReply, status: number, errorType: string, errorMessage: string) =>
@@ -31,8 +31,8 @@ function fieldsOf(request: FastifyRequest): Record<string, unknown> | null {
 }
 
 /**
- * Coinbase Onramp under `/coinbase`. The payment's reference is the address that it pays to; paying really sends test
- * USDC there.
+ * Coinbase Onramp under `/coinbase`. The payment's reference is its destination address; paying sends test USDC there
+ * on the test chain.
  */
 export const openCoinbase = (options: ImitationOptions): Imitation => {
   const { payerConsole, url, now, secretOf, wallet } = options
@@ -126,6 +126,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   return {
     prefix: PREFIX,
     name: 'Coinbase Onramp',
+    credentialHeader: 'authorization',
     register(app: FastifyInstance) {
       app.get('/buy/select-asset', openPage)
       app.post('/console', async (request) => {

@@ -157,6 +157,7 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
   return {
     prefix: 'cryptopay',
     name: 'Crypto.com Pay',
+    credentialHeader: 'authorization',
     register(app: FastifyInstance) {
       app.post('/console', async (request) => {
         const { amountRefundedAt: at } = JSON.parse(String(request.body)) as { amountRefundedAt?: unknown }

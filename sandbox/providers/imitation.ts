@@ -71,6 +71,8 @@ export type Imitation = {
   callbacks(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): SignedCallback[]
   /** The same callback as sent by a stranger without the key. */
   forge(callback: SignedCallback): SignedCallback
+  /** The request header that proves who asks, in lower case. */
+  credentialHeader: string
   isAcknowledged(status: number, body: string): boolean
   /** Waits before each repetition of a callback that was not acknowledged, as documented, in milliseconds. */
   retryDelaysMs: readonly number[]

@@ -40,7 +40,7 @@ const header = (request: FastifyRequest, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** Canonical decimal text of a number or a string: no exponent, no zeros at the end, at most 6 digits. */
+/** Canonical decimal text of a number or a string: no exponent, no trailing zeros, at most 6 digits. */
 function amountOf(value: unknown): string | Refusal {
   const text = textOf(value)
   if (text === undefined || !/^(0|[1-9]\d*)(\.\d*[1-9])?$/.test(text))
@@ -51,6 +51,7 @@ function amountOf(value: unknown): string | Refusal {
 
 const isRefusal = (value: string | Refusal): value is Refusal => typeof value !== 'string'
 
+/** Order statuses as both public integrations list them (chapter 3, "order info"; chapter 4, "trade notice"). */
 function statusOf(payment: ProviderPayment): string {
   if (payment.unknownStatus) return 'ORBITING'
   const { state } = payment
@@ -67,7 +68,8 @@ const trapped = (amount: string): string => (amount.includes('.') ? amount : `${
 class KucoinpayImitation implements Imitation {
   readonly prefix = 'kucoinpay'
   readonly name = 'KuCoin Pay'
-  /** Not documented. */
+  readonly credentialHeader = 'pay-api-key'
+  /** Not documented; an invention. */
   readonly retryDelaysMs = [1000, 5000, 30_000, 300_000]
   readonly #options: ImitationOptions
   readonly #apiKey: string
@@ -141,7 +143,7 @@ class KucoinpayImitation implements Imitation {
     return this.#options.payerConsole.list().filter(({ provider }) => provider === this.prefix)
   }
 
-  /** Orders and refunds share the ids that were used. */
+  /** Orders and refunds share one space of request ids. */
   #isUsed(requestId: string): boolean {
     return this.#payments().some(
       (one) => one.merchantReference === requestId || one.refunds.some((refund) => refund.requestId === requestId),

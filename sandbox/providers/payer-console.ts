@@ -13,7 +13,7 @@ export type NewPayment = Pick<
 
 type SavedState = { payments: ProviderPayment[]; secret: string }
 
-/** A person needs this long; so does a payment whose amount starts its story. */
+/** About as long as a person needs; the delay before a magic amount starts its story. */
 const MAGIC_DELAY_MS = 1500
 const SAVE_DELAY_MS = 200
 const HOLD_MS = 1000
@@ -32,13 +32,14 @@ export class PayerConsole {
   readonly #payments = new Map<string, ProviderPayment>()
   readonly #imitations = new Map<string, Imitation>()
   readonly #file: string | null
-  readonly #now: () => number
+  /** Milliseconds since 1970. */
+  readonly now: () => number
   readonly secret: string
   #saving: NodeJS.Timeout | null = null
 
   constructor(options: { file: string | null; now(): number; log(line: string): void; newSecret(): string }) {
     this.#file = options.file
-    this.#now = options.now
+    this.now = options.now
     this.stories = new Stories(options.now)
     this.dispatcher = new CallbackDispatcher(options.log)
     const state = this.#load()
@@ -70,7 +71,7 @@ export class PayerConsole {
 
   /** An unpaid payment expires with time; call it before a payment's state is read. */
   refresh(payment: ProviderPayment): ProviderPayment {
-    if (payment.state === 'open' && payment.expiresAt <= this.#now()) this.#move(payment, 'expired')
+    if (payment.state === 'open' && payment.expiresAt <= this.now()) this.#move(payment, 'expired')
     return payment
   }
 
@@ -84,7 +85,7 @@ export class PayerConsole {
       ...fields,
       received: '0',
       state: 'open',
-      createdAt: this.#now(),
+      createdAt: this.now(),
       refunds: [],
       unknownStatus: this.#startsStory('unknown-status', fields),
     }
@@ -160,7 +161,7 @@ export class PayerConsole {
   /** A refund that the merchant asked for; it settles by itself unless a story holds it. */
   refund(payment: ProviderPayment, refund: NewRefund, settleAfterMs = REFUND_DELAY_MS): ProviderRefund {
     const held = this.stories.take('refund-pending', payment.provider)
-    const kept: ProviderRefund = { facts: {}, ...refund, state: 'pending', createdAt: this.#now(), held }
+    const kept: ProviderRefund = { facts: {}, ...refund, state: 'pending', createdAt: this.now(), held }
     payment.refunds.push(kept)
     this.save()
     void this.#announce(payment, 'refund-pending', kept)

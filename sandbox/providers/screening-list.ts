@@ -1,3 +1,5 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+
 /** The three HTTP services; the oracle is a contract on the sandbox chain. */
 export const SOURCES = ['sanctions', 'risk', 'trm'] as const
 export type Source = (typeof SOURCES)[number]
@@ -45,14 +47,34 @@ function byEnding(address: string): Listing {
   return address === DOCUMENTED_ADDRESS ? { ...CLEAN, sanctions: true, oracle: false } : CLEAN
 }
 
-/** Addresses and the state of each service, as staff of the sandbox set them. */
+type SavedState = { listings: [string, Listing][]; oracleFault: Fault | null }
+
+function load(file: string | null): SavedState {
+  try {
+    return file === null ? EMPTY : (JSON.parse(readFileSync(file, 'utf8')) as SavedState)
+  } catch {
+    return EMPTY
+  }
+}
+const EMPTY: SavedState = { listings: [], oracleFault: null }
+
+/**
+ * Addresses and the state of each service, as staff of the sandbox set them. Listings survive a restart, like the
+ * oracle's on the chain; faults of the services do not.
+ */
 export class ScreeningList {
-  readonly #listings = new Map<string, Listing>()
+  readonly #listings: Map<string, Listing>
+  readonly #file: string | null
+  #oracleFault: Fault | null
   readonly #faults = new Map<Source, { fault: Fault; until: number }>()
   readonly #now: () => number
 
-  constructor(now: () => number) {
+  constructor({ now, file }: { now(): number; file: string | null }) {
     this.#now = now
+    this.#file = file
+    const { listings, oracleFault } = load(file)
+    this.#listings = new Map(listings)
+    this.#oracleFault = oracleFault
   }
 
   find(address: string): Listing {
@@ -63,11 +85,13 @@ export class ScreeningList {
   set(address: string, change: Partial<Listing>): Listing {
     const listing = { ...this.find(address), ...change }
     this.#listings.set(address.toLowerCase(), listing)
+    this.#save()
     return listing
   }
 
   clear(address: string): void {
     this.#listings.delete(address.toLowerCase())
+    this.#save()
   }
 
   all(): [string, Listing][] {
@@ -88,7 +112,20 @@ export class ScreeningList {
     return addresses.some((address) => address.endsWith('0403')) ? 'html-403' : null
   }
 
-  faults(): Record<Source, Fault | null> {
-    return { sanctions: this.faultOf('sanctions'), risk: this.faultOf('risk'), trm: this.faultOf('trm') }
+  setOracleFault(fault: Fault | null): void {
+    this.#oracleFault = fault
+    this.#save()
+  }
+
+  faults(): Record<Source | 'oracle', Fault | null> {
+    const [sanctions, risk, trm] = [this.faultOf('sanctions'), this.faultOf('risk'), this.faultOf('trm')]
+    return { sanctions, risk, trm, oracle: this.#oracleFault }
+  }
+
+  #save(): void {
+    if (this.#file === null) return
+    const state: SavedState = { listings: this.all(), oracleFault: this.#oracleFault }
+    writeFileSync(`${this.#file}.new`, JSON.stringify(state), { mode: 0o600 })
+    renameSync(`${this.#file}.new`, this.#file)
   }
 }

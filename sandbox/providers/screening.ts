@@ -27,6 +27,8 @@ type Options = {
   /** Sanctioned by the story `kyt-sanctioned`. */
   payerAddress: string
   oracle: Oracle | null
+  /** Keeps who is listed; null: in memory. */
+  file: string | null
   secretOf(purpose: string): string
   now(): number
 }
@@ -85,8 +87,9 @@ ${button('/stories/kyt-outage', 'Take all away for five seconds')}${button('/scr
   )
 }
 
-export function openScreening({ url, chainId, payerAddress, oracle, secretOf, now }: Options): Screening {
-  const list = new ScreeningList(now)
+export function openScreening(options: Options): Screening {
+  const { url, chainId, payerAddress, oracle, secretOf } = options
+  const list = new ScreeningList(options)
   const keys = {
     sanctions: secretOf('chainalysis-sanctions'),
     risk: secretOf('chainalysis-risk'),
@@ -104,7 +107,7 @@ export function openScreening({ url, chainId, payerAddress, oracle, secretOf, no
   const reset = async (): Promise<void> => {
     for (const [address] of list.all()) await clear(address)
     for (const source of SOURCES) list.setFault(source, null)
-    await oracle?.setFault(null)
+    await setOracleFault(null)
   }
   const done = (request: FastifyRequest, reply: FastifyReply, answer: unknown) =>
     /text\/html/.test(String(request.headers.accept ?? '')) ? reply.redirect('/screening', 303) : answer
@@ -118,6 +121,7 @@ export function openScreening({ url, chainId, payerAddress, oracle, secretOf, no
   /** The oracle is a contract: it can answer nothing, or revert. */
   const setOracleFault = async (fault: Fault | null): Promise<boolean> => {
     await oracle?.setFault(fault === null ? null : fault === 'empty' ? 'empty' : 'revert')
+    if (oracle) list.setOracleFault(fault)
     return oracle !== null
   }
 

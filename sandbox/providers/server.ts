@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Imitation, ImitationOptions } from './imitation.ts'
@@ -27,7 +28,7 @@ type Options = {
   oracle?: Oracle | null
   /** Address of the merchant's server; callbacks go below it. Null: no provider is imitated, only the wallet. */
   callbackBase?: string | null
-  /** Where payments are kept over restarts; null: in memory. */
+  /** The file that keeps payments over restarts; null: in memory only. */
   file?: string | null
   log?(line: string): void
   now?(): number
@@ -46,7 +47,16 @@ async function choosePort(port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** Mounts an imitation: raw bytes in, 503 while its outage lasts. */
+/** The screening services keep their file beside the payments. */
+const besides = (file: string | null): string | null => file && join(dirname(file), 'screening.json')
+
+/** How far a provider's clock is ahead during the story `clock-skew`. */
+const SKEW_MS = 10 * 60_000
+
+const clockOf = (payerConsole: PayerConsole, prefix: string): number =>
+  payerConsole.now() + (payerConsole.stories.isOn('clock-skew', prefix) ? SKEW_MS : 0)
+
+/** Mounts an imitation: raw bytes in, 503 while its outage lasts, its own clock. */
 async function registerImitation(
   app: FastifyInstance,
   payerConsole: PayerConsole,
@@ -54,18 +64,29 @@ async function registerImitation(
 ): Promise<void> {
   payerConsole.add(imitation)
   const { prefix } = imitation
+  const { stories } = payerConsole
   await app.register(
     async (scope) => {
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-      scope.addHook('onRequest', async (_request, reply) => {
-        if (!payerConsole.stories.isOut(prefix)) return
-        return reply.code(503).type('text/html').send('<h1>503 Service Unavailable</h1>')
+      scope.addHook('onRequest', async (request, reply) => {
+        if (stories.isOn('outage', prefix))
+          return reply.code(503).type('text/html').send('<h1>503 Service Unavailable</h1>')
+        if (stories.isOn('credentials-refused', prefix)) request.headers[imitation.credentialHeader] = 'revoked'
+      })
+      scope.addHook('onSend', async (_request, reply) => {
+        reply.header('date', new Date(clockOf(payerConsole, prefix)).toUTCString())
       })
       imitation.register(scope)
     },
     { prefix: `/${prefix}` },
   )
+}
+
+/** Each provider has a clock of its own, which a story moves. */
+function openWithClock(open: (options: ImitationOptions) => Imitation, options: ImitationOptions): Imitation {
+  const imitation: Imitation = open({ ...options, now: () => clockOf(options.payerConsole, imitation.prefix) })
+  return imitation
 }
 
 /** Credentials of the identity provider, and the variables that a merchant would type for them. */
@@ -95,13 +116,14 @@ export async function startProviders(options: Options): Promise<Providers> {
   walletRoutes(app, chain)
   const made: ImitationOptions | null =
     callbackBase === null ? null : { payerConsole, url, callbackBase, secretOf, now, wallet: chain }
-  const imitations = made === null ? [] : IMITATIONS.map((open) => open(made))
+  const imitations = made === null ? [] : IMITATIONS.map((open) => openWithClock(open, made))
   for (const imitation of imitations) await registerImitation(app, payerConsole, imitation)
   const [checks, variables] = made === null ? [options.sumsub, {}] : sumsubOf(made)
   const sumsub = checks && openSumsub(checks)
   if (sumsub) await app.register(async (scope) => sumsub.register(scope), { prefix: `/${sumsub.prefix}` })
   const { chainId, payerAddress } = chain
-  const screening = made && openScreening({ ...made, chainId, payerAddress, oracle: options.oracle ?? null })
+  const screening =
+    made && openScreening({ ...made, chainId, payerAddress, oracle: options.oracle ?? null, file: besides(file) })
   await screening?.register(app)
   const tellers: StoryTeller[] = [(name) => sumsub?.startStory(name) === true]
   if (screening) tellers.push((name, more) => screening.startStory(name, more))

@@ -36,10 +36,10 @@ const STORIES = ['kyc-refused', 'kyc-timeout-after-acceptance', 'kyc-unknown-sta
 const fail = (reply: FastifyReply, code: number, description: string): FastifyReply =>
   reply.code(code).send({ description, code, correlationId: 'sandbox' })
 
-/** What is wrong with a request's signature, in the original's words; null: nothing. */
+/** The original's message for a bad signature; null when the signature is right. */
 function authFault(request: FastifyRequest, { appToken, secretKey }: SumsubOptions): string | null {
   const { 'x-app-token': token, 'x-app-access-ts': seconds, 'x-app-access-sig': given } = request.headers
-  // a live token has no business here, whatever was configured
+  // a live token is refused even when it is configured
   if (typeof token !== 'string' || token !== appToken || !token.startsWith('sbx:')) return 'Invalid app token'
   if (typeof seconds !== 'string' || !/^\d+$/.test(seconds)) return 'Invalid X-App-Access-Ts'
   if (Math.abs(Date.now() / 1000 - Number(seconds)) > TOLERANCE_SECONDS) return 'Token expired'

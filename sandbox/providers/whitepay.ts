@@ -227,6 +227,7 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
   return {
     prefix: PREFIX,
     name: 'Whitepay',
+    credentialHeader: 'authorization',
     register,
     coins: Object.keys(COINS),
     receive: async (payment, deposit) => receiveCoin(payment, deposit, now()),

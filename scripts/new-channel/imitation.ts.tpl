@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast, sum, textOf, unitsOf } from './decimal.ts'
-import type { ProviderPayment, ProviderRefund, PaymentEvent, Imitation, ImitationOptions } from './imitation.ts'
+import type { Imitation, ImitationOptions, PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
 
 const PREFIX = '__ID__'
 const DAY_MS = 86_400_000
@@ -13,7 +13,7 @@ const REFERENCE = /^[0-9a-z]{8,40}$/
 const MIN_AMOUNT = '0.1'
 const MAX_AMOUNT = '100000'
 
-const REFUND_WORDS: Record<ProviderRefund['state'], string> = {
+const REFUND_STATUS: Record<ProviderRefund['state'], string> = {
   pending: 'pending',
   settled: 'settled',
   refused: 'rejected',
@@ -91,7 +91,7 @@ export const open__PASCAL__ = ({ payerConsole, url, secretOf, now }: ImitationOp
   const view = (payment: ProviderPayment): Fields => ({
     id: payment.reference,
     reference: payment.merchantReference,
-    status: wordOf(payment),
+    status: statusOf(payment),
     currency: payment.currency,
     amount: exact(payment.amount),
     received: exact(payment.received),
@@ -108,7 +108,7 @@ export const open__PASCAL__ = ({ payerConsole, url, secretOf, now }: ImitationOp
     payment_reference: payment.merchantReference,
     currency: payment.currency,
     amount: exact(refund.amount),
-    status: REFUND_WORDS[refund.state],
+    status: REFUND_STATUS[refund.state],
   })
 
   const found = (payment: ProviderPayment | undefined): ProviderPayment => {
@@ -166,6 +166,7 @@ export const open__PASCAL__ = ({ payerConsole, url, secretOf, now }: ImitationOp
   return {
     prefix: PREFIX,
     name: '__NAME__',
+    credentialHeader: 'x-api-key',
     register(app: FastifyInstance) {
       type ById = { Params: { id: string } }
       type ByReference = { Querystring: Fields }
@@ -234,15 +235,15 @@ export const open__PASCAL__ = ({ payerConsole, url, secretOf, now }: ImitationOp
     }),
   }
 
-  function wordOf({ state, unknownStatus, facts }: ProviderPayment): string {
+  function statusOf({ state, unknownStatus, facts }: ProviderPayment): string {
     if (unknownStatus) return 'under_mystery'
     if (state === 'failed' && facts.blocked === true) return 'blocked'
     return state === 'part' ? 'partly_paid' : state
   }
 
-  /** Undefined: the provider says nothing of it. */
+  /** Undefined: the provider sends no callback for it. */
   function typeOf(event: PaymentEvent): string | undefined {
-    if (event === 'created') return undefined
+    if (event === 'created' || event === 'confirming') return undefined
     if (event === 'part') return 'payment.partly_paid'
     return event.startsWith('refund-') ? event.replace('-', '.') : `payment.${event}`
   }

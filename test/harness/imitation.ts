@@ -16,13 +16,13 @@ const NO_CHAIN: Wallet = {
   pay: async () => ({ txHash: `0x${'a'.repeat(64)}` }),
 }
 
-type Start = Partial<Pick<Parameters<typeof startProviders>[0], 'oracle'>> & { chain?: Wallet }
+type Start = Partial<Pick<Parameters<typeof startProviders>[0], 'oracle' | 'file'>> & { chain?: Wallet }
 
-export async function startImitations({ chain = NO_CHAIN, oracle = null }: Start = {}) {
+export async function startImitations({ chain = NO_CHAIN, oracle = null, file = null }: Start = {}) {
   const receiver: Receiver = await startReceiver()
   let aheadMs = 0
   const now = (): number => Date.now() + aheadMs
-  const providers: Providers = await startProviders({ port: 0, chain, oracle, callbackBase: receiver.url, now })
+  const providers: Providers = await startProviders({ port: 0, chain, oracle, file, callbackBase: receiver.url, now })
 
   const post = (path: string, body: unknown = {}): Promise<Response> =>
     fetch(providers.url + path, {

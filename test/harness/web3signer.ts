@@ -5,7 +5,7 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts'
 import { isHex, keccak256 } from 'viem/utils'
 
-/** How the signer misbehaves: gone behind a proxy, a page instead of an answer, silence, the signature of another key. */
+/** How the signer misbehaves: unreachable behind a proxy, a page, silence, another key's signature, a cut one. */
 export type SignerFault = 'unavailable' | 'html' | 'hang' | 'other-key' | 'truncated' | null
 
 export type Web3Signer = {
@@ -45,10 +45,10 @@ const answer = (response: ServerResponse, status: number, text: string, type = '
   void response.writeHead(status, { 'content-type': type }).end(text)
 
 /**
- * Stands in for Consensys Web3Signer in eth1 mode (docs.web3signer.consensys.io, REST API): `GET /upcheck`, `GET
- * /api/v1/eth1/publicKeys`, `POST /api/v1/eth1/sign/{publicKey}` `{"data": "0x…"}`. It signs keccak256 of the data, without
- * the prefix that `eth_sign` adds, and answers r, s, v as text, v being 27 or 28. 400: the body is not right; 404: it
- * does not have the key; 403: the Host header is not on its allow-list.
+ * Stands in for Consensys Web3Signer in eth1 mode (docs.web3signer.consensys.io, REST API): `GET /upcheck`,
+ * `GET /api/v1/eth1/publicKeys`, `POST /api/v1/eth1/sign/{publicKey}` with `{"data": "0x…"}`. It signs keccak256 of the
+ * data, without the prefix that `eth_sign` adds, and answers r, s, v as text, v being 27 or 28. 400: the body is wrong;
+ * 404: it does not have the key; 403: the Host header is not on its allow-list.
  */
 export async function startWeb3Signer({ privateKeys = [generatePrivateKey()] }: { privateKeys?: Hex[] } = {}) {
   const stranger = generatePrivateKey()
