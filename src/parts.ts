@@ -7,6 +7,7 @@ import { openPayouts } from './chain/payout/payout.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import { createRpc } from './chain/rpc.ts'
 import { openChannelAccounts } from './channels/accounts.ts'
+import { openChannelMetrics } from './channels/channel-metrics.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { insertProviderCall } from './channels/provider-call-queries.ts'
 import type { ProviderCallSink } from './channels/provider-calls.ts'
@@ -46,6 +47,7 @@ import { openRates } from './rates/rate-service.ts'
 import { noticeForeignRefund } from './refunds/foreign-refund.ts'
 import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
 import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
+import { takeRefundNews } from './refunds/refund-news.ts'
 import { findMerchant, wakeRefundsOfPayment } from './refunds/refund-queries.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-keys/api-key-routes.ts'
@@ -225,7 +227,7 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
     })
-  return openChannelAccounts({
+  const channels = openChannelAccounts({
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
@@ -234,6 +236,8 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
   })
+  openChannelMetrics(metrics, channels)
+  return channels
 }
 
 /** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */
@@ -257,6 +261,7 @@ function openPayments(
   const callbacks: CallbackDeps = {
     ...payments,
     log,
+    reportRefund: (payment, news) => takeRefundNews(refunds, payment, news),
     async wakeRefunds({ companyId, id }) {
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },

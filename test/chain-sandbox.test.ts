@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startAnvil } from '../sandbox/chain/anvil.ts'
-import { type Call, rpcCaller } from '../sandbox/chain/rpc.ts'
+import { type RpcCall, rpcCaller } from '../sandbox/chain/rpc.ts'
 import { type SandboxChain, startSandboxChain } from '../sandbox/chain/sandbox-chain.ts'
 import { balanceOf } from '../sandbox/chain/token.ts'
 
@@ -20,7 +20,7 @@ const SHOP = `0x${'5'.repeat(40)}`
 
 async function withChain<Result>(
   stateFile: string,
-  work: (chain: SandboxChain, call: Call) => Promise<Result>,
+  work: (chain: SandboxChain, call: RpcCall) => Promise<Result>,
 ): Promise<Result> {
   const chain = await startSandboxChain({ stateFile })
   try {
@@ -32,7 +32,7 @@ async function withChain<Result>(
 
 type Log = { blockHash: string; transactionHash: string; data: string }
 
-const logsOf = (call: Call, txHash: string): Promise<Log[]> =>
+const logsOf = (call: RpcCall, txHash: string): Promise<Log[]> =>
   call<Log[]>('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' }).then((logs) =>
     logs.filter((log) => log.transactionHash === txHash),
   )

@@ -1,8 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import type { Health } from '../../channels/supervised.ts'
 import { actorOf, companyOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
+import { SECOND } from '../../kernel/clock.ts'
 import { invalid } from '../../kernel/errors.ts'
 import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
@@ -33,6 +35,13 @@ async function readPrice(
   return { fiat, due: convert(fiat, quote.rate, 'USDC') }
 }
 
+/** For the operator alone. */
+const viewCircuit = ({ circuit, clockAheadMs }: Health) => ({
+  ...circuit,
+  openUntil: circuit.openUntil === null ? null : new Date(circuit.openUntil).toISOString(),
+  clockAheadSeconds: clockAheadMs === null ? null : clockAheadMs / SECOND,
+})
+
 /** Which channels there are, whose account they use, and what was said to a provider. */
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (app, deps) => {
   app.get(
@@ -58,6 +67,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
           paymentChannel,
           ...rest,
           networks: [...rest.networks],
+          circuit: actor.companyId === null ? viewCircuit(set.health(paymentChannel)) : null,
         })),
       )
     },
