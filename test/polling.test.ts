@@ -172,9 +172,10 @@ test('a lane that hangs is full after its limit; the other lanes go on, and a fr
   assert.equal(wakes, 1)
   hanging.open()
   await round.idle()
-  assert.equal(await round.run(), 5)
-  await round.idle()
-  assert.equal(await round.run(), 2)
-  await round.idle()
-  assert.equal(await round.run(), 0)
+  let rest = 0
+  for (let started = await round.run(); started > 0; started = await round.run()) {
+    rest += started
+    await round.idle()
+  }
+  assert.equal(rest, 7)
 })

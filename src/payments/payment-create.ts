@@ -1,5 +1,5 @@
 import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } from '../channels/channel.ts'
-import { ProviderRefusal } from '../channels/provider-errors.ts'
+import { isForOperator, ProviderRefusal } from '../channels/provider-errors.ts'
 import { askProvider, type Channels, type PaymentAccount, unavailable } from '../channels/registry.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Config } from '../config/config.ts'
@@ -181,6 +181,8 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
   } catch (error) {
     if (error instanceof ProviderRefusal) {
       await recordProviderRefusal(deps, payment, error.message)
+      // what the operator must put right is no matter of the payer's, and may be right in a minute
+      if (isForOperator(error.reason)) throw unavailable(error)
       const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
       throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
     }

@@ -1,6 +1,7 @@
-import type { PollSpec } from '../db/polling.ts'
-import { findPayment, listPaymentsByDepositAddress, PAYMENT_POLLS, updatePaymentNextCheck } from './payment-queries.ts'
-import { checkPayment, type PaymentDeps, pollPayment } from './payment-service.ts'
+import { wakeItem } from '../db/poll-queries.ts'
+import { type PollSpec, pollNow } from '../db/polling.ts'
+import { findPayment, listPaymentsByDepositAddress, PAYMENT_POLLS } from './payment-queries.ts'
+import { type PaymentDeps, pollPayment } from './payment-service.ts'
 
 /** Payments without a final answer, for the polling engine. */
 export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
@@ -12,14 +13,14 @@ export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
 })
 
 /**
- * The scanner saw something at these addresses: the payments behind them are polled now. One that fails is left to the
- * polling engine, which logs why, so that it does not hold up the others.
+ * The scanner saw something at these addresses: the payments behind them are polled now, each under its lease, so that
+ * an older reading of the chain is never applied after a newer one. One that fails, or is polled already, is left to
+ * the engine.
  */
 export async function pollDepositAddresses(deps: PaymentDeps, addresses: readonly string[]): Promise<void> {
   const payments = await listPaymentsByDepositAddress(deps.db, addresses)
   for (const payment of payments) {
-    await checkPayment(deps, payment, null).catch(() =>
-      updatePaymentNextCheck(deps.db, payment, new Date(deps.clock())),
-    )
+    await wakeItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
+    await pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)
   }
 }

@@ -1,7 +1,7 @@
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
 import type { Tx } from '../db/db.ts'
-import { LEASE_MS, type PollSpec } from '../db/polling.ts'
+import type { PollSpec } from '../db/polling.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -87,7 +87,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
       await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))
       return false
     }
-    await updateRefund(tx, current, { status: 'submitted', nextCheckAt: new Date(now.getTime() + LEASE_MS) }, now)
+    await updateRefund(tx, current, { status: 'submitted', nextCheckAt: current.nextCheckAt }, now)
     return true
   })
 }
