@@ -13,7 +13,15 @@ export const USER_ROLES = [
 ] as const
 export type UserRole = (typeof USER_ROLES)[number]
 
-export const API_SCOPES = ['orders:read', 'orders:write', 'refunds:write', 'sessions:write', 'webhooks:read'] as const
+export const API_SCOPES = [
+  'orders:read',
+  'orders:write',
+  'refunds:write',
+  'sessions:write',
+  'webhooks:read',
+  'webhooks:write',
+  'passwords:write',
+] as const
 export type ApiScope = (typeof API_SCOPES)[number]
 
 /** Who sends a request, as far as its credential proves. */

@@ -44,13 +44,14 @@ export type AuthDeps = AuthBase & {
 
 export function openAuth(base: AuthBase): AuthDeps {
   const lockOuts = openLockOuts(base)
+  const twoFactor = openTwoFactor(base)
   return {
     ...base,
     lockOuts,
     registration: openRegistration(base),
     challenges: openChallenges(base),
-    resets: openResets({ ...base, lockOuts }),
-    twoFactor: openTwoFactor(base),
+    resets: openResets({ ...base, lockOuts, twoFactor }),
+    twoFactor,
     cookies: openCookies(base.config, base.clock),
   }
 }
