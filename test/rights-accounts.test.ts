@@ -6,7 +6,6 @@ import { newId } from '../src/kernel/ids.ts'
 import { hashApiSecret } from '../src/sessions/api-keys/api-key-service.ts'
 import {
   Client,
-  logIn,
   newEmail,
   OTHER_PASSWORD,
   PASSWORD,
@@ -47,7 +46,8 @@ const changePassword = (body: Record<string, string>, secret?: string) =>
   )
 
 const canLogIn = async (email: string, password: string): Promise<boolean> =>
-  (await new Client(service.baseUrl).post('auth/login/manager', { email, password, origin: 'dashboard' })).status === 200
+  (await new Client(service.baseUrl).post('auth/login/manager', { email, password, origin: 'dashboard' })).status ===
+  200
 
 test('a key sets somebody’s password with the scope passwords:write, and with no other', async () => {
   const boss = await registerManager(service.baseUrl)
@@ -132,9 +132,11 @@ test('a factor enrolled before the address was verified does not survive the own
     assert.equal((await client.post('auth/2fa/enable', { otp })).status, 200)
   }
   const enrolled = async (email: string): Promise<boolean> =>
-    (await strict.db.one<{ on: boolean }>(
-      sql`select totp_enabled_at is not null as on from users where email = ${email}`,
-    )).on
+    (
+      await strict.db.one<{ on: boolean }>(
+        sql`select totp_enabled_at is not null as on from users where email = ${email}`,
+      )
+    ).on
   const reset = async (email: string): Promise<void> => {
     await new Client(strict.baseUrl).post('auth/reset-password/send', { email })
     const mail = await waitForMail(strict.baseUrl, email, /reset-password\?token/)
@@ -153,9 +155,7 @@ test('a factor enrolled before the address was verified does not survive the own
     await reset(verifiedLater.email)
     assert.equal(await enrolled(verifiedLater.email), false, 'enrolled before the address was verified')
     const owner = await register(strict.baseUrl, { role: 'Manager', companyName: 'Owner' })
-    await strict.db.run(
-      sql`update users set verified_at = now() - interval '1 minute' where id = ${owner.userId}`,
-    )
+    await strict.db.run(sql`update users set verified_at = now() - interval '1 minute' where id = ${owner.userId}`)
     await enrol(owner.client)
     await reset(owner.email)
     assert.equal(await enrolled(owner.email), true, 'the owner’s own factor is still asked after a reset')
@@ -170,8 +170,8 @@ test('who waits for approval learns of the company its name and kind, and no mor
   await service.db.run(sql`
     update companies set siret = '73282932000074', settlement_address = ${settlementAddress}, settlement_network = 31337
     where id = ${boss.companyId}`)
-  const { rows } = { rows: await service.db.one<{ name: string }>(sql`select name from companies where id = ${boss.companyId}`) }
-  const body = { firstName: 'A', lastName: 'B', password: PASSWORD, role: 'Observer', companyName: rows.name }
+  const { name } = await service.db.one<{ name: string }>(sql`select name from companies where id = ${boss.companyId}`)
+  const body = { firstName: 'A', lastName: 'B', password: PASSWORD, role: 'Observer', companyName: name }
   const registered = await new Client(service.baseUrl).post<{ token: string; user: { company: object } }>(
     'auth/register',
     { email: newEmail(), ...body },
@@ -181,7 +181,7 @@ test('who waits for approval learns of the company its name and kind, and no mor
   waiting.token = registered.data.token
   const me = await waiting.get<{ _id: string; company: Record<string, unknown>; missing: string[] }>('users/me')
   const known = Object.fromEntries(Object.entries(me.data.company).filter(([, value]) => value !== null))
-  assert.deepEqual(known, { name: rows.name, kind: 'company' })
+  assert.deepEqual(known, { name, kind: 'company' })
   for (const text of [registered.text, me.text])
     for (const secret of [settlementAddress, '73282932000074', boss.companyId ?? ''])
       assert.equal(text.includes(secret), false, `${secret} is not told`)
@@ -206,8 +206,16 @@ test('an API key works until the millisecond at which it expires', async () => {
 
 test('names are no place for links: of people at most 60 characters, of companies at most 120', async () => {
   const boss = await registerManager(service.baseUrl)
-  await service.db.run(sql`update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${boss.userId}`)
-  const names = ['https://evil.example', 'Ann www.evil.example', 'Ann WWW.evil.example', 'Ann\r\nBcc: x', 'x'.repeat(61)]
+  await service.db.run(
+    sql`update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${boss.userId}`,
+  )
+  const names = [
+    'https://evil.example',
+    'Ann www.evil.example',
+    'Ann WWW.evil.example',
+    'Ann\r\nBcc: x',
+    'x'.repeat(61),
+  ]
   const stranger = new Client(service.baseUrl)
   for (const name of names) {
     const person = { email: newEmail(), password: PASSWORD, lastName: 'B', role: 'SimpleUser' }
@@ -227,7 +235,9 @@ test('names are no place for links: of people at most 60 characters, of companie
     const path = `companies/${boss.companyId}`
     assert.equal((await boss.client.call('PUT', path, { name: companyName })).status, 422, companyName)
   }
-  const right = await boss.client.call<{ name: string }>('PUT', `companies/${boss.companyId}`, { name: 'y'.repeat(120) })
+  const right = await boss.client.call<{ name: string }>('PUT', `companies/${boss.companyId}`, {
+    name: 'y'.repeat(120),
+  })
   assert.deepEqual([right.status, right.data.name.length], [200, 120])
   const me = await boss.client.call('PUT', 'users/me', { firstName: 'z'.repeat(60), lastName: 'O’Neil-Ångström d’Été' })
   assert.equal(me.status, 200)

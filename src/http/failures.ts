@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDetail } from '../kernel/errors.ts'
+import { NAME_PATTERN, NAME_RULE } from '../kernel/names.ts'
 import { failure } from './envelope.ts'
 
 type AjvFault = { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }
@@ -20,6 +21,7 @@ function detailOf(fault: AjvFault): ErrorDetail {
   if (fault.keyword === 'enum') {
     return { path, message: `must be one of: ${(fault.params.allowedValues as unknown[]).join(', ')}` }
   }
+  if (fault.keyword === 'pattern' && fault.params.pattern === NAME_PATTERN) return { path, message: NAME_RULE }
   return { path, message: fault.message ?? 'is not valid' }
 }
 

@@ -151,6 +151,7 @@ function explainConstraint(error: unknown): unknown {
 function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
   const { claim, actor } = request
   const idempotency = claim && {
+    companyId: claim.companyId,
     scope: claim.scope,
     key: claim.key,
     fingerprint: claim.fingerprint,

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf, claimOf, replay, sendStored } from '../http/idempotency.ts'
+import { callOf, replay, sendStored } from '../http/idempotency.ts'
 import type { CreateOrder } from './order-create.ts'
 import { CodeParams, CreateOrderBody, LinksQuery, ListQuery, OrderSchema } from './order-schemas.ts'
 import {
@@ -34,7 +34,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
     },
     async (request, reply) => {
       const { body, id: requestId } = request
-      const claim = claimOf(request)
+      const claim = request.server.readClaim(request)
       const result = await deps.createOrder({ actor: actorOf(request), body, requestId, claim })
       if ('replay' in result) return replay(reply, result.replay) as never
       if (claim) return sendStored(reply, JSON.stringify(ok(result.created))) as never
