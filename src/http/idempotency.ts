@@ -67,9 +67,11 @@ function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'compa
   const own = actor.companyId ?? `user:${actor.id}`
   const path = (request.url.split('?')[0] ?? '').replace(/^\/api\/(next\/)?/, '/api/')
   const manager = textAt(request.query, 'childManager')
+  const isSeen = named !== undefined && sees(actor, named)
+  const choice = manager ?? (isSeen ? undefined : named)
   return {
-    companyId: named !== undefined && sees(actor, named) ? named : own,
-    scope: `POST ${path}${manager === undefined ? '' : `?childManager=${manager}`}`,
+    companyId: isSeen ? named : own,
+    scope: `POST ${path}${choice === undefined ? '' : `?${choice}`}`,
   }
 }
 

@@ -13,7 +13,7 @@ import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency.ts'
 import { registerOpenApi } from './openapi.ts'
-import { checkPermission, isPermission, ruleOf } from './permissions.ts'
+import { checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
 import type { RateLimits } from './rate-limits.ts'
 
 export type ServerDeps = {
@@ -46,11 +46,13 @@ function requestIdOf(headers: Record<string, string | string[] | undefined>): st
 function registerPermissions(app: FastifyInstance, { authenticate, clock, limits }: ServerDeps): void {
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
-  const readActor = async (request: FastifyRequest, reply: FastifyReply): Promise<Actor | null> => {
+  const readActor = async (request: FastifyRequest, reply: FastifyReply, rule: Rule): Promise<Actor | null> => {
     try {
       return await authenticate(request)
     } catch (error) {
-      if (error instanceof AppError && error.code === 'UNAUTHORIZED') await limits.countRefusal(request, reply)
+      const refused = error instanceof AppError && error.code === 'UNAUTHORIZED'
+      if (refused) await limits.countRefusal(request, reply)
+      if (refused && rule.staleIsNone) return null
       throw error
     }
   }
@@ -64,7 +66,7 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     if (permission === undefined || !isPermission(permission)) return
     const rule = ruleOf(permission)
     await limits.checkAddress(request, reply, rule.limit)
-    if (!rule.ignoreCredential) request.actor = await readActor(request, reply)
+    if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
     if (rule.limit === 'company') await limits.checkCompany(request, reply)
     checkPermission(permission, request.actor, clock())
   })
