@@ -11,6 +11,7 @@ import {
   formatMoney,
   parseDecimal,
   parseMoney,
+  parseMoneyNumber,
   proportion,
   RATE_EXPONENT,
 } from './money.ts'
