@@ -59,7 +59,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ledger: [...HTTP, 'audit'],
   mail: HTTP,
   rates: HTTP,
-  webhooks: [...HTTP, 'companies', 'mail'],
+  webhooks: [...HTTP, 'audit', 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
   payers: [...HTTP, 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],

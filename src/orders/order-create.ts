@@ -8,10 +8,11 @@ import {
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
-import { type Actor, companyOf, sees } from '../http/actor.ts'
+import { companyOf, sees } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency.ts'
 import { findIdempotencyKey } from '../http/idempotency-queries.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
@@ -37,11 +38,10 @@ import type { Announce } from './order-transition.ts'
 
 export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; paymentUrl: string }
 export type CreateRequest = {
-  actor: Actor
+  context: RequestContext
   body: CreateOrderBody
   /** For operators: the company in which a till is looked for by its identifier. */
   companyId?: string | undefined
-  requestId: string
   claim: Claim | null
 }
 /** Either the new order's answer, or the stored text of an earlier request with the same Idempotency-Key. */
@@ -68,7 +68,8 @@ type SaleOrigin = {
 class StaleCopy extends Error {}
 
 async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null): Promise<SaleOrigin> {
-  const { actor, body } = request
+  const { body } = request
+  const { actor } = request.context
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector =
     body.merchantIdentifier === undefined ? null : await findTill(deps, request, body.merchantIdentifier)
@@ -87,7 +88,7 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
 /** By its identifier within one company, or by its id; operators who name no company use the id. */
 async function findTill(
   { cache }: CreateDeps,
-  { actor, companyId }: CreateRequest,
+  { context: { actor }, companyId }: CreateRequest,
   identifier: string,
 ): Promise<SaleCollector> {
   if (companyId !== undefined && !sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
@@ -104,7 +105,7 @@ async function buildOrder(
   request: CreateRequest,
   place: SaleOrigin,
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
-  const { body, actor, requestId } = request
+  const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
   const company = await deps.cache.company(place.companyId)
@@ -112,7 +113,7 @@ async function buildOrder(
   const amount = readAmount(body.amount, from, company.maxOrderAmount)
   checkPrice(amount, place.session)
   // a SimpleUser is led by the merchant's session alone
-  const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = actor.role === 'SimpleUser' ? {} : body
+  const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
   const quote = await deps.rates.quote(from)
   await deps.rates.store(quote)
   const nowMs = deps.clock()
@@ -138,8 +139,8 @@ async function buildOrder(
     returnUrl: readPageUrl('returnUrl', pages.returnUrl) ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
     anonymous: body.anonymous ?? false,
-    createdBy: actor.id,
-    requestId,
+    createdBy: context.actor.id,
+    requestId: context.requestId,
     createdAt: new Date(nowMs),
     updatedAt: new Date(nowMs),
     expiresAt: expiryOf(body, nowMs, deps.config.orders.expiryMinutes),
@@ -176,7 +177,7 @@ function explainConstraint(error: unknown): unknown {
 }
 
 function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
-  const { claim, actor } = request
+  const { claim, context } = request
   const idempotency = claim && {
     companyId: claim.companyId,
     scope: claim.scope,
@@ -184,7 +185,7 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
     fingerprint: claim.fingerprint,
     response: JSON.stringify(ok(answer)),
   }
-  return { order, companyVersion, actor: `${actor.kind}:${actor.id}`, idempotency }
+  return { order, companyVersion, actor: nameOf(context), idempotency }
 }
 
 /**
@@ -229,7 +230,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       return { created: answer }
     })
   return async (request) => {
-    if (request.actor.role === 'SimpleUser') checkSimpleUser(request.body)
+    if (request.context.actor.role === 'SimpleUser') checkSimpleUser(request.body)
     checkPlace(request.body)
     if (request.body.merchantIdentifier !== undefined && request.body.merchantIdentifier.length > 100) {
       throw invalid('merchantIdentifier', 'must not be longer than 100 characters')

@@ -2,7 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf, replay, sendStored } from '../http/idempotency.ts'
+import { replay, sendStored } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import type { CreateOrder } from './order-create.ts'
 import {
   CodeParams,
@@ -42,15 +43,9 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
       },
     },
     async (request, reply) => {
-      const { body, query, id: requestId } = request
+      const { body, query } = request
       const claim = request.server.readClaim(request)
-      const result = await deps.createOrder({
-        actor: actorOf(request),
-        body,
-        companyId: query.companyId,
-        requestId,
-        claim,
-      })
+      const result = await deps.createOrder({ context: contextOf(request), body, companyId: query.companyId, claim })
       if ('replay' in result) return replay(reply, result.replay) as never
       if (claim) return sendStored(reply, JSON.stringify(ok(result.created))) as never
       return ok(result.created as never)
@@ -107,7 +102,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         },
       },
       async (request) => {
-        await endOrder(deps, actorOf(request), request.params.code, trigger, callOf(request))
+        await endOrder(deps, contextOf(request), request.params.code, trigger)
         return ok(null)
       },
     )

@@ -1,8 +1,8 @@
-import type { AuditLog } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Channels } from '../channels/registry.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -38,7 +38,7 @@ export type RefundDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
-  audit: AuditLog
+  audit: Audit
   /** Asks the payer where the money shall go; called in the refund's transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }
@@ -80,11 +80,11 @@ async function checkSendable(deps: RefundDeps, payment: Payment, fiatUnits: bigi
 /** Starts a refund of what is left, or of a part of it. The order is REFUNDING until it is settled or dropped. */
 export async function revertOrder(
   deps: RefundDeps,
-  actor: Actor,
+  context: RequestContext,
   code: string,
   body: RevertBody,
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   const wanted = readWanted(body)
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
@@ -106,7 +106,7 @@ export async function revertOrder(
       excessUnits: excess,
       fiatUnits,
       reason: body.reason ?? null,
-      requestId: call.requestId,
+      requestId: context.requestId,
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess })
@@ -115,11 +115,11 @@ export async function revertOrder(
     await deps.transition(tx, order, {
       trigger: 'revert',
       actor: refund.requestedBy,
-      requestId: call.requestId,
+      requestId: context.requestId,
       refundId: refund.id,
     })
-    await call.remember(tx, null)
-    await writeRefundAudit(deps, tx, { actor, refund, action: 'refund.revert', call })
+    await context.remember(tx, null)
+    await writeRefundAudit(deps, tx, context, { refund, action: 'refund.revert' })
     crashPoint('revert:before-commit')
   })
   crashPoint('revert:after-commit')

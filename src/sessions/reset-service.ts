@@ -1,10 +1,10 @@
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
-import { type Audit, actorName } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { JobQueue } from '../db/job-runner.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
+import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Lang } from '../kernel/lang.ts'
@@ -28,7 +28,7 @@ export type Resets = {
    * Asks for a new password. Does the same work for unknown addresses; SuperAdmins are left out silently.
    * @returns the token for `origin=application`, which proves nothing by itself; null otherwise
    */
-  send(request: { email: string; application: boolean; lang: Lang | null; caller: Caller }): Promise<string | null>
+  send(request: { email: string; application: boolean; lang: Lang | null; context: AnyContext }): Promise<string | null>
   /** The mailed link of an application reset was opened and its button pressed. */
   prove(proof: string): Promise<boolean>
   /** Whose password a mailed link may change; null when the link is not good any more. */
@@ -44,8 +44,7 @@ export type ChangeRequest = {
   newPassword: string
   emailOtp: string | null
   /** A Service credential stands in for the mailed proof, within its own company. */
-  actor: Actor | null
-  caller: Caller
+  context: RequestContext<Actor | null>
 }
 
 export type ResetDeps = {
@@ -121,7 +120,7 @@ export function openResets(deps: ResetDeps): Resets {
     request: ChangeRequest,
   ): Promise<'good' | 'wrong' | 'missing' | 'spent'> => {
     if (reset.kind !== 'application' || reset.provenAt !== null) return 'good'
-    if (user && mayVouch(request.actor, user)) return 'good'
+    if (user && mayVouch(request.context.actor, user)) return 'good'
     if (request.emailOtp === null || reset.wrongCodes >= MAX_WRONG_CODES) return 'missing'
     // a reset lives for half an hour: what was tried on it within a day began at most that much earlier
     const since = new Date(clock() - DAY - LINK_MS)
@@ -145,11 +144,10 @@ export function openResets(deps: ResetDeps): Resets {
     await updateChallengesEnded(tx, user.id, at)
     await lockOuts.clear(tx, user.emailKey)
     await sessions.endAll(tx, user.id, 'password changed')
-    const byOwner = reset.kind !== 'application' || !isService(request.actor)
+    const byOwner = reset.kind !== 'application' || !isService(request.context.actor)
     if (byOwner) {
       // whoever registered somebody else's address may have enrolled a factor of his own
-      if (await hasUnprovenFactor(tx, user.id))
-        await deps.twoFactor.remove(tx, user, { actor: `user:${user.id}`, caller: request.caller })
+      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.remove(tx, user, request.context)
       await updateUserVerified(tx, user.id, at)
     }
     if (reset.kind !== 'invitation') {
@@ -160,12 +158,11 @@ export function openResets(deps: ResetDeps): Resets {
         data: { name: user.firstName },
       })
     }
-    await audit.write(tx, {
-      actor: request.actor ? actorName(request.actor) : `user:${user.id}`,
+    await audit.write(tx, request.context, {
+      ...(request.context.actor ? {} : { actor: `user:${user.id}` }),
       action: reset.kind === 'invitation' ? 'user.accept-invitation' : 'user.reset-password',
       companyId: user.company?.id ?? null,
       object: `user:${user.id}`,
-      caller: request.caller,
     })
   }
   const insert = async (
@@ -192,7 +189,7 @@ export function openResets(deps: ResetDeps): Resets {
     return { token, proof, code, expiresAt }
   }
   return {
-    async send({ email, application, lang, caller }) {
+    async send({ email, application, lang, context }) {
       const user = await findUserByEmailKey(db, emailKeyOf(email))
       const eligible = user && user.role !== 'SuperAdmin' && user.disabledAt === null ? user : null
       return db.tx(async (tx) => {
@@ -204,8 +201,8 @@ export function openResets(deps: ResetDeps): Resets {
         })
         if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets }, secrets.expiresAt)
         else await jobs.enqueue(tx, { kind: NO_MAIL_JOB, payload: { sealed: vault.seal(email, NO_MAIL_JOB) } })
-        const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null, caller }
-        await audit.write(tx, { actor: 'anyone', action: 'user.ask-reset', ...facts })
+        const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null }
+        await audit.write(tx, context, { actor: 'anyone', action: 'user.ask-reset', ...facts })
         return application ? secrets.token : null
       })
     },

@@ -1,5 +1,6 @@
 import { openAudit } from '../audit/audit.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import { systemContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -51,7 +52,7 @@ export async function makeSuperAdmin(
       twoFactorEnabled: true,
       createdAt: at,
     })
-    await audit.write(tx, { actor: 'operator', action: 'user.create-super-admin', object: `user:${id}` })
+    await audit.write(tx, systemContext('operator'), { action: 'user.create-super-admin', object: `user:${id}` })
     return true
   }
   // another node may be making the same one

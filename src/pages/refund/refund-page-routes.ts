@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { getAddress } from 'viem/utils'
 import { toAppError } from '../../http/failures.ts'
+import { contextAs } from '../../http/request-context.ts'
 import { readAddress } from '../../kernel/addresses.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
@@ -13,7 +14,7 @@ import { confirmRefundAddress } from '../../refunds/refund-address.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import type { RefundDeps } from '../../refunds/refund-service.ts'
-import { checkSameOrigin } from '../shared/payer.ts'
+import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
 import { refundTextsFor } from './refund-texts.ts'
 import {
@@ -124,7 +125,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page.lang)
     if (body.confirmed !== checked.address)
       return send(reply, 200, renderAddressCheck(page, checked.address), page.lang)
-    await confirmRefundAddress(deps, page.refund, checked.address, request.id)
+    await confirmRefundAddress(deps, page.refund, checked.address, contextAs(request, payerOf(page.code)))
     return reply.redirect(`${action}?${new URLSearchParams({ code: page.code, token: page.token })}`, 303)
   })
 }
