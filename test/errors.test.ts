@@ -120,7 +120,11 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
       config,
       transition,
       channels: openChannels([silent]),
-      payers: { db, vault, clock, rates },
+      payers: {
+        ...{ db, vault, clock, rates },
+        audit: { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) },
+        tellEmailChanged: async () => {},
+      },
       gate: async () => null,
     },
     {

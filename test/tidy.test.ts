@@ -61,7 +61,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   rates: HTTP,
   webhooks: [...HTTP, 'audit', 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
-  payers: [...HTTP, 'orders', 'rates'],
+  payers: [...HTTP, 'audit', 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],
   // of the chain only what its scanner wrote down

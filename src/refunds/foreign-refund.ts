@@ -30,6 +30,7 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
     fiatUnits: share,
     address: null,
     proposedAddress: null,
+    proposedBy: null,
     addressProof: null,
     askedByMail: false,
     approval: null,

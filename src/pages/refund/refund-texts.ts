@@ -8,6 +8,8 @@ export type RefundTexts = {
   ask: (network: string) => string
   notTheSender: string
   proposed: (merchant: string) => string
+  /** Said by a link that no mail carried. */
+  passedOn: (merchant: string) => string
   label: string
   hint: string
   next: string
@@ -33,6 +35,8 @@ const en: RefundTexts = {
   notTheSender: 'We do not simply send it back to where it came from: that address may belong to an exchange.',
   proposed: (merchant) =>
     `${merchant} proposes the address below. Send it there only if it is your own; otherwise put in yours.`,
+  passedOn: (merchant) =>
+    `Thank you. ${merchant} checks this address, then the money is sent. You can still change it.`,
   label: 'Wallet address',
   hint: '0x and 40 characters. Copy it from your wallet; do not type it.',
   next: 'Check the address',
@@ -60,6 +64,8 @@ const fr: RefundTexts = {
     'Nous ne le renvoyons pas d’office à l’expéditeur : l’adresse peut appartenir à une plateforme d’échange.',
   proposed: (merchant) =>
     `${merchant} propose l’adresse ci-dessous. Confirmez-la seulement si c’est la vôtre, sinon indiquez la vôtre.`,
+  passedOn: (merchant) =>
+    `Merci. ${merchant} vérifie cette adresse, puis l’argent est envoyé. Vous pouvez encore la modifier.`,
   label: 'Adresse du portefeuille',
   hint: '0x et 40 caractères. Copiez-la depuis votre portefeuille, ne la tapez pas.',
   next: 'Vérifier l’adresse',
@@ -86,6 +92,7 @@ const de: RefundTexts = {
   notTheSender: 'Wir schicken das Geld nicht einfach zurück: Die Absenderadresse kann einer Börse gehören.',
   proposed: (merchant) =>
     `${merchant} schlägt die Adresse unten vor. Bestätigen Sie sie nur, wenn es Ihre ist; sonst geben Sie Ihre ein.`,
+  passedOn: (merchant) => `Danke. ${merchant} prüft diese Adresse, dann geht das Geld ab. Sie können sie noch ändern.`,
   label: 'Wallet-Adresse',
   hint: '0x und 40 Zeichen. Aus der Wallet kopieren, nicht abtippen.',
   next: 'Adresse prüfen',
@@ -112,6 +119,8 @@ const es: RefundTexts = {
   notTheSender: 'No lo devolvemos sin más al remitente: esa dirección puede ser de una plataforma de intercambio.',
   proposed: (merchant) =>
     `${merchant} propone la dirección de abajo. Confírmela solo si es la suya; si no, indique la suya.`,
+  passedOn: (merchant) =>
+    `Gracias. ${merchant} comprueba esta dirección y después se envía el dinero. Aún puede cambiarla.`,
   label: 'Dirección del monedero',
   hint: '0x y 40 caracteres. Cópiela de su monedero, no la escriba.',
   next: 'Comprobar la dirección',
@@ -138,6 +147,8 @@ const it: RefundTexts = {
   notTheSender: 'Non lo rimandiamo semplicemente al mittente: l’indirizzo può essere di una piattaforma di scambio.',
   proposed: (merchant) =>
     `${merchant} propone l’indirizzo qui sotto. Lo confermi solo se è il suo, altrimenti indichi il suo.`,
+  passedOn: (merchant) =>
+    `Grazie. ${merchant} controlla questo indirizzo, poi il denaro viene inviato. Può ancora cambiarlo.`,
   label: 'Indirizzo del portafoglio',
   hint: '0x e 40 caratteri. Lo copi dal suo portafoglio, non lo digiti.',
   next: 'Controllare l’indirizzo',
