@@ -52,7 +52,13 @@ export type Config = {
     maxDeviationPercent: number
   }
   webhooks: { allowedRanges: string[]; allowHttp: boolean }
-  limits: { accountPerMinute: number; addressPerMinute: number; publicPerMinute: number; companyPerMinute: number }
+  limits: {
+    accountPerMinute: number
+    addressPerMinute: number
+    publicPerMinute: number
+    companyPerMinute: number
+    pagePerMinute: number
+  }
   orders: { expiryMinutes: number; chainExpiryMinutes: number }
   mail: { smtpUrl: string | null; from: string }
   chains: ChainConfig[]
@@ -254,6 +260,7 @@ function readLimits(reader: Reader): Config['limits'] {
     addressPerMinute: reader.integer('LIMIT_ADDRESS_PER_MINUTE', 30, 0, 1_000_000),
     publicPerMinute: reader.integer('LIMIT_PUBLIC_PER_MINUTE', 600, 0, 1_000_000),
     companyPerMinute: reader.integer('LIMIT_COMPANY_PER_MINUTE', 6000, 0, 10_000_000),
+    pagePerMinute: reader.integer('LIMIT_PAGE_PER_MINUTE', 300, 0, 1_000_000),
   }
 }
 

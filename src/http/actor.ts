@@ -56,6 +56,8 @@ declare module 'fastify' {
     permission?: string
     /** Pages, health and docs, which are no API: outside the permission table. */
     open?: true
+    /** An open page of a person's: counted for each address. */
+    page?: true
     /** The route writes its answer under the Idempotency-Key inside its own statement. */
     ownIdempotency?: true
     /** The answer holds a secret: what is stored under an Idempotency-Key is sealed. */

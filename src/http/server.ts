@@ -62,7 +62,8 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     throw new Error(`${String(route.method)} ${route.url} has no row in the permission table`)
   })
   app.addHook('onRequest', async (request, reply) => {
-    const { permission } = request.routeOptions.config
+    const { permission, page } = request.routeOptions.config
+    if (page) await limits.checkPage(request, reply)
     if (permission === undefined || !isPermission(permission)) return
     const rule = ruleOf(permission)
     await limits.checkAddress(request, reply, rule.limit)

@@ -12,6 +12,7 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
+import { sendBusyPage } from '../shared/busy-page.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
 import { kycTextsFor } from './kyc-texts.ts'
@@ -19,7 +20,7 @@ import { kycPolicy, renderKyc, renderUnknownKyc } from './kyc-view.ts'
 
 export type KycPageDeps = KycDeps & { payUrl: string }
 
-const OPEN = { open: true as const }
+const OPEN = { open: true, page: true } as const
 const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
 type PageParams = { code: string; token: string }
 
@@ -59,6 +60,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
     const { lang, texts } = kycTextsFor(request.headers['accept-language'])
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownKyc(lang, texts), lang, kycPolicy(null))
