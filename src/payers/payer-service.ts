@@ -62,7 +62,8 @@ async function open({ vault }: Pick<PayerDeps, 'vault'>, q: Queryable, order: Or
 }
 
 async function write(deps: PayerDeps, tx: Tx, order: Order, { payer, notes }: Known): Promise<void> {
-  const sealed = deps.vault.seal(JSON.stringify({ ...payer, notes }), contextOf(order.id))
+  const kept = Object.keys(notes).length > 0 ? { ...payer, notes } : payer
+  const sealed = deps.vault.seal(JSON.stringify(kept), contextOf(order.id))
   await queries.upsertSealedPayer(tx, { companyId: order.companyId, orderId: order.id, sealed }, new Date(deps.clock()))
 }
 

@@ -16,9 +16,9 @@ export const LangSchema = Type.String({ enum: [...LANGS], description: 'Language
 export const LangQuery = Type.Object({ lang: Type.Optional(LangSchema) })
 export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 
-/** Before a user is verified and approved only name and kind are told; the rest is null. */
+/** Before a user is verified and approved only id, name and kind are told; the rest is null. */
 export const UserCompanySchema = Type.Object({
-  _id: Nullable(Type.String()),
+  _id: Type.String(),
   name: Type.String(),
   kind: Type.String({ enum: ['company', 'association'] }),
   country: Nullable(Type.String()),

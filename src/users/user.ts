@@ -66,9 +66,9 @@ export type UserView = ReturnType<typeof viewSelf>
 export function viewSelf(user: User) {
   const { company, ...rest } = viewUser(user)
   if (company === null || isValidUser(user)) return { ...rest, company }
-  const hidden = { _id: null, country: null, siret: null, approved: null }
-  const { name, kind } = company
-  return { ...rest, company: { ...hidden, name, kind, settlementAddress: null, settlementNetwork: null } }
+  const hidden = { country: null, siret: null, approved: null, settlementAddress: null, settlementNetwork: null }
+  const { _id, name, kind } = company
+  return { ...rest, company: { _id, name, kind, ...hidden } }
 }
 
 /** As whoever manages the user sees it. */
