@@ -65,7 +65,17 @@ const MAY_IMPORT: Record<string, string[]> = {
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],
   // of the chain only what its scanner wrote down
-  payments: [...HTTP, 'audit', 'chain/transfer-queries', 'channels', 'compliance', 'ledger', 'orders', 'payers'],
+  payments: [
+    ...HTTP,
+    'audit',
+    'companies',
+    'chain/transfer-queries',
+    'channels',
+    'compliance',
+    'ledger',
+    'orders',
+    'payers',
+  ],
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],

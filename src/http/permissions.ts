@@ -43,7 +43,7 @@ export const PERMISSIONS = {
   'orders.payer': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'payers.read': { roles: MANAGERS, limit: 'company' },
   'payers.erase': { roles: MANAGERS, limit: 'company' },
-  'orders.events': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'orders.events': { roles: [...STAFF, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'payments.accept': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'payments.confirm': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { actorOf, companyOf } from '../../http/actor.ts'
+import { ChoiceOnly } from '../../companies/company-schemas.ts'
+import { companyFor } from '../../companies/company-scope.ts'
+import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { invalid } from '../../kernel/errors.ts'
@@ -71,10 +73,11 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
         summary: 'A company’s own accounts at providers',
         description: 'What can be set, and hints of what is set. Secrets are never shown again.',
         tags,
+        querystring: ChoiceOnly,
         response: { 200: Envelope(Type.Array(AccountSchema)) },
       },
     },
-    async (request) => ok(await listAccounts(deps, companyOf(actorOf(request)))),
+    async (request) => ok(await listAccounts(deps, await companyFor(deps.db, actorOf(request), request.query))),
   )
   app.put(
     '/channel-accounts/:channel',
@@ -86,6 +89,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
         description: 'All settings at once; they win over the operator’s for new payments. Stored encrypted.',
         tags,
         params: ChannelParams,
+        querystring: ChoiceOnly,
         body: AccountBody,
         response: { 200: Envelope(Type.Null()) },
       },
@@ -93,7 +97,8 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
     async (request) => {
       const context = contextOf(request)
       const { channel } = request.params
-      const target = { companyId: companyOf(context.actor), channel, values: request.body.settings }
+      const companyId = await companyFor(deps.db, context.actor, request.query)
+      const target = { companyId, channel, values: request.body.settings }
       await saveAccount(deps, context, target)
       return ok(null)
     },
@@ -107,13 +112,15 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
         summary: 'Back to the operator’s account',
         tags,
         params: ChannelParams,
+        querystring: ChoiceOnly,
         response: { 200: Envelope(Type.Null()) },
       },
     },
     async (request) => {
       const context = contextOf(request)
       const { channel } = request.params
-      await removeAccount(deps, context, { companyId: companyOf(context.actor), channel })
+      const companyId = await companyFor(deps.db, context.actor, request.query)
+      await removeAccount(deps, context, { companyId, channel })
       return ok(null)
     },
   )
