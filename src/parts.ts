@@ -30,11 +30,14 @@ import { formatDecimal } from './kernel/money.ts'
 import type { Vault } from './kernel/vault.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
 import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
-import { kycNotice } from './mail/kyc-words.ts'
 import { openMailer } from './mail/mail.ts'
-import { emailChangedNotice } from './mail/payer-words.ts'
-import { langOfCountry, refundAddressNotice } from './mail/refund-words.ts'
-import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
+import {
+  emailChangedNotice,
+  kycNotice,
+  langOfCountry,
+  refundAddressNotice,
+  webhookFailureNotice,
+} from './mail/notices.ts'
 import { openOrderExports } from './orders/export/export-service.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'

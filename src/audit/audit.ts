@@ -18,7 +18,7 @@ export type AuditEntry = {
 }
 
 export type AuditKey = { id: string; key: Buffer }
-export type AuditKeys = { current(): Promise<AuditKey>; find(id: string): Promise<AuditKey | undefined> }
+export type AuditKeys = { current(tx: Tx): Promise<AuditKey>; find(id: string): Promise<AuditKey | undefined> }
 
 export type AuditVerdict = { entries: number; fault: null | { seq: bigint; reason: string } }
 
@@ -51,7 +51,7 @@ export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: Aud
   }
   return {
     async write(tx, context, entry) {
-      const { id: keyId, key } = await keys.current()
+      const { id: keyId, key } = await keys.current(tx)
       const head = await lockAuditHead(tx)
       const row = {
         seq: head.seq + 1n,

@@ -149,6 +149,7 @@ async function withDatabase(
     try {
       const vault = openVault(readMasterKey(config), config.previousMasterKeys)
       const accounts = openAccounts({ config, db, vault, clock: systemClock })
+      await accounts.keys.prepare()
       await work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
     } finally {
       await db.close()

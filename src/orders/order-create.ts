@@ -7,7 +7,7 @@ import {
 } from '../companies/sale-queries.ts'
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
-import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import { brokenConstraint, type Db, type Queryable, type Tx } from '../db/db.ts'
 import { companyOf, sees } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency.ts'
@@ -17,7 +17,7 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
 import { convert } from '../kernel/money.ts'
-import type { Rates } from '../rates/rate-service.ts'
+import type { Quote, Rates } from '../rates/rate-service.ts'
 import { isSubscribed } from '../webhooks/outbox/events.ts'
 import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
 import { type Order, paymentUrlOf, viewOrder } from './order.ts'
@@ -72,7 +72,7 @@ async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null
   const { actor } = request.context
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector =
-    body.merchantIdentifier === undefined ? null : await findTill(deps, request, body.merchantIdentifier)
+    body.merchantIdentifier === undefined ? null : await findTill(deps, request, body.merchantIdentifier, tx)
   if (websiteUrl === null || tx === null)
     return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
   const session = await lockSaleSession(tx, body.sessionId ?? '')
@@ -90,32 +90,41 @@ async function findTill(
   { cache }: CreateDeps,
   { context: { actor }, companyId }: CreateRequest,
   identifier: string,
+  tx: Tx | null,
 ): Promise<SaleCollector> {
   if (companyId !== undefined && !sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
   const isOperator = actor.role === 'SuperAdmin' || actor.role === 'SuperManager'
-  const collector = await cache.collector(companyId ?? (isOperator ? null : companyOf(actor)), identifier)
+  const place = companyId ?? (isOperator ? null : companyOf(actor))
+  const collector = await cache.collector(place, identifier, tx ?? undefined)
   const seen = collector !== undefined && sees(actor, collector.companyId)
   const given = actor.role !== 'Cashier' || (seen && actor.collectorIds.includes(collector.id))
   if (!seen || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   return collector
 }
 
+/** Read before any transaction: it may ask sources on the internet. @throws INVALID_EXCHANGE_RATE, VALIDATION_FAILED */
+async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quote> {
+  const quote = await rates.quote(readAssets(body, config.fiatAssets))
+  await rates.store(quote)
+  return quote
+}
+
 async function buildOrder(
   deps: CreateDeps,
   request: CreateRequest,
   place: SaleOrigin,
+  quoted: { quote: Quote; tx: Tx | null },
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
   const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
-  const company = await deps.cache.company(place.companyId)
+  const company = await deps.cache.company(place.companyId, quoted.tx ?? undefined)
   if (!company) throw new AppError('UNAUTHORIZED')
   const amount = readAmount(body.amount, from, company.maxOrderAmount)
   checkPrice(amount, place.session)
   // a SimpleUser is led by the merchant's session alone
   const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
-  const quote = await deps.rates.quote(from)
-  await deps.rates.store(quote)
+  const { quote } = quoted
   const nowMs = deps.clock()
   const order: Order = {
     companyId: place.companyId,
@@ -161,8 +170,13 @@ function answerOf(deps: CreateDeps, order: Order): CreatedOrder {
 }
 
 /** Why an insert that the database accepted as such put nothing in. */
-async function explainRefusal(deps: CreateDeps, request: CreateRequest, order: Order): Promise<CreateResult> {
-  const row = request.claim ? await findIdempotencyKey(deps.db, request.claim) : undefined
+async function explainRefusal(
+  deps: CreateDeps,
+  request: CreateRequest,
+  order: Order,
+  q: Queryable = deps.db,
+): Promise<CreateResult> {
+  const row = request.claim ? await findIdempotencyKey(q, request.claim) : undefined
   if (row && request.claim) return { replay: answerOfKey(row, request.claim) }
   deps.cache.forget(order.companyId)
   throw new StaleCopy()
@@ -204,7 +218,8 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
   })
   const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
     const place = await findPlace(deps, request, null)
-    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place)
+    const quote = await readQuote(deps, request.body)
+    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { quote, tx: null })
     const answer = answerOf(deps, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
@@ -219,16 +234,18 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     await deps.announce(tx, newOrder.order, 'order.initial', { requestId: newOrder.order.requestId, refundId: null })
     return true
   }
-  const createOnWebsite = (request: CreateRequest): Promise<CreateResult> =>
-    deps.db.tx(async (tx) => {
+  const createOnWebsite = async (request: CreateRequest): Promise<CreateResult> => {
+    const quote = await readQuote(deps, request.body)
+    return deps.db.tx(async (tx) => {
       const place = await findPlace(deps, request, tx)
-      const { order, companyVersion } = await buildOrder(deps, request, place)
+      const { order, companyVersion } = await buildOrder(deps, request, place, { quote, tx })
       const answer = answerOf(deps, order)
       if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer))))
-        return explainRefusal(deps, request, order)
+        return explainRefusal(deps, request, order, tx)
       if (place.session) await updateSaleSessionOrder(tx, place.session.id, order.id)
       return { created: answer }
     })
+  }
   return async (request) => {
     if (request.context.actor.role === 'SimpleUser') checkSimpleUser(request.body)
     checkPlace(request.body)

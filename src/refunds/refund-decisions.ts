@@ -46,7 +46,7 @@ export async function approveRefund(deps: RefundDeps, key: Refund, context: Requ
     }
     const now = new Date(deps.clock())
     const payment = await findPayment(tx, refund.companyId, refund.paymentId)
-    const onChain = payment !== undefined && (await deps.channels.forPayment(payment))?.refundsToAddress === true
+    const onChain = payment !== undefined && (await deps.channels.forPayment(payment, tx))?.refundsToAddress === true
     const status = onChain && refund.address === null ? 'needs_address' : 'ready'
     const { email } = await findPayerContact(deps.payers, tx, order)
     const askedByMail = status === 'needs_address' && email !== null

@@ -77,7 +77,7 @@ export async function findDestination(
   const { order, payment, actor } = scene
   const known = await findPayerContact(deps.payers, tx, order)
   const believed = { email: known.email, proposedAddress: null, proposedBy: null, status: 'ready' } as const
-  if ((await deps.channels.forPayment(payment))?.refundsToAddress !== true)
+  if ((await deps.channels.forPayment(payment, tx))?.refundsToAddress !== true)
     return { ...believed, address: wanted.address ?? payment.userAddress ?? known.address, addressProof: null }
   const statements = listStatements(payment, known)
   const isWanted = ({ address }: Statement): boolean =>

@@ -71,8 +71,8 @@ function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund
 }
 
 /** A provider that refunds in fiat cannot send less than its smallest unit. @throws ILLEGAL_AMOUNT */
-async function checkSendable(deps: RefundDeps, payment: Payment, fiatUnits: bigint): Promise<void> {
-  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment))?.refundsInFiat) return
+async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, fiatUnits: bigint): Promise<void> {
+  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment, tx))?.refundsInFiat) return
   const message = `${payment.channel} refunds in the order’s currency; this is less than its smallest unit.`
   throw new AppError('ILLEGAL_AMOUNT', { message })
 }
@@ -98,7 +98,7 @@ export async function revertOrder(
     const number = (await countRefunds(tx, order.companyId, order.id)) + 1
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
     const fiatUnits = fiatShare(order, share, returned.refunds)
-    await checkSendable(deps, payment, fiatUnits)
+    await checkSendable(deps, tx, payment, fiatUnits)
     const refund: NewRefund = {
       ...newRefund({ order, payment, number, actor, approval, destination, now }),
       mispaymentId: null,

@@ -33,7 +33,9 @@ export async function makeSuperAdmin(
   const passwordHash = await passwords.hash(password)
   const at = new Date(clock())
   const id = newId(at.getTime())
-  const audit = openAudit({ db, clock, keys: auditKeysOf(openServerKeys({ db, vault, clock })) })
+  const keys = openServerKeys({ db, vault, clock })
+  await keys.prepare()
+  const audit = openAudit({ db, clock, keys: auditKeysOf(keys) })
   const make = async (tx: Tx): Promise<boolean> => {
     await insertUser(tx, {
       id,

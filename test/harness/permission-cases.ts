@@ -311,10 +311,11 @@ const MONEY: Cases = {
     row: 'settlements.pay',
     async make(place) {
       const { _id: id, amount, address } = await settlement(place, true)
-      const txHash = await place.world.shop.chain.pay({ to: address, units: BigInt(amount.replace('.', '')) })
+      const { chain } = place.world.shop
+      const txHash = await chain.pay({ to: address, units: BigInt(amount.replace('.', '')) })
+      await chain.mine(5)
       return { params: { id }, body: { txHash } }
     },
-    after: cancelOpen,
   },
 }
 

@@ -1,0 +1,337 @@
+import type { Texts } from './texts.ts'
+
+const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise al operador de este servicio.'
+
+export const es: Texts = {
+  locale: 'es-ES',
+  name: 'Español',
+  pay: {
+    states: {
+      choose: 'Elija cómo pagar',
+      preparing: 'Preparando su pago',
+      waiting: 'Esperando su pago',
+      partly: 'Ha llegado una parte de su pago',
+      seen: 'Pago recibido, confirmando',
+      paid: 'Pagado',
+      expired: 'Se ha agotado el tiempo para pagar',
+      cancelled: 'Este pedido se ha cancelado',
+      error: 'No se ha podido completar el pago',
+      refunding: 'Su reembolso está en camino',
+      refunded: 'Reembolsado',
+      review: 'Este pago está en revisión',
+    },
+    channels: {
+      crypto: 'USDC desde su monedero',
+      'whitepay-non-custody': 'Cualquier monedero, con Whitepay',
+      coinbase: 'Tarjeta o banco, con Coinbase',
+    },
+    sandbox: 'Entorno de pruebas: no es dinero real.',
+    language: 'Idioma',
+    payTo: 'Pago a',
+    approximately: 'unos',
+    rate: (one, other) => `${one} = ${other}`,
+    rateHeld: 'Este cambio está garantizado hasta que se agote el tiempo.',
+    timeLeft: 'Tiempo restante',
+    validUntil: (date) => `válido hasta el ${date}`,
+    onNetwork: (network) => `en ${network}`,
+    continueWith: (channel) => `Pagar con ${channel}`,
+    preparing: 'El proveedor de pagos aún no ha respondido. Esta página continúa sola.',
+    noChannel: 'Este comercio no puede cobrar en este momento. Avísele; no se le ha cobrado nada.',
+    qrWallet: 'Código QR para monederos: dirección, red e importe',
+    qrAddress: 'Código QR solo con la dirección',
+    qrApp: 'Código QR para la aplicación de pago',
+    walletLink: 'Para monederos',
+    addressOnly: 'Solo dirección',
+    addressOnlyHint: 'Para plataformas de intercambio y otras aplicaciones: introduzca usted el importe.',
+    scan: 'Escanee con su monedero',
+    scanWith: (app) => `Escanee con la aplicación de ${app} o continúe más abajo.`,
+    amount: 'Importe',
+    address: 'Dirección',
+    network: 'Red',
+    copy: 'Copiar',
+    copied: 'Copiado',
+    copyAmount: 'el importe',
+    copyAddress: 'la dirección',
+    onlyOn: (network) => `Envíe solo USDC y solo en ${network}. Cualquier otro envío puede perderse.`,
+    openWallet: 'Abrir en el monedero',
+    openApp: 'Abrir la aplicación',
+    openCheckout: 'Continuar al pago',
+    arrived: 'Recibido',
+    missing: 'Falta por pagar',
+    partly: (missing) => `Envíe los ${missing} USDC restantes a la misma dirección antes de que se agote el tiempo.`,
+    confirming: 'Su pago está en la cadena y se está confirmando. No tiene que enviar nada más.',
+    seen: 'No tiene que hacer nada más. Puede cerrar esta página.',
+    confirmations: (done, needed) => `${done} de ${needed} confirmaciones`,
+    confirmationsOpen: (done) => (done === 1 ? '1 confirmación' : `${done} confirmaciones`),
+    paid: (merchant) => `${merchant} ha recibido su pago.`,
+    received: 'Recibido',
+    paidAt: 'Fecha',
+    order: 'Pedido',
+    goods: 'Concepto',
+    transaction: 'Transacción',
+    backToShop: 'Volver a la tienda',
+    notPaid: 'Todavía no he pagado',
+    notPaidOnline:
+      'No envíe nada a la dirección anterior. Empiece de nuevo en la tienda: recibirá un importe y una dirección nuevos.',
+    notPaidHere: 'No envíe nada a la dirección anterior. Pida un código nuevo en la caja.',
+    havePaid: 'Ya he pagado',
+    havePaidHelp: (merchant, code) =>
+      'No pague otra vez. Su pago no se ha perdido: en cuanto se confirme, se añadirá a este pedido o ' +
+      `${merchant} se lo devolverá. Guarde el número de transacción y este número de pedido: ${code}.`,
+    havePaidSeen: (amount) => `Han llegado ${amount} USDC para este pedido.`,
+    cancelled: 'No tiene que hacer nada.',
+    error: (merchant, code) =>
+      `El proveedor de pagos comunica un fallo. Si se le ha cobrado, contacte con ${merchant} e indique el pedido ${code}.`,
+    refunding: (merchant) => `${merchant} le está devolviendo el dinero. Puede tardar un poco.`,
+    refunded: (amount) => `Se han devuelto ${amount} USDC.`,
+    review: (merchant, code) =>
+      'Hace falta una comprobación antes de completarlo. No pague otra vez. ' +
+      `Si tiene preguntas, contacte con ${merchant} e indique el pedido ${code}.`,
+    another: 'Pagar de otra forma',
+    cancel: 'Cancelar este pedido',
+    cancelWarning: 'Cancele solo si no ha enviado nada.',
+    cancelNow: 'Sí, cancelar',
+    help: 'He pagado, pero no pasa nada',
+    helpText: (merchant, code) =>
+      'Un envío suele aparecer aquí en menos de un minuto. Compruebe en su monedero que envió USDC, en la red ' +
+      'indicada y a esta dirección. Si es así y nada cambia, ' +
+      `contacte con ${merchant} e indique el pedido ${code}.`,
+    lost: 'Sin conexión. La página sigue intentándolo; su pago no se ve afectado.',
+    testWallet: 'Pagar con el monedero de pruebas',
+    testProvider: 'Actuar como pagador en el proveedor de pruebas',
+    testDecline: 'Rechazar',
+    testFull: 'Importe exacto',
+    testHalf: 'La mitad',
+    testMore: 'De más',
+    problems: {
+      CHANNEL_UNAVAILABLE:
+        'El proveedor de pagos no ha respondido. No se ha cobrado nada; inténtelo de nuevo enseguida.',
+      CHANNEL_NOT_AVAILABLE: 'Esta forma de pago ya no está disponible. Elija otra.',
+      ORDER_STATE_CONFLICT: 'Ya no es posible. Esta página muestra cómo está ahora su pedido.',
+      PAYER_IDENTITY_REQUIRED: 'Para este importe, el comercio debe saber quién paga.',
+      SPENDING_LIMIT_EXCEEDED:
+        'Con este pedido superaría lo que el comercio puede aceptar en 30 días. Contacte con el comercio.',
+      CROSS_SITE_REQUEST: 'Por su seguridad, este paso debe empezar en esta página. Inténtelo de nuevo.',
+    },
+    problem: 'No ha funcionado. Inténtelo de nuevo enseguida.',
+    unknownTitle: 'No encontramos este pedido',
+    unknown:
+      'Compruebe que copió el enlace completo o escanee otra vez el código del comercio. ' +
+      'Si venía de una tienda, vuelva a ella y empiece el pago de nuevo.',
+    failedTitle: 'Algo ha fallado por nuestra parte',
+    failed: 'Su pago no se ve afectado. Recargue esta página en un momento.',
+  },
+  identity: {
+    title: '¿Quién paga?',
+    why: (merchant) => `Para este importe, ${merchant} debe saber quién paga. Sus datos se guardan cifrados.`,
+    email: 'Correo electrónico',
+    emailHint: 'Para noticias de este pago, nada más.',
+    firstName: 'Nombre',
+    lastName: 'Apellidos',
+    orCompany: 'O, si paga una empresa:',
+    companyName: 'Nombre de la empresa',
+    next: 'Continuar',
+    faults: {
+      emailMissing: 'Indique una dirección de correo.',
+      emailWrong: 'Esta dirección de correo no está completa; por ejemplo nombre@ejemplo.es.',
+      firstName: 'Indique su nombre, o el de una empresa más abajo.',
+      lastName: 'Indique sus apellidos, o el nombre de una empresa más abajo.',
+    },
+  },
+  refund: {
+    title: 'Su reembolso',
+    from: (merchant) => `Reembolso de ${merchant}`,
+    ask: (network) => `¿A qué dirección de monedero en ${network} debe ir?`,
+    notTheSender: 'No lo devolvemos sin más al remitente: esa dirección puede ser de una plataforma de intercambio.',
+    proposed: (merchant) =>
+      `${merchant} propone la dirección de abajo. Confírmela solo si es la suya; si no, indique la suya.`,
+    passedOn: (merchant) =>
+      `Gracias. ${merchant} comprueba esta dirección y después se envía el dinero. Aún puede cambiarla.`,
+    label: 'Dirección del monedero',
+    hint: '0x y 40 caracteres. Cópiela de su monedero, no la escriba.',
+    next: 'Comprobar la dirección',
+    checkTitle: '¿Es esta su dirección?',
+    check: (network) =>
+      `Compare cada carácter con su monedero. El dinero enviado a una dirección errónea en ${network} se pierde.`,
+    confirm: 'Sí, enviarlo allí',
+    change: 'Cambiarla',
+    invalid: 'Esta dirección no es válida. Cópiela otra vez de su monedero: 0x y 40 caracteres.',
+    notYours: 'Esta dirección es del token o del comercio, no suya. Copie la de su propio monedero.',
+    done: 'Gracias. El dinero va de camino a esta dirección.',
+    sentTo: 'Enviado a',
+    transaction: 'Transacción',
+    dropped: (merchant) => `Este reembolso no se realizó. Pregunte a ${merchant}.`,
+    unknownTitle: 'Este enlace no funciona',
+    unknown: 'Abra de nuevo el enlace del correo, o pida uno nuevo al comercio.',
+  },
+  kyc: {
+    title: 'Comprobación de identidad',
+    from: (merchant) => `Comprobación de identidad para ${merchant}`,
+    order: 'Pedido',
+    states: {
+      pending: 'Hay que comprobar su identidad',
+      closer: 'Hace falta una comprobación más detallada',
+      approved: 'Su identidad está confirmada',
+      refused: 'No se ha podido confirmar su identidad',
+    },
+    why: (merchant) => `La ley obliga a ${merchant} a saber quién paga este importe. No se ha cobrado nada.`,
+    closerWhy: (merchant) =>
+      `Para compras mayores, ${merchant} debe comprobar con más detalle quién paga. No se ha cobrado nada.`,
+    byHand: (merchant) =>
+      `${merchant} se encarga y le pedirá por correo lo que haga falta, normalmente la copia de un documento de identidad.`,
+    prepare: 'Tenga a mano un documento de identidad y una cámara. Son unos minutos.',
+    again: 'Inténtelo de nuevo',
+    comeBack: 'Esta página muestra el resultado por sí sola. Puede cerrarla y volver con el enlace del correo.',
+    loading: 'Se está cargando la comprobación…',
+    failed: 'No se ha podido cargar la comprobación. No se pierde nada; inténtelo de nuevo en un momento.',
+    retry: 'Intentar de nuevo',
+    noScript: 'La comprobación necesita JavaScript y una cámara. Active JavaScript o abra el enlace en otro navegador.',
+    approved: 'Gracias. Ya puede continuar.',
+    toPayment: 'Continuar con el pago',
+    startAgain: (merchant) =>
+      `Se acabó el tiempo para pagar este pedido. Empiece de nuevo en ${merchant}; con el mismo correo no se le comprueba otra vez.`,
+    refused: (merchant, shortCode) =>
+      `Este pedido no se puede pagar. Si cree que es un error, contacte con ${merchant} e indique el pedido ${shortCode}.`,
+    unknownTitle: 'Este enlace no funciona',
+    unknown: 'Abra de nuevo el enlace del correo, o pida uno nuevo al comercio.',
+  },
+  account: {
+    verifyTitle: 'Confirme su dirección de correo',
+    verifyText: 'Pulse el botón para confirmar que esta dirección es suya.',
+    verifyButton: 'Confirmar',
+    verified: 'Su dirección está confirmada. Puede cerrar esta página.',
+    deadLink: 'Este enlace ya no vale. Pida un mensaje nuevo.',
+    resetTitle: 'Elija una contraseña nueva',
+    resetLabel: 'Contraseña nueva',
+    resetHint: 'De 12 a 128 caracteres con mayúscula, minúscula, cifra y carácter especial.',
+    resetButton: 'Guardar',
+    resetDone: 'Su contraseña ha cambiado. Ya puede entrar.',
+    confirmTitle: 'Se ha pedido una contraseña nueva en la aplicación',
+    confirmText: 'Pulse solo si ha sido usted. La aplicación podrá entonces fijar la contraseña nueva.',
+    confirmButton: 'He sido yo',
+    confirmed: 'Gracias. Vuelva a la aplicación y elija la contraseña.',
+  },
+  busy: {
+    title: 'Un momento, por favor',
+    text: 'Se han abierto demasiadas páginas desde su red. Espere un minuto y vuelva a abrir esta página.',
+  },
+  mails: {
+    greeting: (name) => `Hola, ${name}:`,
+    closing: 'Este mensaje lo envía una máquina; nadie lee las respuestas.',
+    kinds: {
+      verifyEmail: ({ url }) => ({
+        subject: 'Confirme su dirección de correo',
+        paragraphs: ['Confirme que esta dirección es suya. Hasta entonces su cuenta solo muestra su propio perfil.'],
+        button: { label: 'Confirmar mi dirección', url },
+        note: 'El enlace vale 48 horas. Si no se ha registrado, no tiene que hacer nada.',
+      }),
+      loginCode: ({ code }) => ({
+        subject: `${code} es su código de acceso`,
+        paragraphs: ['Escriba este código para terminar de entrar:'],
+        code,
+        note: `Vale 5 minutos y una sola vez. No se lo dé a nadie. ${notYou}`,
+      }),
+      resetLink: ({ url }) => ({
+        subject: 'Elija una contraseña nueva',
+        paragraphs: ['Alguien, seguramente usted, ha pedido una contraseña nueva para esta cuenta.'],
+        button: { label: 'Elegir una contraseña', url },
+        note: 'El enlace vale 30 minutos y una sola vez. Si no lo ha pedido, su contraseña no cambia.',
+      }),
+      resetCode: ({ url, code }) => ({
+        subject: `${code} es su código para una contraseña nueva`,
+        paragraphs: [
+          'Alguien, seguramente usted, ha pedido en la aplicación una contraseña nueva. Escriba allí este código o use el botón:',
+        ],
+        code,
+        button: { label: 'He sido yo', url },
+        note: 'Ambos valen 30 minutos. Si no lo ha pedido, no pulse el botón: su contraseña no cambia.',
+      }),
+      passwordChanged: () => ({
+        subject: 'Su contraseña ha cambiado',
+        paragraphs: [
+          'La contraseña de su cuenta acaba de cambiar y se ha cerrado la sesión en todos los dispositivos.',
+        ],
+        note: notYou,
+      }),
+      invitation: ({ inviter, company, url }) => ({
+        subject: `${company} le invita`,
+        paragraphs: [`${inviter} ha creado una cuenta para usted en ${company}. Elija una contraseña para usarla.`],
+        button: { label: 'Elegir una contraseña', url },
+        note: 'El enlace vale 7 días y una sola vez.',
+      }),
+      approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+        subject: `${applicant} pide entrar en ${company}`,
+        paragraphs: [
+          `${applicant} (${applicantEmail}) se ha registrado como ${role} de ${company}. Sin su aprobación esa cuenta no puede hacer nada.`,
+        ],
+        button: { label: 'Verlo', url },
+        note: 'Si no conoce a esta persona, no tiene que hacer nada.',
+      }),
+      accountApproved: ({ company }) => ({
+        subject: 'Su cuenta está aprobada',
+        paragraphs: [`Un responsable de ${company} ha aprobado su cuenta. Ya puede trabajar con ella.`],
+      }),
+      companyApproved: ({ company }) => ({
+        subject: `${company} está aprobada`,
+        paragraphs: [`El operador ha aprobado ${company}. Ya puede crear pedidos.`],
+      }),
+      authenticatorAdded: () => ({
+        subject: 'Se ha añadido una aplicación de autenticación',
+        paragraphs: ['A partir de ahora, entrar en su cuenta pide un código de su aplicación de autenticación.'],
+        note: notYou,
+      }),
+      authenticatorRemoved: () => ({
+        subject: 'Se ha quitado su aplicación de autenticación',
+        paragraphs: ['A partir de ahora, los códigos para entrar en su cuenta llegan por correo.'],
+        note: notYou,
+      }),
+      recoveryCodeUsed: ({ left }) => ({
+        subject: 'Se ha usado un código de recuperación',
+        paragraphs: [`Alguien ha entrado en su cuenta con un código de recuperación. Códigos que quedan: ${left}.`],
+        note: notYou,
+      }),
+      sessionStolen: () => ({
+        subject: 'Se ha cerrado una sesión de su cuenta',
+        paragraphs: [
+          'Un testigo de sesión antiguo de su cuenta se ha usado por segunda vez; hemos cerrado esa sesión. Entre de nuevo.',
+        ],
+        note: notYou,
+      }),
+    },
+
+    kycCheck: {
+      subject: ({ merchant }) => `${merchant} debe comprobar su identidad`,
+      paragraphs: ({ merchant, shortCode, closer }) => [
+        closer
+          ? `Para compras mayores, ${merchant} debe comprobar con más detalle quién paga (pedido ${shortCode}).`
+          : `Antes de pagar su pedido ${shortCode}, ${merchant} está obligado por ley a comprobar su identidad.`,
+        'La página de este enlace dice qué hace falta y cómo va la comprobación. No se ha cobrado nada.',
+      ],
+      button: 'Abrir la comprobación',
+    },
+    refundAddress: {
+      subject: ({ merchant }) => `¿Adónde debe enviar ${merchant} su reembolso?`,
+      paragraphs: ({ merchant, amount, network, shortCode }) => [
+        `${merchant} le reembolsa ${amount} USDC de su pedido ${shortCode}.`,
+        `Indique la dirección de monedero en ${network} que debe recibir el dinero. La dirección desde la que pagó no se usa sin preguntar: puede pertenecer a una plataforma de intercambio.`,
+      ],
+      button: 'Indicar mi dirección',
+    },
+    emailChanged: {
+      subject: ({ shortCode }) => `Se ha cambiado su correo del pedido ${shortCode}`,
+      paragraphs: ({ merchant, shortCode }) => [
+        `${merchant} ha sustituido su dirección de correo del pedido ${shortCode} por otra.`,
+        'Las preguntas sobre un reembolso siguen llegando aquí. Si usted no lo pidió, avise a la tienda.',
+      ],
+    },
+    webhookFailures: {
+      subject: ({ companyName }) => `No se pudieron entregar webhooks de ${companyName}`,
+      paragraphs: (facts) => [
+        `Hola ${facts.firstName}:`,
+        `el ${facts.day} su servidor no aceptó ${facts.failed + facts.parked} de nuestros mensajes, aunque cada uno se intentó cinco veces.`,
+        'No se ha perdido ningún pedido: vea qué falló y reenvíelo con un clic, o lea GET /api/next/events desde su último cursor.',
+      ],
+      button: 'Ver los fallos',
+    },
+  },
+}

@@ -1,0 +1,335 @@
+import type { Texts } from './texts.ts'
+
+const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestore di questo servizio.'
+
+export const it: Texts = {
+  locale: 'it-IT',
+  name: 'Italiano',
+  pay: {
+    states: {
+      choose: 'Scelga come pagare',
+      preparing: 'Prepariamo il pagamento',
+      waiting: 'In attesa del pagamento',
+      partly: 'È arrivata una parte del pagamento',
+      seen: 'Pagamento ricevuto, conferma in corso',
+      paid: 'Pagato',
+      expired: 'Il tempo per pagare è scaduto',
+      cancelled: 'Questo ordine è stato annullato',
+      error: 'Il pagamento non è andato a buon fine',
+      refunding: 'Il rimborso è in arrivo',
+      refunded: 'Rimborsato',
+      review: 'Questo pagamento è in verifica',
+    },
+    channels: {
+      crypto: 'USDC dal suo wallet',
+      'whitepay-non-custody': 'Qualsiasi wallet, con Whitepay',
+      coinbase: 'Carta o banca, con Coinbase',
+    },
+    sandbox: 'Ambiente di prova: nessun denaro reale.',
+    language: 'Lingua',
+    payTo: 'Pagamento a',
+    approximately: 'circa',
+    rate: (one, other) => `${one} = ${other}`,
+    rateHeld: 'Questo cambio è garantito fino alla scadenza del tempo.',
+    timeLeft: 'Tempo rimasto',
+    validUntil: (date) => `valido fino al ${date}`,
+    onNetwork: (network) => `su ${network}`,
+    continueWith: (channel) => `Paga con ${channel}`,
+    preparing: 'Il fornitore di pagamento non ha ancora risposto. Questa pagina prosegue da sola.',
+    noChannel: 'Questo negozio al momento non può accettare pagamenti. Lo avvisi; non le è stato addebitato nulla.',
+    qrWallet: 'Codice QR per i wallet: indirizzo, rete e importo',
+    qrAddress: 'Codice QR con il solo indirizzo',
+    qrApp: 'Codice QR per l’app di pagamento',
+    walletLink: 'Per i wallet',
+    addressOnly: 'Solo indirizzo',
+    addressOnlyHint: 'Per le piattaforme di scambio e le altre app: inserisca lei l’importo.',
+    scan: 'Scansioni con il suo wallet',
+    scanWith: (app) => `Scansioni con l’app di ${app}, oppure continui qui sotto.`,
+    amount: 'Importo',
+    address: 'Indirizzo',
+    network: 'Rete',
+    copy: 'Copia',
+    copied: 'Copiato',
+    copyAmount: 'importo',
+    copyAddress: 'indirizzo',
+    onlyOn: (network) => `Invii solo USDC e solo su ${network}. Qualsiasi altro invio può andare perso.`,
+    openWallet: 'Apri nel wallet',
+    openApp: 'Apri l’app',
+    openCheckout: 'Continua al pagamento',
+    arrived: 'Ricevuto',
+    missing: 'Ancora da pagare',
+    partly: (missing) => `Invii i ${missing} USDC mancanti allo stesso indirizzo prima che scada il tempo.`,
+    confirming: 'Il pagamento è sulla chain ed è in corso di conferma. Non deve inviare altro.',
+    seen: 'Non deve fare altro. Può chiudere questa pagina.',
+    confirmations: (done, needed) => `${done} conferme su ${needed}`,
+    confirmationsOpen: (done) => (done === 1 ? '1 conferma' : `${done} conferme`),
+    paid: (merchant) => `${merchant} ha ricevuto il suo pagamento.`,
+    received: 'Ricevuto',
+    paidAt: 'Data',
+    order: 'Ordine',
+    goods: 'Per',
+    transaction: 'Transazione',
+    backToShop: 'Torna al negozio',
+    notPaid: 'Non ho ancora pagato',
+    notPaidOnline:
+      'Non invii nulla al vecchio indirizzo. Ricominci dal negozio: riceverà un nuovo importo e un nuovo indirizzo.',
+    notPaidHere: 'Non invii nulla al vecchio indirizzo. Chieda un nuovo codice alla cassa.',
+    havePaid: 'Ho già pagato',
+    havePaidHelp: (merchant, code) =>
+      'Non paghi di nuovo. Il pagamento non è perso: appena confermato, viene aggiunto a questo ordine oppure ' +
+      `${merchant} glielo rimanda. Conservi il numero della transazione e questo numero d’ordine: ${code}.`,
+    havePaidSeen: (amount) => `Per questo ordine sono arrivati ${amount} USDC.`,
+    cancelled: 'Non deve fare nulla.',
+    error: (merchant, code) =>
+      `Il fornitore di pagamento segnala un errore. Se le è stato addebitato qualcosa, contatti ${merchant} indicando l’ordine ${code}.`,
+    refunding: (merchant) => `${merchant} le sta restituendo il denaro. Può volerci un po’.`,
+    refunded: (amount) => `Sono stati restituiti ${amount} USDC.`,
+    review: (merchant, code) =>
+      'Serve un controllo prima di completarlo. Non paghi di nuovo. ' +
+      `Per domande contatti ${merchant} indicando l’ordine ${code}.`,
+    another: 'Paga in un altro modo',
+    cancel: 'Annulla questo ordine',
+    cancelWarning: 'Annulli solo se non ha inviato nulla.',
+    cancelNow: 'Sì, annulla',
+    help: 'Ho pagato, ma non succede nulla',
+    helpText: (merchant, code) =>
+      'Un invio compare qui di solito entro un minuto. Controlli nel wallet di aver inviato USDC, sulla rete ' +
+      'indicata e a questo indirizzo. Se è così e non cambia nulla, ' +
+      `contatti ${merchant} indicando l’ordine ${code}.`,
+    lost: 'Nessuna connessione. La pagina continua a provare; il pagamento non ne risente.',
+    testWallet: 'Paga dal wallet di prova',
+    testProvider: 'Agisci da pagante presso il fornitore di prova',
+    testDecline: 'Rifiuta',
+    testFull: 'Importo esatto',
+    testHalf: 'Metà',
+    testMore: 'Troppo',
+    problems: {
+      CHANNEL_UNAVAILABLE:
+        'Il fornitore di pagamento non ha risposto. Nulla è stato addebitato; riprovi tra un attimo.',
+      CHANNEL_NOT_AVAILABLE: 'Questo modo di pagare non è più disponibile. Ne scelga un altro.',
+      ORDER_STATE_CONFLICT: 'Non è più possibile. Questa pagina mostra a che punto è l’ordine.',
+      PAYER_IDENTITY_REQUIRED: 'Per questo importo il negozio deve sapere chi paga.',
+      SPENDING_LIMIT_EXCEEDED:
+        'Con questo ordine supererebbe quanto il negozio può accettare in 30 giorni. Contatti il negozio.',
+      CROSS_SITE_REQUEST: 'Per la sua sicurezza questo passo deve partire da questa pagina. Riprovi.',
+    },
+    problem: 'Non ha funzionato. Riprovi tra un attimo.',
+    unknownTitle: 'Ordine non trovato',
+    unknown:
+      'Controlli di aver copiato tutto il link, oppure scansioni di nuovo il codice del negozio. ' +
+      'Se arrivava da un negozio, torni lì e ricominci il pagamento.',
+    failedTitle: 'Qualcosa è andato storto da parte nostra',
+    failed: 'Il pagamento non ne risente. Ricarichi questa pagina tra un attimo.',
+  },
+  identity: {
+    title: 'Chi paga?',
+    why: (merchant) => `Per questo importo ${merchant} deve sapere chi paga. I suoi dati sono conservati cifrati.`,
+    email: 'E-mail',
+    emailHint: 'Per notizie su questo pagamento, nient’altro.',
+    firstName: 'Nome',
+    lastName: 'Cognome',
+    orCompany: 'Oppure, se paga un’azienda:',
+    companyName: 'Nome dell’azienda',
+    next: 'Continuare',
+    faults: {
+      emailMissing: 'Indichi un indirizzo e-mail.',
+      emailWrong: 'Questo indirizzo e-mail non è completo; per esempio nome@esempio.it.',
+      firstName: 'Indichi il suo nome, o quello di un’azienda qui sotto.',
+      lastName: 'Indichi il suo cognome, o il nome di un’azienda qui sotto.',
+    },
+  },
+  refund: {
+    title: 'Il suo rimborso',
+    from: (merchant) => `Rimborso da ${merchant}`,
+    ask: (network) => `A quale indirizzo del portafoglio su ${network} deve andare?`,
+    notTheSender: 'Non lo rimandiamo semplicemente al mittente: l’indirizzo può essere di una piattaforma di scambio.',
+    proposed: (merchant) =>
+      `${merchant} propone l’indirizzo qui sotto. Lo confermi solo se è il suo, altrimenti indichi il suo.`,
+    passedOn: (merchant) =>
+      `Grazie. ${merchant} controlla questo indirizzo, poi il denaro viene inviato. Può ancora cambiarlo.`,
+    label: 'Indirizzo del portafoglio',
+    hint: '0x e 40 caratteri. Lo copi dal suo portafoglio, non lo digiti.',
+    next: 'Controllare l’indirizzo',
+    checkTitle: 'È questo il suo indirizzo?',
+    check: (network) =>
+      `Confronti ogni carattere con il suo portafoglio. Il denaro inviato a un indirizzo errato su ${network} è perso.`,
+    confirm: 'Sì, inviare lì',
+    change: 'Cambiarlo',
+    invalid: 'Questo indirizzo non è valido. Lo copi di nuovo dal suo portafoglio: 0x e 40 caratteri.',
+    notYours: 'Questo indirizzo è del token o del negozio, non suo. Copi quello del suo portafoglio.',
+    done: 'Grazie. Il denaro è in viaggio verso questo indirizzo.',
+    sentTo: 'Inviato a',
+    transaction: 'Transazione',
+    dropped: (merchant) => `Questo rimborso non è stato eseguito. Si rivolga a ${merchant}.`,
+    unknownTitle: 'Questo link non funziona',
+    unknown: 'Apra di nuovo il link dell’e-mail, o ne chieda uno nuovo al negozio.',
+  },
+  kyc: {
+    title: 'Verifica dell’identità',
+    from: (merchant) => `Verifica dell’identità per ${merchant}`,
+    order: 'Ordine',
+    states: {
+      pending: 'La sua identità deve essere verificata',
+      closer: 'Serve una verifica più approfondita',
+      approved: 'La sua identità è confermata',
+      refused: 'Non è stato possibile confermare la sua identità',
+    },
+    why: (merchant) => `La legge obbliga ${merchant} a sapere chi paga questo importo. Non è stato addebitato nulla.`,
+    closerWhy: (merchant) =>
+      `Per acquisti più grandi ${merchant} deve verificare più a fondo chi paga. Non è stato addebitato nulla.`,
+    byHand: (merchant) =>
+      `${merchant} se ne occupa e le chiederà per e-mail ciò che serve, di solito la copia di un documento d’identità.`,
+    prepare: 'Tenga pronti un documento d’identità e una fotocamera. Bastano pochi minuti.',
+    again: 'Riprovi, per favore',
+    comeBack: 'Questa pagina mostra il risultato da sola. Può chiuderla e tornare dal link dell’e-mail.',
+    loading: 'La verifica si sta caricando…',
+    failed: 'Non è stato possibile caricare la verifica. Non si perde nulla; riprovi tra un momento.',
+    retry: 'Riprovare',
+    noScript: 'La verifica richiede JavaScript e una fotocamera. Attivi JavaScript o apra il link in un altro browser.',
+    approved: 'Grazie. Ora può proseguire.',
+    toPayment: 'Continuare con il pagamento',
+    startAgain: (merchant) =>
+      `Il tempo per pagare questo ordine è scaduto. Ricominci da ${merchant}; con la stessa e-mail non sarà verificato di nuovo.`,
+    refused: (merchant, shortCode) =>
+      `Questo ordine non può essere pagato. Se pensa a un errore, si rivolga a ${merchant} e indichi l’ordine ${shortCode}.`,
+    unknownTitle: 'Questo link non funziona',
+    unknown: 'Riapra il link dell’e-mail, o ne chieda uno nuovo al negozio.',
+  },
+  account: {
+    verifyTitle: 'Confermi il suo indirizzo e-mail',
+    verifyText: 'Prema il pulsante per confermare che questo indirizzo è suo.',
+    verifyButton: 'Conferma',
+    verified: 'Il suo indirizzo è confermato. Può chiudere questa pagina.',
+    deadLink: 'Questo link non vale più. Chieda un nuovo messaggio.',
+    resetTitle: 'Scelga una nuova password',
+    resetLabel: 'Nuova password',
+    resetHint: 'Da 12 a 128 caratteri con maiuscola, minuscola, cifra e carattere speciale.',
+    resetButton: 'Salva',
+    resetDone: 'La sua password è cambiata. Ora può accedere.',
+    confirmTitle: 'Nell’app è stata chiesta una nuova password',
+    confirmText: 'Prema solo se è stato lei. L’app potrà allora impostare la nuova password.',
+    confirmButton: 'Sono stato io',
+    confirmed: 'Grazie. Torni nell’app e scelga la password.',
+  },
+  busy: {
+    title: 'Un momento, per favore',
+    text: 'Dalla sua rete sono state aperte troppe pagine. Aspetti un minuto, poi riapra questa pagina.',
+  },
+  mails: {
+    greeting: (name) => `Buongiorno ${name},`,
+    closing: 'Questo messaggio è inviato da una macchina; nessuno legge le risposte.',
+    kinds: {
+      verifyEmail: ({ url }) => ({
+        subject: 'Confermi il suo indirizzo e-mail',
+        paragraphs: ['Confermi che questo indirizzo è suo. Fino ad allora il suo account mostra solo il suo profilo.'],
+        button: { label: 'Conferma il mio indirizzo', url },
+        note: 'Il link vale 48 ore. Se non si è registrato, non deve fare nulla.',
+      }),
+      loginCode: ({ code }) => ({
+        subject: `${code} è il suo codice di accesso`,
+        paragraphs: ['Scriva questo codice per completare l’accesso:'],
+        code,
+        note: `Vale 5 minuti e una sola volta. Non lo dia a nessuno. ${notYou}`,
+      }),
+      resetLink: ({ url }) => ({
+        subject: 'Scelga una nuova password',
+        paragraphs: ['Qualcuno, probabilmente lei, ha chiesto una nuova password per questo account.'],
+        button: { label: 'Scegli una password', url },
+        note: 'Il link vale 30 minuti e una sola volta. Se non l’ha chiesto, la sua password resta com’è.',
+      }),
+      resetCode: ({ url, code }) => ({
+        subject: `${code} è il suo codice per una nuova password`,
+        paragraphs: [
+          'Qualcuno, probabilmente lei, ha chiesto nell’app una nuova password. Scriva lì questo codice, oppure usi il pulsante:',
+        ],
+        code,
+        button: { label: 'Sono stato io', url },
+        note: 'Entrambi valgono 30 minuti. Se non l’ha chiesto, non prema il pulsante: la sua password resta com’è.',
+      }),
+      passwordChanged: () => ({
+        subject: 'La sua password è cambiata',
+        paragraphs: ['La password del suo account è appena cambiata e tutti i dispositivi sono stati disconnessi.'],
+        note: notYou,
+      }),
+      invitation: ({ inviter, company, url }) => ({
+        subject: `${company} la invita`,
+        paragraphs: [`${inviter} ha creato un account per lei presso ${company}. Scelga una password per usarlo.`],
+        button: { label: 'Scegli una password', url },
+        note: 'Il link vale 7 giorni e una sola volta.',
+      }),
+      approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+        subject: `${applicant} chiede di entrare in ${company}`,
+        paragraphs: [
+          `${applicant} (${applicantEmail}) si è registrato come ${role} di ${company}. Senza la sua approvazione l’account non può fare nulla.`,
+        ],
+        button: { label: 'Vedi', url },
+        note: 'Se non conosce questa persona, non deve fare nulla.',
+      }),
+      accountApproved: ({ company }) => ({
+        subject: 'Il suo account è approvato',
+        paragraphs: [`Un responsabile di ${company} ha approvato il suo account. Ora può lavorarci.`],
+      }),
+      companyApproved: ({ company }) => ({
+        subject: `${company} è approvata`,
+        paragraphs: [`Il gestore ha approvato ${company}. Ora può creare ordini.`],
+      }),
+      authenticatorAdded: () => ({
+        subject: 'È stata aggiunta un’app di autenticazione',
+        paragraphs: ['Da ora l’accesso al suo account richiede un codice della sua app di autenticazione.'],
+        note: notYou,
+      }),
+      authenticatorRemoved: () => ({
+        subject: 'La sua app di autenticazione è stata rimossa',
+        paragraphs: ['Da ora i codici per accedere al suo account arrivano per e-mail.'],
+        note: notYou,
+      }),
+      recoveryCodeUsed: ({ left }) => ({
+        subject: 'È stato usato un codice di recupero',
+        paragraphs: [`Qualcuno ha avuto accesso al suo account con un codice di recupero. Codici rimasti: ${left}.`],
+        note: notYou,
+      }),
+      sessionStolen: () => ({
+        subject: 'Una sessione del suo account è stata chiusa',
+        paragraphs: [
+          'Un vecchio gettone di sessione del suo account è stato usato una seconda volta; abbiamo chiuso quella sessione. Acceda di nuovo.',
+        ],
+        note: notYou,
+      }),
+    },
+
+    kycCheck: {
+      subject: ({ merchant }) => `${merchant} deve verificare la sua identità`,
+      paragraphs: ({ merchant, shortCode, closer }) => [
+        closer
+          ? `Per acquisti più grandi ${merchant} deve verificare più a fondo chi paga (ordine ${shortCode}).`
+          : `Prima del pagamento del suo ordine ${shortCode}, ${merchant} è tenuto per legge a verificare la sua identità.`,
+        'La pagina di questo link dice che cosa serve e a che punto è la verifica. Non è stato addebitato nulla.',
+      ],
+      button: 'Aprire la verifica',
+    },
+    refundAddress: {
+      subject: ({ merchant }) => `Dove deve inviare il rimborso ${merchant}?`,
+      paragraphs: ({ merchant, amount, network, shortCode }) => [
+        `${merchant} le rimborsa ${amount} USDC per il suo ordine ${shortCode}.`,
+        `Indichi l’indirizzo del portafoglio su ${network} che deve ricevere il denaro. L’indirizzo da cui ha pagato non viene usato da solo: può appartenere a una piattaforma di scambio.`,
+      ],
+      button: 'Indicare il mio indirizzo',
+    },
+    emailChanged: {
+      subject: ({ shortCode }) => `Il suo indirizzo e-mail per l’ordine ${shortCode} è stato cambiato`,
+      paragraphs: ({ merchant, shortCode }) => [
+        `${merchant} ha sostituito il suo indirizzo e-mail per l’ordine ${shortCode} con un altro.`,
+        'Le domande su un rimborso arrivano ancora qui. Se non l’ha chiesto lei, avvisi il negozio.',
+      ],
+    },
+    webhookFailures: {
+      subject: ({ companyName }) => `Alcuni webhook di ${companyName} non sono stati consegnati`,
+      paragraphs: (facts) => [
+        `Buongiorno ${facts.firstName},`,
+        `il ${facts.day} il suo server non ha accettato ${facts.failed + facts.parked} dei nostri messaggi, benché ognuno sia stato tentato cinque volte.`,
+        'Nessun ordine è perso: guardi che cosa non è riuscito e lo rinvii con un clic, oppure legga GET /api/next/events dal suo ultimo cursore.',
+      ],
+      button: 'Vedere gli errori',
+    },
+  },
+}
