@@ -316,6 +316,7 @@ const MONEY: Cases = {
       await chain.mine(5)
       return { params: { id }, body: { txHash } }
     },
+    after: cancelOpen,
   },
 }
 
