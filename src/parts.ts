@@ -32,7 +32,13 @@ import type { Vault } from './kernel/vault.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
 import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
 import { openMailer } from './mail/mail.ts'
-import { kycNotice, langOfCountry, refundAddressNotice, webhookFailureNotice } from './mail/notices.ts'
+import {
+  emailChangedNotice,
+  kycNotice,
+  langOfCountry,
+  refundAddressNotice,
+  webhookFailureNotice,
+} from './mail/notices.ts'
 import { openOrderExports } from './orders/export/export-service.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
@@ -151,6 +157,16 @@ function openAskForAddress(deps: {
     await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt })
   }
 }
+
+/** To the address that the shop replaced after the payment, so that its owner notices. */
+const openTellEmailChanged =
+  (mailer: Accounts['mailer']): PayerDeps['tellEmailChanged'] =>
+  async (tx, order, oldEmail) => {
+    const company = await findMerchant(tx, order.companyId)
+    const lang = langOfCountry(company.country)
+    const data = emailChangedNotice(lang, { merchant: company.name, shortCode: order.shortCode })
+    await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
+  }
 
 /** By mail: the e-mail is what a payer is known by. */
 function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; links: KycLinks }): KycDeps['askPayer'] {
@@ -293,7 +309,11 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
   const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
-  const payers: PayerDeps = { db, vault, clock, rates, forget: openForgetPayer({ vault }) }
+  const tellEmailChanged = openTellEmailChanged(mailer)
+  const payers: PayerDeps = {
+    ...{ db, vault, clock, rates, audit, tellEmailChanged },
+    forget: openForgetPayer({ vault }),
+  }
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)

@@ -284,10 +284,10 @@ for (const [id, traits] of (Object.entries(CHANNELS) as [ChannelId, Traits][]).f
 
     test('a part of a refund, then the rest: REFUNDED, FULL_REFUNDED, and the books are right', async () => {
       const { order, reference } = await market.createAwaiting(id)
-      await market.act(reference, 'pay')
-      await market.reaches(order.code, 'PAID')
       const to = traits.refunds === 'chain' ? { address: newAddress() } : {}
       await refundProofFor(order.code, to)
+      await market.act(reference, 'pay')
+      await market.reaches(order.code, 'PAID')
       const part = await market.host.call('POST', `revert/${order.code}`, {
         as: market.merchant,
         body: { amount: '20.5', ...to },
