@@ -61,7 +61,9 @@ export const ORDERS: Cases = {
   confirmOrder: {
     row: 'payments.confirm',
     silent: true,
+    personal: true,
     async make(place) {
+      if (place.colleague) return byCode(place)
       const order = paid(place, 'plain')
       place.home.stock.plain.unshift(order)
       return { params: { code: order.code } }
