@@ -71,8 +71,8 @@ export async function readOrder(
 }
 
 /**
- * By the merchant's reference: the newest order of the caller's company, or of the only company that ever used it. Where
- * no alias matches, a session's `orderRef` is meant. Strangers do not learn what leads to the payer's page.
+ * By the merchant's reference: the newest order of the caller's company, or of the only company that ever used it.
+ * Where no alias matches, a session's `orderRef` is meant. Strangers do not learn what leads to the payer's page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,

@@ -64,8 +64,8 @@ async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | nul
 
 /**
  * Where a refund goes. The payer's word is believed: an address given before PAID at accept, on the pay page, or by the
- * shop's server in the payer information. What staff wrote, or anyone after PAID, is a proposal: it waits for the payer's
- * confirmation, a signature, or a second person. Never blindly the sending address: it may be an exchange's.
+ * shop's server in the payer information. What staff wrote, or anyone after PAID, is a proposal: it waits for the
+ * payer's confirmation, a signature, or a second person. Never blindly the sending address: it may be an exchange's.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for a proof that is none
  */
 export async function findDestination(

@@ -72,7 +72,6 @@ export function viewSelf(user: User) {
 }
 
 /** As whoever manages the user sees it. */
-
 export function viewUser(user: User) {
   const { company } = user
   return {
