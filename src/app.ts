@@ -1,9 +1,11 @@
 import type { FastifyBaseLogger, FastifyInstance, RouteOptions } from 'fastify'
 import { Registry } from 'prom-client'
+import { openAnchor } from './audit/anchor.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
+import { checkReady } from './checks/ready-checks.ts'
 import { buttonRoutes, buttonSessionRoutes } from './companies/button-routes.ts'
 import { companyRoutes } from './companies/company-routes.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
@@ -12,7 +14,6 @@ import { kycCallbackRoutes, kycRoutes } from './compliance/kyc-routes.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
-import { checkSchema } from './http/health-queries.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
@@ -53,6 +54,7 @@ export type ServiceDeps = Pick<Ground, 'config' | 'db' | 'vault' | 'clock'> & {
 
 export type Service = {
   app: FastifyInstance
+  metrics: Registry
   startWorkers(): Promise<void>
   stopWorkers(): Promise<void>
 }
@@ -168,6 +170,7 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
     kyc,
     chains,
     failures,
+    anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),
     payerRetentionDays: config.payerRetentionDays,
     exchangeRetentionDays: config.exchangeRetentionDays,
     rounds: trade.rounds,
@@ -198,12 +201,16 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close()])
   })
   const newest = listMigrations().at(-1)?.id ?? ''
-  await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
+  await app.register(healthRoutes, {
+    ...{ metrics, authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
+    ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
+  })
   await registerApi(app, ground, accounts, trade)
   await registerPages(app, ground, accounts, trade)
   let workers: { stop(): Promise<void> } | undefined
   return {
     app,
+    metrics,
     async startWorkers() {
       workers = await startWorkers(ground, accounts, trade)
     },

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
@@ -51,6 +52,7 @@ export type JobDeps = {
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
   failures: FailureDeps
+  anchor: Anchor
   payerRetentionDays: number
   /** Chains whose transfers pay orders. */
   chains: readonly { network: Network; rpc: Rpc }[]
@@ -108,6 +110,7 @@ export function startJobs(deps: JobDeps): Stoppable {
       return (await deleteOldProviderCalls(db, daysAgo(deps.exchangeRetentionDays))) > 0
     }),
     startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
+    startTicker('audit.anchor', ANCHOR_EVERY_MS, log, () => deps.anchor.note()),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0

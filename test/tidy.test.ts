@@ -92,7 +92,7 @@ const isUnder = (target: string, place: string): boolean =>
   target === `src/${place}.ts` || target.startsWith(`src/${place}/`)
 
 /** What starts the program imports every room, and no room imports it. */
-const isAssembly = (file: string): boolean => dirname(file) === 'src' || file.startsWith('src/commands/')
+const isAssembly = (file: string): boolean => dirname(file) === 'src' || /^src\/(checks|commands)\//.test(file)
 
 test('imports point one way', () => {
   const wrong: string[] = []
