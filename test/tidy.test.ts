@@ -58,7 +58,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   keys: HTTP,
   // who decided about money stands in the audit log
   ledger: [...HTTP, 'audit'],
-  mail: HTTP,
+  // mails and pages share the words of a language
+  mail: [...HTTP, 'texts'],
+  texts: ['channels'],
   rates: HTTP,
   webhooks: [...HTTP, 'audit', 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
@@ -70,7 +72,19 @@ const MAY_IMPORT: Record<string, string[]> = {
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
-  pages: [...HTTP, 'channels', 'compliance', 'mail', 'orders', 'payers', 'payments', 'refunds', 'sessions', 'users'],
+  pages: [
+    ...HTTP,
+    'channels',
+    'compliance',
+    'mail',
+    'orders',
+    'payers',
+    'payments',
+    'refunds',
+    'sessions',
+    'texts',
+    'users',
+  ],
 }
 
 function importsOf(file: string): string[] {
