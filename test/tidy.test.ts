@@ -106,7 +106,7 @@ const isUnder = (target: string, place: string): boolean =>
   target === `src/${place}.ts` || target.startsWith(`src/${place}/`)
 
 /** What starts the program imports every room, and no room imports it. */
-const isAssembly = (file: string): boolean => dirname(file) === 'src' || /^src\/(checks|commands)\//.test(file)
+const isAssembly = (file: string): boolean => dirname(file) === 'src' || /^src\/(assembly|checks|commands)\//.test(file)
 
 test('imports point one way', () => {
   const wrong: string[] = []
@@ -124,9 +124,20 @@ test('imports point one way', () => {
   assert.deepEqual(wrong, [])
 })
 
+/** More than that, and a file puts together what should be put together in parts. */
+const MAX_IMPORTS = 35
+
+test(`no file imports more than ${MAX_IMPORTS} others`, () => {
+  const wrong = sources.flatMap((file) => {
+    const count = new Set(importsOf(file)).size
+    return count > MAX_IMPORTS ? [`${file}: ${count}`] : []
+  })
+  assert.deepEqual(wrong, [])
+})
+
 test('routes are known to the assembly alone', () => {
   const wrong = sources
-    .filter((file) => file.split('/').length > 2)
+    .filter((file) => !isAssembly(file))
     .flatMap((file) =>
       importsOf(file).flatMap((target) => (target.endsWith('-routes.ts') ? [`${file} imports ${target}`] : [])),
     )

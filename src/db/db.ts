@@ -151,7 +151,7 @@ export type DbOptions = {
 }
 
 /** Of the connections, what one company may hold at once: the rest is there for the others. */
-const SHARE = 0.6
+const SHARE = 1 / 3
 
 /** Opens the pool. Statements are cut off after 30 s, idle transactions after 10 s, lock waits after 5 s. */
 export function openDb(options: DbOptions): Db {

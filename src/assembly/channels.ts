@@ -1,0 +1,32 @@
+import { Counter } from 'prom-client'
+import { openChannelAccounts } from '../channels/accounts.ts'
+import { openCryptoChannel, type PayableNetwork } from '../channels/crypto/adapter.ts'
+import { insertProviderCall } from '../channels/provider-call-queries.ts'
+import type { ProviderCallSink } from '../channels/provider-calls.ts'
+import type { Ground } from './ground.ts'
+
+/** The payer's wallet where a chain is set up, the operator's accounts at providers, the companies' own. */
+export function openTradeChannels(
+  { config, db, vault, clock, log, metrics }: Ground,
+  payable: readonly PayableNetwork[],
+) {
+  const calls = new Counter({
+    name: 'comptoir_channel_calls_total',
+    help: 'Calls of payment providers, by what came of them.',
+    labelNames: ['channel', 'step', 'outcome'],
+    registers: [metrics],
+  })
+  const sink: ProviderCallSink = (place, exchange) =>
+    void insertProviderCall(db, place, exchange).catch((error: unknown) => {
+      log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
+    })
+  return openChannelAccounts({
+    ...{ db, vault, clock },
+    live: config.mode === 'live',
+    provider: config.provider,
+    wallet: payable.length > 0 ? openCryptoChannel({ db, payable }) : undefined,
+    onFault: (companyId, channel, error) =>
+      log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
+    supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
+  })
+}
