@@ -12,6 +12,7 @@ import type { Rpc } from './chain/rpc.ts'
 import { checkReady } from './checks/ready-checks.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
+import { registerDbMetrics } from './db/db-metrics.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { healthRoutes } from './http/health-routes.ts'
@@ -85,6 +86,7 @@ async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): P
 export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { config, db, vault, clock } = deps
   const metrics = new Registry()
+  registerDbMetrics(db, metrics)
   const accounts = openAccounts({ config, db, vault, clock })
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}

@@ -244,7 +244,9 @@ test('/readyz names its checks to anyone, and what to do to the operator; /metri
     const refused = await host.call('GET', '/metrics', { headers })
     assert.deepEqual([refused.status, refused.error.code], [401, 'UNAUTHORIZED'])
   }
-  assert.match((await host.call('GET', '/metrics', bearer)).text, /comptoir_http_request_seconds/)
+  const { text } = await host.call('GET', '/metrics', bearer)
+  for (const name of ['http_request_seconds', 'db_pool_waiting 0', 'jobs_parked 0', 'audit_entries'])
+    assert.match(text, new RegExp(`comptoir_${name}`))
   await host.db.run(sql`update migrations set id = id || '_gone' where id = (select max(id) from migrations)`)
   const behind = await host.call<typeof ready.data>('GET', '/readyz')
   await host.db.run(sql`update migrations set id = replace(id, '_gone', '')`)
