@@ -2,9 +2,9 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { type Accounts, openAccounts } from './assembly/accounts.ts'
 import { registerApi } from './assembly/api.ts'
-import type { Ground } from './assembly/ground.ts'
+import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
-import { openTrade, type Trade } from './assembly/trade.ts'
+import type { ServiceBase } from './assembly/service-base.ts'
 import { openAnchor } from './audit/anchor.ts'
 import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
 import type { Network } from './chain/networks.ts'
@@ -25,7 +25,7 @@ import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { UserSchema } from './users/user-schemas.ts'
 import { startSender } from './webhooks/sender/sender.ts'
 
-export type ServiceDeps = Pick<Ground, 'config' | 'db' | 'vault' | 'clock'> & {
+export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
 }
@@ -50,7 +50,11 @@ async function checkChain(rpc: Rpc, network: Network, log: FastifyBaseLogger): P
   }
 }
 
-async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): Promise<{ stop(): Promise<void> }> {
+async function startWorkers(
+  ground: ServiceBase,
+  accounts: Accounts,
+  trade: Commerce,
+): Promise<{ stop(): Promise<void> }> {
   const { config, db, vault, clock, log, metrics } = ground
   for (const { rpc, network } of trade.chains) await checkChain(rpc, network, log)
   const sender = await startSender({ db, vault, config, clock, log, metrics })
@@ -94,8 +98,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema, KycSchema]) app.addSchema(schema)
   // without its database a node starts, says so at /readyz, and gets ready when the database is back
   await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
-  const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
-  const trade = openTrade(ground, accounts)
+  const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log }
+  const trade = openCommerce(ground, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close()])
   })

@@ -12,10 +12,10 @@ import { openSessions } from '../sessions/session-service.ts'
 import { openPasswords } from '../users/password.ts'
 import { readRefusedPasswords } from '../users/refused-passwords.ts'
 import type { SessionHooks, UserDeps } from '../users/user-service.ts'
-import type { Ground } from './ground.ts'
+import type { ServiceBase } from './service-base.ts'
 
 /** Who calls: accounts, sessions, keys, limits, mails, audit. */
-export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 'metrics'>) {
+export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'log' | 'metrics'>) {
   const apiKeys = openApiKeys({ db, clock })
   const limits = openRateLimits({ db, clock, limits: config.limits })
   const jobs = openJobQueue({ clock })

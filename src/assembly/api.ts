@@ -23,8 +23,8 @@ import { userRoutes } from '../users/user-routes.ts'
 import { deliveryRoutes } from '../webhooks/api/delivery-routes.ts'
 import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '../webhooks/api/subscription-routes.ts'
 import type { Accounts } from './accounts.ts'
-import type { Ground } from './ground.ts'
-import type { Trade } from './trade.ts'
+import type { Commerce } from './commerce.ts'
+import type { ServiceBase } from './service-base.ts'
 
 /** Prefixes of the conversion endpoints: the canonical one, and the older one, which the reference does not show. */
 const PREFIXES = [
@@ -39,9 +39,9 @@ function hideFromReference(route: RouteOptions): void {
 /** Every route of the API, by name. */
 export async function registerApi(
   app: FastifyInstance,
-  { config, db, clock }: Ground,
+  { config, db, clock }: ServiceBase,
   accounts: Accounts,
-  trade: Trade,
+  trade: Commerce,
 ): Promise<void> {
   const { auth } = accounts
   const { companies } = trade

@@ -5,10 +5,10 @@ import { localSigner } from '../chain/payout/signer.ts'
 import { createRpc } from '../chain/rpc.ts'
 import type { Db } from '../db/db.ts'
 import type { SettlementChain } from '../ledger/settlement-service.ts'
-import type { Ground } from './ground.ts'
+import type { ServiceBase } from './service-base.ts'
 
 /** The chains that are set up, each with what can send money on it. */
-export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | 'db' | 'clock' | 'log'>) {
+export function openChains({ config, db, clock, log }: Pick<ServiceBase, 'config' | 'db' | 'clock' | 'log'>) {
   return config.chains.map((chain) => {
     const network = networkFor(chain)
     const rpc = createRpc({ url: chain.rpcUrl })

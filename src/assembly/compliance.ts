@@ -6,15 +6,18 @@ import { openSumsubProvider } from '../compliance/sumsub/adapter.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
 import type { Accounts } from './accounts.ts'
-import type { Ground } from './ground.ts'
 import { openAskPayer } from './messages.ts'
+import type { ServiceBase } from './service-base.ts'
 
-export const openIdentityProvider = ({ config: { kyc }, clock }: Pick<Ground, 'config' | 'clock'>): IdentityProvider =>
+export const openIdentityProvider = ({
+  config: { kyc },
+  clock,
+}: Pick<ServiceBase, 'config' | 'clock'>): IdentityProvider =>
   kyc.provider === 'sumsub' ? openSumsubProvider(kyc.sumsub, clock) : { id: 'manual' }
 
 /** Who checks payers, and what they may spend. */
 export function openCompliance(
-  ground: Ground,
+  ground: ServiceBase,
   { audit, mailer }: Accounts,
   payers: PayerDeps,
   wake: WebhookDeps['wake'],

@@ -5,7 +5,7 @@ import { DAY } from '../kernel/clock.ts'
 import { isLang } from '../kernel/lang.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import { kycNotice, langOfCountry, refundAddressNotice, webhookFailureNotice } from '../mail/notices.ts'
-import type { RefundDeskDeps } from '../refunds/mispayment-refund.ts'
+import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import type { RefundLinks } from '../refunds/refund-link.ts'
 import { findMerchant } from '../refunds/refund-queries.ts'
 import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
@@ -14,14 +14,14 @@ import { AttemptSender } from '../webhooks/sender/attempt.ts'
 import { createWebhookAgent } from '../webhooks/sender/connector.ts'
 import type { FailureDeps } from '../webhooks/sender/webhook-jobs.ts'
 import type { Accounts } from './accounts.ts'
-import type { Ground } from './ground.ts'
+import type { ServiceBase } from './service-base.ts'
 
 /** By mail, when the payer's address for it is known; the merchant sees the same link in the refund. */
 export function openAskForAddress(deps: {
   mailer: Accounts['mailer']
   links: RefundLinks
   networkName(chainId: number): string
-}): RefundDeskDeps['askForAddress'] {
+}): MispaymentRefundDeps['askForAddress'] {
   return async (tx, order, refund, email) => {
     if (email === null) return
     const company = await findMerchant(tx, order.companyId)
@@ -51,7 +51,7 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
 
 /** What merchants' servers are told, with which secret, and what their people hear when that fails. */
 export function openMessages(
-  { config, db, vault, clock }: Ground,
+  { config, db, vault, clock }: ServiceBase,
   { audit, mailer }: Accounts,
   wake: WebhookDeps['wake'],
 ) {

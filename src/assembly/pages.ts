@@ -6,15 +6,15 @@ import { mailboxRoutes } from '../pages/mailbox/mailbox-routes.ts'
 import { payRoutes } from '../pages/pay/pay-routes.ts'
 import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
 import type { Accounts } from './accounts.ts'
-import type { Ground } from './ground.ts'
-import type { Trade } from './trade.ts'
+import type { Commerce } from './commerce.ts'
+import type { ServiceBase } from './service-base.ts'
 
 /** Every page, by name. */
 export async function registerPages(
   app: FastifyInstance,
-  { config, db }: Ground,
+  { config, db }: ServiceBase,
   { auth }: Accounts,
-  trade: Trade,
+  trade: Commerce,
 ): Promise<void> {
   const { networkName } = trade
   const { providersUrl } = config.sandbox

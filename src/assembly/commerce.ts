@@ -10,28 +10,28 @@ import { openOrderFeed } from '../pages/pay/live-updates.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { openRates } from '../rates/rate-service.ts'
-import type { RefundDeskDeps } from '../refunds/mispayment-refund.ts'
+import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
 import { nameNetworks, openChains, settleOn } from './chains.ts'
-import { openTradeChannels } from './channels.ts'
+import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
-import type { Ground, Rounds, SenderSeat } from './ground.ts'
 import { openAskForAddress, openMessages } from './messages.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
+import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
 
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
-export function openTrade(ground: Ground, accounts: Accounts) {
+export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
   const { audit, mailer, sessions, apiKeys } = accounts
-  const seat: SenderSeat = { sender: undefined }
+  const seat: SenderHandle = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
-  const rounds: Rounds = { pollPayments: () => {}, pollRefunds: () => {} }
+  const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {} }
   const feed = openOrderFeed({ db, log })
   const chains = openChains(ground)
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openTradeChannels(ground, payable)
+  const channels = openPaymentChannels(ground, payable)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
   const transitionDeps = {
     clock,
@@ -49,7 +49,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
-  const refunds: RefundDeskDeps = {
+  const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit,
   }
@@ -91,4 +91,4 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     ...messages,
   }
 }
-export type Trade = ReturnType<typeof openTrade>
+export type Commerce = ReturnType<typeof openCommerce>
