@@ -38,14 +38,14 @@ import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/pay/live-updates.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
-import type { ChannelDeskDeps } from './payments/accounts/channel-service.ts'
+import type { ChannelSettingsDeps } from './payments/accounts/channel-service.ts'
 import type { CallbackDeps } from './payments/callback-service.ts'
 import type { MispaymentDeps } from './payments/mispayments/mispayment-service.ts'
 import { type Payment, wakePaymentOfOrder } from './payments/payment-queries.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
 import { noticeForeignRefund } from './refunds/foreign-refund.ts'
-import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
+import type { MispaymentRefundDeps } from './refunds/mispayment-refund.ts'
 import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
 import { takeRefundNews } from './refunds/refund-news.ts'
 import { findMerchant, wakeRefundsOfPayment } from './refunds/refund-queries.ts'
@@ -135,7 +135,7 @@ function openAskForAddress(deps: {
   mailer: Accounts['mailer']
   links: RefundLinks
   networkName(chainId: number): string
-}): RefundDeskDeps['askForAddress'] {
+}): MispaymentRefundDeps['askForAddress'] {
   return async (tx, order, refund, email) => {
     if (email === null) return
     const company = await findMerchant(tx, order.companyId)
@@ -251,7 +251,7 @@ const openWakeEnded =
 /** Attempts to pay, what providers call back, and whose accounts are used. */
 function openPayments(
   ground: Ground,
-  { refunds, rounds, kyc }: { refunds: RefundDeskDeps; rounds: Rounds; kyc: KycDeps },
+  { refunds, rounds, kyc }: { refunds: MispaymentRefundDeps; rounds: Rounds; kyc: KycDeps },
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit } = refunds
@@ -266,7 +266,7 @@ function openPayments(
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },
   }
-  const channelDesk: ChannelDeskDeps = { ...payments, audit, provider: config.provider }
+  const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider }
   return { payments, callbacks, channelDesk }
 }
 
@@ -298,7 +298,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
-  const refunds: RefundDeskDeps = {
+  const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit,
   }

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startAnvil } from '../sandbox/chain/anvil.ts'
-import { type RpcCall, rpcCaller } from '../sandbox/chain/rpc.ts'
+import { openRpcClient, type RpcCall } from '../sandbox/chain/rpc.ts'
 import { type SandboxChain, startSandboxChain } from '../sandbox/chain/sandbox-chain.ts'
 import { balanceOf } from '../sandbox/chain/token.ts'
 
@@ -24,7 +24,7 @@ async function withChain<Result>(
 ): Promise<Result> {
   const chain = await startSandboxChain({ stateFile })
   try {
-    return await work(chain, rpcCaller(chain.rpcUrl))
+    return await work(chain, openRpcClient(chain.rpcUrl))
   } finally {
     await chain.stop()
   }
@@ -38,7 +38,7 @@ const logsOf = (call: RpcCall, txHash: string): Promise<Log[]> =>
   )
 
 const answers = (rpcUrl: string): Promise<boolean> =>
-  rpcCaller(rpcUrl)('eth_chainId').then(
+  openRpcClient(rpcUrl)('eth_chainId').then(
     () => true,
     () => false,
   )

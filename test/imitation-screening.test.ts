@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { rpcCaller } from '../sandbox/chain/rpc.ts'
+import { openRpcClient } from '../sandbox/chain/rpc.ts'
 import { deploySanctionsOracle, type SanctionsOracle } from '../sandbox/chain/sanctions-oracle.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { type ImitationWorld, startImitations } from './harness/imitation.ts'
@@ -60,7 +60,7 @@ const ask = (address: string) => [{ address, chain: 'ethereum', accountExternalI
 
 const onChain = async (address: string): Promise<string> => {
   const data = `0xdf592f7d${address.slice(2).toLowerCase().padStart(64, '0')}`
-  return rpcCaller(chain.rpcUrl)('eth_call', { to: oracle.address, data }, 'latest')
+  return openRpcClient(chain.rpcUrl)('eth_call', { to: oracle.address, data }, 'latest')
 }
 const word = (bit: 0 | 1): string => `0x${String(bit).padStart(64, '0')}`
 
@@ -113,7 +113,7 @@ test('the oracle answers isSanctioned by eth_call, and only its owner changes th
   assert.equal(await onChain(address), word(0))
   assert.equal(await onChain(fresh('bad1')), word(1))
   const add = { from: chain.payer, to: oracle.address, data: `0xb972dfcc${'20'.padStart(64, '0')}${'0'.repeat(64)}` }
-  await assert.rejects(rpcCaller(chain.rpcUrl)('eth_call', add, 'latest'), /not the owner/)
+  await assert.rejects(openRpcClient(chain.rpcUrl)('eth_call', add, 'latest'), /not the owner/)
 })
 
 test('one source alone can list an address', async () => {

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Miner, startMiner } from './miner.ts'
-import { type RpcCall, rpcCaller } from './rpc.ts'
+import { openRpcClient, type RpcCall } from './rpc.ts'
 import { loadState, saveState } from './state.ts'
 
 export const CHAIN_ID = 31337
@@ -151,7 +151,7 @@ async function launchOn(
   })
   child.unref()
   const rpcUrl = `http://127.0.0.1:${port}`
-  const call = rpcCaller(rpcUrl)
+  const call = openRpcClient(rpcUrl)
   for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 5) {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) break
     const chainId = await call<string>('eth_chainId').catch(() => undefined)

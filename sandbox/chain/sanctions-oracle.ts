@@ -1,5 +1,5 @@
 import { sanctionsOracleBytecode } from './compile.ts'
-import { type RpcCall, rpcCaller, word } from './rpc.ts'
+import { openRpcClient, type RpcCall, word } from './rpc.ts'
 import { ORACLE_ADDRESS, ORACLE_OWNER } from './throwaway-keys.ts'
 import { transact } from './token.ts'
 
@@ -26,7 +26,7 @@ const oneAddress = (address: string): string => word(32n) + word(1n) + word(addr
 
 /** Puts the oracle on a local chain, at the same address each time; does nothing when it is there already. */
 export async function deploySanctionsOracle(rpcUrl: string): Promise<SanctionsOracle> {
-  const call: RpcCall = rpcCaller(rpcUrl)
+  const call: RpcCall = openRpcClient(rpcUrl)
   if ((await call<string>('eth_getCode', ORACLE_ADDRESS, 'latest')) === '0x') {
     const nonce = BigInt(await call<string>('eth_getTransactionCount', ORACLE_OWNER, 'latest'))
     if (nonce !== 0n)

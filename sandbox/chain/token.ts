@@ -1,5 +1,5 @@
 import { testUsdcBytecode } from './compile.ts'
-import { type RpcCall, rpcCaller, word } from './rpc.ts'
+import { openRpcClient, type RpcCall, word } from './rpc.ts'
 import { DEPLOYER, USDC_ADDRESS } from './throwaway-keys.ts'
 
 const SELECTOR = { balanceOf: '0x70a08231', mint: '0x40c10f19', transfer: '0xa9059cbb' }
@@ -26,7 +26,7 @@ export async function transact(call: RpcCall, transaction: { from: string; to?: 
 
 /** Puts the test token on a local chain, at the same address each time; does nothing when it is there already. */
 export async function deployTestUsdc(rpcUrl: string): Promise<{ usdcAddress: string }> {
-  const call = rpcCaller(rpcUrl)
+  const call = openRpcClient(rpcUrl)
   if ((await call<string>('eth_getCode', USDC_ADDRESS, 'latest')) === '0x') {
     const nonce = BigInt(await call<string>('eth_getTransactionCount', DEPLOYER, 'latest'))
     if (nonce !== 0n)

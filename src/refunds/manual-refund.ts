@@ -2,7 +2,7 @@ import type { Channel } from '../channels/channel.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
-import type { RefundDeskDeps } from './mispayment-refund.ts'
+import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-service.ts'
 
@@ -19,7 +19,7 @@ function isForPerson(channel: Channel | undefined, { status, nextCheckAt }: Refu
  * @throws OBJECT_CONFLICT where the refund can be proved by its chain, or goes through its provider by itself
  */
 export async function settleByHand(
-  deps: RefundDeskDeps,
+  deps: MispaymentRefundDeps,
   context: RequestContext,
   refund: Refund,
   proof: { reference: string; statement: string },

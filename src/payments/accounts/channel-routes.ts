@@ -11,7 +11,13 @@ import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { listOffers, type OfferedPrice } from '../offers.ts'
 import { AccountBody, AccountSchema, OfferQuery, OfferSchema, ProviderCallSchema } from '../payment-schemas.ts'
-import { type ChannelDeskDeps, listAccounts, readProviderCalls, removeAccount, saveAccount } from './channel-service.ts'
+import {
+  type ChannelSettingsDeps,
+  listAccounts,
+  readProviderCalls,
+  removeAccount,
+  saveAccount,
+} from './channel-service.ts'
 
 const tags = ['channels']
 const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
@@ -20,7 +26,7 @@ type Query = { code?: string; amount?: string; fromAsset?: string }
 
 /** What would be paid: an order's price, or an amount at today's rate. */
 async function readPrice(
-  deps: ChannelDeskDeps,
+  deps: ChannelSettingsDeps,
   actor: ReturnType<typeof actorOf>,
   query: Query,
 ): Promise<OfferedPrice> {
@@ -43,7 +49,7 @@ const viewCircuit = ({ circuit, clockAheadMs }: Health) => ({
 })
 
 /** Which channels there are, whose account they use, and what was said to a provider. */
-export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (app, deps) => {
+export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = async (app, deps) => {
   app.get(
     '/channels',
     {
