@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance, RouteOptions } from 'fastify'
 import { Registry } from 'prom-client'
 import { auditRoutes } from './audit/audit-routes.ts'
+import type { Endpoint } from './chain/endpoint.ts'
 import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
 import type { Network } from './chain/networks.ts'
-import type { Rpc } from './chain/rpc.ts'
 import { buttonRoutes, buttonSessionRoutes } from './companies/button-routes.ts'
 import { companyRoutes } from './companies/company-routes.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
@@ -86,7 +86,7 @@ async function registerApi(
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(orderExportRoutes, { exportOrders })
-        await scope.register(paymentRoutes, trade.payments)
+        await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
@@ -132,7 +132,14 @@ async function registerPages(
 ): Promise<void> {
   const { networkName } = trade
   const { providersUrl } = config.sandbox
-  await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
+  await app.register(payRoutes, {
+    ...trade.payments,
+    deposits: trade.deposits,
+    config,
+    feed: trade.feed,
+    networkName,
+    providersUrl,
+  })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
@@ -141,23 +148,26 @@ async function registerPages(
 }
 
 /** A chain that is not what was configured stops the start; one that does not answer is scanned as soon as it does. */
-async function checkChain(rpc: Rpc, network: Network, log: FastifyBaseLogger): Promise<void> {
+async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBaseLogger): Promise<void> {
   try {
-    await checkNetwork(rpc, network)
+    await checkNetwork(endpoint, network)
   } catch (error) {
     if (error instanceof NetworkMismatch) throw error
-    log.warn({ err: error, chainId: network.chainId }, 'the chain does not answer; it is asked again')
+    const { number } = endpoint
+    log.warn({ err: error, chainId: network.chainId, endpoint: number }, 'an endpoint of the chain does not answer')
   }
 }
 
 async function startWorkers(ground: Ground, accounts: Accounts, trade: Trade): Promise<{ stop(): Promise<void> }> {
   const { config, db, vault, clock, log, metrics } = ground
-  for (const { rpc, network } of trade.chains) await checkChain(rpc, network, log)
+  for (const { endpoints, network } of trade.chains)
+    for (const endpoint of endpoints.all) await checkChain(endpoint, network, log)
   const sender = await startSender({ db, vault, config, clock, log, metrics })
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, settlements, chains, failures, kyc } = trade
+  const { refunds, settlements, chains, failures, kyc } = trade
+  const payments = { ...trade.payments, deposits: trade.deposits }
   const jobs = startJobs({
     db,
     clock,
@@ -196,7 +206,13 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close()])
   })
   const newest = listMigrations().at(-1)?.id ?? ''
-  await app.register(healthRoutes, { metrics, isStopping: deps.isStopping, checkReady: () => checkSchema(db, newest) })
+  await app.register(healthRoutes, {
+    metrics,
+    isStopping: deps.isStopping,
+    checkReady: () => checkSchema(db, newest),
+    listChecks: async () =>
+      (await trade.chainHealth.list()).map(({ chainId, ok }) => ({ name: `chain ${chainId}`, ok })),
+  })
   await registerApi(app, ground, accounts, trade)
   await registerPages(app, ground, accounts, trade)
   let workers: { stop(): Promise<void> } | undefined

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { auditNextPage } from './chain/deposit-audit.ts'
+import type { Endpoints } from './chain/endpoints.ts'
 import type { Network } from './chain/networks.ts'
-import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
 import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
@@ -21,12 +22,12 @@ import { pollDueSettlements } from './ledger/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
-import { expireOrders } from './orders/order-jobs.ts'
+import { type ExpiryChecks, expireOrders } from './orders/order-jobs.ts'
 import type { Rounds } from './parts.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
+import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { pollDuePayments } from './payments/payment-jobs.ts'
-import type { PaymentDeps } from './payments/payment-service.ts'
 import { pollDueRefunds } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
@@ -40,7 +41,7 @@ export type JobDeps = {
   db: Db
   clock: Clock
   log: FastifyBaseLogger
-  payments: PaymentDeps
+  payments: DepositCheckDeps
   refunds: RefundDeps
   settlements: SettlementDeps
   /** What callbacks wake. */
@@ -53,15 +54,22 @@ export type JobDeps = {
   failures: FailureDeps
   payerRetentionDays: number
   /** Chains whose transfers pay orders. */
-  chains: readonly { network: Network; rpc: Rpc }[]
+  chains: readonly { network: Network; endpoints: Endpoints }[]
 }
 
 /** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
-function startChain({ db, clock, log, payments }: JobDeps, { network, rpc }: JobDeps['chains'][number]): Stoppable[] {
+function startChain(
+  { db, clock, log, payments }: JobDeps,
+  { network, endpoints }: JobDeps['chains'][number],
+): Stoppable[] {
   const { chainId } = network
   const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
-  const scanner = startScanner({ db, network, rpc, log, clock, onChange: () => follower.wake(), pollMs: SCAN_EVERY_MS })
-  return [scanner, follower]
+  const onChange = (): void => follower.wake()
+  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs: SCAN_EVERY_MS })
+  const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
+    auditNextPage({ db, network, endpoints, log }, clock()),
+  )
+  return [scanner, follower, audit]
 }
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
@@ -76,9 +84,16 @@ export function startJobs(deps: JobDeps): Stoppable {
   deps.rounds.pollRefunds = () => refundPolls.wake()
   const checks = startTicker('kyc.poll', 1000, log, async () => (await pollDueKycs(deps.kyc, log)) > 0)
   deps.kyc.signals.look = () => checks.wake()
+  const expiry: ExpiryChecks = {
+    chains: deps.chains.map(({ network }) => network.chainId),
+    beforeEnd: (orders) => checkBeforeEnd(payments, orders),
+  }
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
-    startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
+    startTicker('orders.expire', 1000, log, async () => {
+      return (await expireOrders(db, payments.transition, clock(), expiry)) > 0
+    }),
+    startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
     paymentPolls,
     checks,
     refundPolls,

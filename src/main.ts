@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { runAdmin, runAudit, runLedger } from './commands/admin.ts'
+import { runRescan, WrongUse } from './commands/rescan.ts'
 import { type Config, ConfigError, loadConfig } from './config/config.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { migrate } from './db/migrate.ts'
@@ -72,6 +73,7 @@ const COMMANDS: Record<string, () => Promise<void>> = {
   migrate: runMigrate,
   admin: () => runAdmin(readConfig(), process.argv.slice(3), say),
   audit: () => runAudit(readConfig(), process.argv.slice(3), say),
+  rescan: () => runRescan(readConfig(), process.argv.slice(3), say),
   ledger: () => runLedger(readConfig(), process.argv.slice(3), say),
 }
 
@@ -84,5 +86,5 @@ try {
   if (error instanceof ConfigError)
     say(`The configuration is not complete:\n${error.faults.map((fault) => `  ${fault}`).join('\n')}`)
   else say(error instanceof Error ? error.message : String(error))
-  process.exit(1)
+  process.exit(error instanceof WrongUse ? 2 : 1)
 }

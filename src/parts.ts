@@ -1,13 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Counter, type Registry } from 'prom-client'
 import { auditOf, openAudit } from './audit/audit.ts'
-import { networkFor } from './chain/networks.ts'
+import { type ChainHealth, openChainHealth } from './chain/chain-health.ts'
+import { type OpenChain, openChains } from './chain/open-chains.ts'
 import { checkManualTransfer } from './chain/payout/manual-transfer.ts'
-import { openPayouts } from './chain/payout/payout.ts'
-import { localSigner } from './chain/payout/signer.ts'
-import { createRpc } from './chain/rpc.ts'
 import { openChannelAccounts } from './channels/accounts.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
+import { openDepositChecks } from './channels/crypto/deposit-checks.ts'
 import { insertProviderCall } from './channels/provider-call-queries.ts'
 import type { ProviderCallSink } from './channels/provider-calls.ts'
 import type { ButtonDeps } from './companies/button-service.ts'
@@ -110,19 +109,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<Ground, 'log' | 
 }
 export type Accounts = ReturnType<typeof openAccounts>
 
-/** The chains that are set up, each with what can send money on it. */
-export function openChains({ config, db, clock, log }: Pick<Ground, 'config' | 'db' | 'clock' | 'log'>) {
-  return config.chains.map((chain) => {
-    const network = networkFor(chain)
-    const rpc = createRpc({ url: chain.rpcUrl })
-    const { xpub, refundKey, relayerKey } = chain
-    if (refundKey === null || relayerKey === null) return { network, rpc, xpub, payouts: null }
-    const signers = { refundSigner: localSigner(refundKey), relayerSigner: localSigner(relayerKey) }
-    return { network, rpc, xpub, payouts: openPayouts({ db, rpc, network, clock, log, ...signers }) }
-  })
-}
-
-type Chains = ReturnType<typeof openChains>
+type Chains = readonly OpenChain[]
 
 /** A chain's name that payers know: "Base". */
 const nameNetworks =
@@ -216,7 +203,11 @@ function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: A
 export type Rounds = { pollPayments(): void; pollRefunds(): void }
 
 /** The payer's wallet where a chain is set up, the operator's accounts at providers, the companies' own. */
-function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, payable: readonly PayableNetwork[]) {
+function openTradeChannels(
+  { config, db, vault, clock, log, metrics }: Ground,
+  payable: readonly PayableNetwork[],
+  health: ChainHealth,
+) {
   const calls = new Counter({
     name: 'comptoir_channel_calls_total',
     help: 'Calls of payment providers, by what came of them.',
@@ -231,7 +222,7 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
-    wallet: payable.length > 0 ? openCryptoChannel({ db, payable }) : undefined,
+    wallet: payable.length > 0 ? openCryptoChannel({ db, payable, health }) : undefined,
     onFault: (companyId, channel, error) =>
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
@@ -276,8 +267,10 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const rounds: Rounds = { pollPayments: () => {}, pollRefunds: () => {} }
   const feed = openOrderFeed({ db, log })
   const chains = openChains(ground)
+  const networks = chains.map(({ network }) => network)
+  const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openTradeChannels(ground, payable)
+  const channels = openTradeChannels(ground, payable, chainHealth)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
   const transitionDeps = {
     clock,
@@ -321,6 +314,8 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     seat,
     feed,
     chains,
+    chainHealth,
+    deposits: openDepositChecks(chains.map((chain) => ({ ...chain, db, log }))),
     rates,
     transition,
     createOrder,

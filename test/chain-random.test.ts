@@ -3,6 +3,7 @@ import { after, before, it } from 'node:test'
 import { pino } from 'pino'
 import { findHead } from '../src/chain/chain-queries.ts'
 import { assignDepositAddress } from '../src/chain/deposit-addresses.ts'
+import { openEndpoints } from '../src/chain/endpoints.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { createRpc, type Rpc } from '../src/chain/rpc.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
@@ -51,7 +52,14 @@ function randomFrom(seed: number): (below: number) => number {
 
 const openScanner = (): Scanner => {
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  return startScanner({ db, network, rpc, log: pino({ level: 'silent' }), pollMs: 0, onChange: () => {} })
+  return startScanner({
+    db,
+    network,
+    endpoints: openEndpoints(network, [rpc]),
+    log: pino({ level: 'silent' }),
+    pollMs: 0,
+    onChange: () => {},
+  })
 }
 
 type Placed = { txHash: string; blockHash: string; logIndex: number; to: string; units: bigint }

@@ -34,6 +34,7 @@ const BODIES: Record<string, (objects: Objects) => unknown> = {
   savePayerInformation: ({ orderCode }) => ({ code: orderCode, payerInformation: { firstName: 'A' } }),
   setPayerEmail: () => ({ email: 'a@b.example' }),
   acceptOrder: () => ({ paymentChannel: 'binance' }),
+  nameTransaction: () => ({ txHash: `0x${'1'.repeat(64)}` }),
   createOrder: () => ({ amount: 5, fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }),
   addCollector: ({ ids }) => ({ identifier: `T-${Math.random()}`, salePoint: ids['sales-points'] }),
   createSalesPoint: () => ({ name: 'Shop' }),
@@ -195,6 +196,7 @@ test('the table gives the narrow roles what was decided, and nothing more', () =
     'orders.payer',
     'payments.accept',
     'payments.confirm',
+    'payments.transaction',
   ]
   const reading = ['orders.list', 'orders.links', 'orders.events', 'channels.read']
   assert.deepEqual(namesOf('SimpleUser').sort(), [...sale, ...reading].sort())

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { parseXpub, EXPORT_HINT as XPUB_HINT } from '../chain/xpub.ts'
 import { EXPONENTS, type Fiat } from '../kernel/money.ts'
 import { type KycConfig, readKyc } from './kyc-config.ts'
 
@@ -8,7 +9,8 @@ export type Role = 'api' | 'worker'
 /** One EVM chain that the operator enabled with `CHAIN_<id>_RPC_URL`. */
 export type ChainConfig = {
   chainId: number
-  rpcUrl: string
+  /** Endpoints of the same chain, the preferred one first. They may hold secrets. */
+  rpcUrls: readonly string[]
   usdcAddress: string | null
   /** Tokens beside USDC whose arrival is noticed, so that a payer's mistake can be put right. */
   otherTokens: { symbol: string; address: string }[]
@@ -53,6 +55,8 @@ export type Config = {
   }
   webhooks: { allowedRanges: string[]; allowHttp: boolean }
   limits: { accountPerMinute: number; addressPerMinute: number; publicPerMinute: number; companyPerMinute: number }
+  /** Without a new block for so long, `crypto` is not offered on a chain. */
+  chainMaxLagSeconds: number
   orders: { expiryMinutes: number; chainExpiryMinutes: number }
   mail: { smtpUrl: string | null; from: string }
   chains: ChainConfig[]
@@ -78,6 +82,9 @@ export class ConfigError extends Error {
     this.faults = faults
   }
 }
+
+/** Its xpub follows from the master key where none is set. */
+const SANDBOX_CHAIN = '31337'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -204,14 +211,40 @@ function readPreviousKeys(reader: Reader): Buffer[] {
   return keys.filter((key) => key.length === 32)
 }
 
-function readChains(reader: Reader): ChainConfig[] {
+/** The addresses may hold secrets: a fault names the variable alone. */
+function readRpcUrls(reader: Reader, name: string): string[] {
+  const urls = reader.list(name, [])
+  const isUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+  if (urls.length === 0 || !urls.every(isUrl))
+    reader.faults.push(`${name}: must be one or more URLs that start with http:// or https://, separated by commas`)
+  return urls.filter(isUrl)
+}
+
+/** The key is parsed at the start, and never stands in a message. */
+function readXpub(reader: Reader, id: string, mode: Mode): string | null {
+  const name = `CHAIN_${id}_XPUB`
+  const text = reader.optional(name)
+  if (text === null) {
+    if (mode !== 'sandbox' || id !== SANDBOX_CHAIN)
+      reader.faults.push(`${name}: missing. ${XPUB_HINT} Without it the chain has no deposit addresses.`)
+    return null
+  }
+  try {
+    return parseXpub(text).text
+  } catch (error) {
+    reader.faults.push(`${name}: ${(error as Error).message}`)
+    return null
+  }
+}
+
+function readChains(reader: Reader, mode: Mode): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => ({
     chainId: Number(id),
-    rpcUrl: reader.url(`CHAIN_${id}_RPC_URL`, ''),
+    rpcUrls: readRpcUrls(reader, `CHAIN_${id}_RPC_URL`),
     usdcAddress: reader.optional(`CHAIN_${id}_USDC`),
     otherTokens: readTokens(reader, `CHAIN_${id}_OTHER_TOKENS`),
-    xpub: reader.optional(`CHAIN_${id}_XPUB`),
+    xpub: readXpub(reader, id, mode),
     confirmations:
       reader.optional(`CHAIN_${id}_CONFIRMATIONS`) === null
         ? null
@@ -331,7 +364,8 @@ export function loadConfig(env: Env): Config {
       smtpUrl: reader.optional('SMTP_URL'),
       from: reader.text('MAIL_FROM', 'Comptoir <no-reply@comptoir.invalid>'),
     },
-    chains: readChains(reader),
+    chains: readChains(reader, mode),
+    chainMaxLagSeconds: reader.integer('CHAIN_MAX_LAG_SECONDS', 60, 5, 86_400),
     kyc: readKyc(provider, mode === 'live', faults),
     sandbox: {
       port: reader.integer('SANDBOX_PORT', 0, 0, 65_535),

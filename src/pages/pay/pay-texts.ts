@@ -99,6 +99,9 @@ const en = {
     'A transfer usually shows here within a minute of leaving your wallet. Check in your wallet that it was sent ' +
     'in USDC, on the network named here and to this address. If it was and nothing changes, ' +
     `contact ${merchant} and name order ${code}.`,
+  txHash: 'Transaction hash',
+  txHashHint: 'Your wallet or exchange shows it with the payment. It begins with 0x.',
+  txHashSend: 'Look up this transaction',
   lost: 'No connection. This page tries again by itself; your payment is not affected.',
   testWallet: 'Pay from the test wallet',
   testProvider: 'Act at the imitated provider',
@@ -113,6 +116,11 @@ const en = {
     PAYER_IDENTITY_REQUIRED: 'For this amount the shop must know who pays.',
     SPENDING_LIMIT_EXCEEDED:
       'With this order you would spend more in 30 days than the shop may accept. Please contact the shop.',
+    TRANSACTION_INVALID: 'A transaction hash is 0x and 64 digits or letters from a to f. Copy it whole.',
+    TRANSACTION_UNKNOWN:
+      'No network of this shop knows this transaction yet. Check the hash, or try again in a minute.',
+    TRANSACTION_WAITING: 'The transaction is on its way. It shows here as soon as the network confirms it.',
+    TRANSACTION_ELSEWHERE: 'This transaction does not pay this order: check the address, the token and the network.',
     CROSS_SITE_REQUEST: 'For your safety this step has to start on this page. Please try again.',
   },
   problem: 'That did not work. Please try again in a moment.',
