@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Counter, type Registry } from 'prom-client'
-import { auditOf, openAudit } from './audit/audit.ts'
+import { openAudit } from './audit/audit.ts'
 import { type ChainHealth, openChainHealth } from './chain/chain-health.ts'
 import { type OpenChain, openChains } from './chain/open-chains.ts'
 import { checkManualTransfer } from './chain/payout/manual-transfer.ts'
@@ -29,10 +29,8 @@ import { formatDecimal } from './kernel/money.ts'
 import type { Vault } from './kernel/vault.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
 import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
-import { kycNotice } from './mail/kyc-words.ts'
 import { openMailer } from './mail/mail.ts'
-import { langOfCountry, refundAddressNotice } from './mail/refund-words.ts'
-import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
+import { kycNotice, langOfCountry, refundAddressNotice, webhookFailureNotice } from './mail/notices.ts'
 import { openOrderExports } from './orders/export/export-service.ts'
 import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
@@ -185,7 +183,7 @@ function settleOn(db: Db, chain: Chains[number]): SettlementChain {
 
 /** What merchants' servers are told, with which secret, and what their people hear when that fails. */
 function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
-  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
   const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
   const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
   const failures: FailureDeps = {
@@ -285,17 +283,16 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
   const payers: PayerDeps = { db, vault, clock, rates, forget: openForgetPayer({ vault }) }
   const kyc = openCompliance(ground, accounts, payers, wake)
-  const auditLog = auditOf(audit)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: RefundDeskDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
-    audit: auditLog,
+    audit,
   }
   const paid = openPayments(ground, { refunds, rounds, kyc })
-  const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
-  const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
+  const settlements: SettlementDeps = { db, clock, audit, chains: chains.map((chain) => settleOn(db, chain)) }
+  const mispayments: MispaymentDeps = { db, clock, transition, audit }
   const companies: ButtonDeps = {
     db,
     clock,

@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/config.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Queryable } from '../db/db.ts'
+import { withoutHolding } from '../db/held.ts'
 import { type Clock, SECOND } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import {
@@ -114,10 +115,10 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
   const cache = new Map<string, Cached>()
 
   /** A circuit's memory outlives a look at the table: accounts that did not change stay open. */
-  async function load(companyId: string): Promise<Cached> {
+  async function load(companyId: string, q: Queryable = db): Promise<Cached> {
     const known = cache.get(companyId)
     if (known && known.until > clock()) return known
-    const accounts = await listChannelAccounts(db, companyId)
+    const accounts = await listChannelAccounts(q, companyId)
     const mark = accounts.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
     const until = clock() + CACHE_MS
     const fresh = (): Cached => {
@@ -135,13 +136,13 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
 
   return {
     operator,
-    of: async (companyId) => (await load(companyId)).set,
-    async forPayment({ companyId, channel, ownAccount }) {
+    of: async (companyId, q) => (await load(companyId, q)).set,
+    async forPayment({ companyId, channel, ownAccount }, q) {
       if (!ownAccount) return operator.find(channel)
-      // asked inside transactions, too: what is known answers without another connection
+      // what is known answers at once and is renewed behind the caller's back
       const known = cache.get(companyId)
-      if (known && known.until <= clock()) void load(companyId).catch(() => {})
-      const { set } = known ?? (await load(companyId))
+      if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
+      const { set } = known ?? (await load(companyId, q))
       return set.isOwn(channel) ? set.find(channel) : undefined
     },
     forget: (companyId) => void cache.delete(companyId),

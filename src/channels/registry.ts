@@ -1,3 +1,4 @@
+import type { Queryable } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Channel, ChannelId } from './channel.ts'
 import type { Health, Supervised } from './supervised.ts'
@@ -20,9 +21,12 @@ export type Channels = {
   /** The operator's. */
   readonly operator: ChannelSet
   /** A company's: its own accounts win over the operator's. */
-  of(companyId: string): Promise<ChannelSet>
-  /** The channel with the very account that the payment was opened with; undefined when that is gone. */
-  forPayment(payment: PaymentAccount): Promise<Channel | undefined>
+  of(companyId: string, q?: Queryable): Promise<ChannelSet>
+  /**
+   * The channel with the very account that the payment was opened with; undefined when that is gone.
+   * @param q the transaction, for callers that hold one
+   */
+  forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
   /** A company's accounts were changed. */
   forget(companyId: string): void
 }

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { systemContext } from '../http/request-context.ts'
 import { DAY, HOUR, MINUTE } from '../kernel/clock.ts'
 import type { RemoteProvider, Review } from './identity-provider.ts'
 import { askedLevel, isOpenCheck, type Kyc } from './kyc.ts'
@@ -48,7 +49,7 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
     await queries.updateKycNews(tx, kyc, { words: review.words, payerMessage, nextCheckAt })
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
-    const cause = { actor: `provider:${kyc.provider}`, requestId: null, reason: review.words }
+    const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.words }
     await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt }, cause)
   })
 }

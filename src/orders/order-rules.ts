@@ -39,7 +39,7 @@ export function readAssets(body: CreateOrderBody, fiatAssets: readonly Fiat[]): 
 export function readPageUrl(path: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !['http:', 'https:'].includes(url.protocol))
+  if (!url || !/^https?:\/\/[^\\/?#]/i.test(text))
     throw invalid(path, 'must be a URL that starts with https:// or http://')
   return text
 }

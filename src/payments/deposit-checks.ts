@@ -1,6 +1,6 @@
 import type { DepositChecks, NamedTransaction } from '../channels/deposit-checks.ts'
 import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { invalid } from '../kernel/errors.ts'
 import type { OrderKey } from '../orders/order-jobs.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
@@ -40,12 +40,12 @@ export async function nameTransaction(
 /** The same for a caller who may repeat it under an idempotency key. */
 export async function nameTransactionOnce(
   deps: DepositCheckDeps,
-  named: { actor: Actor; code: string; txHash: string; network: number | null },
-  call: Call,
+  context: RequestContext,
+  named: { code: string; txHash: string; network: number | null },
 ): Promise<Pick<NamedTransaction, 'found' | 'counted' | 'reason'>> {
-  const { found, counted, reason } = await nameTransaction(deps, named)
+  const { found, counted, reason } = await nameTransaction(deps, { actor: context.actor, ...named })
   const answer = { found, counted, reason }
-  await deps.db.tx((tx) => call.remember(tx, answer))
+  await deps.db.tx((tx) => context.remember(tx, answer))
   return answer
 }
 

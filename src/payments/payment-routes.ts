@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { type DepositCheckDeps, nameTransactionOnce } from './deposit-checks.ts'
 import { acceptOrder } from './payment-accept.ts'
@@ -27,7 +26,7 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async 
     },
     async (request) => {
       const { body, params } = request
-      return ok(await acceptOrder(deps, { actor: actorOf(request), code: params.code, body, call: callOf(request) }))
+      return ok(await acceptOrder(deps, { context: contextOf(request), code: params.code, body }))
     },
   )
   app.post(
@@ -43,7 +42,7 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async 
       },
     },
     async (request) => {
-      await confirmOrder(deps, actorOf(request), request.params.code, callOf(request))
+      await confirmOrder(deps, contextOf(request), request.params.code)
       return ok(null)
     },
   )
@@ -65,8 +64,7 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async 
     },
     async (request) => {
       const { txHash, network = null } = request.body
-      const named = { actor: actorOf(request), code: request.params.code, txHash, network }
-      return ok(await nameTransactionOnce(deps, named, callOf(request)))
+      return ok(await nameTransactionOnce(deps, contextOf(request), { code: request.params.code, txHash, network }))
     },
   )
 }

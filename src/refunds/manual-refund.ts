@@ -1,5 +1,4 @@
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import type { RefundDeskDeps } from './mispayment-refund.ts'
@@ -13,11 +12,11 @@ import { lockRefundWithOrder, settleRefundIn } from './refund-service.ts'
  */
 export async function settleByHand(
   deps: RefundDeskDeps,
-  actor: Actor,
+  context: RequestContext,
   refund: Refund,
   proof: { reference: string; statement: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
   const channel = payment && (await deps.channels.forPayment(payment))
   if (channel?.refundPayment || channel?.checkRefundTransaction) {
@@ -40,9 +39,14 @@ export async function settleByHand(
     }
     const words = `sent by hand: ${statement}`
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, words })
-    await call.remember(tx, null)
-    const details = { refundId: current.id, reference, statement }
+    await context.remember(tx, null)
+    const detail = { refundId: current.id, reference, statement }
     const { companyId } = current
-    await deps.audit(tx, { actor, companyId, action: 'refund.settled_by_hand', requestId: call.requestId, details })
+    await deps.audit.write(tx, context, {
+      companyId,
+      action: 'refund.settled_by_hand',
+      object: `refund:${current.id}`,
+      detail,
+    })
   })
 }

@@ -1,5 +1,4 @@
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
@@ -9,16 +8,11 @@ import { type Refund, updateRefund } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, lockRefundWithOrder, type RefundDeps } from './refund-service.ts'
 
-/** A person's request; without one it is a channel that speaks. */
-export type Decider = { actor: Actor; call: Call }
-
-const nameOf = ({ actor }: Decider): string => `${actor.kind}:${actor.id}`
-
 /** The refund will not happen: rejected by a person, or definitely refused by the provider. @throws OBJECT_CONFLICT */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
-  news: { words: string } & ({ status: 'rejected'; by: Decider } | { status: 'refused'; channel: string }),
+  news: { words: string } & ({ status: 'rejected'; by: RequestContext } | { status: 'refused'; channel: string }),
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { order, refund } = await lockRefundWithOrder(tx, key)
@@ -39,12 +33,12 @@ export async function dropRefund(
       await deps.transition(tx, order, { trigger, actor: decidedBy, requestId: null })
     }
     if (news.status === 'rejected')
-      await writeRefundAudit(deps, tx, { ...news.by, refund, action: 'refund.reject', more: { reason: words } })
+      await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: words } })
   })
 }
 
 /** A SuperAdmin lets a refund go on. @throws OBJECT_CONFLICT */
-export async function approveRefund(deps: RefundDeps, key: Refund, by: Decider): Promise<void> {
+export async function approveRefund(deps: RefundDeps, key: Refund, context: RequestContext): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { order, refund } = await lockRefundWithOrder(tx, key)
     if (refund.status !== 'needs_approval') {
@@ -52,13 +46,13 @@ export async function approveRefund(deps: RefundDeps, key: Refund, by: Decider):
     }
     const now = new Date(deps.clock())
     const payment = await findPayment(tx, refund.companyId, refund.paymentId)
-    const onChain = payment !== undefined && (await deps.channels.forPayment(payment))?.refundsToAddress === true
+    const onChain = payment !== undefined && (await deps.channels.forPayment(payment, tx))?.refundsToAddress === true
     const status = onChain && refund.address === null ? 'needs_address' : 'ready'
     const { email } = await findPayerContact(deps.payers, tx, order)
     const askedByMail = status === 'needs_address' && email !== null
     const nextCheckAt = status === 'ready' ? now : null
-    await updateRefund(tx, refund, { status, decidedBy: nameOf(by), askedByMail, nextCheckAt }, now)
+    await updateRefund(tx, refund, { status, decidedBy: nameOf(context), askedByMail, nextCheckAt }, now)
     if (status === 'needs_address') await deps.askForAddress(tx, order, { ...refund, requestId: null }, email)
-    await writeRefundAudit(deps, tx, { ...by, refund, action: 'refund.approve' })
+    await writeRefundAudit(deps, tx, context, { refund, action: 'refund.approve' })
   })
 }

@@ -1,12 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
-import { type Decider, dropRefund } from './refund-decisions.ts'
+import { dropRefund } from './refund-decisions.ts'
 import { claimDueRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
 import { lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
 
@@ -115,7 +116,12 @@ export function readTxHash(hash: string): string {
  * refund is settled when it is final.
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
-export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash: string, by: Decider): Promise<void> {
+export async function reportTransaction(
+  deps: RefundDeps,
+  refund: Refund,
+  txHash: string,
+  context: RequestContext,
+): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
   const { network, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
@@ -133,7 +139,7 @@ export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash
     const now = new Date(deps.clock())
     if (current.status === 'ready' || current.status === 'submitted')
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
-    await writeRefundAudit(deps, tx, { ...by, refund: current, action: 'refund.transaction', more: { txHash } })
+    await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   })
   await applyRefundReport(deps, refund, report)
 }

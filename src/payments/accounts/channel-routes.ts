@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf, companyOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
-import { callOf } from '../../http/idempotency.ts'
+import { contextOf } from '../../http/request-context.ts'
 import { invalid } from '../../kernel/errors.ts'
 import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
@@ -91,10 +91,10 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
       const { channel } = request.params
-      const target = { companyId: companyOf(actor), channel, values: request.body.settings }
-      await saveAccount(deps, actor, target, callOf(request))
+      const target = { companyId: companyOf(context.actor), channel, values: request.body.settings }
+      await saveAccount(deps, context, target)
       return ok(null)
     },
   )
@@ -111,9 +111,9 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
       const { channel } = request.params
-      await removeAccount(deps, actor, { companyId: companyOf(actor), channel }, callOf(request))
+      await removeAccount(deps, context, { companyId: companyOf(context.actor), channel })
       return ok(null)
     },
   )

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
@@ -6,7 +6,7 @@ import { type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
 import type { Actor } from '../../http/actor.ts'
-import type { Call } from '../../http/idempotency.ts'
+import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../payment-create.ts'
@@ -14,7 +14,7 @@ import { listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 
 export type ChannelDeskDeps = PaymentDeps & {
-  audit: AuditLog
+  audit: Audit
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
 }
@@ -65,10 +65,10 @@ export async function listAccounts(deps: ChannelDeskDeps, companyId: string): Pr
 /** Keeps a company's own credentials, sealed. @throws VALIDATION_FAILED naming each setting that is wrong */
 export async function saveAccount(
   deps: ChannelDeskDeps,
-  actor: Actor,
+  context: RequestContext,
   { companyId, channel, values }: { companyId: string; channel: string; values: Record<string, string> },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   const kind = kindOf(channel)
   for (const name of Object.keys(values)) {
     const setting = kind.settings[name]
@@ -89,9 +89,9 @@ export async function saveAccount(
   await deps.db.tx(async (tx) => {
     const hints = Object.fromEntries(shown) as Record<string, string>
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at: new Date(deps.clock()) })
-    await call.remember(tx, null)
+    await context.remember(tx, null)
     const action = 'channel.account_saved'
-    await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details: { channel: kind.id } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
   })
   deps.channels.forget(companyId)
 }
@@ -99,15 +99,14 @@ export async function saveAccount(
 /** Back to the operator's account. Payments that were opened with the company's own can no longer be asked about. */
 export async function removeAccount(
   deps: ChannelDeskDeps,
-  actor: Actor,
+  context: RequestContext,
   { companyId, channel }: { companyId: string; channel: string },
-  call: Call,
 ): Promise<void> {
   const kind = kindOf(channel)
   await deps.db.tx(async (tx) => {
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const action = 'channel.account_removed'
-    await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details: { channel: kind.id } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
   })
   deps.channels.forget(companyId)
 }
