@@ -8,7 +8,7 @@ import { ConfigError, loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
-import { openShop, type Payable, type Shop, TEST_XPUB } from './harness/shop.ts'
+import { type OrderStory, openShop, type Payable, type Shop, TEST_XPUB } from './harness/shop.ts'
 
 /** What a node behind the whole service can do to money: it lies, lags, is empty, is another chain, answers 503. */
 
@@ -35,8 +35,8 @@ const nameTransaction = (code: string, txHash: string, body: object = {}) =>
 
 const status = async (code: string): Promise<string> =>
   (await shop.host.call<{ status: string }>('GET', `status/${code}`)).data.status
-const triggers = async ({ orderId }: Payable): Promise<string[]> =>
-  (await shop.story(orderId)).history.map(({ trigger }) => trigger)
+const triggersOf = ({ history }: OrderStory): string[] => history.map(({ trigger }) => trigger)
+const triggers = async ({ orderId }: Payable): Promise<string[]> => triggersOf(await shop.story(orderId))
 
 /** Waits until the scanner stands at the chain's newest block. */
 const isRead = () =>
@@ -97,9 +97,9 @@ test('a payment in a block after the order’s time is late, also when no job ha
   await shop.makeFinal()
   const story = await eventually(
     () => shop.story(order.orderId),
-    ({ mispayments }) => mispayments.length > 0,
+    (seen) => seen.mispayments.length > 0 && seen.status === 'EXPIRED',
   )
-  assert.equal(story.status, 'EXPIRED')
+  assert.deepEqual(triggersOf(story), ['create', 'accept', 'forward', 'expire'])
   assert.deepEqual(
     story.mispayments.map(({ kind, units }) => `${kind} ${units}`),
     [`late ${order.units}`],
@@ -230,7 +230,7 @@ test('the payer names the transaction on the page, without a script', async () =
       body: new URLSearchParams({ code: order.code, token, txHash: hash }),
     })
   const wrong = await send('0x12')
-  assert.deepEqual([wrong.status, (await wrong.text()).includes('Copy it whole')], [422, true])
+  assert.deepEqual([wrong.status, (await wrong.text()).includes('copy it whole')], [422, true])
   const unknown = await send(`0x${'6'.repeat(64)}`)
   assert.deepEqual([unknown.status, (await unknown.text()).includes('knows this transaction yet')], [422, true])
   assert.equal((await send(txHash)).status, 303)
