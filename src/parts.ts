@@ -5,6 +5,7 @@ import { type ChainHealth, openChainHealth } from './chain/chain-health.ts'
 import { type OpenChain, openChains } from './chain/open-chains.ts'
 import { checkManualTransfer } from './chain/payout/manual-transfer.ts'
 import { openChannelAccounts } from './channels/accounts.ts'
+import { openChannelMetrics } from './channels/channel-metrics.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { openDepositChecks } from './channels/crypto/deposit-checks.ts'
 import { insertProviderCall } from './channels/provider-call-queries.ts'
@@ -36,15 +37,16 @@ import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/pay/live-updates.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
-import type { ChannelDeskDeps } from './payments/accounts/channel-service.ts'
+import type { ChannelSettingsDeps } from './payments/accounts/channel-service.ts'
 import type { CallbackDeps } from './payments/callback-service.ts'
 import type { MispaymentDeps } from './payments/mispayments/mispayment-service.ts'
 import { type Payment, wakePaymentOfOrder } from './payments/payment-queries.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
 import { noticeForeignRefund } from './refunds/foreign-refund.ts'
-import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
+import type { MispaymentRefundDeps } from './refunds/mispayment-refund.ts'
 import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
+import { takeRefundNews } from './refunds/refund-news.ts'
 import { findMerchant, wakeRefundsOfPayment } from './refunds/refund-queries.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-keys/api-key-routes.ts'
@@ -120,7 +122,7 @@ function openAskForAddress(deps: {
   mailer: Accounts['mailer']
   links: RefundLinks
   networkName(chainId: number): string
-}): RefundDeskDeps['askForAddress'] {
+}): MispaymentRefundDeps['askForAddress'] {
   return async (tx, order, refund, email) => {
     if (email === null) return
     const company = await findMerchant(tx, order.companyId)
@@ -216,7 +218,7 @@ function openTradeChannels(
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
     })
-  return openChannelAccounts({
+  const channels = openChannelAccounts({
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
@@ -225,6 +227,8 @@ function openTradeChannels(
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
   })
+  openChannelMetrics(metrics, channels)
+  return channels
 }
 
 /** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */
@@ -238,7 +242,7 @@ const openWakeEnded =
 /** Attempts to pay, what providers call back, and whose accounts are used. */
 function openPayments(
   ground: Ground,
-  { refunds, rounds, kyc }: { refunds: RefundDeskDeps; rounds: Rounds; kyc: KycDeps },
+  { refunds, rounds, kyc }: { refunds: MispaymentRefundDeps; rounds: Rounds; kyc: KycDeps },
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit } = refunds
@@ -248,11 +252,12 @@ function openPayments(
   const callbacks: CallbackDeps = {
     ...payments,
     log,
+    reportRefund: (payment, news) => takeRefundNews(refunds, payment, news),
     async wakeRefunds({ companyId, id }) {
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },
   }
-  const channelDesk: ChannelDeskDeps = { ...payments, audit, provider: config.provider }
+  const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider }
   return { payments, callbacks, channelDesk }
 }
 
@@ -286,7 +291,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
-  const refunds: RefundDeskDeps = {
+  const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit,
   }

@@ -284,6 +284,31 @@ test('no path of a machine, and nothing left to be done', () => {
   assert.deepEqual(wrong, [])
 })
 
+/* ---- words ---- */
+
+/** Words in backticks: those of a table's last column, and of the sentence below the table. */
+function wordsNotUsed(): string[] {
+  const lines = read('docs/glossary.md').split('\n')
+  const cells = lines.filter((line) => /^\| (?!Word)/.test(line)).map((line) => line.split('|').at(-2) ?? '')
+  const below = lines.filter((line) => line.startsWith('Words that say nothing'))
+  return [...cells, ...below].flatMap((text) => [...text.matchAll(/`(\w+)`/g)].map(([, word = '']) => word))
+}
+
+test('no exported name contains a word that the glossary does not use for it', () => {
+  const refused = wordsNotUsed()
+  assert.ok(refused.includes('visit') && refused.includes('scene'), 'the words are read from the glossary')
+  const wrong = list('{src,sandbox,sdk,cli}/**/*.ts')
+    .filter((file) => file !== 'src/parts.ts')
+    .flatMap((file) => {
+      const exports = [...read(file).matchAll(/^export (?:async )?(?:function|const|class|type|interface) (\w+)/gm)]
+      return exports.flatMap(([, name = '']) => {
+        const parts = name.split(/(?<=[a-z0-9])(?=[A-Z])|_/).map((part) => part.toLowerCase())
+        return parts.some((part) => refused.includes(part)) ? [`${file} ${name}`] : []
+      })
+    })
+  assert.deepEqual(wrong, [])
+})
+
 /* ---- documents in step with the code ---- */
 
 test('the printed documents are what the code prints', () => {

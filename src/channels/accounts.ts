@@ -14,7 +14,7 @@ import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } fr
 import { CHANNEL_KINDS } from './kinds.ts'
 import { openProviderHttp } from './provider-http.ts'
 import { type ChannelSet, type Channels, channelSet } from './registry.ts'
-import { type Supervised, type Supervision, supervise } from './supervised.ts'
+import { HEALTHY, type Supervised, type Supervision, supervise } from './supervised.ts'
 
 export type AccountDeps = {
   db: Db
@@ -46,11 +46,11 @@ function openKind(
   account: { values: Readonly<Record<string, string>>; secrets: readonly string[]; own: boolean },
 ): Opened[] {
   if (!deps.wallet && NEEDS_WALLET.includes(kind.id)) return []
-  const { http, close } = openProviderHttp(account)
   const { clock, live, wallet } = deps
+  const { http, clockAheadMs, close } = openProviderHttp({ ...account, clock })
   const context: ChannelContext = { http, clock, live, ...(wallet && { wallet }) }
   const channel = kind.open(account.values, context)
-  return [{ supervised: supervise(channel, deps.supervision), own: account.own, close }]
+  return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, close }]
 }
 
 /** @throws ConfigError with one line for each wrong or missing variable */
@@ -106,9 +106,8 @@ type Cached = { mark: string; until: number; opened: Opened[]; set: ChannelSet }
 /** All channels: the payer's wallet, the operator's accounts at providers, and the companies' own. */
 export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Promise<void> } {
   const { clock, db, wallet } = deps
-  const healthy = { available: true, reason: null }
   const base: Opened[] = wallet
-    ? [{ supervised: { channel: wallet, health: () => healthy }, own: false, close: async () => {} }]
+    ? [{ supervised: { channel: wallet, health: () => HEALTHY }, own: false, close: async () => {} }]
     : []
   const operators = [...base, ...openOperator(deps)]
   const operator = channelSet(operators)
@@ -144,6 +143,14 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
       if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))
       return set.isOwn(channel) ? set.find(channel) : undefined
+    },
+    healths() {
+      const companies = [...cache.values()].flatMap(({ opened }) => opened)
+      return [...operators, ...companies].map(({ supervised, own }) => ({
+        channel: supervised.channel.id,
+        account: own ? ('company' as const) : ('operator' as const),
+        health: supervised.health(),
+      }))
     },
     forget: (companyId) => void cache.delete(companyId),
     async close() {

@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Channel, ChannelId } from './channel.ts'
-import type { Health, Supervised } from './supervised.ts'
+import { HEALTHY, type Health, type Supervised } from './supervised.ts'
 
 /** The channels that one merchant can use; one that is not set up is simply not offered. */
 export type ChannelSet = {
@@ -27,6 +27,8 @@ export type Channels = {
    * @param q the transaction, for callers that hold one
    */
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
+  /** How every account fares that this node has open, for the operator's metrics. */
+  healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
   /** A company's accounts were changed. */
   forget(companyId: string): void
 }
@@ -46,8 +48,6 @@ export async function askProvider<Answer>(ask: Promise<Answer>): Promise<Answer>
     throw unavailable(error)
   }
 }
-
-const HEALTHY: Health = { available: true, reason: null }
 
 export function channelSet(channels: readonly { supervised: Supervised; own: boolean }[]): ChannelSet {
   const byId = new Map(channels.map((one) => [one.supervised.channel.id, one]))
@@ -77,6 +77,7 @@ export function openChannels(channels: readonly Channel[]): Channels {
     operator,
     of: async () => operator,
     forPayment: async ({ channel }) => operator.find(channel),
+    healths: () => [],
     forget: () => {},
   }
 }

@@ -20,7 +20,7 @@ function findUnstorable(value: unknown, path: string): string | undefined {
   return undefined
 }
 
-/** `null` and `""` count as absent for optional fields, at every depth (decisions 1.6). */
+/** `null` and `""` count as absent for optional fields, at every depth. */
 function dropEmpty(value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>

@@ -88,7 +88,7 @@ export async function rememberAnswer(claim: Claim | null, tx: Tx, data: unknown)
 }
 
 /**
- * `Idempotency-Key` on every authenticated POST (decisions 1.5): claimed before the handler runs, the answer stored
+ * `Idempotency-Key` on every authenticated POST: claimed before the handler runs, the answer stored
  * with the effect (`RequestContext.remember`), or after it when the handler had no transaction of its own. Only 2xx
  * answers are kept.
  */

@@ -1,4 +1,4 @@
-/** Levels of arrays and objects in each other that a body may have (decisions 9.6). */
+/** Levels of arrays and objects in each other that a body may have. */
 export const MAX_JSON_DEPTH = 32
 
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT, QUOTE, BACKSLASH] = [91, 93, 123, 125, 34, 92]

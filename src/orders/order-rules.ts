@@ -63,7 +63,7 @@ export function checkPlace(body: CreateOrderBody): void {
   }
 }
 
-/** Five minutes; a payment link one calendar month or as asked (decisions 2.7). */
+/** Five minutes; a payment link one calendar month or as asked. */
 export function expiryOf(body: CreateOrderBody, nowMs: number, defaultMinutes: number): Date {
   if (body.alias === undefined) return new Date(nowMs + defaultMinutes * MINUTE)
   if (body.expiryMinutes !== undefined) return new Date(nowMs + body.expiryMinutes * MINUTE)

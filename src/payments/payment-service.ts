@@ -109,6 +109,8 @@ async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const now = new Date(deps.clock())
   const channel = await deps.channels.forPayment(payment)
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
+  // an address stays payable: what came to it before it was given up is read first
+  if (channel?.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
   const asks = channel && !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
   if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)

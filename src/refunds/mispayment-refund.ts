@@ -13,7 +13,7 @@ import { readReturned } from './refund-records.ts'
 import type { MispaymentRefundBody } from './refund-schemas.ts'
 import { bookingOf, newRefund, type RefundDeps } from './refund-service.ts'
 
-export type RefundDeskDeps = RefundDeps & { links: RefundLinks }
+export type MispaymentRefundDeps = RefundDeps & { links: RefundLinks }
 
 const RETURNABLE: readonly Mispayment['kind'][] = ['under', 'late', 'duplicate', 'over']
 
@@ -38,7 +38,7 @@ function checkReturnable({ record }: MispaymentCase, free: bigint): void {
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED, VALIDATION_FAILED
  */
 export async function refundMispayment(
-  deps: RefundDeskDeps,
+  deps: MispaymentRefundDeps,
   context: RequestContext,
   id: string,
   body: MispaymentRefundBody,

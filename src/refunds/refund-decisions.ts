@@ -8,16 +8,25 @@ import { type Refund, updateRefund } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, lockRefundWithOrder, type RefundDeps } from './refund-service.ts'
 
+/** Its answer was lost, and nothing but a callback tells of it: a person looks it up at the provider. */
+async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
+  if (status !== 'submitted' || providerReference !== null) return false
+  const payment = await findPayment(deps.db, companyId, paymentId)
+  return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
+}
+
 /** The refund will not happen: rejected by a person, or definitely refused by the provider. @throws OBJECT_CONFLICT */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
   news: { words: string } & ({ status: 'rejected'; by: RequestContext } | { status: 'refused'; channel: string }),
 ): Promise<void> {
+  const neverSent = news.status === 'rejected' && (await isLost(deps, key))
   await deps.db.tx(async (tx) => {
     const { order, refund } = await lockRefundWithOrder(tx, key)
-    const possible = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
-    if (!possible.includes(refund.status)) {
+    const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
+    const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
+    if (!open.includes(refund.status) && !isStillLost) {
       throw new AppError('OBJECT_CONFLICT', {
         message: `The refund is ${refund.status}; it cannot be ${news.status} any more.`,
       })

@@ -9,7 +9,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
 import { settleByHand } from './manual-refund.ts'
-import { type RefundDeskDeps, refundMispayment } from './mispayment-refund.ts'
+import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
 import { readAddressMessage, setRefundAddress } from './refund-address.ts'
 import { approveRefund, dropRefund } from './refund-decisions.ts'
 import { readTxHash, reportTransaction } from './refund-jobs.ts'
@@ -33,7 +33,7 @@ const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
  * Where its payer says where it goes, for handing over, and what can be signed instead; only while that is asked. Who
  * started the refund could answer on that page himself: where the payer got the link by mail, nobody else gets it.
  */
-async function viewQuestion(deps: RefundDeskDeps, refund: Refund) {
+async function viewQuestion(deps: MispaymentRefundDeps, refund: Refund) {
   const { status, proposedAddress, askedByMail } = refund
   const order = status === 'needs_address' && (await findOrderById(deps.db, refund.companyId, refund.orderId))
   if (!order) return { addressUrl: null, addressMessage: null }
@@ -43,7 +43,7 @@ async function viewQuestion(deps: RefundDeskDeps, refund: Refund) {
   }
 }
 
-const viewRefund = async (deps: RefundDeskDeps, refund: Refund) => ({
+const viewRefund = async (deps: MispaymentRefundDeps, refund: Refund) => ({
   ...(await viewQuestion(deps, refund)),
   _id: refund.id,
   orderId: refund.orderId,
@@ -98,7 +98,7 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
 }
 
 /** Refunds as objects: list, decide, give a destination, report one that was sent by hand. */
-export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (app, deps) => {
+export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = async (app, deps) => {
   app.get(
     '/refunds',
     {

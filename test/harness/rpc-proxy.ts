@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { rpcCaller } from '../../sandbox/chain/rpc.ts'
+import { openRpcClient } from '../../sandbox/chain/rpc.ts'
 
 type Question = { id: unknown; method: string; params: unknown[] }
 type Log = { blockHash: string; blockNumber: string; transactionHash: string; topics: string[]; data: string }
@@ -116,7 +116,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
   }
 
   const call = <Result>(method: string, ...params: unknown[]): Promise<Result> =>
-    rpcCaller(faults.otherUrl ?? targetUrl)<Result>(method, ...params)
+    openRpcClient(faults.otherUrl ?? targetUrl)<Result>(method, ...params)
 
   async function forward(questions: readonly Question[]): Promise<{ id: unknown; result?: unknown }[]> {
     const response = await fetch(faults.otherUrl ?? targetUrl, {

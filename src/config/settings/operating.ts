@@ -1,6 +1,6 @@
 import { flag, integer, list, optional, optionalInteger } from '../setting.ts'
 
-/** What the operator watches, and which risks the operator takes (decisions 9.3 to 9.5). */
+/** What the operator watches, and which risks the operator takes. */
 export const OPERATING = {
   metricsPort: optionalInteger(
     'METRICS_PORT',

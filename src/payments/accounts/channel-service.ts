@@ -13,7 +13,7 @@ import { callbackUrlOf } from '../payment-create.ts'
 import { listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 
-export type ChannelDeskDeps = PaymentDeps & {
+export type ChannelSettingsDeps = PaymentDeps & {
   audit: Audit
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export type AccountView = {
 }
 
 /** What a company can set up by itself, and what of it is set. Never a secret. */
-export async function listAccounts(deps: ChannelDeskDeps, companyId: string): Promise<AccountView[]> {
+export async function listAccounts(deps: ChannelSettingsDeps, companyId: string): Promise<AccountView[]> {
   const accounts = await listChannelAccounts(deps.db, companyId)
   return CHANNEL_KINDS.map((kind) => {
     const account = accounts.find(({ channel }) => channel === kind.id)
@@ -64,7 +64,7 @@ export async function listAccounts(deps: ChannelDeskDeps, companyId: string): Pr
 
 /** Keeps a company's own credentials, sealed. @throws VALIDATION_FAILED naming each setting that is wrong */
 export async function saveAccount(
-  deps: ChannelDeskDeps,
+  deps: ChannelSettingsDeps,
   context: RequestContext,
   { companyId, channel, values }: { companyId: string; channel: string; values: Record<string, string> },
 ): Promise<void> {
@@ -98,7 +98,7 @@ export async function saveAccount(
 
 /** Back to the operator's account. Payments that were opened with the company's own can no longer be asked about. */
 export async function removeAccount(
-  deps: ChannelDeskDeps,
+  deps: ChannelSettingsDeps,
   context: RequestContext,
   { companyId, channel }: { companyId: string; channel: string },
 ): Promise<void> {
