@@ -234,11 +234,11 @@ it(`after each of ${STEPS} random steps (seed ${SEED}), with endpoints that lie 
     await story.step()
     await scanner.tick().catch((error: Error) => assert.equal(error.name, 'RpcError'))
     nowMs += 500
-    if (random(3) > 0) await story.compare()
+    if (random(3) === 0) await story.compare()
   }
   await story.compare()
   const { compared, reorganised, orphans, lies } = story
-  const wild = compared > STEPS / 2 && reorganised > 10 && orphans.size > 5 && lies > STEPS / 3
+  const wild = compared > STEPS / 5 && reorganised > 10 && orphans.size > 5 && lies > STEPS / 3
   assert.ok(
     wild,
     `too tame: ${compared} comparisons, ${reorganised} reorganisations, ${orphans.size} orphans, ${lies} lies`,
