@@ -1,8 +1,9 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { PollWakes } from './assembly/service-base.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
+import { auditNextPage } from './chain/deposit-audit.ts'
+import type { Endpoints } from './chain/endpoints.ts'
 import type { Network } from './chain/networks.ts'
-import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
 import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
@@ -25,11 +26,11 @@ import { settlementPolls } from './ledger/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
-import { expireOrders } from './orders/order-jobs.ts'
+import { type ExpiryChecks, expireOrders } from './orders/order-jobs.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
+import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
-import type { PaymentDeps } from './payments/payment-service.ts'
 import { refundPolls } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
@@ -46,7 +47,7 @@ export type JobDeps = {
   db: Db
   clock: Clock
   log: FastifyBaseLogger
-  payments: PaymentDeps
+  payments: DepositCheckDeps
   refunds: RefundDeps
   settlements: SettlementDeps
   /** What callbacks wake. */
@@ -60,15 +61,22 @@ export type JobDeps = {
   anchor: Anchor
   payerRetentionDays: number
   /** Chains whose transfers pay orders. */
-  chains: readonly { network: Network; rpc: Rpc }[]
+  chains: readonly { network: Network; endpoints: Endpoints }[]
 }
 
 /** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
-function startChain({ db, clock, log, payments }: JobDeps, { network, rpc }: JobDeps['chains'][number]): Stoppable[] {
+function startChain(
+  { db, clock, log, payments }: JobDeps,
+  { network, endpoints }: JobDeps['chains'][number],
+): Stoppable[] {
   const { chainId } = network
   const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
-  const scanner = startScanner({ db, network, rpc, log, clock, onChange: () => follower.wake(), pollMs: SCAN_EVERY_MS })
-  return [scanner, follower]
+  const onChange = (): void => follower.wake()
+  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs: SCAN_EVERY_MS })
+  const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
+    auditNextPage({ db, network, endpoints, log }, clock()),
+  )
+  return [scanner, follower, audit]
 }
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
@@ -87,9 +95,16 @@ export function startJobs(deps: JobDeps): Stoppable {
   deps.rounds.pollPayments = () => polls.payments.wake()
   deps.rounds.pollRefunds = () => polls.refunds.wake()
   deps.kyc.signals.look = () => polls.kycs.wake()
+  const expiry: ExpiryChecks = {
+    chains: deps.chains.map(({ network }) => network.chainId),
+    beforeEnd: (orders) => checkBeforeEnd(payments, orders),
+  }
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
-    startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
+    startTicker('orders.expire', 1000, log, async () => {
+      return (await expireOrders(db, payments.transition, clock(), expiry)) > 0
+    }),
+    startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
     ...Object.values(polls),
     durable,
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),

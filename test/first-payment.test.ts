@@ -7,7 +7,7 @@ import { waitFor } from './harness/receiver.ts'
 import { eventually } from './harness/service.ts'
 import { type OrderStory, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
 
-/** A chain that is offered and does not answer: its payers wait, everybody else is served. */
+/** A chain that answered a moment ago and does not now: its payers wait, everybody else is served. */
 const DEAD_CHAIN = 8453
 
 let shop: Shop
@@ -24,6 +24,8 @@ before(async () => {
       }
     },
   })
+  await shop.host.db.run(sql`
+    update chain_heads set number = 1, hash = '0x', block_at = now(), advanced_at = now() where chain_id = ${DEAD_CHAIN}`)
 })
 after(() => shop?.stop())
 

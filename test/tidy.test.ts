@@ -45,7 +45,8 @@ const HTTP = ['http']
 /** Besides the floor and `db`. A new folder gets a line here, which is the moment to think about its direction. */
 const MAY_IMPORT: Record<string, string[]> = {
   kernel: [],
-  config: [],
+  // deposit keys are parsed at the start
+  config: ['chain/xpub'],
   db: [],
   'db/embedded': [],
   http: [],

@@ -52,7 +52,7 @@ export async function registerApi(
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(orderExportRoutes, { exportOrders })
-        await scope.register(paymentRoutes, trade.payments)
+        await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })

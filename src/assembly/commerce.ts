@@ -1,4 +1,7 @@
+import { openChainHealth } from '../chain/chain-health.ts'
+import { openChains } from '../chain/open-chains.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
+import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
 import { openSaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
@@ -14,7 +17,7 @@ import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
-import { nameNetworks, openChains, settleOn } from './chains.ts'
+import { nameNetworks, settleOn } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMessages, openTellEmailChanged } from './messages.ts'
@@ -30,8 +33,10 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {} }
   const feed = openOrderFeed({ db, log })
   const chains = openChains(ground)
+  const networks = chains.map(({ network }) => network)
+  const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openPaymentChannels(ground, payable)
+  const channels = openPaymentChannels(ground, payable, chainHealth)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
   const transitionDeps = {
     clock,
@@ -77,6 +82,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     seat,
     feed,
     chains,
+    chainHealth,
+    deposits: openDepositChecks(chains.map((chain) => ({ ...chain, db, log }))),
     rates,
     transition,
     createOrder,

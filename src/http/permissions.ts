@@ -46,6 +46,7 @@ export const PERMISSIONS = {
   'orders.events': { roles: [...STAFF, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'payments.accept': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'payments.confirm': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'payments.transaction': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },
   'webhooks.deliveries': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'webhooks:read', limit: 'company' },
   'webhooks.curl': { roles: MANAGERS, limit: 'company' },

@@ -159,15 +159,23 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
         where company_id = ${order.companyId} and order_id = ${order.id} order by seq desc limit 1)))`)
 }
 
-/** Codes of orders whose time is over, oldest first. */
+/**
+ * Orders whose time is over, oldest first. One that is paid on a chain waits until that chain was read up to its time:
+ * the money may stand in a block that nobody has read yet.
+ * @param chains those that are read here; nobody waits for another one
+ */
 export async function listExpiredOrders(
   q: Queryable,
   now: Date,
-  limit: number,
+  { chains, limit }: { chains: readonly number[]; limit: number },
 ): Promise<{ companyId: string; id: string }[]> {
   return q.many(sql`
     select company_id, id from orders
-    where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} order by expires_at limit ${limit}`)
+    where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} and not exists (
+      select from payments as p left join chain_heads as h on h.chain_id = p.network
+      where p.company_id = orders.company_id and p.id = orders.payment_id and p.deposit_address is not null
+        and p.network = any(${[...chains]}::integer[]) and coalesce(h.block_at, 'epoch') < orders.expires_at)
+    order by expires_at limit ${limit}`)
 }
 
 /** Which orders an actor may see. */

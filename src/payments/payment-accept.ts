@@ -10,7 +10,7 @@ import { findReachableOrder, lockReachableOrder } from '../orders/order-service.
 import { nextStatus } from '../orders/order-states.ts'
 import { checkIdentity, findEuroRate, notePayerEmail, writePayerAudit } from '../payers/payer-service.ts'
 import { writerOf } from '../payers/payer-word.ts'
-import { checkOffer } from './offers.ts'
+import { checkOffer, findNetworkFault, unavailableNow } from './offers.ts'
 import { type AcceptDeps, type Accepted, type ChannelCall, createAtProvider, startPayment } from './payment-create.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
 import type { AcceptBody } from './payment-schemas.ts'
@@ -63,7 +63,7 @@ async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   await updatePayment(tx, payment, { status: 'closing', words: 'another channel was chosen', nextCheckAt: now }, now)
 }
 
-type Choice = { channel: Channel; own: boolean; network: number | null }
+type Choice = { channel: Channel; own: boolean; network: number | null; networkFault: string | null }
 
 /** What was chosen, and whether this order can be paid that way at all: asked before anything is stored. */
 async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Choice> {
@@ -73,7 +73,7 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   const channel = set.get(id)
   const network = readNetwork(channel, request.body.network)
   if (order.paymentChannel !== id) await checkOffer(set, id, { due: order.to, fiat: order.from })
-  return { channel, own: set.isOwn(id), network }
+  return { channel, own: set.isOwn(id), network, networkFault: await findNetworkFault(channel, network) }
 }
 
 type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
@@ -91,6 +91,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const now = new Date(deps.clock())
     const same = await findSamePayment(tx, order, channel.id, network)
     if (same) return { order, payment: same, fresh: false }
+    if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, 'accept')
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })

@@ -22,7 +22,7 @@ import {
   type PaymentStatus,
   updatePayment,
 } from './payment-queries.ts'
-import { acceptsLate, minAcceptedUnits, nextCheckDelayMs } from './payment-rules.ts'
+import { acceptsLate, completedAt, minAcceptedUnits, nextCheckDelayMs } from './payment-rules.ts'
 
 export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
 
@@ -132,19 +132,34 @@ async function settle(scene: ReportCase, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now, requestId, deps } = scene
   const change = { paidAt: now, paidUnits: report.final, paymentChannel: payment.channel, paymentId: payment.id }
   const actor = `channel:${payment.channel}`
-  if (allows(order.status, 'pay')) return deps.transition(tx, order, { trigger: 'pay', actor, requestId, change })
-  const late = allows(order.status, 'payLate') && acceptsLate(order.status, order.updatedAt, now.getTime(), policy)
-  if (late) return deps.transition(tx, order, { trigger: 'payLate', actor, requestId, change })
-  return order
+  const at = completedAt(report.transfers, payment.priceUnits ?? minAcceptedUnits(payment.dueUnits, policy))
+  const over = await expireWhenLate(scene, at)
+  if (allows(over.status, 'pay')) return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
+  if (!allows(over.status, 'payLate')) return over
+  const endedAt = over === order ? over.updatedAt : over.expiresAt
+  const accepted = wasInTime(over, at) || acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)
+  return accepted ? deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change }) : over
 }
+
+/** An order that was paid in a block after its time is over, also while no job has ended it yet. */
+async function expireWhenLate({ tx, order, deps, requestId }: ReportCase, at: Date | null): Promise<Order> {
+  const late = at !== null && at > order.expiresAt && allows(order.status, 'expire')
+  return late ? deps.transition(tx, order, { trigger: 'expire', actor: 'time', requestId }) : order
+}
+
+/** Seen only after the order's time, and paid in a block before it. What a person ended early is no outage of ours. */
+const wasInTime = (order: Order, at: Date | null): boolean =>
+  order.status === 'EXPIRED' && order.updatedAt >= order.expiresAt && at !== null && at <= order.expiresAt
 
 /** Not complete, or not final: the order shows what was seen, and goes back when it left the chain. */
 async function follow(scene: ReportCase, report: SeenReport, least: bigint): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
+  const at = completedAt(report.transfers, least)
+  const late = at !== null && at > order.expiresAt
   const enough = report.final + report.pending >= least
   const actor = `channel:${payment.channel}`
-  if (enough && allows(order.status, 'seePayment'))
+  if (enough && !late && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })
   if (!enough && allows(order.status, 'losePayment'))
     return deps.transition(tx, order, { trigger: 'losePayment', actor, requestId })

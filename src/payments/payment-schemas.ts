@@ -34,6 +34,17 @@ export const InstructionsSchema = Type.Object({
   providerReference: NullableText('The payment’s id at the provider.'),
 })
 
+export const TransactionBody = Type.Object({
+  txHash: Type.String({ maxLength: 80, description: '0x and 64 hexadecimal digits.' }),
+  network: Type.Optional(Type.Integer({ minimum: 1, description: 'Chain id; without it every chain is asked.' })),
+})
+
+export const NamedTransactionSchema = Type.Object({
+  found: Type.Boolean({ description: 'A chain knows the transaction.' }),
+  counted: Type.Boolean({ description: 'It is recorded as money for this order.' }),
+  reason: Type.String({ description: 'Why it does not count, or what it waits for.' }),
+})
+
 export const OfferQuery = Type.Object({
   code: Type.Optional(Type.String({ maxLength: 64 })),
   amount: Type.Optional(Type.String({ maxLength: 30, description: 'Decimal text in `fromAsset`.' })),
