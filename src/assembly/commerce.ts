@@ -3,7 +3,7 @@ import { openChains } from '../chain/open-chains.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
 import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
-import { openSaleCache } from '../companies/sale-cache.ts'
+import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
 import type { SettlementDeps } from '../ledger/settlement-service.ts'
 import { openOrderExports } from '../orders/export/export-service.ts'
@@ -24,10 +24,23 @@ import { openAskForAddress, openMessages, openTellEmailChanged } from './message
 import { openPayments, openWakeEnded } from './payments.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
 
+function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, cache: SaleCache): ButtonDeps {
+  const { audit, mailer, sessions, apiKeys } = accounts
+  return {
+    ...{ db, clock, audit, mailer, cache },
+    fiatAssets: config.fiatAssets,
+    forgetActors() {
+      sessions.forget()
+      apiKeys.forget()
+    },
+    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+  }
+}
+
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
 export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
-  const { audit, mailer, sessions, apiKeys } = accounts
+  const { audit, mailer } = accounts
   const seat: SenderHandle = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {} }
@@ -64,19 +77,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const paid = openPayments(ground, { refunds, rounds, kyc })
   const settlements: SettlementDeps = { db, clock, audit, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { db, clock, transition, audit }
-  const companies: ButtonDeps = {
-    db,
-    clock,
-    audit,
-    mailer,
-    cache,
-    fiatAssets: config.fiatAssets,
-    forgetActors() {
-      sessions.forget()
-      apiKeys.forget()
-    },
-    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
-  }
+  const companies = openCompanies(ground, accounts, cache)
   const messages = openMessages(ground, accounts, wake)
   return {
     seat,
