@@ -84,6 +84,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     refundPolls,
     startTicker('settlements.poll', 1000, log, async () => (await pollDueSettlements(deps.settlements, log)) > 0),
     durable,
+    startTicker('ledger.verify', HOUR, log, async () => void (await deps.settlements.books.verifyAll())),
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
     startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),

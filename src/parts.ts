@@ -29,9 +29,12 @@ import { isLang } from './kernel/lang.ts'
 import { formatDecimal } from './kernel/money.ts'
 import type { Vault } from './kernel/vault.ts'
 import { auditKeysOf, openServerKeys } from './keys/server-key-service.ts'
+import { openBooks } from './ledger/books.ts'
+import { openMoneyMetrics } from './ledger/money-metrics.ts'
 import type { SettlementChain, SettlementDeps } from './ledger/settlement-service.ts'
 import { kycNotice } from './mail/kyc-words.ts'
 import { openMailer } from './mail/mail.ts'
+import { openOperatorAlarm, type RaiseAlarm } from './mail/operator-alarm.ts'
 import { langOfCountry, refundAddressNotice } from './mail/refund-words.ts'
 import { webhookFailureNotice } from './mail/webhook-failure-words.ts'
 import { openOrderExports } from './orders/export/export-service.ts'
@@ -41,6 +44,7 @@ import { openOrderFeed } from './pages/pay/live-updates.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
 import type { ChannelDeskDeps } from './payments/accounts/channel-service.ts'
 import type { CallbackDeps } from './payments/callback-service.ts'
+import { openLossAlarm } from './payments/loss-alarm.ts'
 import type { MispaymentDeps } from './payments/mispayments/mispayment-service.ts'
 import { type Payment, wakePaymentOfOrder } from './payments/payment-queries.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
@@ -249,13 +253,14 @@ const openWakeEnded =
 /** Attempts to pay, what providers call back, and whose accounts are used. */
 function openPayments(
   ground: Ground,
-  { refunds, rounds, kyc }: { refunds: RefundDeskDeps; rounds: Rounds; kyc: KycDeps },
+  { refunds, rounds, kyc, alarm }: { refunds: RefundDeskDeps; rounds: Rounds; kyc: KycDeps; alarm: RaiseAlarm },
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit } = refunds
   const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
   const gate = openPayerGate(kyc)
-  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded }
+  const reports = { dustUnits: BigInt(config.chainDustUnits), onLoss: openLossAlarm({ alarm, log }) }
+  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded, ...reports }
   const callbacks: CallbackDeps = {
     ...payments,
     log,
@@ -295,14 +300,24 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const auditLog = auditOf(audit)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
+  const alarm = openOperatorAlarm({ mailer, operatorEmail: config.operatorEmail })
+  const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))
+  const books = openBooks({ db, clock, log, alarm, tokens })
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: RefundDeskDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
     audit: auditLog,
+    books,
   }
-  const paid = openPayments(ground, { refunds, rounds, kyc })
-  const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
-  const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
+  const paid = openPayments(ground, { refunds, rounds, kyc, alarm })
+  const settlements: SettlementDeps = {
+    ...{ db, clock, books },
+    audit: auditLog,
+    chains: chains.map((chain) => settleOn(db, chain)),
+  }
+  const onDecided = ({ code }: { code: string }): void => feed.changed(code)
+  const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog, onDecided }
+  openMoneyMetrics(metrics, db)
   const companies: ButtonDeps = {
     db,
     clock,
@@ -331,6 +346,7 @@ export function openTrade(ground: Ground, accounts: Accounts) {
     ...paid,
     channels,
     rounds,
+    books,
     mispayments,
     networkName,
     settlements,

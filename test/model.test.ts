@@ -67,8 +67,19 @@ before(async () => {
     payers,
     onRefunded: async () => {},
     gate: async () => null,
+    dustUnits: 10_000n,
+    onLoss: async () => {},
   }
-  refunds = { db, clock, channels, transition, payers, audit: async () => {}, askForAddress: async () => {} }
+  refunds = {
+    db,
+    clock,
+    channels,
+    transition,
+    payers,
+    audit: async () => {},
+    askForAddress: async () => {},
+    books: { check: async () => {}, findHold: async () => null, verifyAll: async () => {}, note: async () => {} },
+  }
 })
 after(() => host.stop())
 

@@ -56,7 +56,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   companies: [...HTTP, 'audit', 'mail'],
   keys: HTTP,
   // who decided about money stands in the audit log
-  ledger: [...HTTP, 'audit'],
+  ledger: [...HTTP, 'audit', 'mail'],
   mail: HTTP,
   rates: HTTP,
   webhooks: [...HTTP, 'companies', 'mail'],
@@ -65,7 +65,17 @@ const MAY_IMPORT: Record<string, string[]> = {
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],
   // of the chain only what its scanner wrote down
-  payments: [...HTTP, 'audit', 'chain/transfer-queries', 'channels', 'compliance', 'ledger', 'orders', 'payers'],
+  payments: [
+    ...HTTP,
+    'audit',
+    'chain/transfer-queries',
+    'channels',
+    'compliance',
+    'ledger',
+    'mail',
+    'orders',
+    'payers',
+  ],
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],

@@ -55,6 +55,10 @@ export type Config = {
   limits: { accountPerMinute: number; addressPerMinute: number; publicPerMinute: number; companyPerMinute: number }
   orders: { expiryMinutes: number; chainExpiryMinutes: number }
   mail: { smtpUrl: string | null; from: string }
+  /** On every chain: a transfer of less, in USDC units, moves no order. */
+  chainDustUnits: number
+  /** Receives alarms; null: every SuperAdmin does. */
+  operatorEmail: string | null
   chains: ChainConfig[]
   /** Who checks payers. */
   kyc: KycConfig
@@ -332,6 +336,8 @@ export function loadConfig(env: Env): Config {
       from: reader.text('MAIL_FROM', 'Comptoir <no-reply@comptoir.invalid>'),
     },
     chains: readChains(reader),
+    chainDustUnits: reader.integer('CHAIN_DUST_UNITS', 10_000, 0, 1_000_000_000),
+    operatorEmail: reader.optional('OPERATOR_EMAIL'),
     kyc: readKyc(provider, mode === 'live', faults),
     sandbox: {
       port: reader.integer('SANDBOX_PORT', 0, 0, 65_535),

@@ -56,6 +56,7 @@ export const PERMISSIONS = {
   'refunds.settle': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'mispayments.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'mispayments.decide': { roles: MANAGERS, limit: 'company' },
+  'mispayments.bear': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'ledger.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'settlements.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'settlements.create': { roles: MANAGERS, limit: 'company' },

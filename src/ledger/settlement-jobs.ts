@@ -1,6 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { claimDueSettlements, lockSettlement, type Settlement, updateSettlement } from './settlement-queries.ts'
-import { requestOf, type SettlementDeps, type SettlementReport, settlePaid } from './settlement-service.ts'
+import {
+  releaseSettlement,
+  requestOf,
+  type SettlementDeps,
+  type SettlementReport,
+  settlePaid,
+} from './settlement-service.ts'
 
 const LEASE_MS = 60_000
 const BATCH = 10
@@ -10,7 +16,10 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<S
   const chain = deps.chains.find(({ network }) => network === settlement.network)
   if (settlement.byHand && settlement.txHash !== null)
     return chain ? chain.check(requestOf(settlement), settlement.txHash) : null
-  return chain?.pay ? chain.pay(requestOf(settlement)) : null
+  if (!chain?.pay) return null
+  const hold = await releaseSettlement(deps, settlement)
+  if (hold !== null) return { outcome: 'pending', txHash: null, words: `waits: ${hold}` }
+  return chain.pay(requestOf(settlement))
 }
 
 async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {

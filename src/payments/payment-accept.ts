@@ -56,7 +56,8 @@ async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
   if (!payment || payment.status === 'closed' || payment.status === 'failed') return
-  if (payment.receivedUnits > 0n || payment.status === 'confirming') {
+  // dust, and money that was decided about, leave it awaiting
+  if (payment.status === 'confirming') {
     throw new AppError('ORDER_STATE_CONFLICT', {
       message: `Money has arrived through ${payment.channel} already; the channel cannot be changed. Pay the rest the same way.`,
     })

@@ -28,6 +28,7 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
     units,
     excessUnits: excess,
     fiatUnits: share,
+    withoutCover: false,
     address: null,
     proposedAddress: null,
     addressProof: null,

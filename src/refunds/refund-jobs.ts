@@ -6,11 +6,14 @@ import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
+import { findLossOf } from './refund-cover.ts'
 import { type Decider, dropRefund } from './refund-decisions.ts'
 import { claimDueRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
 import { lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
 
 const LEASE_MS = 60_000
+/** A refund that may not leave now is looked at again after so long. */
+const HOLD_MS = 30_000
 const BATCH = 20
 const DELAYS_MS = [1000, 1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000]
 
@@ -55,11 +58,18 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
 
 /** Before anything is sent the refund is no longer one that a person can reject. @returns whether it may be sent */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
+  const hold = refund.status === 'ready' ? await deps.books.findHold(refund.companyId) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'submitted') return true
     if (current.status !== 'ready') return false
     const now = new Date(deps.clock())
+    const reason = hold ?? (await findLossOf(tx, current))
+    if (reason !== null) {
+      const nextCheckAt = new Date(now.getTime() + HOLD_MS)
+      await updateRefund(tx, current, { status: 'ready', words: `waits: ${reason}`, nextCheckAt }, now)
+      return false
+    }
     await updateRefund(tx, current, { status: 'submitted', nextCheckAt: new Date(now.getTime() + LEASE_MS) }, now)
     return true
   })

@@ -31,6 +31,8 @@ export type Refund = {
   units: bigint
   excessUnits: bigint
   fiatUnits: bigint
+  /** A SuperAdmin let it go although the company's balance did not cover it. */
+  withoutCover: boolean
   /** Believed to be the payer's; a proposed one is not, yet. */
   address: string | null
   proposedAddress: string | null
@@ -60,7 +62,7 @@ type Row = Omit<Refund, 'units' | 'excessUnits' | 'fiatUnits'> & {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
-  fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval, requested_by,
+  fiat_units, without_cover, address, proposed_address, address_proof, asked_by_mail, network, reason, approval, requested_by,
   requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
@@ -79,11 +81,11 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
   const { addressProof } = refund
   await tx.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units,
-      excess_units, fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval,
+      excess_units, fiat_units, without_cover, address, proposed_address, address_proof, asked_by_mail, network, reason, approval,
       requested_by, requested_role, request_id, next_check_at, created_at, updated_at)
     values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.number}, ${refund.paymentId},
       ${refund.mispaymentId}, ${refund.channel}, ${refund.status}, ${refund.units}, ${refund.excessUnits},
-      ${refund.fiatUnits}, ${refund.address}, ${refund.proposedAddress}, ${addressProof && json(addressProof)},
+      ${refund.fiatUnits}, ${refund.withoutCover}, ${refund.address}, ${refund.proposedAddress}, ${addressProof && json(addressProof)},
       ${refund.askedByMail}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
       ${refund.requestedRole}, ${refund.requestId},
       case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt},

@@ -41,6 +41,11 @@ export const RevertBody = Type.Object({
     Type.String({ maxLength: 40, description: 'USDC, decimal text. Absent: all that is left.', examples: ['10.5'] }),
   ),
   reason: Type.Optional(Type.String({ maxLength: 256 })),
+  withoutCover: Type.Optional(
+    Type.Boolean({
+      description: 'A SuperAdmin’s word, with a fresh second factor: refund although the money was settled already.',
+    }),
+  ),
   ...WantedFields,
 })
 export type RevertBody = Static<typeof RevertBody>
