@@ -16,6 +16,7 @@ import { checkSchema } from './http/health-queries.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
+import { differenceRoutes } from './ledger/difference-routes.ts'
 import { settlementRoutes } from './ledger/settlement-routes.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
@@ -104,6 +105,7 @@ async function registerApi(
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(settlementRoutes, trade.settlements)
+      await scope.register(differenceRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })

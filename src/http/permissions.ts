@@ -58,6 +58,7 @@ export const PERMISSIONS = {
   'mispayments.decide': { roles: MANAGERS, limit: 'company' },
   'mispayments.bear': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'ledger.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'ledger.explain': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
   'settlements.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'settlements.create': { roles: MANAGERS, limit: 'company' },
   'settlements.cancel': { roles: MANAGERS, limit: 'company' },

@@ -1,5 +1,5 @@
 import type { ChannelId } from '../channels/channel.ts'
-import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { AddressProof } from './refund-proof.ts'
 
 export const REFUND_STATUSES = [
@@ -110,16 +110,37 @@ export async function listRefundsOfOrder(q: Queryable, companyId: string, orderI
   return rows.map(toRefund)
 }
 
+/** A refund with the code of its order. */
+export type ListedRefund = Refund & { orderCode: string }
+
+export type RefundFilter = { companyIds: readonly string[] | null; status: string | null; code: string | null }
+
+const filterSql = ({ companyIds, status, code }: RefundFilter): Sql => {
+  const parts = [sql`true`]
+  if (companyIds !== null) parts.push(sql`r.company_id = any(${companyIds})`)
+  if (status !== null) parts.push(sql`r.status = ${status}`)
+  if (code !== null) parts.push(sql`o.code = ${code}`)
+  return sql`from refunds r join orders o on o.company_id = r.company_id and o.id = r.order_id
+    where ${joinSql(parts, ' and ')}`
+}
+
+/** Newest first. */
 export async function listRefunds(
   q: Queryable,
-  filter: { companyIds: readonly string[] | null; status: string | null; limit: number; offset: number },
-): Promise<Refund[]> {
-  const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from refunds
-    where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
-      and (${filter.status}::text is null or status = ${filter.status})
-    order by id desc limit ${filter.limit} offset ${filter.offset}`)
-  return rows.map(toRefund)
+  filter: RefundFilter,
+  page: { limit: number; offset: number },
+): Promise<ListedRefund[]> {
+  const rows = await q.many<Row & { orderCode: string }>(
+    unnamed(sql`
+      select r.*, o.code as order_code ${filterSql(filter)} order by r.id desc
+      limit ${page.limit} offset ${page.offset}`),
+  )
+  return rows.map((row) => ({ ...toRefund(row), orderCode: row.orderCode }))
+}
+
+export async function countRefundsListed(q: Queryable, filter: RefundFilter): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(unnamed(sql`select count(*) as total ${filterSql(filter)}`))
+  return Number(total)
 }
 
 export type RefundChange = {

@@ -108,8 +108,8 @@ export async function listRefundsOf(
   { host, merchant }: Pick<Shop, 'host' | 'merchant'>,
   orderId: string,
 ): Promise<RefundData[]> {
-  const { data } = await host.call<RefundData[]>('GET', '/api/next/refunds?limit=100', { as: merchant })
-  return data.filter((refund) => refund.orderId === orderId).toReversed()
+  const { data } = await host.call<{ refunds: RefundData[] }>('GET', '/api/next/refunds?limit=100', { as: merchant })
+  return data.refunds.filter((refund) => refund.orderId === orderId).toReversed()
 }
 
 /** The order's newest refund, once it is as wanted; blocks are mined while it is waited for. */
