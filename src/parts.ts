@@ -259,7 +259,7 @@ function openPayments(
   const { payers, channels, transition, audit } = refunds
   const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
   const gate = openPayerGate(kyc)
-  const reports = { dustUnits: BigInt(config.chainDustUnits), onLoss: openLossAlarm({ alarm, log }) }
+  const reports = { dustUnits: config.chainDustUnits, onLoss: openLossAlarm({ alarm, log }) }
   const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded, ...reports }
   const callbacks: CallbackDeps = {
     ...payments,
@@ -270,6 +270,14 @@ function openPayments(
   }
   const channelDesk: ChannelDeskDeps = { ...payments, audit, provider: config.provider }
   return { payments, callbacks, channelDesk }
+}
+
+/** Who hears when money is missing, and what stops while the books differ. */
+function openWatch({ config, db, clock, log, metrics }: Ground, { mailer }: Accounts, chains: Chains) {
+  const alarm = openOperatorAlarm({ mailer, operatorEmail: config.operatorEmail })
+  const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))
+  openMoneyMetrics(metrics, db)
+  return { alarm, books: openBooks({ db, clock, log, alarm, tokens }) }
 }
 
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
@@ -300,24 +308,15 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const auditLog = auditOf(audit)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
-  const alarm = openOperatorAlarm({ mailer, operatorEmail: config.operatorEmail })
-  const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))
-  const books = openBooks({ db, clock, log, alarm, tokens })
+  const { alarm, books } = openWatch(ground, accounts, chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: RefundDeskDeps = {
-    ...{ db, clock, channels, transition, payers, links, askForAddress },
-    audit: auditLog,
-    books,
+    ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit: auditLog },
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm })
-  const settlements: SettlementDeps = {
-    ...{ db, clock, books },
-    audit: auditLog,
-    chains: chains.map((chain) => settleOn(db, chain)),
-  }
-  const onDecided = ({ code }: { code: string }): void => feed.changed(code)
-  const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog, onDecided }
-  openMoneyMetrics(metrics, db)
+  const desk = { db, clock, audit: auditLog }
+  const settlements: SettlementDeps = { ...desk, books, chains: chains.map((chain) => settleOn(db, chain)) }
+  const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies: ButtonDeps = {
     db,
     clock,

@@ -56,7 +56,7 @@ export type Config = {
   orders: { expiryMinutes: number; chainExpiryMinutes: number }
   mail: { smtpUrl: string | null; from: string }
   /** On every chain: a transfer of less, in USDC units, moves no order. */
-  chainDustUnits: number
+  chainDustUnits: bigint
   /** Receives alarms; null: every SuperAdmin does. */
   operatorEmail: string | null
   chains: ChainConfig[]
@@ -336,7 +336,7 @@ export function loadConfig(env: Env): Config {
       from: reader.text('MAIL_FROM', 'Comptoir <no-reply@comptoir.invalid>'),
     },
     chains: readChains(reader),
-    chainDustUnits: reader.integer('CHAIN_DUST_UNITS', 10_000, 0, 1_000_000_000),
+    chainDustUnits: BigInt(reader.integer('CHAIN_DUST_UNITS', 10_000, 0, 1_000_000_000)),
     operatorEmail: reader.optional('OPERATOR_EMAIL'),
     kyc: readKyc(provider, mode === 'live', faults),
     sandbox: {

@@ -42,11 +42,11 @@ export type Books = {
 const MAX_OF_A_CHECK = 20
 /** A payment may be told of a transfer a moment after the scanner wrote it down. */
 const SECOND_LOOK_MS = 3000
-/** Small books are verified each time. Larger ones at most a twentieth of the time. */
-const QUICK_MS = 250
+/** Small books are verified each time. Larger ones that were right at most a twentieth of the time. */
+const QUICK_MS = 1000
 const SHARE = 20
 
-type Running = { verdict: Promise<void>; freshUntilMs: number }
+type Running = { verdict: Promise<KnownDifference | undefined>; freshUntilMs: number }
 
 /** A few lines for the operator. */
 const mailOf = (companyId: string, differences: readonly KnownDifference[]) => ({
@@ -88,38 +88,43 @@ export function openBooks(deps: BooksDeps): Books {
   const readTransfers = (companyId: string): Promise<Difference[]> =>
     deps.tokens.length === 0 ? Promise.resolve([]) : listTransferDifferences(db, companyId, deps.tokens, MAX_OF_A_CHECK)
 
-  const verify = async (companyId: string): Promise<void> => {
+  /** @returns for how long the database was busy */
+  const verify = async (companyId: string): Promise<number> => {
+    const startedMs = performance.now()
     const found = await db.tx(async (tx) => {
       await setSnapshot(tx)
       return listDifferences(tx, companyId, MAX_OF_A_CHECK)
     })
     await note(companyId, 'books', found)
     let moved = await readTransfers(companyId)
+    const tookMs = performance.now() - startedMs
     if (moved.length > 0) {
       await new Promise((resolve) => setTimeout(resolve, SECOND_LOOK_MS))
       moved = await readTransfers(companyId)
     }
     await note(companyId, 'transfers', moved)
+    return tookMs
   }
 
-  /** Callers that come while a company is verified, or shortly after, share the verdict. */
-  const verifyOnce = (companyId: string): Promise<void> => {
+  /** Callers that come while a company is verified share the verdict; for large books also those shortly after. */
+  const verifyOnce = (companyId: string): Promise<KnownDifference | undefined> => {
     const known = running.get(companyId)
     if (known && clock() < known.freshUntilMs) return known.verdict
-    const startedMs = performance.now()
-    const entry: Running = { freshUntilMs: Number.POSITIVE_INFINITY, verdict: verify(companyId) }
-    running.set(companyId, entry)
-    const settle = (): void => {
-      const tookMs = performance.now() - startedMs
-      entry.freshUntilMs = tookMs < QUICK_MS ? 0 : clock() + tookMs * SHARE
+    const look = async (): Promise<KnownDifference | undefined> => {
+      const tookMs = await verify(companyId)
+      const difference = await findOpenDifference(db, companyId)
+      entry.freshUntilMs = difference || tookMs < QUICK_MS ? 0 : clock() + tookMs * SHARE
+      return difference
     }
-    entry.verdict.then(settle, () => running.delete(companyId))
+    const entry: Running = { freshUntilMs: Number.POSITIVE_INFINITY, verdict: Promise.resolve(undefined) }
+    running.set(companyId, entry)
+    entry.verdict = look()
+    entry.verdict.catch(() => running.delete(companyId))
     return entry.verdict
   }
 
   const findHold: Books['findHold'] = async (companyId) => {
-    await verifyOnce(companyId)
-    const difference = await findOpenDifference(db, companyId)
+    const difference = await verifyOnce(companyId)
     return difference ? `the books differ: ${describeDifference(difference)}` : null
   }
 

@@ -45,7 +45,8 @@ export async function listVisibleDifferences(
 }
 
 /**
- * A person found the cause, and the difference is right after all: it stops nothing any more, unless its figures change.
+ * A person found the cause, and the difference is right after all: it stops nothing any more, unless its figures
+ * change.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
  */
 export async function explainDifference(

@@ -173,7 +173,7 @@ const legs: Check = (within) => sql`
   full join booked b using (company_id, kind, cause_id, account)
   where x.units is distinct from b.units order by 1, 2, 3`
 
-/** What waits for a decision, or was left alone by one, is what is in suspense; a loss that nobody bears takes from it. */
+/** What waits for a decision, or was left alone by one, is in suspense; an undecided loss takes from it. */
 const suspense: Check = (within) => sql`
   with booked as (
     select j.company_id, j.order_id, -sum(e.units) as units

@@ -6,8 +6,8 @@ export type ChainToken = { chainId: number; token: string }
 
 /**
  * Payments at deposit addresses whose books do not fit the transfers that the chain's scanner wrote down: what counts
- * as final must have been seen, and what can no longer change must count. Addresses with news that the payments have not
- * been told of yet are left out.
+ * as final must have been seen, and what can no longer change must count. Addresses with news that have not reached
+ * their payments yet are left out.
  */
 export const listTransferDifferences = (
   q: Queryable,

@@ -144,7 +144,7 @@ export async function updatePaymentAccepted(tx: Tx, payment: Payment, words: str
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** A person decided about a part of its money: it is looked at again at once, and may be given up for another channel. */
+/** A person decided about a part of its money: it is looked at again at once, and another channel may be chosen. */
 export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Promise<void> {
   await tx.run(sql`
     update payments set next_check_at = ${now}, status = case when status = 'confirming' then 'awaiting' else status end

@@ -11,7 +11,7 @@ import type { Returned } from './refund-records.ts'
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
-/** Money that left the chain cannot be sent back before a person decided who bears the loss. @throws PAYMENT_ORPHANED */
+/** Money that left the chain is not sent back before a person decided who bears the loss. @throws PAYMENT_ORPHANED */
 export function checkNothingLost({ openLoss }: Pick<Returned, 'openLoss'>): void {
   if (openLoss === 0n) return
   const message =
@@ -38,8 +38,8 @@ type Wanted = {
 
 /**
  * A refund of money that was settled already needs cover: what is owed to the company, its reserve included. Before the
- * first settlement there is always cover, because an order gives back at most what it brought in, and the fees on it stay
- * with the operator.
+ * first settlement there is always cover, because an order gives back at most what it brought in, and the fees on it
+ * stay with the operator.
  * @param insist a SuperAdmin's word, who then pays out without cover
  * @returns whether it goes out without cover
  * @throws REFUND_NOT_COVERED, FORBIDDEN, STEP_UP_REQUIRED
