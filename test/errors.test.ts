@@ -122,6 +122,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
       channels: openChannels([silent]),
       payers: { db, vault, clock, rates },
       gate: async () => null,
+      dustUnits: 10_000n,
     },
     {
       actor: { ...actor, scopes: null, valid: true, sessionId: null, secondFactorAt: null },

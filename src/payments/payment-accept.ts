@@ -14,6 +14,7 @@ import { checkOffer } from './offers.ts'
 import { type AcceptDeps, type Accepted, type ChannelCall, createAtProvider, startPayment } from './payment-create.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
 import type { AcceptBody } from './payment-schemas.ts'
+import { type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
 
 export type AcceptRequest = {
   actor: Actor
@@ -65,7 +66,7 @@ async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   await updatePayment(tx, payment, { status: 'closing', words: 'another channel was chosen', nextCheckAt: now }, now)
 }
 
-type Choice = { channel: Channel; own: boolean; network: number | null }
+type Choice = { channel: Channel; own: boolean; network: number | null; fresh: FreshQuote | null }
 
 /** What was chosen, and whether this order can be paid that way at all: asked before anything is stored. */
 async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Choice> {
@@ -75,7 +76,8 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   const channel = set.get(id)
   const network = readNetwork(channel, request.body.network)
   if (order.paymentChannel !== id) await checkOffer(set, id, { due: order.to, fiat: order.from })
-  return { channel, own: set.isOwn(id), network }
+  const fresh = await findFreshQuote(deps, order, request.body.requote ?? false)
+  return { channel, own: set.isOwn(id), network, fresh }
 }
 
 type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
@@ -89,24 +91,28 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
   const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
-    const order = await lockReachableOrder(tx, actor, request.code)
+    const found = await lockReachableOrder(tx, actor, request.code)
     const now = new Date(deps.clock())
-    const same = await findSamePayment(tx, order, channel.id, network)
+    const by = `${actor.kind}:${actor.id}`
+    const { order, trigger, change } = await repriceOrder(deps, tx, found, choice.fresh, {
+      actor: by,
+      requestId: call.requestId,
+    })
+    const same = found === order ? await findSamePayment(tx, order, channel.id, network) : undefined
     if (same) return { order, payment: same, fresh: false }
-    nextStatus(order.status, 'accept')
+    nextStatus(order.status, trigger)
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
     }
     const email = body.payerEmail ?? null
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
     if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
-    const by = `${actor.kind}:${actor.id}`
     const refused = await deps.gate(tx, order, { email, euroRate, actor: by, requestId: call.requestId })
     if (refused) return { refused }
     await abandonPayment(tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const fields = { channel: channel.id, own, network, userAddress, pastOrders, cancelUrl, returnUrl }
-    const move = { actor: by, requestId: call.requestId }
+    const move = { actor: by, requestId: call.requestId, trigger, change }
     return { ...(await startPayment(deps, tx, order, fields, move)), fresh: true }
   })
 }

@@ -107,6 +107,10 @@ async function applyEnding(scene: ReportCase, ending: Ending, words: string): Pr
 const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
   payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
 
+/** An attempt that another one replaced pays the order only at the price that the order has now. */
+const priceOf = ({ order, payment }: ReportCase): bigint =>
+  order.paymentId !== payment.id && order.to.units > payment.dueUnits ? order.to.units : payment.dueUnits
+
 /** What the report means for the order: without the money that a person decided about. */
 type Verdict = { counted: bigint; seen: bigint; min: bigint; complete: boolean; moves: boolean }
 
@@ -114,7 +118,7 @@ function judge(scene: ReportCase, report: SeenReport, standing: Standing): Verdi
   const { payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
   const seen = undecidedUnits(report.final + report.pending, standing)
-  const min = payment.priceUnits ?? minAcceptedUnits(payment.dueUnits, policy)
+  const min = payment.priceUnits ?? minAcceptedUnits(priceOf(scene), policy)
   const moves = movesOrder(scene, report)
   return { counted, seen, min, complete: moves && counted >= min, moves }
 }
