@@ -23,7 +23,7 @@ import { call, DUE, type ModelWorld, actorOf as serverOf, startModelWorld } from
 import type { Merchant } from './harness/service.ts'
 
 /*
- * Random sequences of everything that can happen to orders and their money, against a small model of what must come out.
+ * Random sequences of everything that can happen to orders and their money, against a small model of what comes out.
  * MODEL_SEQUENCES=10000 npm test -- test/model.test.ts     the long run; MODEL_SEED=… repeats one
  */
 const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 250)

@@ -8,8 +8,8 @@ import { eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
 /*
- * The books are asked before money leaves: a difference stops the company's refunds and settlements with the reason, and
- * tells the operator, until it is gone or a SuperAdmin explains it.
+ * The books are asked before money leaves: a difference stops the company's refunds and settlements with the reason,
+ * and tells the operator, until it is gone or a SuperAdmin explains it.
  */
 
 let shop: Shop

@@ -6,7 +6,7 @@ import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } f
 import { eventually } from './harness/service.ts'
 import { openShop, type Payable, type Shop } from './harness/shop.ts'
 
-/* A refund of money that was settled already needs cover: what is owed to the company, a reserve, a SuperAdmin's word. */
+/* A refund of money that was settled already needs cover: the company's balance, a reserve, a SuperAdmin's word. */
 
 let shop: Shop
 let desk: MoneyDesk

@@ -75,6 +75,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'mail',
     'orders',
     'payers',
+    'rates',
   ],
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],

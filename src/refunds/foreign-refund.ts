@@ -6,7 +6,7 @@ import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
-import { readReturned } from './refund-records.ts'
+import { closeUsedRecord, readReturned } from './refund-records.ts'
 import { bookingOf, type RefundDeps, settleRefundIn } from './refund-service.ts'
 
 /** A provider that refunds in fiat rounds there: a difference below its smallest unit is no refund. */
@@ -63,6 +63,7 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
     const refund = foreignRefund(order, payment, { number, units, excess: units < free ? units : free }, now)
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
+    await closeUsedRecord(tx, refund, returned, now)
     const actor = refund.requestedBy
     await deps.transition(tx, order, { trigger: 'revert', actor, requestId: null, refundId: refund.id })
     const words = 'refunded from the provider’s console'

@@ -1,7 +1,9 @@
 import type { Tx } from '../db/db.ts'
+import { newId } from '../kernel/ids.ts'
 import type { Order } from '../orders/order.ts'
 import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import {
+  insertMispayment,
   listMispaymentsOfOrder,
   lockMispayment,
   type Mispayment,
@@ -52,15 +54,25 @@ export async function readReturned(
 
 const decisionOf = (refundId: string): string => `refund:${refundId}`
 
-/** An order's refund took money above the price: a record that it uses up needs no other decision. */
+/**
+ * An order's refund took money above the price: what it took needs no other decision and becomes a record of its own,
+ * so that the rest can be decided about.
+ */
 export async function closeUsedRecord(
   tx: Tx,
-  refund: { id: string; excessUnits: bigint },
-  { open, openFree }: Returned,
+  refund: { id: string; number: number; excessUnits: bigint },
+  { open }: Returned,
   now: Date,
 ): Promise<void> {
-  if (open && refund.excessUnits > 0n && refund.excessUnits >= openFree)
-    await updateMispayment(tx, open, { status: 'refunded', decidedBy: decisionOf(refund.id) }, now)
+  const { excessUnits: units } = refund
+  if (!open || units === 0n) return
+  const decision = { status: 'refunded', decidedBy: decisionOf(refund.id) } as const
+  if (units >= open.units) return updateMispayment(tx, open, decision, now)
+  await updateMispayment(tx, open, { units: open.units - units }, now)
+  const id = newId(now.getTime())
+  const sourceReference = `${open.sourceReference}-refund-${refund.number}`
+  await insertMispayment(tx, { ...open, id, units, sourceReference, createdAt: now })
+  await updateMispayment(tx, { ...open, id }, decision, now)
 }
 
 /** Open again, or added to the record that was opened for more of the same money meanwhile. */
