@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { auditDeposits, auditWallets, type BalanceFault } from './chain/balance-audit.ts'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
@@ -27,6 +28,7 @@ import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
 import { pollDuePayments } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
+import { reconcilePayments } from './payments/reconcile.ts'
 import { pollDueRefunds } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
@@ -64,6 +66,16 @@ function startChain({ db, clock, log, payments }: JobDeps, { network, rpc }: Job
   return [scanner, follower]
 }
 
+/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer leaves all as it is. */
+async function auditBalances({ db, chains, settlements }: JobDeps): Promise<undefined> {
+  const faults: BalanceFault[] = []
+  for (const { rpc, network } of chains) {
+    const chain = { db, rpc, network }
+    faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain)))
+  }
+  await settlements.books.noteBalances(faults)
+}
+
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
@@ -84,6 +96,8 @@ export function startJobs(deps: JobDeps): Stoppable {
     refundPolls,
     startTicker('settlements.poll', 1000, log, async () => (await pollDueSettlements(deps.settlements, log)) > 0),
     durable,
+    startTicker('ledger.balances', HOUR, log, () => auditBalances(deps)),
+    startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, deps.settlements.books, log)),
     startTicker('ledger.verify', HOUR, log, async () => void (await deps.settlements.books.verifyAll())),
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { auditDeposits, auditWallets } from '../src/chain/balance-audit.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { createRpc } from '../src/chain/rpc.ts'
 import { type Sql, sql } from '../src/db/db.ts'
 import { waitForMail } from './harness/accounts.ts'
 import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
@@ -137,4 +140,44 @@ test('transfers that the scanner wrote down are compared, too, and a SuperAdminâ
   await byHand(sql`update chain_transfers set units = units - 5 where to_address = ${second.toAddress.toLowerCase()}`)
   assert.equal((await settle()).error.code, 'BOOKS_DIFFER')
   await byHand(sql`update chain_transfers set units = units + 5 where to_address = ${second.toAddress.toLowerCase()}`)
+})
+
+test('balances of deposit addresses and payout wallets are compared with the chain itself', async () => {
+  const { chain, host } = shop
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const rpc = createRpc({ url: chain.rpcUrl })
+  const scene = { db: host.db, rpc, network }
+  const order = await createPaid(shop)
+  const address = order.toAddress.toLowerCase()
+  assert.deepEqual(await auditDeposits(scene), [])
+  await byHand(sql`update chain_transfers set units = units + 1 where to_address = ${address}`)
+  const faults = await auditDeposits(scene)
+  assert.deepEqual(
+    faults.map(({ companyId, subject, booked, expected }) => [companyId, subject, booked, expected]),
+    [[shop.merchant.companyId, `address ${address}`, '54000001', '54000000']],
+  )
+  await byHand(sql`update chain_transfers set units = units - 1 where to_address = ${address}`)
+  // the owner of the key moves the money on: nothing is missing
+  await chain.call('anvil_impersonateAccount', order.toAddress)
+  await chain.call('anvil_setBalance', order.toAddress, '0x8ac7230489e80000')
+  await chain.pay({ from: order.toAddress, to: newAddress(), units: 20_000_000n })
+  await eventually(
+    () => auditDeposits(scene),
+    (found) => found.length === 0,
+  )
+  const { wallet } = await host.db.one<{ wallet: string }>(sql`select min(from_address) as wallet from chain_payouts`)
+  assert.deepEqual(await auditWallets(scene), [])
+  await revert(shop, order.code, { amount: '1', address: newAddress() })
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual(await auditWallets(scene), [])
+  await chain.call('anvil_impersonateAccount', wallet)
+  await chain.call('anvil_setBalance', wallet, '0x8ac7230489e80000')
+  const theft = await chain.pay({ from: wallet, to: newAddress(), units: 7_000_000n })
+  const found = await eventually(
+    () => auditWallets(scene),
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual([found[0]?.companyId, found[0]?.expected], ['', '7000000'])
+  assert.ok(found[0]?.what.includes(theft))
+  await rpc.close()
 })

@@ -11,6 +11,7 @@ import {
   type KnownDifference,
   keyOfDifference,
   listBookedCompanies,
+  OPERATOR,
   updateDifferencesGone,
   upsertDifference,
 } from './difference-queries.ts'
@@ -35,8 +36,18 @@ export type Books = {
   findHold(companyId: string): Promise<string | null>
   /** Every company's books, one after the other. */
   verifyAll(): Promise<void>
-  /** Keeps what was found about one company from one source: new differences raise an alarm, others are gone. */
-  note(companyId: string, source: DifferenceSource, found: readonly Difference[]): Promise<void>
+  /**
+   * Keeps what was found about one company from one source: new differences raise an alarm, others are gone.
+   * @param subjects what was looked at, where it was not everything
+   */
+  note(
+    companyId: string,
+    source: DifferenceSource,
+    found: readonly Difference[],
+    subjects?: readonly string[],
+  ): Promise<void>
+  /** Keeps the faults of all balances; whoever is not among them has none. */
+  noteBalances(faults: readonly Difference[]): Promise<void>
 }
 
 const MAX_OF_A_CHECK = 20
@@ -64,7 +75,7 @@ export function openBooks(deps: BooksDeps): Books {
   const { db, clock, log } = deps
   const running = new Map<string, Running>()
 
-  const note: Books['note'] = (companyId, source, found) =>
+  const note: Books['note'] = (companyId, source, found, subjects) =>
     db.tx(async (tx) => {
       const at = new Date(clock())
       const open: Difference[] = []
@@ -76,7 +87,13 @@ export function openBooks(deps: BooksDeps): Books {
         const rest = { status: 'open', explainedBy: null, reason: null, foundAt: at, updatedAt: at } as const
         if (await upsertDifference(tx, { ...one, id, source, at })) fresh.push({ ...one, ...rest, id, source })
       }
-      await updateDifferencesGone(tx, { companyId, source, but: open.map(keyOfDifference), at })
+      await updateDifferencesGone(tx, {
+        companyId,
+        source,
+        but: open.map(keyOfDifference),
+        subjects: subjects ?? null,
+        at,
+      })
       if (fresh.length === 0) return
       await deps.alarm(tx, mailOf(companyId, fresh))
       tx.afterCommit(() => {
@@ -136,6 +153,14 @@ export function openBooks(deps: BooksDeps): Books {
       if (reason === null) return
       const message = `Refunds and settlements of this company wait, because ${reason} The operator has been told.`
       throw new AppError('BOOKS_DIFFER', { message })
+    },
+    async noteBalances(faults) {
+      for (const companyId of [OPERATOR, ...(await listBookedCompanies(db))])
+        await note(
+          companyId,
+          'balances',
+          faults.filter((fault) => fault.companyId === companyId),
+        )
     },
     async verifyAll() {
       for (const companyId of await listBookedCompanies(db)) await verify(companyId)

@@ -51,11 +51,19 @@ export async function upsertDifference(
 /** What was not found any more: all of a company and source but these. */
 export const updateDifferencesGone = (
   tx: Tx,
-  scope: { companyId: string; source: DifferenceSource; but: readonly string[]; at: Date },
+  scope: {
+    companyId: string
+    source: DifferenceSource
+    but: readonly string[]
+    /** Only these were looked at; null: everything. */
+    subjects: readonly string[] | null
+    at: Date
+  },
 ): Promise<number> =>
   tx.run(sql`
     update ledger_differences set status = 'gone', updated_at = ${scope.at}
     where company_id = ${scope.companyId} and source = ${scope.source} and status = 'open'
+      and (${scope.subjects === null} or subject = any(${[...(scope.subjects ?? [])]}::text[]))
       and not (subject || chr(10) || what) = any(${[...scope.but]}::text[])`)
 
 export const keyOfDifference = ({ subject, what }: Pick<Difference, 'subject' | 'what'>): string =>
