@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { PaymentReport } from '../src/channels/channel.ts'
 import { sql } from '../src/db/db.ts'
 import type { Actor } from '../src/http/actor.ts'
+import type { RequestContext } from '../src/http/request-context.ts'
 import { AppError } from '../src/kernel/errors.ts'
 import { newId } from '../src/kernel/ids.ts'
 import type { Order } from '../src/orders/order.ts'
@@ -19,7 +20,7 @@ import { applyRefundReport } from '../src/refunds/refund-jobs.ts'
 import { listRefundsOfOrder } from '../src/refunds/refund-queries.ts'
 import { revertOrder } from '../src/refunds/refund-service.ts'
 import { moneySteps, walk } from './harness/model-money.ts'
-import { call, DUE, type ModelWorld, actorOf as serverOf, startModelWorld } from './harness/model-world.ts'
+import { contextFor, DUE, type ModelWorld, actorOf as serverOf, startModelWorld } from './harness/model-world.ts'
 import type { Merchant } from './harness/service.ts'
 
 /*
@@ -45,6 +46,7 @@ before(async () => {
 after(() => world?.stop())
 
 const actorOf = (): Actor => serverOf(merchant)
+const contextOf = (actor: Partial<Actor> = {}): RequestContext => contextFor({ ...actorOf(), ...actor })
 const makeOrder = (): Promise<Order> => world.makeOrder(merchant)
 
 /** What the model knows of one order. */
@@ -116,7 +118,7 @@ async function currentOrder(order: Order): Promise<Order> {
 /** One step for real and in the model; the model decides what must come out. */
 async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
   const { companyId } = order
-  const actor = actorOf()
+  const context = contextOf()
   const now = await currentOrder(order)
   const paymentKey = now.paymentId === null ? null : { companyId, id: now.paymentId }
   switch (step.kind) {
@@ -124,14 +126,14 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       const repeated = model.accepted && model.status === 'AWAITING'
       const can = repeated || (allowed(model.status, 'accept') && now.expiresAt.getTime() > world.clock.nowMs)
       const done = await attempt(() =>
-        acceptOrder(payments, { actor, code: order.code, body: { paymentChannel: 'binance' }, call }),
+        acceptOrder(payments, { context, code: order.code, body: { paymentChannel: 'binance' } }),
       )
       assert.equal(done, can, `accept while ${model.status}`)
       if (done) Object.assign(model, { status: 'AWAITING', accepted: true })
       return
     }
     case 'confirm': {
-      const done = await attempt(() => confirmOrder(payments, actor, order.code, call))
+      const done = await attempt(() => confirmOrder(payments, context, order.code))
       assert.equal(done, model.paid > 0n)
       return
     }
@@ -140,13 +142,7 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       const trigger = step.kind as 'cancel' | 'expire'
       const reached = trigger === 'cancel' ? 'CANCELLED' : 'EXPIRED'
       const done = await attempt(() =>
-        endOrder(
-          { db: host.db, config: host.config, transition: payments.transition },
-          actor,
-          order.code,
-          trigger,
-          call,
-        ),
+        endOrder({ db: host.db, config: host.config, transition: payments.transition }, context, order.code, trigger),
       )
       assert.equal(done, model.status === reached || allowed(model.status, trigger))
       if (done && model.status !== reached) Object.assign(model, { status: reached, endedAtMs: world.clock.nowMs })
@@ -167,7 +163,7 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       const left = model.paid - model.refunded
       const units = step.part ? left / 2n : left
       const body = step.part ? { amount: `${units / 1_000_000n}.${String(units % 1_000_000n).padStart(6, '0')}` } : {}
-      const done = await attempt(() => revertOrder(refunds, actor, order.code, body, call))
+      const done = await attempt(() => revertOrder(refunds, context, order.code, body))
       assert.equal(done, allowed(model.status, 'revert'))
       if (done) Object.assign(model, { status: 'REFUNDING', pendingRefund: units })
       return
@@ -322,11 +318,11 @@ test('each of the twelve states allows exactly the triggers of the table, and a 
 test('a refund above the company’s limit needs a person with a fresh second factor', async () => {
   const order = await makeOrder()
   const pay = { paymentChannel: 'binance' } as const
-  await acceptOrder(payments, { actor: actorOf(), code: order.code, body: pay, call })
+  await acceptOrder(payments, { context: contextOf(), code: order.code, body: pay })
   const { paymentId } = await currentOrder(order)
   await applyReport(payments, { companyId: order.companyId, id: paymentId ?? '' }, report(order, DUE, 0n))
   await host.db.run(sql`update companies set refund_limit_units = ${DUE - 1n} where id = ${order.companyId}`)
-  const revert = (actor: Partial<Actor>) => revertOrder(refunds, { ...actorOf(), ...actor }, order.code, {}, call)
+  const revert = (actor: Partial<Actor>) => revertOrder(refunds, contextOf(actor), order.code, {})
   await assert.rejects(revert({}), { code: 'FORBIDDEN' })
   const person = { kind: 'user', role: 'Manager' } as const
   await assert.rejects(revert(person), { code: 'STEP_UP_REQUIRED' })

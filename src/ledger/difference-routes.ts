@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import { DIFFERENCE_SOURCES, DIFFERENCE_STATUSES } from './difference-queries.ts'
 import { type DifferenceDeps, explainDifference, listVisibleDifferences } from './difference-service.ts'
 
@@ -63,7 +63,7 @@ export const differenceRoutes: FastifyPluginAsyncTypebox<DifferenceDeps> = async
       },
     },
     async (request) => {
-      await explainDifference(deps, actorOf(request), request.params.id, request.body, callOf(request))
+      await explainDifference(deps, contextOf(request), request.params.id, request.body)
       return ok(null)
     },
   )

@@ -1,7 +1,7 @@
-import type { AuditLog } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Db } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import {
@@ -12,7 +12,7 @@ import {
   updateDifferenceExplained,
 } from './difference-queries.ts'
 
-export type DifferenceDeps = { db: Db; clock: Clock; audit: AuditLog }
+export type DifferenceDeps = { db: Db; clock: Clock; audit: Audit }
 
 export const viewDifference = (difference: KnownDifference) => ({
   _id: difference.id,
@@ -51,11 +51,11 @@ export async function listVisibleDifferences(
  */
 export async function explainDifference(
   deps: DifferenceDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   { reason }: { reason: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const difference = await lockDifference(tx, id)
     if (!difference || !sees(actor, difference.companyId)) throw new AppError('OBJECT_NOT_FOUND')
@@ -63,10 +63,10 @@ export async function explainDifference(
       throw new AppError('OBJECT_CONFLICT', { message: `The difference is ${difference.status} already.` })
     const by = `${actor.kind}:${actor.id}`
     await updateDifferenceExplained(tx, difference, { by, reason, at: new Date(deps.clock()) })
-    await call.remember(tx, null)
+    await context.remember(tx, null)
     const companyId = difference.companyId === OPERATOR ? null : difference.companyId
     const { subject, what, booked, expected } = difference
-    const details = { differenceId: id, subject, what, booked, expected, reason }
-    await deps.audit(tx, { actor, companyId, action: 'ledger.explain', requestId: call.requestId, details })
+    const detail = { differenceId: id, subject, what, booked, expected, reason }
+    await deps.audit.write(tx, context, { companyId, action: 'ledger.explain', object: `difference:${id}`, detail })
   })
 }

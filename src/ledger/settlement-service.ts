@@ -1,7 +1,7 @@
-import type { AuditLog } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -44,7 +44,7 @@ export type SettlementChain = {
 export type SettlementDeps = {
   db: Db
   clock: Clock
-  audit: AuditLog
+  audit: Audit
   chains: readonly SettlementChain[]
   /** Nothing leaves while they differ from the facts. */
   books: Books
@@ -112,10 +112,10 @@ const NOTHING_OWED =
  */
 export async function createSettlement(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   body: { companyId?: string },
-  call: Call,
 ): Promise<SettlementView> {
+  const { actor } = context
   const companyId = await companyFor(deps, actor, body.companyId)
   await deps.books.check(companyId)
   return deps.db.tx(async (tx) => {
@@ -136,7 +136,7 @@ export async function createSettlement(
     }
     await insertSettlement(tx, settlement)
     await bookSettlement(tx, bookingOf(settlement, now), units)
-    return finish(deps, tx, actor, settlement, 'settlement.create', call)
+    return finish(deps, tx, context, settlement, 'settlement.create')
   })
 }
 
@@ -144,18 +144,17 @@ export async function createSettlement(
 async function finish(
   deps: SettlementDeps,
   tx: Tx,
-  actor: Actor,
+  context: RequestContext,
   { companyId, id }: Pick<Settlement, 'companyId' | 'id'>,
   action: string,
-  call: Call,
 ): Promise<SettlementView> {
   const settlement = await lockSettlement(tx, companyId, id)
   if (!settlement) throw new Error(`settlement ${id} was not stored`)
   const view = viewSettlement(settlement)
-  await call.remember(tx, view)
+  await context.remember(tx, view)
   const { amount, address, network, status } = view
-  const details = { settlementId: id, amount, address, network, status }
-  await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details })
+  const detail = { settlementId: id, amount, address, network, status }
+  await deps.audit.write(tx, context, { companyId, action, object: `settlement:${id}`, detail })
   return view
 }
 
@@ -189,10 +188,10 @@ export async function releaseSettlement(deps: SettlementDeps, settlement: Settle
 /** A SuperAdmin lets the money go: at once by the chain's signer where its keys are set, else a person sends it. */
 export async function approveSettlement(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
-  call: Call,
 ): Promise<SettlementView> {
+  const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
   await deps.books.check(key.companyId)
   return deps.db.tx(async (tx) => {
@@ -209,7 +208,7 @@ export async function approveSettlement(
       { status: 'approved', approvedBy, words, nextCheckAt: pays ? now : null },
       now,
     )
-    return finish(deps, tx, actor, settlement, 'settlement.approve', call)
+    return finish(deps, tx, context, settlement, 'settlement.approve')
   })
 }
 
@@ -236,11 +235,11 @@ export async function settlePaid(
  */
 export async function reportSettlementPaid(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   txHash: string,
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   if (!/^0x[0-9a-f]{64}$/.test(txHash))
     throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
   const key = await findReachableSettlement(deps, actor, id)
@@ -254,13 +253,9 @@ export async function reportSettlementPaid(
     const now = new Date(deps.clock())
     const { words } = report
     await updateSettlement(tx, settlement, { status: 'approved', txHash, byHand: true, words, nextCheckAt: now }, now)
-    const details = { settlementId: id, txHash }
-    await deps.audit(tx, {
-      actor,
-      companyId: key.companyId,
-      action: 'settlement.paid',
-      requestId: call.requestId,
-      details,
+    const detail = { settlementId: id, txHash }
+    await deps.audit.write(tx, context, {
+      ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   })
   if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, words: report.words })
@@ -272,10 +267,10 @@ export async function reportSettlementPaid(
  */
 export async function cancelSettlement(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
-  call: Call,
 ): Promise<SettlementView> {
+  const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
   if (key.status === 'approved') {
     if (actor.role !== 'SuperAdmin')
@@ -290,6 +285,6 @@ export async function cancelSettlement(
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', words: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
-    return finish(deps, tx, actor, settlement, 'settlement.cancel', call)
+    return finish(deps, tx, context, settlement, 'settlement.cancel')
   })
 }

@@ -120,7 +120,7 @@ function judge(scene: ReportCase, report: SeenReport, standing: Standing): Verdi
   const seen = undecidedUnits(report.final + report.pending, standing)
   const min = payment.priceUnits ?? minAcceptedUnits(priceOf(scene), policy)
   const moves = movesOrder(scene, report)
-  return { counted, seen, min, complete: moves && counted >= min, moves }
+  return { counted, seen, min, complete: moves && counted >= min && report.isPart !== true, moves }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {

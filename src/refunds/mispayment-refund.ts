@@ -1,5 +1,5 @@
 import { type Actor, sees } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
@@ -16,7 +16,7 @@ import { readReturned } from './refund-records.ts'
 import type { MispaymentRefundBody } from './refund-schemas.ts'
 import { bookingOf, newRefund, type RefundDeps } from './refund-service.ts'
 
-export type RefundDeskDeps = RefundDeps & { links: RefundLinks }
+export type MispaymentRefundDeps = RefundDeps & { links: RefundLinks }
 
 const RETURNABLE: readonly Mispayment['kind'][] = ['under', 'late', 'duplicate', 'over']
 
@@ -36,7 +36,7 @@ function checkReturnable({ record }: MispaymentCase, free: bigint): void {
 }
 
 /** @throws OBJECT_NOT_FOUND, BOOKS_DIFFER */
-async function checkBooksOf({ db, books }: RefundDeskDeps, actor: Actor, id: string): Promise<void> {
+async function checkBooksOf({ db, books }: MispaymentRefundDeps, actor: Actor, id: string): Promise<void> {
   const found = await findMispayment(db, id)
   if (!found || !sees(actor, found.companyId)) throw new AppError('OBJECT_NOT_FOUND')
   await books.check(found.companyId)
@@ -48,12 +48,12 @@ async function checkBooksOf({ db, books }: RefundDeskDeps, actor: Actor, id: str
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED, VALIDATION_FAILED
  */
 export async function refundMispayment(
-  deps: RefundDeskDeps,
-  actor: Actor,
+  deps: MispaymentRefundDeps,
+  context: RequestContext,
   id: string,
   body: MispaymentRefundBody,
-  call: Call,
 ): Promise<string> {
+  const { actor } = context
   const wanted = readWanted(body)
   await checkBooksOf(deps, actor, id)
   return deps.db.tx(async (tx) => {
@@ -75,7 +75,7 @@ export async function refundMispayment(
       fiatUnits: proportion(order.from.units, units, order.to.units),
       withoutCover: false,
       reason: body.reason ?? null,
-      requestId: call.requestId,
+      requestId: context.requestId,
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess: units })
@@ -83,9 +83,9 @@ export async function refundMispayment(
     await updateMispayment(tx, record, { status: 'refunded', decidedBy, reason }, now)
     await reconsiderPayment(tx, payment, now)
     if (refund.status === 'needs_address') await deps.askForAddress(tx, order, refund, destination.email)
-    await call.remember(tx, { refundId: refund.id })
+    await context.remember(tx, { refundId: refund.id })
     const more = { mispaymentId: record.id, kind: record.kind }
-    await writeRefundAudit(deps, tx, { actor, refund, action: 'mispayment.refund', call, more })
+    await writeRefundAudit(deps, tx, context, { refund, action: 'mispayment.refund', more })
     return refund.id
   })
 }

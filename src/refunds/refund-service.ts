@@ -1,8 +1,8 @@
-import type { AuditLog } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Channels } from '../channels/registry.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -40,7 +40,7 @@ export type RefundDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
-  audit: AuditLog
+  audit: Audit
   /** Nothing leaves while they differ from the facts. */
   books: Books
   /** Asks the payer where the money shall go; called in the refund's transaction, so it only writes a job. */
@@ -75,8 +75,8 @@ function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund
 }
 
 /** A provider that refunds in fiat cannot send less than its smallest unit. @throws ILLEGAL_AMOUNT */
-async function checkSendable(deps: RefundDeps, payment: Payment, fiatUnits: bigint): Promise<void> {
-  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment))?.refundsInFiat) return
+async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, fiatUnits: bigint): Promise<void> {
+  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment, tx))?.refundsInFiat) return
   const message = `${payment.channel} refunds in the order’s currency; this is less than its smallest unit.`
   throw new AppError('ILLEGAL_AMOUNT', { message })
 }
@@ -92,11 +92,11 @@ function needOf(order: Order, payment: Payment, { units, excess }: Share) {
 /** Starts a refund of what is left, or of a part of it. The order is REFUNDING until it is settled or dropped. */
 export async function revertOrder(
   deps: RefundDeps,
-  actor: Actor,
+  context: RequestContext,
   code: string,
   body: RevertBody,
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   const wanted = readWanted(body)
   await deps.books.check((await findReachableOrder(deps.db, actor, code)).companyId)
   await deps.db.tx(async (tx) => {
@@ -116,7 +116,7 @@ export async function revertOrder(
     const number = (await countRefunds(tx, order.companyId, order.id)) + 1
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
     const fiatUnits = fiatShare(order, share, returned.refunds)
-    await checkSendable(deps, payment, fiatUnits)
+    await checkSendable(deps, tx, payment, fiatUnits)
     const refund: NewRefund = {
       ...newRefund({ order, payment, number, actor, approval, destination, now }),
       mispaymentId: null,
@@ -125,7 +125,7 @@ export async function revertOrder(
       fiatUnits,
       withoutCover,
       reason: body.reason ?? null,
-      requestId: call.requestId,
+      requestId: context.requestId,
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess })
@@ -134,11 +134,11 @@ export async function revertOrder(
     await deps.transition(tx, order, {
       trigger: 'revert',
       actor: refund.requestedBy,
-      requestId: call.requestId,
+      requestId: context.requestId,
       refundId: refund.id,
     })
-    await call.remember(tx, null)
-    await writeRefundAudit(deps, tx, { actor, refund, action: 'refund.revert', call })
+    await context.remember(tx, null)
+    await writeRefundAudit(deps, tx, context, { refund, action: 'refund.revert' })
     crashPoint('revert:before-commit')
   })
   crashPoint('revert:after-commit')

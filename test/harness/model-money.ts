@@ -24,7 +24,7 @@ import { refundMispayment } from '../../src/refunds/mispayment-refund.ts'
 import { applyRefundReport } from '../../src/refunds/refund-jobs.ts'
 import { listRefundsOfOrder } from '../../src/refunds/refund-queries.ts'
 import { revertOrder } from '../../src/refunds/refund-service.ts'
-import { actorOf, call, DUE, type ModelWorld } from './model-world.ts'
+import { actorOf, contextFor, DUE, type ModelWorld } from './model-world.ts'
 import type { Merchant } from './service.ts'
 
 /** What counts as paid: the price less the tolerance of half a percent. */
@@ -183,15 +183,15 @@ async function decide(walk: Walk, step: MoneyStep): Promise<void> {
   const isBear = step.kind === 'bearOperator' || step.kind === 'bearCompany'
   const record = open.find(({ kind }) => (kind === 'orphaned') === isBear)
   if (!record) return
-  const admin = { ...actorOf(walk.merchant), kind: 'user', role: 'SuperAdmin' } as const
+  const admin = contextFor({ ...actorOf(walk.merchant), kind: 'user', role: 'SuperAdmin' })
   const { id } = record
   const reason = 'the model says so'
   if (isBear) {
     const by = step.kind === 'bearOperator' ? 'operator' : 'company'
-    return assert.equal(await attempt(() => bearLoss(mispayments, admin, id, { by }, call)), null)
+    return assert.equal(await attempt(() => bearLoss(mispayments, admin, id, { by })), null)
   }
   if (step.kind === 'acceptRecord') {
-    const code = await attempt(() => acceptMispayment(mispayments, admin, id, {}, call))
+    const code = await attempt(() => acceptMispayment(mispayments, admin, id, {}))
     const payable = ['under', 'late'].includes(record.kind) && order.paidAt === null
     const can = payable && (allowed(order.status, 'pay') || allowed(order.status, 'payLate'))
     assert.equal(code === null, can, `accept ${record.kind} while ${order.status}: ${code}`)
@@ -199,8 +199,8 @@ async function decide(walk: Walk, step: MoneyStep): Promise<void> {
   }
   const work =
     step.kind === 'ignoreRecord'
-      ? () => ignoreMispayment(mispayments, admin, id, { reason }, call)
-      : () => refundMispayment(refunds, admin, id, { reason }, call)
+      ? () => ignoreMispayment(mispayments, admin, id, { reason })
+      : () => refundMispayment(refunds, admin, id, { reason })
   if ((await attempt(work)) === null) await noteDecision(walk, step.who, record, record.units)
 }
 
@@ -217,7 +217,7 @@ async function revert(walk: Walk, step: MoneyStep): Promise<void> {
   const part = left / 3n
   const body =
     step.kind === 'revertAll' ? {} : { amount: `${part / 1_000_000n}.${String(part % 1_000_000n).padStart(6, '0')}` }
-  const code = await attempt(() => revertOrder(refunds, actorOf(walk.merchant), order.code, body, call))
+  const code = await attempt(() => revertOrder(refunds, contextFor(actorOf(walk.merchant)), order.code, body))
   const records = await listMispaymentsOfOrder(host.db, order.companyId, order.id)
   if (records.some(({ kind, status }) => kind === 'orphaned' && status === 'open')) assert.notEqual(code, null)
   const { status } = await read(walk, step.who)
@@ -244,15 +244,15 @@ async function finishRefund(walk: Walk, { who, kind }: MoneyStep): Promise<void>
 
 async function settle(walk: Walk, { kind }: MoneyStep): Promise<void> {
   const { settlements, host } = walk.world
-  const actor = { ...actorOf(walk.merchant), role: 'SuperAdmin' } as const
+  const context = contextFor({ ...actorOf(walk.merchant), role: 'SuperAdmin' })
   const { companyId } = walk.merchant
   let made = ''
   const refused = await attempt(async () => {
-    made = (await createSettlement(settlements, actor, { companyId }, call))._id
+    made = (await createSettlement(settlements, context, { companyId }))._id
   })
   if (refused !== null) return assert.equal(refused, 'OBJECT_CONFLICT')
-  if (kind === 'settlementCancelled') return void (await cancelSettlement(settlements, actor, made, call))
-  await approveSettlement(settlements, actor, made, call)
+  if (kind === 'settlementCancelled') return void (await cancelSettlement(settlements, context, made))
+  await approveSettlement(settlements, context, made)
   const settlement = await findSettlement(host.db, made)
   assert.ok(settlement)
   await settlePaid(settlements, settlement, { txHash: null, words: 'model' })
@@ -261,15 +261,15 @@ async function settle(walk: Walk, { kind }: MoneyStep): Promise<void> {
 
 async function take(walk: Walk, step: MoneyStep): Promise<void> {
   const { payments, host, clock } = walk.world
-  const actor = actorOf(walk.merchant)
+  const context = contextFor(actorOf(walk.merchant))
   const code = walk.orders[step.who]?.code ?? ''
   switch (step.kind) {
     case 'accept': {
       const body = { paymentChannel: 'binance' }
-      return void (await attempt(() => acceptOrder(payments, { actor, code, body, call })))
+      return void (await attempt(() => acceptOrder(payments, { context, code, body })))
     }
     case 'cancel':
-      return void (await attempt(() => endOrder({ ...payments, config: host.config }, actor, code, 'cancel', call)))
+      return void (await attempt(() => endOrder({ ...payments, config: host.config }, context, code, 'cancel')))
     case 'wait':
       clock.nowMs += 1_000_000
       return void (await expireOrders(host.db, payments.transition, clock.nowMs))

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import type { Audit } from '../../src/audit/audit.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
 import { openChannels } from '../../src/channels/registry.ts'
 import { sql } from '../../src/db/db.ts'
 import type { Actor } from '../../src/http/actor.ts'
-import type { Call } from '../../src/http/idempotency.ts'
+import type { RequestContext } from '../../src/http/request-context.ts'
 import { newId } from '../../src/kernel/ids.ts'
 import { type Books, openBooks } from '../../src/ledger/books.ts'
 import type { SettlementDeps } from '../../src/ledger/settlement-service.ts'
@@ -13,7 +14,7 @@ import { openAnnounce, openTransition } from '../../src/orders/order-transition.
 import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-service.ts'
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
-import type { RefundDeskDeps } from '../../src/refunds/mispayment-refund.ts'
+import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
 import { type Merchant, startTestService, type TestService } from './service.ts'
 
 /** Of each order of the model. */
@@ -24,7 +25,7 @@ export type ModelWorld = {
   host: TestService
   clock: { nowMs: number }
   payments: PaymentDeps
-  refunds: RefundDeskDeps
+  refunds: MispaymentRefundDeps
   mispayments: MispaymentDeps
   settlements: SettlementDeps
   books: Books
@@ -32,7 +33,13 @@ export type ModelWorld = {
   stop(): Promise<void>
 }
 
-export const call: Call = { requestId: 'model', remember: async () => {} }
+/** A request of that caller; what it answers is kept nowhere. */
+export const contextFor = (actor: Actor): RequestContext => ({
+  ...{ actor, requestId: 'model', ip: null, userAgent: null },
+  remember: async () => {},
+})
+
+const NO_AUDIT: Audit = { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) }
 
 export const actorOf = ({ companyId }: Pick<Merchant, 'companyId'>): Actor => ({
   kind: 'apiKey',
@@ -75,7 +82,7 @@ export async function startModelWorld(): Promise<ModelWorld> {
   const channels = openChannels([provider])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
   const nothing = async (): Promise<void> => {}
-  const desk = { db, clock, transition, audit: nothing }
+  const desk = { db, clock, transition, audit: NO_AUDIT }
   const links = { urlOf: () => '', read: () => undefined }
   return {
     ...{ host, clock: time, books },

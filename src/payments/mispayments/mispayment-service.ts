@@ -1,7 +1,7 @@
-import type { AuditLog } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Actor, sees } from '../../http/actor.ts'
-import type { Call } from '../../http/idempotency.ts'
+import type { RequestContext } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -36,7 +36,7 @@ export type MispaymentDeps = {
   db: Db
   clock: Clock
   transition: TransitionOrder
-  audit: AuditLog
+  audit: Audit
   /** The order's page shows less than before. */
   onDecided(order: Order): void
 }
@@ -126,11 +126,11 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
  */
 export async function acceptMispayment(
   deps: MispaymentDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   body: { reason?: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
@@ -144,25 +144,25 @@ export async function acceptMispayment(
     await deps.transition(tx, order, {
       trigger: allows(order.status, 'pay') ? 'pay' : 'payLate',
       actor: decidedBy,
-      requestId: call.requestId,
+      requestId: context.requestId,
       change: { paidAt: now, paidUnits: received, paymentChannel: payment.channel, paymentId: payment.id },
     })
     const { feeBps } = await findPaymentPolicy(tx, order.companyId)
-    const context = { tx, order, payment, now }
-    await bookOrderPaid(context, { received, due, feeBps }, { decidedBy, reason: body.reason ?? null })
-    await call.remember(tx, null)
-    await writeAudit(deps, tx, actor, scene.record, 'mispayment.accept', call)
+    const place = { tx, order, payment, now }
+    await bookOrderPaid(place, { received, due, feeBps }, { decidedBy, reason: body.reason ?? null })
+    await context.remember(tx, null)
+    await writeAudit(deps, tx, context, scene.record, 'mispayment.accept')
   })
 }
 
 /** Nothing is done about it: the money stays in suspense, and the reason stands beside it. */
 export async function ignoreMispayment(
   deps: MispaymentDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   body: { reason: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const { order, payment, record } = await lockUndecided(tx, actor, id)
     if (record.kind === 'orphaned') throw new AppError('OBJECT_CONFLICT', { message: BEAR_IT })
@@ -170,9 +170,9 @@ export async function ignoreMispayment(
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const
     await updateMispayment(tx, record, decision, now)
     await reconsiderPayment(tx, payment, now)
-    await call.remember(tx, null)
+    await context.remember(tx, null)
     tx.afterCommit(() => deps.onDecided(order))
-    await writeAudit(deps, tx, actor, record, 'mispayment.ignore', call)
+    await writeAudit(deps, tx, context, record, 'mispayment.ignore')
   })
 }
 
@@ -183,11 +183,11 @@ export async function ignoreMispayment(
  */
 export async function bearLoss(
   deps: MispaymentDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   body: { by: LossBearer; reason?: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   if (body.by === 'operator' && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', { message: 'Only a SuperAdmin can decide that the operator bears a loss.' })
   await deps.db.tx(async (tx) => {
@@ -201,20 +201,21 @@ export async function bearLoss(
     const decision = { status: 'borne', borneBy: body.by, decidedBy, reason: body.reason ?? null } as const
     await updateMispayment(tx, record, decision, now)
     await bookLossDecision({ tx, order, payment, now }, record, body.by)
-    await call.remember(tx, null)
-    await writeAudit(deps, tx, actor, record, 'mispayment.bear', call, { by: body.by })
+    await context.remember(tx, null)
+    await writeAudit(deps, tx, context, record, 'mispayment.bear', { by: body.by })
   })
 }
 
 const writeAudit = (
   { audit }: Pick<MispaymentDeps, 'audit'>,
   tx: Tx,
-  actor: Actor,
+  context: RequestContext,
   record: Mispayment,
   action: string,
-  call: Call,
   more: Record<string, string> = {},
 ): Promise<void> => {
-  const details = { mispaymentId: record.id, kind: record.kind, units: record.units.toString(), ...more }
-  return audit(tx, { actor, companyId: record.companyId, action, requestId: call.requestId, details })
+  const detail = { mispaymentId: record.id, kind: record.kind, units: record.units.toString(), ...more }
+  return audit.write(tx, context, {
+    ...{ companyId: record.companyId, action, object: `mispayment:${record.id}`, detail },
+  })
 }
