@@ -65,7 +65,7 @@ async function comparePage(chain: Chain, page: readonly Recorded[], block: bigin
   return faults
 }
 
-/** Each watched deposit address against what the scanner wrote down, at the same block; what differs is looked at twice. */
+/** Each watched deposit address against what the scanner wrote down, at one block; a difference is looked at twice. */
 export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
   const { db, network } = chain
   const scope = { chainId: network.chainId, token: network.usdcAddress.toLowerCase(), limit: PAGE }
