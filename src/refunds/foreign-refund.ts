@@ -36,6 +36,7 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
     withoutCover: false,
     address: null,
     proposedAddress: null,
+    proposedBy: null,
     addressProof: null,
     askedByMail: false,
     approval: null,

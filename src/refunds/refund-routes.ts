@@ -67,6 +67,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, code: string
   channel: refund.channel,
   address: refund.address,
   proposedAddress: refund.address === null ? refund.proposedAddress : null,
+  proposedBy: refund.address === null ? refund.proposedBy : null,
   addressProof: refund.addressProof,
   network: refund.network,
   askedByMail: refund.askedByMail,

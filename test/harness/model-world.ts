@@ -78,7 +78,14 @@ export async function startModelWorld(): Promise<ModelWorld> {
   const { log } = host.service.app
   const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
   const transition = openTransition(deps, openAnnounce(deps))
-  const payers = { db, vault, clock, rates: openRates({ config: config.rates, db, clock, log }) }
+  const payers = {
+    db,
+    vault,
+    clock,
+    rates: openRates({ config: config.rates, db, clock, log }),
+    audit: NO_AUDIT,
+    tellEmailChanged: async () => {},
+  }
   const channels = openChannels([provider])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
   const nothing = async (): Promise<void> => {}
