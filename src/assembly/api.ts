@@ -4,6 +4,7 @@ import { buttonRoutes, buttonSessionRoutes } from '../companies/button-routes.ts
 import { companyRoutes } from '../companies/company-routes.ts'
 import { tillRoutes } from '../companies/till-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
+import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { settlementRoutes } from '../ledger/settlement-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
@@ -70,6 +71,7 @@ export async function registerApi(
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(settlementRoutes, trade.settlements)
+      await scope.register(differenceRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })

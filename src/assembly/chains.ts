@@ -3,7 +3,7 @@ import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
 import type { Db } from '../db/db.ts'
 import type { SettlementChain } from '../ledger/settlement-service.ts'
 
-type Chains = readonly OpenChain[]
+export type Chains = readonly OpenChain[]
 
 /** A chain's name that payers know: "Base". */
 export const nameNetworks =

@@ -23,6 +23,7 @@ import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMessages, openTellEmailChanged } from './messages.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
+import { openWatch } from './watch.ts'
 
 function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, cache: SaleCache): ButtonDeps {
   const { audit, mailer, sessions, apiKeys } = accounts
@@ -69,14 +70,15 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
+  const { alarm, books } = openWatch(ground, accounts, chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
-    ...{ db, clock, channels, transition, payers, links, askForAddress },
-    audit,
+    ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
   }
-  const paid = openPayments(ground, { refunds, rounds, kyc })
-  const settlements: SettlementDeps = { db, clock, audit, chains: chains.map((chain) => settleOn(db, chain)) }
-  const mispayments: MispaymentDeps = { db, clock, transition, audit }
+  const paid = openPayments(ground, { refunds, rounds, kyc, alarm })
+  const desk = { db, clock, audit }
+  const settlements: SettlementDeps = { ...desk, books, chains: chains.map((chain) => settleOn(db, chain)) }
+  const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, accounts, cache)
   const messages = openMessages(ground, accounts, wake)
   return {

@@ -102,6 +102,10 @@ export type OrderChange = {
   paymentChannel?: string
   paymentId?: string
   expiresAt?: Date
+  /** A fresh price, with its rate and where it comes from. */
+  toUnits?: bigint
+  rate?: bigint
+  quoteId?: string
   paidAt?: Date
   paidUnits?: bigint
   refundedUnits?: bigint
@@ -115,6 +119,9 @@ export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChang
       payment_channel = coalesce(${change.paymentChannel ?? null}, payment_channel),
       payment_id = coalesce(${change.paymentId ?? null}, payment_id),
       expires_at = coalesce(${change.expiresAt ?? null}::timestamptz, expires_at),
+      to_units = coalesce(${change.toUnits?.toString() ?? null}::numeric, to_units),
+      rate = coalesce(${change.rate === undefined ? null : rateText(change.rate)}::numeric, rate),
+      quote_id = coalesce(${change.quoteId ?? null}, quote_id),
       paid_at = coalesce(${change.paidAt ?? null}::timestamptz, paid_at),
       paid_units = coalesce(${change.paidUnits?.toString() ?? null}::numeric, paid_units),
       refunded_units = coalesce(${change.refundedUnits?.toString() ?? null}::numeric, refunded_units),
@@ -149,6 +156,8 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refundedUnits: order.refundedUnits.toString(),
+    toUnits: order.to.units.toString(),
+    rate: rateText(order.rate),
   }
   await tx.run(sql`
     insert into order_events (company_id, order_id, seq, trigger, from_status, to_status, event, actor, request_id, facts, at,

@@ -14,6 +14,13 @@ export const AcceptBody = Type.Object({
   payerEmail: Type.Optional(Type.String({ format: 'email', maxLength: 320 })),
   anonymous: Type.Optional(Type.Boolean()),
   userAddress: Type.Optional(Type.String({ maxLength: 42, description: 'The payer’s wallet address.' })),
+  requote: Type.Optional(
+    Type.Boolean({
+      description:
+        'Accept an expired or failed order that nobody has paid, at a fresh rate: `toAmount`, `rate` and `expiresAt` ' +
+        'change, code and page stay. Possible for `requoteHours` of the company.',
+    }),
+  ),
   pos: Type.Optional(Type.String({ maxLength: 100 })),
   pastOrders: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
 })
