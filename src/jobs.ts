@@ -1,11 +1,6 @@
-import type { FastifyBaseLogger } from 'fastify'
+import { auditBalances, type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
 import type { PollWakes } from './assembly/service-base.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
-import { auditDeposits, auditWallets, type BalanceFault } from './chain/balance-audit.ts'
-import { auditNextPage } from './chain/deposit-audit.ts'
-import type { Endpoints } from './chain/endpoints.ts'
-import type { Network } from './chain/networks.ts'
-import { startScanner } from './chain/scanner.ts'
 import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
@@ -13,23 +8,19 @@ import { kycPolls } from './compliance/kyc-polls.ts'
 import { deleteOldKycCallbacks } from './compliance/kyc-queries.ts'
 import type { KycDeps } from './compliance/kyc-service.ts'
 import { eraseKycsOlderThan, resealKycs } from './compliance/payer-erasure.ts'
-import type { Db } from './db/db.ts'
 import type { JobQueue } from './db/job-runner.ts'
 import { type PollSpec, pollSource } from './db/polling.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { deleteOldCounters } from './http/rate-limit-queries.ts'
-import type { Clock } from './kernel/clock.ts'
 import { DAY, HOUR, MINUTE } from './kernel/clock.ts'
 import { type PollLimits, startPolling } from './kernel/polling.ts'
 import { startTicker } from './kernel/ticker.ts'
 import { settlementPolls } from './ledger/settlement-jobs.ts'
-import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { type ExpiryChecks, expireOrders } from './orders/order-jobs.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
-import { followChain } from './payments/chain-watch.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
 import { reconcilePayments } from './payments/reconcile.ts'
@@ -38,20 +29,12 @@ import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/sender/webhook-jobs.ts'
 
-const SCAN_EVERY_MS = 500
-
 /** Per provider account and in all. A hanging call costs a socket: many accounts may hang before others wait. */
 const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
 
-type Stoppable = { stop(): Promise<void> }
-
-export type JobDeps = {
-  db: Db
-  clock: Clock
-  log: FastifyBaseLogger
+export type JobDeps = ChainJobDeps & {
   payments: DepositCheckDeps
   refunds: RefundDeps
-  settlements: SettlementDeps
   /** What callbacks wake. */
   rounds: PollWakes
   exchangeRetentionDays: number
@@ -62,33 +45,6 @@ export type JobDeps = {
   failures: FailureDeps
   anchor: Anchor
   payerRetentionDays: number
-  /** Chains whose transfers pay orders. */
-  chains: readonly { network: Network; endpoints: Endpoints }[]
-}
-
-/** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
-function startChain(
-  { db, clock, log, payments }: JobDeps,
-  { network, endpoints }: JobDeps['chains'][number],
-): Stoppable[] {
-  const { chainId } = network
-  const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
-  const onChange = (): void => follower.wake()
-  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs: SCAN_EVERY_MS })
-  const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
-    auditNextPage({ db, network, endpoints, log }, clock()),
-  )
-  return [scanner, follower, audit]
-}
-
-/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer leaves all as it is. */
-async function auditBalances({ db, chains, settlements }: JobDeps): Promise<undefined> {
-  const faults: BalanceFault[] = []
-  for (const { endpoints, network } of chains) {
-    const chain = { db, rpc: endpoints.rpc, network }
-    faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain)))
-  }
-  await settlements.books.noteBalances(faults)
 }
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
