@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes } from './assembly/service-base.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
-import { auditDeposits, auditWallets, type BalanceFault } from './chain/balance-audit.ts'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
@@ -31,7 +31,6 @@ import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
-import { reconcilePayments } from './payments/reconcile.ts'
 import { refundPolls } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
@@ -73,16 +72,6 @@ function startChain({ db, clock, log, payments }: JobDeps, { network, rpc }: Job
   return [scanner, follower]
 }
 
-/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer leaves all as it is. */
-async function auditBalances({ db, chains, settlements }: JobDeps): Promise<undefined> {
-  const faults: BalanceFault[] = []
-  for (const { rpc, network } of chains) {
-    const chain = { db, rpc, network }
-    faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain)))
-  }
-  await settlements.books.noteBalances(faults)
-}
-
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
 export function startJobs(deps: JobDeps): Stoppable {
   const { db, clock, log, payments } = deps
@@ -104,9 +93,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
     ...Object.values(polls),
     durable,
-    startTicker('ledger.balances', HOUR, log, () => auditBalances(deps)),
-    startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, deps.settlements.books, log)),
-    startTicker('ledger.verify', HOUR, log, async () => void (await deps.settlements.books.verifyAll())),
+    ...startMoneyChecks(deps),
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
     startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
