@@ -1,4 +1,5 @@
-import { auditBalances, type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
+import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
+import { startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes } from './assembly/service-base.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import { resealAccounts } from './channels/accounts.ts'
@@ -17,13 +18,13 @@ import { DAY, HOUR, MINUTE } from './kernel/clock.ts'
 import { type PollLimits, startPolling } from './kernel/polling.ts'
 import { startTicker } from './kernel/ticker.ts'
 import { settlementPolls } from './ledger/settlement-jobs.ts'
+import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { type ExpiryChecks, expireOrders } from './orders/order-jobs.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
-import { reconcilePayments } from './payments/reconcile.ts'
 import { refundPolls } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
@@ -34,6 +35,7 @@ const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
 
 export type JobDeps = ChainJobDeps & {
   payments: DepositCheckDeps
+  settlements: SettlementDeps
   refunds: RefundDeps
   /** What callbacks wake. */
   rounds: PollWakes
@@ -75,9 +77,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
     ...Object.values(polls),
     durable,
-    startTicker('ledger.balances', HOUR, log, () => auditBalances(deps)),
-    startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, deps.settlements.books, log)),
-    startTicker('ledger.verify', HOUR, log, async () => void (await deps.settlements.books.verifyAll())),
+    ...startMoneyChecks(deps),
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
     startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),

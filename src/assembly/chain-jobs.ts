@@ -1,13 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { auditDeposits, auditWallets, type BalanceFault } from '../chain/balance-audit.ts'
 import { auditNextPage } from '../chain/deposit-audit.ts'
-import type { Endpoints } from '../chain/endpoints.ts'
-import type { Network } from '../chain/networks.ts'
+import type { OpenChain } from '../chain/open-chains.ts'
 import { startScanner } from '../chain/scanner.ts'
 import type { Db } from '../db/db.ts'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { startTicker } from '../kernel/ticker.ts'
-import type { SettlementDeps } from '../ledger/settlement-service.ts'
 import { followChain } from '../payments/chain-watch.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 
@@ -18,9 +15,8 @@ export type ChainJobDeps = {
   clock: Clock
   log: FastifyBaseLogger
   payments: PaymentDeps
-  settlements: SettlementDeps
   /** Chains whose transfers pay orders. */
-  chains: readonly { network: Network; endpoints: Endpoints }[]
+  chains: readonly OpenChain[]
 }
 
 const SCAN_EVERY_MS = 500
@@ -38,14 +34,4 @@ export function startChain(
     auditNextPage({ db, network, endpoints, log }, clock()),
   )
   return [scanner, follower, audit]
-}
-
-/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer leaves all as it is. */
-export async function auditBalances({ db, chains, settlements }: ChainJobDeps): Promise<undefined> {
-  const faults: BalanceFault[] = []
-  for (const { endpoints, network } of chains) {
-    const chain = { db, rpc: endpoints.rpc, network }
-    faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain)))
-  }
-  await settlements.books.noteBalances(faults)
 }

@@ -26,8 +26,12 @@ export const PageQuery = {
   page: WithDefault({ minimum: 1, maximum: 100_000, default: 1 }),
   limit: WithDefault({ minimum: 1, maximum: 100, default: 20 }),
 }
-export const pageOf = <Schema extends TSchema>(name: string, item: Schema) =>
-  Type.Object({ [name]: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() })
+/** One page of a list under its own name: `{buyButtons: […], total, page, limit}`. */
+export const pageOf = <Name extends string, Schema extends TSchema>(name: Name, item: Schema) =>
+  Type.Object({
+    ...({ [name]: Type.Array(item) } as Record<Name, ReturnType<typeof Type.Array<Schema>>>),
+    ...{ total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() },
+  })
 
 const SingleAndDay = 'What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit.'
 const UsdcLimit = Nullable(Type.String({ maxLength: 40, examples: ['500.00'] }))

@@ -159,6 +159,9 @@ export async function updatePaymentAccepted(tx: Tx, payment: Payment, words: str
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
+export const updatePaymentReceived = (tx: Tx, { companyId, id }: Payment, units: bigint): Promise<number> =>
+  tx.run(sql`update payments set received_units = ${units} where company_id = ${companyId} and id = ${id}`)
+
 /** A person decided about a part of its money: it is looked at again at once, and another channel may be chosen. */
 export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Promise<void> {
   await tx.run(sql`

@@ -87,6 +87,20 @@ export const moneySteps = fc
   .array(fc.oneof({ weight: 9, arbitrary: send }, ...plain), { minLength: 4, maxLength: 22 })
   .map((steps): MoneyStep[] => [{ who: 0, kind: 'accept' }, { who: 1, kind: 'accept' }, ...steps])
 
+/** Found by long runs, and tried in every run since. */
+export const FOUND: MoneyStep[][] = [
+  // a refund of money above the price is refused after all of it has left the chain
+  [
+    { who: 1, kind: 'accept' },
+    { who: 1, kind: 'send', units: DUE, final: true },
+    { who: 1, kind: 'send', units: DUE, final: true },
+    { who: 1, kind: 'revertAll' },
+    { who: 1, kind: 'loseAll' },
+    { who: 1, kind: 'refuseRefund' },
+    { who: 1, kind: 'comeBack' },
+  ],
+]
+
 /** What the chain holds for one payment. */
 type Deposit = { final: bigint; pending: bigint; gone: bigint; decided: bigint }
 type Walk = {

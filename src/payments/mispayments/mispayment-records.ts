@@ -10,7 +10,7 @@ import {
 } from '../../ledger/ledger-service.ts'
 import type { Order } from '../../orders/order.ts'
 import { isOpen } from '../../orders/order-states.ts'
-import { type Payment, updatePaymentBooked } from '../payment-queries.ts'
+import { type Payment, updatePaymentBooked, updatePaymentReceived } from '../payment-queries.ts'
 import {
   deleteMispayment,
   insertMispayment,
@@ -20,7 +20,7 @@ import {
   type MispaymentKind,
   updateMispayment,
 } from './mispayment-queries.ts'
-import { HELD, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
+import { bookedUnits, HELD, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
 
 /** Where money is noticed: inside the transaction that looks at one payment of one order. */
 export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
@@ -207,5 +207,8 @@ export async function bookReopened(context: MispaymentContext): Promise<bigint |
   const standing = await readStanding(tx, payment)
   const present = payment.receivedUnits - standing.lost
   await bookMoney(context, { final: present, seen: present, kind: 'over' })
-  return undecidedUnits(payment.receivedUnits, standing)
+  // what was lost and is committed no more never arrived
+  const receivedUnits = bookedUnits(present, standing)
+  await updatePaymentReceived(tx, payment, receivedUnits)
+  return undecidedUnits(receivedUnits, standing)
 }
