@@ -22,9 +22,12 @@ import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/export/export-routes.ts'
 import { orderFeedRoutes } from './orders/feed/event-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
+import { orderStoryRoutes } from './orders/story/order-story-routes.ts'
+import { summaryRoutes } from './orders/summary/summary-routes.ts'
 import { verifyRoutes } from './pages/account/verify-routes.ts'
 import { kycPageRoutes } from './pages/identity/kyc-page-routes.ts'
 import { mailboxRoutes } from './pages/mailbox/mailbox-routes.ts'
+import { officeRoutes } from './pages/office/office-routes.ts'
 import { payRoutes } from './pages/pay/pay-routes.ts'
 import { refundPageRoutes } from './pages/refund/refund-page-routes.ts'
 import { type Accounts, type Ground, openAccounts, openTrade, type Trade } from './parts.ts'
@@ -86,6 +89,7 @@ async function registerApi(
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(orderExportRoutes, { exportOrders })
+        await scope.register(orderStoryRoutes, { db })
         await scope.register(paymentRoutes, trade.payments)
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
@@ -103,6 +107,7 @@ async function registerApi(
       await scope.register(kycRoutes, trade.kyc)
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
+      await scope.register(summaryRoutes, { db, clock })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
@@ -137,6 +142,7 @@ async function registerPages(
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
   await app.register(verifyRoutes, auth)
+  await app.register(officeRoutes)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }
 

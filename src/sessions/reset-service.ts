@@ -50,7 +50,7 @@ export type ResetDeps = {
   db: Db
   clock: Clock
   vault: Vault
-  config: Pick<Config, 'baseUrl'>
+  config: Pick<Config, 'baseUrl' | 'officeUrl'>
   passwords: Passwords
   refusedPasswords: ReadonlySet<string>
   sessions: Sessions
@@ -214,7 +214,7 @@ export function openResets(deps: ResetDeps): Resets {
     },
     async invite(tx, user, { inviter, company }) {
       const { token, expiresAt } = await insert(tx, user.id, 'invitation', INVITATION_MS)
-      const url = `${config.baseUrl}/account/reset-password?token=${token}`
+      const url = `${config.officeUrl}/invitation?token=${token}`
       const data = { name: user.firstName, inviter, company, url }
       await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'invitation', data })
     },

@@ -1,0 +1,38 @@
+import { Outlet, useRouter } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { useSessionState } from '../api/session.ts'
+import { useCore } from '../texts/lang.ts'
+import { Missing } from './Missing.tsx'
+import { Navigation, TopBar } from './Navigation.tsx'
+import { OfflineBar } from './OfflineBar.tsx'
+import { Shortcuts } from './Shortcuts.tsx'
+
+/** Everything behind the login. */
+export function Inside() {
+  const { session } = useSessionState()
+  const router = useRouter()
+  const core = useCore()
+  // a session that ends while a page is open: the route asks for the login again
+  useEffect(() => {
+    if (!session) void router.invalidate()
+  }, [session, router])
+  if (!session) return null
+  if (!session.user.valid || session.user.missing.length > 0) return <Missing />
+  return (
+    <div className="min-h-dvh lg:grid lg:grid-cols-[16rem_minmax(0,1fr)]">
+      <a
+        href="#content"
+        className="sr-only z-50 rounded bg-panel px-4 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        {core.skip}
+      </a>
+      <TopBar />
+      <Navigation />
+      <main id="content" tabIndex={-1} className="min-w-0 outline-none">
+        <OfflineBar />
+        <Outlet />
+      </main>
+      <Shortcuts />
+    </div>
+  )
+}
