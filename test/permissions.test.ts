@@ -196,9 +196,9 @@ test('the table gives the narrow roles what was decided, and nothing more', () =
     'payments.accept',
     'payments.confirm',
   ]
-  const reading = ['orders.list', 'orders.links', 'orders.events', 'channels.read']
+  const reading = ['orders.list', 'orders.links', 'orders.history', 'orders.events', 'channels.read']
   assert.deepEqual(namesOf('SimpleUser').sort(), [...sale, ...reading].sort())
-  assert.deepEqual(namesOf('Cashier').sort(), [...sale, ...reading, 'tills.read'].sort())
+  assert.deepEqual(namesOf('Cashier').sort(), [...sale, ...reading, 'orders.summary', 'tills.read'].sort())
   const writing = operations.filter(
     ({ method, permission, rule }) =>
       method !== 'GET' && rule.roles !== 'anyone' && rule.roles.includes('Observer') && !OWN_ACCOUNT.test(permission),

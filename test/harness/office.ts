@@ -47,3 +47,12 @@ export async function enterOffice(
   await tab.page.locator('#content h1').first().waitFor()
   return tab
 }
+
+/** Moves inside the running office, so that the session stays, and waits until everything is there. */
+export async function goTo(page: Page, path: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState({}, '', ${JSON.stringify(`/app${path}`)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+  await page.locator('#content h1').first().waitFor()
+  await page.waitForFunction(`!/Loading…/.test(document.querySelector('#content')?.textContent ?? 'Loading…')`)
+}

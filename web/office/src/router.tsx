@@ -104,6 +104,69 @@ const account = createRoute({
   path: 'account',
   component: lazyRouteComponent(() => import('./screens/account/Account.tsx'), 'Account'),
 })
+const refunds = createRoute({
+  getParentRoute: () => inside,
+  path: 'refunds',
+  validateSearch: readWords('status'),
+  component: lazyRouteComponent(() => import('./screens/refunds/RefundList.tsx'), 'RefundList'),
+})
+const mispayments = createRoute({
+  getParentRoute: () => inside,
+  path: 'mispayments',
+  validateSearch: readWords('status'),
+  component: lazyRouteComponent(() => import('./screens/mispayments/MispaymentList.tsx'), 'MispaymentList'),
+})
+const money = createRoute({
+  getParentRoute: () => inside,
+  path: 'money',
+  validateSearch: readWords('from', 'to'),
+  component: lazyRouteComponent(() => import('./screens/money/MoneyPage.tsx'), 'MoneyPage'),
+})
+const webhooks = createRoute({
+  getParentRoute: () => inside,
+  path: 'webhooks',
+  validateSearch: readWords('status', 'delivery'),
+  component: lazyRouteComponent(() => import('./screens/webhooks/Webhooks.tsx'), 'Webhooks'),
+})
+const keys = createRoute({
+  getParentRoute: () => inside,
+  path: 'keys',
+  component: lazyRouteComponent(() => import('./screens/keys/Keys.tsx'), 'Keys'),
+})
+const developer = createRoute({
+  getParentRoute: () => inside,
+  path: 'developer',
+  component: lazyRouteComponent(() => import('./screens/developer/Developer.tsx'), 'Developer'),
+})
+const shop = createRoute({
+  getParentRoute: () => inside,
+  path: 'shop',
+  component: lazyRouteComponent(() => import('./screens/shop/Shop.tsx'), 'Shop'),
+})
+const people = createRoute({
+  getParentRoute: () => inside,
+  path: 'people',
+  validateSearch: readWords('search'),
+  component: lazyRouteComponent(() => import('./screens/people/People.tsx'), 'People'),
+})
+const identity = createRoute({
+  getParentRoute: () => inside,
+  path: 'identity',
+  validateSearch: readWords('status', 'check'),
+  component: lazyRouteComponent(() => import('./screens/identity/Identity.tsx'), 'Identity'),
+})
+const audit = createRoute({
+  getParentRoute: () => inside,
+  path: 'audit',
+  validateSearch: readWords('action', 'actor', 'object'),
+  component: lazyRouteComponent(() => import('./screens/audit/Audit.tsx'), 'Audit'),
+})
+const operator = createRoute({
+  getParentRoute: () => inside,
+  path: 'operator',
+  validateSearch: readWords('search', 'status'),
+  component: lazyRouteComponent(() => import('./screens/operator/Operator.tsx'), 'Operator'),
+})
 
 const routeTree = root.addChildren([
   login,
@@ -112,7 +175,26 @@ const routeTree = root.addChildren([
   reset,
   invitation,
   verify,
-  inside.addChildren([home, orders, newOrder, order, links, newLink, account]),
+  inside.addChildren([
+    home,
+    orders,
+    newOrder,
+    order,
+    links,
+    newLink,
+    account,
+    refunds,
+    mispayments,
+    money,
+    webhooks,
+    keys,
+    developer,
+    shop,
+    people,
+    identity,
+    audit,
+    operator,
+  ]),
 ])
 
 export const router = createRouter({

@@ -1,9 +1,10 @@
-import { Outlet, useRouter } from '@tanstack/react-router'
+import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { useSessionState } from '../api/session.ts'
+import { useCan, useSessionState } from '../api/session.ts'
 import { useCore } from '../texts/lang.ts'
 import { Missing } from './Missing.tsx'
-import { Navigation, TopBar } from './Navigation.tsx'
+import { Navigation, permissionOf, TopBar } from './Navigation.tsx'
+import { NoRight } from './NotFound.tsx'
 import { OfflineBar } from './OfflineBar.tsx'
 import { Shortcuts } from './Shortcuts.tsx'
 
@@ -12,12 +13,15 @@ export function Inside() {
   const { session } = useSessionState()
   const router = useRouter()
   const core = useCore()
+  const can = useCan()
+  const { pathname } = useLocation()
   // a session that ends while a page is open: the route asks for the login again
   useEffect(() => {
     if (!session) void router.invalidate()
   }, [session, router])
   if (!session) return null
   if (!session.user.valid || session.user.missing.length > 0) return <Missing />
+  const permission = permissionOf(pathname.replace(/^\/app/, ''))
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[16rem_minmax(0,1fr)]">
       <a
@@ -30,7 +34,7 @@ export function Inside() {
       <Navigation />
       <main id="content" tabIndex={-1} className="min-w-0 outline-none">
         <OfflineBar />
-        <Outlet />
+        {permission === null || can(permission) ? <Outlet /> : <NoRight />}
       </main>
       <Shortcuts />
     </div>

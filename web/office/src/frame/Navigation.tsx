@@ -7,7 +7,13 @@ import { type Core, useCore, wordFor } from '../texts/lang.ts'
 import { CompanyPicker } from './company.tsx'
 import { Settings } from './Settings.tsx'
 
-type Item = { to: NonNullable<LinkProps['to']>; word: keyof Core['nav']; icon: IconName; permission: Permission }
+type Item = {
+  to: NonNullable<LinkProps['to']>
+  word: keyof Core['nav']
+  icon: IconName
+  permission: Permission
+  isOperators?: true
+}
 type Group = { word: keyof Core['groups'] | null; items: Item[] }
 
 /** What is offered follows the permission table of the service; a group without items is not shown. */
@@ -20,7 +26,46 @@ const GROUPS: Group[] = [
       { to: '/links', word: 'links', icon: 'link', permission: 'orders.links' },
     ],
   },
+  {
+    word: 'money',
+    items: [
+      { to: '/refunds', word: 'refunds', icon: 'undo', permission: 'refunds.read' },
+      { to: '/mispayments', word: 'mispayments', icon: 'alert', permission: 'mispayments.read' },
+      { to: '/money', word: 'money', icon: 'wallet', permission: 'ledger.read' },
+      { to: '/identity', word: 'identity', icon: 'shield', permission: 'kyc.read' },
+    ],
+  },
+  {
+    word: 'shop',
+    items: [
+      { to: '/shop', word: 'shop', icon: 'shop', permission: 'companies.read' },
+      { to: '/people', word: 'people', icon: 'people', permission: 'users.list' },
+    ],
+  },
+  {
+    word: 'build',
+    items: [
+      { to: '/developer', word: 'developer', icon: 'code', permission: 'apiKeys.read' },
+      { to: '/webhooks', word: 'webhooks', icon: 'bolt', permission: 'webhooks.deliveries' },
+      { to: '/keys', word: 'keys', icon: 'key', permission: 'apiKeys.read' },
+    ],
+  },
+  {
+    word: 'run',
+    items: [
+      { to: '/operator', word: 'operator', icon: 'server', permission: 'companies.read', isOperators: true },
+      { to: '/audit', word: 'audit', icon: 'book', permission: 'audit.read' },
+    ],
+  },
 ]
+
+const items = GROUPS.flatMap((group) => group.items)
+
+/** What a typed address needs; pages that everybody has need nothing. */
+export function permissionOf(path: string): Permission | null {
+  if (/^\/(orders|links)\/new$/.test(path)) return 'orders.create'
+  return items.find(({ to }) => to !== '/' && path.startsWith(to))?.permission ?? null
+}
 
 function NavLink({ to, word, icon }: Item) {
   const core = useCore()
@@ -39,8 +84,10 @@ function NavLink({ to, word, icon }: Item) {
 function Items() {
   const core = useCore()
   const can = useCan()
+  const { user } = useSession()
+  const isOperator = user.role === 'SuperAdmin' || user.role === 'SuperManager'
   return GROUPS.map(({ word, items }) => {
-    const shown = items.filter(({ permission }) => can(permission))
+    const shown = items.filter(({ permission, isOperators }) => can(permission) && (!isOperators || isOperator))
     if (shown.length === 0) return null
     return (
       <div key={word ?? 'top'}>

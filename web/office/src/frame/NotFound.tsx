@@ -6,7 +6,7 @@ export function NotFound() {
   const core = useCore()
   return (
     <main className="py-10">
-      <Empty icon="search" title={core.notFound}>
+      <Empty icon="search" title={core.notFound} isPage>
         <p>{core.notFoundText}</p>
         <Link to="/" className="btn mt-4">
           {core.home}
@@ -33,7 +33,7 @@ export function RouteFailed({ error }: { error: unknown }) {
 export function NoRight() {
   const core = useCore()
   return (
-    <Empty icon="shield" title={core.noRight}>
+    <Empty icon="shield" title={core.noRight} isPage>
       <p>{core.noRightText}</p>
     </Empty>
   )

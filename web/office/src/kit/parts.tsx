@@ -146,18 +146,19 @@ export function Loading() {
   )
 }
 
-export function Empty({ icon = 'inbox', title, children }: EmptyProps) {
+export function Empty({ icon = 'inbox', title, isPage, children }: EmptyProps) {
+  const Title = isPage ? 'h1' : 'p'
   return (
     <div className="flex flex-col items-center gap-2 px-4 py-12 text-center">
       <span className="mb-1 grid size-12 place-items-center rounded-full bg-sunken text-soft">
         <Icon name={icon} />
       </span>
-      <p className="font-semibold">{title}</p>
+      <Title className="font-semibold">{title}</Title>
       {children && <div className="max-w-md text-soft">{children}</div>}
     </div>
   )
 }
-type EmptyProps = { icon?: IconName; title: string; children?: ReactNode }
+type EmptyProps = { icon?: IconName; title: string; isPage?: boolean; children?: ReactNode }
 
 export function Money({ amount, asset }: { amount: string; asset: string }) {
   const lang = useLang()
