@@ -103,6 +103,9 @@ for (const role of Object.keys(MENUS) as UserRole[]) {
     const buttons = await page.locator('#content').getByRole('button').allInnerTexts()
     const mayRefund = !['Cashier', 'Observer', 'SimpleUser', 'Association'].includes(role)
     assert.equal(buttons.includes('Refund'), mayRefund, `${role} sees: ${buttons.join(', ')}`)
+    if (['Association', 'SimpleUser'].includes(role)) {
+      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+    }
     if (!MENUS[role].includes('Webhooks')) {
       await go(page, '/webhooks')
       await page.getByRole('heading', { name: 'Your role does not include this page' }).waitFor()

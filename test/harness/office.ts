@@ -1,6 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { PASSWORD, readMails, waitForMail } from './accounts.ts'
 import { type Visit, visit } from './browser.ts'
+import { eventually } from './service.ts'
 
 export const DESK: BrowserContextOptions = {
   viewport: { width: 1280, height: 860 },
@@ -50,9 +51,15 @@ export async function enterOffice(
 
 /** Moves inside the running office, so that the session stays, and waits until everything is there. */
 export async function goTo(page: Page, path: string): Promise<void> {
+  const h1 = page.locator('#content h1').first()
+  const before = await h1.innerText()
+  const isSame = new URL(page.url()).pathname === `/app${path === '/' ? '' : path}`
   await page.evaluate(
     `history.pushState({}, '', ${JSON.stringify(`/app${path}`)}); dispatchEvent(new PopStateEvent('popstate'))`,
   )
-  await page.locator('#content h1').first().waitFor()
-  await page.waitForFunction(`!/Loading…/.test(document.querySelector('#content')?.textContent ?? 'Loading…')`)
+  await eventually(
+    () => h1.innerText({ timeout: 5000 }).catch(() => before),
+    (text) => isSame || text !== before,
+  )
+  await page.locator('#content').getByText('Loading…').first().waitFor({ state: 'detached' })
 }

@@ -31,7 +31,7 @@ export type TransferRow = {
   units: string
   status: string
   isUsdc: boolean
-  blockAt: Date
+  seenAt: Date
   finalAt: Date | null
 }
 export type DeliveryRow = { id: string; event: string; status: string; createdAt: Date; updatedAt: Date }
@@ -67,7 +67,7 @@ export const listPaymentsOfOrder = (q: Queryable, { companyId, id }: Key): Promi
 export const listTransfersOfOrder = (q: Queryable, { companyId, id }: Key): Promise<TransferRow[]> =>
   q.many(sql`
     select transfer.tx_hash, transfer.chain_id, transfer.symbol, transfer.from_address, transfer.units, transfer.status,
-      transfer.token = lower(payment.token_address) as is_usdc, transfer.block_at, transfer.final_at
+      transfer.token = lower(payment.token_address) as is_usdc, transfer.first_seen_at as seen_at, transfer.final_at
     from payments payment
     join chain_transfers transfer
       on transfer.to_address = payment.deposit_address and transfer.chain_id = payment.network

@@ -81,7 +81,7 @@ const viewTransfer = (row: queries.TransferRow): Story['transfers'][number] => (
   fromAddress: row.fromAddress,
   amount: row.isUsdc ? decimal(row.units) : null,
   status: row.status === 'orphaned' ? 'orphaned' : row.finalAt === null ? 'seen' : 'final',
-  at: iso(row.blockAt),
+  at: iso(row.seenAt),
   finalAt: row.finalAt && iso(row.finalAt),
 })
 

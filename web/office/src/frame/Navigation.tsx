@@ -5,7 +5,7 @@ import { leave, useCan, useSession } from '../api/session.ts'
 import { Icon, type IconName } from '../kit/icons.tsx'
 import { type Core, useCore, wordFor } from '../texts/lang.ts'
 import { CompanyPicker } from './company.tsx'
-import { Settings } from './Settings.tsx'
+import { LanguageChoice } from './Settings.tsx'
 
 type Item = {
   to: NonNullable<LinkProps['to']>
@@ -117,12 +117,12 @@ function Person() {
           <span className="block truncate text-[13px] text-soft">{wordFor(core.roles, user.role)}</span>
         </span>
       </Link>
-      <div className="mt-2">
-        <Settings />
+      <div className="mt-2 flex gap-2">
+        <LanguageChoice />
+        <button type="button" className="btn px-3" onClick={onLeave}>
+          {core.signOut}
+        </button>
       </div>
-      <button type="button" className="btn mt-2 w-full" onClick={onLeave}>
-        {core.signOut}
-      </button>
     </div>
   )
 }
@@ -150,8 +150,8 @@ export function Navigation() {
   return (
     <>
       <div className="no-print sticky top-0 hidden h-dvh flex-col border-r border-line bg-panel lg:flex">
-        <p className="px-6 pt-5 pb-1 text-lg font-semibold tracking-tight">{core.product}</p>
         <nav aria-label={core.menu} className="flex min-h-0 grow flex-col">
+          <p className="px-6 pt-5 pb-1 text-lg font-semibold tracking-tight">{core.product}</p>
           {inner}
         </nav>
       </div>
@@ -171,7 +171,7 @@ export function TopBar() {
   const core = useCore()
   const can = useCan()
   return (
-    <div className="no-print sticky top-0 z-10 flex h-14 items-center gap-2 border-b border-line bg-panel px-2 lg:hidden">
+    <header className="no-print sticky top-0 z-10 flex h-14 items-center gap-2 border-b border-line bg-panel px-2 lg:hidden">
       <button type="button" className="btn btn-quiet" popoverTarget={MENU} aria-label={core.menu}>
         <Icon name="menu" />
       </button>
@@ -181,6 +181,6 @@ export function TopBar() {
           <Icon name="plus" />
         </Link>
       )}
-    </div>
+    </header>
   )
 }

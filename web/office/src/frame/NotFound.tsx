@@ -5,14 +5,14 @@ import { useCore } from '../texts/lang.ts'
 export function NotFound() {
   const core = useCore()
   return (
-    <main className="py-10">
+    <div className="py-10">
       <Empty icon="search" title={core.notFound} isPage>
         <p>{core.notFoundText}</p>
         <Link to="/" className="btn mt-4">
           {core.home}
         </Link>
       </Empty>
-    </main>
+    </div>
   )
 }
 

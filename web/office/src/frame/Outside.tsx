@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from 'react'
 import { useCore } from '../texts/lang.ts'
-import { Settings } from './Settings.tsx'
+import { LanguageChoice, SchemeChoice } from './Settings.tsx'
 
 /** One thing to do, in the middle of the page: log in, register, choose a password. */
 export function Outside({ title, children, wide }: { title: string; children: ReactNode; wide?: boolean }) {
@@ -16,7 +16,10 @@ export function Outside({ title, children, wide }: { title: string; children: Re
         {children}
       </main>
       <footer className="mt-5 w-full max-w-md">
-        <Settings />
+        <div className="flex gap-2">
+          <LanguageChoice />
+          <SchemeChoice />
+        </div>
       </footer>
     </div>
   )

@@ -3,32 +3,36 @@ import { chooseLang, LANG_NAMES, LANGS, type Lang, useCore, useLang } from '../t
 import { chooseScheme, type Scheme, useScheme } from './scheme.ts'
 
 /** Language and appearance; both stay in this browser. */
-export function Settings() {
+export function LanguageChoice() {
   const core = useCore()
   const lang = useLang()
+  return (
+    <Select
+      isBare
+      className="grow"
+      label={core.language}
+      value={lang}
+      options={LANGS.map((one) => [one, LANG_NAMES[one]] as const)}
+      onChange={(event) => void chooseLang(event.target.value as Lang)}
+    />
+  )
+}
+
+export function SchemeChoice() {
+  const core = useCore()
   const scheme = useScheme()
   return (
-    <div className="flex gap-2">
-      <Select
-        isBare
-        className="grow"
-        label={core.language}
-        value={lang}
-        options={LANGS.map((one) => [one, LANG_NAMES[one]] as const)}
-        onChange={(event) => void chooseLang(event.target.value as Lang)}
-      />
-      <Select
-        isBare
-        className="grow"
-        label={core.scheme.label}
-        value={scheme}
-        options={[
-          ['system', core.scheme.system],
-          ['light', core.scheme.light],
-          ['dark', core.scheme.dark],
-        ]}
-        onChange={(event) => chooseScheme(event.target.value as Scheme)}
-      />
-    </div>
+    <Select
+      isBare
+      className="grow"
+      label={core.scheme.label}
+      value={scheme}
+      options={[
+        ['system', core.scheme.system],
+        ['light', core.scheme.light],
+        ['dark', core.scheme.dark],
+      ]}
+      onChange={(event) => chooseScheme(event.target.value as Scheme)}
+    />
   )
 }

@@ -1,6 +1,7 @@
 import { type Body, call } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { readProfile, useSession } from '../../api/session.ts'
+import { SchemeChoice } from '../../frame/Settings.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Facts, Loaded, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -10,7 +11,7 @@ import { texts } from './texts.ts'
 export function Account() {
   const t = useTexts(texts)
   return (
-    <Page title={t.title}>
+    <Page title={t.title} actions={<SchemeChoice />}>
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
         <div>
           <Profile />

@@ -4,6 +4,7 @@ import { type Data, type Query, request } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
+import { fromUnits, toUnits } from '../../kit/decimal.ts'
 import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Loaded, Money, Page, Panel, TableFrame, Time } from '../../kit/parts.tsx'
@@ -101,6 +102,18 @@ function Books() {
   )
 }
 
+/** What the shop has or owes reads as a positive number: in the books, debts and income stand on the credit side. */
+const CREDIT_SIDE: readonly Account[] = [
+  'company_payable',
+  'fees',
+  'suspense',
+  'settlement_transit',
+  'refunds',
+  'rounding',
+]
+const balanceOf = (account: Account, amount: string): string =>
+  CREDIT_SIDE.includes(account) ? fromUnits(-toUnits(amount)) : amount
+
 function Balances({ balances }: { balances: Ledger['balances'] }) {
   const t = useTexts(texts)
   const words = useAccountWords()
@@ -110,7 +123,7 @@ function Balances({ balances }: { balances: Ledger['balances'] }) {
       <p className="border-b border-line p-4">
         <span className="block text-sm text-soft">{t.payable}</span>
         <strong className="text-2xl">
-          <Money amount={payable?.closing ?? '0'} asset={payable?.asset ?? 'USDC'} />
+          <Money amount={balanceOf('company_payable', payable?.closing ?? '0')} asset={payable?.asset ?? 'USDC'} />
         </strong>
       </p>
       <TableFrame label={t.accounts}>
@@ -131,7 +144,7 @@ function Balances({ balances }: { balances: Ledger['balances'] }) {
                 <th scope="row" className="!border-b-line !text-ink">
                   {words[account] ?? account}
                 </th>
-                {[opening, debit, credit, closing].map((amount, index) => (
+                {[balanceOf(account, opening), debit, credit, balanceOf(account, closing)].map((amount, index) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: four fixed columns
                   <td key={index} className="text-right">
                     <Money amount={amount} asset={asset} />

@@ -1,7 +1,8 @@
 import { useParams } from '@tanstack/react-router'
-import type { Order } from '../../api/call.ts'
+import { ApiError, type Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { NotFound } from '../../frame/NotFound.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Code, Copy, Facts, Loaded, Money, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -21,6 +22,8 @@ export function OrderPage() {
     { path: { code } },
     { liveMs: LIVE_MS, enabled: can('orders.history') },
   )
+  // anyone may read an order's state by its code; its page is for those who may see its history
+  if (history.error instanceof ApiError && history.error.status === 404) return <NotFound />
   return (
     <Loaded query={order}>
       {(data) => (
@@ -34,7 +37,7 @@ export function OrderPage() {
               <OrderStatus status={data.status} />
             </span>
           }
-          actions={<Actions order={data} />}
+          actions={history.data && <Actions order={data} />}
         >
           <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_22rem]">
             <Panel title={t.story}>

@@ -17,7 +17,9 @@ export function OrderTable({ orders, label }: { orders: readonly Order[]; label:
             <th scope="col" className="text-right">
               {core.amount}
             </th>
-            <th scope="col">{core.status}</th>
+            <th scope="col" className="hidden sm:table-cell">
+              {core.status}
+            </th>
             <th scope="col" className="hidden md:table-cell">
               {t.channel}
             </th>
@@ -43,8 +45,11 @@ export function OrderTable({ orders, label }: { orders: readonly Order[]; label:
               </td>
               <td className="text-right font-medium">
                 <Money amount={order.fromAmount} asset={order.fromAsset} />
+                <span className="mt-1 block font-normal sm:hidden">
+                  <OrderStatus status={order.status} />
+                </span>
               </td>
-              <td>
+              <td className="hidden sm:table-cell">
                 <OrderStatus status={order.status} />
               </td>
               <td className="hidden md:table-cell">

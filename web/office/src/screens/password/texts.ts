@@ -87,7 +87,7 @@ export const texts = defineTexts(
       send: 'Invia il link',
       sent: 'Se questo indirizzo ha un account, l’e-mail è in arrivo. Il link vale 30 minuti.',
       reset: 'Scelga una nuova password',
-      invitation: 'Benvenuto. Scelga la sua password',
+      invitation: 'Le diamo il benvenuto: scelga la sua password',
       password: 'Nuova password',
       hint: 'Almeno 12 caratteri, con maiuscola, minuscola, cifra e segno.',
       keep: 'Salva la password',

@@ -3,7 +3,7 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Refunds',
-    lead: 'Money on its way back to payers, oldest wait first in each state.',
+    lead: 'Money on its way back to payers.',
     waiting: 'All',
     empty: 'No refunds here',
     emptyText: 'A refund starts on the page of a paid order.',

@@ -6,6 +6,8 @@ import { Loaded, Panel } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
+/** Basis points in a percent. */
+const BPS = 100
 type Change = Body<'changeCompany'>
 
 /** Only what was changed is sent: a payout address that stays needs no fresh code. */
@@ -87,7 +89,7 @@ function Policies({ company }: { company: Schemas['Company'] }) {
   const onSend = ({ toleranceBps, lateAcceptHours, refundApproval, ...values }: Record<string, string>): void =>
     action.mutate({
       ...values,
-      ...(toleranceBps ? { toleranceBps: Number(toleranceBps) } : {}),
+      ...(toleranceBps ? { toleranceBps: Math.round(Number(toleranceBps.replace(',', '.')) * BPS) } : {}),
       ...(lateAcceptHours ? { lateAcceptHours: Number(lateAcceptHours) } : {}),
       ...(can('companies.approve') ? { refundApproval: refundApproval === 'yes' } : {}),
     })
@@ -96,10 +98,10 @@ function Policies({ company }: { company: Schemas['Company'] }) {
       <Field
         label={t.tolerance}
         name="toleranceBps"
-        inputMode="numeric"
-        pattern="[0-9]+"
+        inputMode="decimal"
+        pattern="[0-9]+([.,][0-9]{1,2})?"
         required
-        defaultValue={company.toleranceBps}
+        defaultValue={company.toleranceBps / BPS}
       />
       <Field
         label={t.late}

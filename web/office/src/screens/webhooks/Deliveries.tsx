@@ -92,7 +92,9 @@ function Rows({ deliveries, onShow }: { deliveries: readonly Delivery[]; onShow(
             <th scope="col" className="hidden sm:table-cell">
               {t.attempts}
             </th>
-            <th scope="col">{core.date}</th>
+            <th scope="col" className="hidden sm:table-cell">
+              {core.date}
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -102,13 +104,16 @@ function Rows({ deliveries, onShow }: { deliveries: readonly Delivery[]; onShow(
                 <button type="button" className="link font-medium" onClick={() => onShow(delivery.id)}>
                   {delivery.event}
                 </button>
+                <span className="block text-[13px] text-soft sm:hidden">
+                  <Time at={delivery.createdAt} ago />
+                </span>
               </td>
               <td>
                 <DeliveryStatus status={delivery.status} />
               </td>
               <td className="hidden max-w-64 truncate md:table-cell">{delivery.url}</td>
               <td className="hidden sm:table-cell">{delivery.attempts.length}</td>
-              <td>
+              <td className="hidden sm:table-cell">
                 <Time at={delivery.createdAt} />
               </td>
             </tr>
