@@ -196,6 +196,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
   for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema, KycSchema]) app.addSchema(schema)
+  // without its database a node starts, says so at /readyz, and gets ready when the database is back
+  await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
   app.addHook('onClose', async () => {

@@ -3,21 +3,23 @@ import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
 import { resealAccounts } from './channels/accounts.ts'
-import { deleteOldExchanges } from './channels/provider-call-queries.ts'
+import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
+import { kycPolls } from './compliance/kyc-polls.ts'
 import { deleteOldKycCallbacks } from './compliance/kyc-queries.ts'
 import type { KycDeps } from './compliance/kyc-service.ts'
-import { visitDueKycs } from './compliance/kyc-visits.ts'
 import { eraseKycsOlderThan, resealKycs } from './compliance/payer-erasure.ts'
 import type { Db } from './db/db.ts'
 import type { JobQueue } from './db/job-runner.ts'
+import { type PollSpec, pollSource } from './db/polling.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { deleteOldCounters } from './http/rate-limit-queries.ts'
 import type { Clock } from './kernel/clock.ts'
 import { DAY, HOUR, MINUTE } from './kernel/clock.ts'
+import { type PollLimits, startPolling } from './kernel/polling.ts'
 import { startTicker } from './kernel/ticker.ts'
-import { visitDueSettlements } from './ledger/settlement-jobs.ts'
+import { settlementPolls } from './ledger/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
@@ -25,14 +27,17 @@ import { expireOrders } from './orders/order-jobs.ts'
 import type { Rounds } from './parts.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
-import { visitDuePayments } from './payments/payment-jobs.ts'
+import { paymentPolls } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
-import { visitDueRefunds } from './refunds/refund-jobs.ts'
+import { refundPolls } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/sender/webhook-jobs.ts'
 
 const SCAN_EVERY_MS = 500
+
+/** Per provider account and in all. A hanging call costs a socket: many accounts may hang before others wait. */
+const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
 
 type Stoppable = { stop(): Promise<void> }
 
@@ -70,24 +75,20 @@ export function startJobs(deps: JobDeps): Stoppable {
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
-  const visits = startTicker('payments.visit', 1000, log, async () => (await visitDuePayments(payments, log)) > 0)
-  const refundVisits = startTicker(
-    'refunds.visit',
-    1000,
-    log,
-    async () => (await visitDueRefunds(deps.refunds, log)) > 0,
-  )
-  deps.rounds.visitPayments = () => visits.wake()
-  deps.rounds.visitRefunds = () => refundVisits.wake()
-  const checks = startTicker('kyc.visit', 1000, log, async () => (await visitDueKycs(deps.kyc, log)) > 0)
-  deps.kyc.signals.look = () => checks.wake()
+  const poll = (spec: PollSpec) => startPolling(pollSource({ db, clock, log }, spec), POLL_LIMITS, log)
+  const polls = {
+    payments: poll(paymentPolls(payments)),
+    refunds: poll(refundPolls(deps.refunds)),
+    settlements: poll(settlementPolls(deps.settlements)),
+    kycs: poll(kycPolls(deps.kyc)),
+  }
+  deps.rounds.pollPayments = () => polls.payments.wake()
+  deps.rounds.pollRefunds = () => polls.refunds.wake()
+  deps.kyc.signals.look = () => polls.kycs.wake()
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
-    visits,
-    checks,
-    refundVisits,
-    startTicker('settlements.visit', 1000, log, async () => (await visitDueSettlements(deps.settlements, log)) > 0),
+    ...Object.values(polls),
     durable,
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
@@ -110,7 +111,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
     startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
     startTicker('exchanges.trim', HOUR, log, async () => {
-      return (await deleteOldExchanges(db, daysAgo(deps.exchangeRetentionDays))) > 0
+      return (await deleteOldProviderCalls(db, daysAgo(deps.exchangeRetentionDays))) > 0
     }),
     startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('idempotency.clean', HOUR, log, async () => {
@@ -121,8 +122,8 @@ export function startJobs(deps: JobDeps): Stoppable {
   return {
     async stop() {
       deps.jobQueue.wake = () => {}
-      deps.rounds.visitPayments = () => {}
-      deps.rounds.visitRefunds = () => {}
+      deps.rounds.pollPayments = () => {}
+      deps.rounds.pollRefunds = () => {}
       deps.kyc.signals.look = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },

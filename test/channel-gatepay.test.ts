@@ -89,7 +89,7 @@ test('an order that lives a month is sent with less than an hour', async () => {
 
 test('an amount outside of the limits is refused before the call', async () => {
   const limits = await desk.channel.findLimits?.({ due: { asset: 'USDC', units: 1n }, fiat: PRICE.fiat })
-  assert.deepEqual([limits?.least?.units, limits?.most?.units], [100n, 5_000_000_000_000n])
+  assert.deepEqual([limits?.min?.units, limits?.max?.units], [100n, 5_000_000_000_000n])
   for (const due of [99n, 5_000_000_000_001n])
     await assert.rejects(desk.create(desk.request({ ...PRICE, due })), (error) => {
       return error instanceof ProviderRefusal && error.reason === 'amount'
@@ -138,14 +138,14 @@ test('half of the money is pending, a decline is a failure', async () => {
   assert.equal((await desk.fetch(declined)).outcome, 'failed')
 })
 
-test('money after the end is told as a stray, not as a payment', async () => {
+test('money after the end is reported beside the order, not as a payment', async () => {
   const payment = await create()
   await desk.act(payment.providerReference, 'expire')
   await desk.act(payment.providerReference, 'pay')
   const report = (await desk.fetch(payment)) as SeenReport
   assert.deepEqual([report.final, report.pending], [0n, 0n])
   assert.deepEqual(
-    report.strays.map(({ units }) => units),
+    report.unmatched.map(({ units }) => units),
     [12_345_678n],
   )
   const told = await news(await callbackAbout(payment.merchantReference, 'TRANSFERRED_ADDRESS_DELAY'))

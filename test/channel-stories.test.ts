@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { deleteOldExchanges } from '../src/channels/provider-call-queries.ts'
+import { deleteOldProviderCalls } from '../src/channels/provider-call-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
@@ -193,7 +193,7 @@ test('what was said to a provider can be read by the merchant, without a secret 
   await db.run(
     sql`update channel_exchanges set at = at - interval '31 days' where merchant_reference like ${`${order._id}%`}`,
   )
-  assert.ok((await deleteOldExchanges(db, new Date(Date.now() - 30 * DAY))) > 0)
+  assert.ok((await deleteOldProviderCalls(db, new Date(Date.now() - 30 * DAY))) > 0)
   assert.deepEqual((await admin.get(path)).data, [], 'after its retention it is gone')
 })
 

@@ -70,8 +70,8 @@ describe('the channel whitepay', () => {
     assert.ok(report.outcome === 'seen')
     assert.equal(report.final, 20_500_000n)
     assert.deepEqual(await channel.findLimits?.({ due: key.due, fiat }), {
-      least: { asset: 'USDC', units: 100_000n },
-      most: { asset: 'USDC', units: 1_000_000_000_000n },
+      min: { asset: 'USDC', units: 100_000n },
+      max: { asset: 'USDC', units: 1_000_000_000_000n },
     })
   })
 
@@ -200,7 +200,7 @@ describe('the channel whitepay-non-custody', () => {
     assert.ok(report.outcome === 'seen')
     assert.equal(report.final, 54_210_000n)
     const limits = await direct.findLimits?.(request)
-    assert.equal(limits?.least?.units, 100_000n)
+    assert.equal(limits?.min?.units, 100_000n)
     const other = world.open(whitepayNonCustody, { values: { HOST_TO_HOST: 'true', HOST_TO_HOST_NETWORK: 'SOL' } })
     await assert.rejects(other.createPayment(newRequest()), /it offers: BASE, ERC20/)
   })

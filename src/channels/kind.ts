@@ -5,7 +5,7 @@ import type { ProviderHttp } from './provider-http.ts'
 /** One value that an operator, or a company of its own, gives a channel. */
 export type Setting = {
   /** One sentence for the operator: what it is and where it is found. */
-  means: string
+  description: string
   secret?: true
   /** Only the operator sets it: a company could otherwise make this server call any address. */
   operatorOnly?: true
@@ -50,18 +50,18 @@ export function defineChannel<Name extends string>(kind: {
 const isUrl = (text: string): boolean => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
 
 /** Everything before the endpoint path that the provider documents. */
-export const baseUrl = (fallback: string, means = 'where the provider answers'): Setting => ({
-  means,
+export const baseUrl = (fallback: string, description = 'where the provider answers'): Setting => ({
+  description,
   fallback,
   operatorOnly: true,
   fault: (text) => (isUrl(text) ? null : 'must be an http(s) address'),
 })
-export const secret = (means: string): Setting => ({ means, secret: true })
-export const plain = (means: string, fallback?: string): Setting =>
-  fallback === undefined ? { means } : { means, fallback }
+export const secret = (description: string): Setting => ({ description, secret: true })
+export const plain = (description: string, fallback?: string): Setting =>
+  fallback === undefined ? { description } : { description, fallback }
 /** A whole number of seconds from 1 to a day. */
-export const seconds = (means: string, fallback: string): Setting => ({
-  means,
+export const seconds = (description: string, fallback: string): Setting => ({
+  description,
   fallback,
   fault: (text) => (/^[1-9]\d{0,4}$/.test(text) && Number(text) <= 86_400 ? null : 'must be whole seconds, 1 to 86400'),
 })

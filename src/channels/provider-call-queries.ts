@@ -1,8 +1,12 @@
 import { type Queryable, sql } from '../db/db.ts'
 import { newId } from '../kernel/ids.ts'
-import type { Exchange, ExchangePlace } from './provider-calls.ts'
+import type { ProviderCallRecord, ProviderCallScope } from './provider-calls.ts'
 
-export async function insertExchange(q: Queryable, place: ExchangePlace, exchange: Exchange): Promise<void> {
+export async function insertProviderCall(
+  q: Queryable,
+  place: ProviderCallScope,
+  exchange: ProviderCallRecord,
+): Promise<void> {
   const { companyId, channel, merchantReference, step } = place
   const { method, url, body, status, answer, durationMs, startedAt } = exchange
   await q.run(sql`
@@ -12,7 +16,7 @@ export async function insertExchange(q: Queryable, place: ExchangePlace, exchang
       ${answer}, ${durationMs}, ${new Date(startedAt)})`)
 }
 
-export type StoredExchange = {
+export type StoredProviderCall = {
   id: string
   channel: string
   merchantReference: string
@@ -27,20 +31,20 @@ export type StoredExchange = {
 }
 
 /** Of these payments, oldest first. */
-export function listExchanges(
+export function listProviderCalls(
   q: Queryable,
   companyId: string,
   merchantReferences: readonly string[],
   limit: number,
-): Promise<StoredExchange[]> {
-  return q.many<StoredExchange>(sql`
+): Promise<StoredProviderCall[]> {
+  return q.many<StoredProviderCall>(sql`
     select id, channel, merchant_reference, step, method, url, request, status, answer, duration_ms, at
     from channel_exchanges where company_id = ${companyId} and merchant_reference = any(${merchantReferences})
     order by at, id limit ${limit}`)
 }
 
 /** @returns how many are gone */
-export const deleteOldExchanges = (q: Queryable, before: Date): Promise<number> =>
+export const deleteOldProviderCalls = (q: Queryable, before: Date): Promise<number> =>
   q.run(sql`
     delete from channel_exchanges where (company_id, id) in (
       select company_id, id from channel_exchanges where at < ${before} order by at limit 1000)`)

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 /** One request to a provider and what came back, without headers and secrets: kept for support. */
-export type Exchange = {
+export type ProviderCallRecord = {
   method: string
   url: string
   body: string
@@ -12,7 +12,7 @@ export type Exchange = {
   startedAt: number
 }
 
-export type ExchangePlace = {
+export type ProviderCallScope = {
   companyId: string
   channel: string
   merchantReference: string
@@ -20,14 +20,14 @@ export type ExchangePlace = {
   step: string
 }
 
-export type ExchangeSink = (place: ExchangePlace, exchange: Exchange) => void
+export type ProviderCallSink = (place: ProviderCallScope, exchange: ProviderCallRecord) => void
 
-const current = new AsyncLocalStorage<{ place: ExchangePlace; sink: ExchangeSink }>()
+const current = new AsyncLocalStorage<{ place: ProviderCallScope; sink: ProviderCallSink }>()
 
 /** Whatever is said to a provider while `work` runs belongs to this place. */
-export const recordExchanges = <Result>(
-  place: ExchangePlace,
-  sink: ExchangeSink,
+export const withProviderCallScope = <Result>(
+  place: ProviderCallScope,
+  sink: ProviderCallSink,
   work: () => Promise<Result>,
 ): Promise<Result> => current.run({ place, sink }, work)
 
@@ -45,7 +45,7 @@ export function scrub(text: string, secrets: readonly string[]): string {
 }
 
 /** Called by the HTTP client; outside of `recordExchanges` (a check at start) nothing is kept. */
-export function noteExchange(exchange: Exchange, { secrets }: { secrets: readonly string[] }): void {
+export function recordProviderCall(exchange: ProviderCallRecord, { secrets }: { secrets: readonly string[] }): void {
   const store = current.getStore()
   if (!store) return
   const { url, body, answer } = exchange

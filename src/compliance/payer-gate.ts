@@ -1,9 +1,10 @@
 import type { Queryable, Tx } from '../db/db.ts'
+import type { AnyContext } from '../http/request-context.ts'
 import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { Order } from '../orders/order.ts'
-import { findPayerAddress, type PayerDeps } from '../payers/payer-service.ts'
+import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { Kyc } from './kyc.ts'
 import { lockKycOfPayer, lockPayer, upsertKycOrder } from './kyc-queries.ts'
 import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
@@ -17,8 +18,7 @@ export type Accepting = {
   email: string | null
   /** USDC for one EUR, scaled; null: no fresh rate. */
   euroRate: bigint | null
-  actor: string
-  requestId: string
+  by: AnyContext
 }
 
 /**
@@ -45,7 +45,7 @@ export async function needsEmail(
 ): Promise<boolean> {
   const { kycThresholdAmount } = await findKycPolicy(q, order.companyId)
   if (kycThresholdAmount === null || euroUnits(order, euroRate) < readEuro(kycThresholdAmount)) return false
-  return (await findPayerAddress(payers, q, order)).email === null
+  return (await findPayerContact(payers, q, order)).email === null
 }
 
 const showEuro = (units: bigint): string => `${formatDecimal(units, 2)} EUR`
@@ -91,7 +91,7 @@ export function openPayerGate(deps: KycDeps): PayerGate {
     if (policy.kycThresholdAmount === null) return null
     const threshold = readEuro(policy.kycThresholdAmount)
     const worth = euroUnits(order, accepting.euroRate)
-    const email = accepting.email ?? (await findPayerAddress(deps.payers, tx, order)).email
+    const email = accepting.email ?? (await findPayerContact(deps.payers, tx, order)).email
     if (email === null) {
       return worth < threshold ? null : new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
     }
@@ -108,8 +108,7 @@ export function openPayerGate(deps: KycDeps): PayerGate {
         return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)
       }
     } else if (total >= threshold) {
-      const { actor, requestId } = accepting
-      const asked = await askCheck(deps, tx, order, email, { actor, requestId })
+      const asked = await askCheck(deps, tx, order, email, { by: accepting.by })
       return required(asked, deps.links.urlOf(order.code, asked.id))
     }
     await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })

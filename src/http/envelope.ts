@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import type { AppError, ErrorCode, ErrorDetail } from '../kernel/errors.ts'
 import { CATALOGUE } from '../kernel/errors.ts'
 
-/** What every successful JSON answer looks like (decisions 1.2). */
+/** What every successful JSON answer looks like. */
 export type Success<Data> = { success: true; status: 200; data: Data }
 
 export const ok = <Data>(data: Data): Success<Data> => ({ success: true, status: 200, data })

@@ -34,6 +34,10 @@ ${Object.entries(PERMISSIONS as Record<string, Rule>)
   .join('\n')}
 `
 
+const BODY_STATUSES: Record<number, string> = {
+  413: 'The body is larger than 64 KiB.',
+  415: 'The body is not JSON, or its Content-Type says so.',
+}
 const FAILURE_STATUSES: Record<number, string> = {
   400: 'Refused: the message says why and what to do.',
   401: 'No credential, or a bad one.',
@@ -51,7 +55,9 @@ function documentRoute(route: RouteOptions): void {
   const rule = ruleOf(permission)
   // also where anyone may call, a credential that is sent must be good
   const failures = Object.fromEntries(
-    Object.entries(FAILURE_STATUSES).map(([status, description]) => [status, { description, $ref: 'Failure#' }]),
+    Object.entries({ ...FAILURE_STATUSES, ...(route.schema.body ? BODY_STATUSES : {}) }).map(
+      ([status, description]) => [status, { description, $ref: 'Failure#' }],
+    ),
   )
   const security =
     rule.roles === 'anyone'

@@ -21,100 +21,100 @@ type Transition = {
   to: OrderStatus
   /** The webhook event, or null where the merchant is told nothing. */
   event: `order.${string}` | null
-  means: string
+  description: string
 }
 
-/** The whole machine (decisions 3). `docs/order-states.md` is printed from it. */
+/** The whole machine. `docs/order-states.md` is printed from it. */
 export const TRANSITIONS = {
   accept: {
     from: ['INITIAL', 'PENDING', 'AWAITING'],
     to: 'PENDING',
     event: 'order.pending',
-    means: 'a payment channel was chosen (another may be chosen while nothing is paid)',
+    description: 'a payment channel was chosen (another may be chosen while nothing is paid)',
   },
   forward: {
     from: ['PENDING'],
     to: 'AWAITING',
     event: 'order.awaiting',
-    means: 'the order exists at the provider, or the deposit address is assigned',
+    description: 'the order exists at the provider, or the deposit address is assigned',
   },
   seePayment: {
     from: ['AWAITING'],
     to: 'WAITING_CHAIN_CONFIRMATION',
     event: 'order.waiting_chain_confirmation',
-    means: 'the payment was seen on chain, not final yet',
+    description: 'the payment was seen on chain, not final yet',
   },
   losePayment: {
     from: ['WAITING_CHAIN_CONFIRMATION'],
     to: 'AWAITING',
     event: null,
-    means: 'the transfer left the chain (reorganisation)',
+    description: 'the transfer left the chain (reorganisation)',
   },
   pay: {
     from: ['PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'],
     to: 'PAID',
     event: 'order.paid',
-    means: 'the full payment is final',
+    description: 'the full payment is final',
   },
   payLate: {
     from: ['EXPIRED', 'CANCELLED', 'ERROR'],
     to: 'PAID',
     event: 'order.paid',
-    means: 'a late full payment is final and the company’s late policy, or a person, accepts it',
+    description: 'a late full payment is final and the company’s late policy, or a person, accepts it',
   },
   failScreening: {
     from: ['AWAITING', 'WAITING_CHAIN_CONFIRMATION'],
     to: 'KYT_FAILED',
     event: 'order.kyt_failed',
-    means: 'the payer’s wallet did not pass the screening',
+    description: 'the payer’s wallet did not pass the screening',
   },
   cancel: {
     from: ['INITIAL', 'PENDING', 'AWAITING'],
     to: 'CANCELLED',
     event: 'order.cancelled',
-    means: 'the merchant or the payer gave it up',
+    description: 'the merchant or the payer gave it up',
   },
   expire: {
     from: ['INITIAL', 'PENDING', 'AWAITING'],
     to: 'EXPIRED',
     event: 'order.expired',
-    means: 'the time is over, or the merchant ended the link',
+    description: 'the time is over, or the merchant ended the link',
   },
   fail: {
     from: ['PENDING', 'AWAITING'],
     to: 'ERROR',
     event: 'order.error',
-    means: 'the provider reports a definite failure',
+    description: 'the provider reports a definite failure',
   },
   revert: {
     from: ['PAID', 'REFUNDED'],
     to: 'REFUNDING',
     event: 'order.refunding',
-    means: 'a refund was started',
+    description: 'a refund was started',
   },
   refundPart: {
     from: ['REFUNDING'],
     to: 'REFUNDED',
     event: 'order.refunded',
-    means: 'the refund is settled, something is left',
+    description: 'the refund is settled, something is left',
   },
   refundAll: {
     from: ['REFUNDING'],
     to: 'FULL_REFUNDED',
     event: 'order.full_refunded',
-    means: 'the refund is settled, nothing is left',
+    description: 'the refund is settled, nothing is left',
   },
   dropRefund: {
     from: ['REFUNDING'],
     to: 'PAID',
     event: null,
-    means: 'the refund was rejected and none was settled before',
+    description: 'the refund was rejected and none was settled before',
   },
   dropRefundPart: {
     from: ['REFUNDING'],
     to: 'REFUNDED',
     event: null,
-    means: 'the refund was rejected, an earlier one is settled',
+    description: 'the refund was rejected, an earlier one is settled',
   },
 } as const satisfies Record<string, Transition>
 

@@ -1,5 +1,5 @@
 import { listChangedTransfers } from '../chain/transfer-queries.ts'
-import { visitDepositAddresses } from './payment-jobs.ts'
+import { pollDepositAddresses } from './payment-jobs.ts'
 import { findChainCursor, updateChainCursor } from './payment-queries.ts'
 import type { PaymentDeps } from './payment-service.ts'
 
@@ -15,7 +15,7 @@ export async function followChain(deps: PaymentDeps, chainId: number): Promise<b
   const changed = await listChangedTransfers(deps.db, { chainId, afterChange, limit: BATCH })
   const last = changed.at(-1)
   if (!last) return false
-  await visitDepositAddresses(deps, [...new Set(changed.map((transfer) => transfer.toAddress))])
+  await pollDepositAddresses(deps, [...new Set(changed.map((transfer) => transfer.toAddress))])
   await updateChainCursor(deps.db, chainId, last.change)
   return changed.length === BATCH
 }

@@ -1,7 +1,6 @@
 import type { Channel, ChannelId } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { readAddress } from '../kernel/addresses.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -11,15 +10,14 @@ import { findReachableOrder, lockReachableOrder } from '../orders/order-service.
 import { nextStatus } from '../orders/order-states.ts'
 import { checkIdentity, findEuroRate, notePayerEmail } from '../payers/payer-service.ts'
 import { checkOffer } from './offers.ts'
-import { type AcceptDeps, type Accepted, bring, type Called, insertAttempt } from './payment-create.ts'
+import { type AcceptDeps, type Accepted, type ChannelCall, createAtProvider, startPayment } from './payment-create.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
 import type { AcceptBody } from './payment-schemas.ts'
 
 export type AcceptRequest = {
-  actor: Actor
+  context: RequestContext
   code: string
   body: AcceptBody
-  call: Call
   /** Where the payer's own browser is, when it is the one that asks. */
   payerIp?: string
 }
@@ -37,7 +35,7 @@ function readNetwork(channel: Channel, network: number | undefined): number | nu
 }
 
 /** The open attempt that a repeated accept means: same channel, same network, not closed. */
-async function findSameAttempt(
+async function findSamePayment(
   tx: Tx,
   order: Order,
   channel: ChannelId,
@@ -52,7 +50,7 @@ async function findSameAttempt(
 /**
  * The attempt before is given up: it is closed at its provider by a job, and can still receive money that is noticed.
  */
-async function giveUpAttempt(tx: Tx, order: Order, now: Date): Promise<void> {
+async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
   if (!payment || payment.status === 'closed' || payment.status === 'failed') return
@@ -68,7 +66,7 @@ type Choice = { channel: Channel; own: boolean; network: number | null }
 
 /** What was chosen, and whether this order can be paid that way at all: asked before anything is stored. */
 async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Choice> {
-  const order = await findReachableOrder(deps.db, request.actor, request.code)
+  const order = await findReachableOrder(deps.db, request.context.actor, request.code)
   const set = await deps.channels.of(order.companyId)
   const id = request.body.paymentChannel as ChannelId
   const channel = set.get(id)
@@ -77,20 +75,20 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   return { channel, own: set.isOwn(id), network }
 }
 
-type Attempt = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
+type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
 
 /** Stores the choice before anybody is called. */
-async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<Attempt> {
-  const { body, actor, call } = request
+async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<OpenedPayment> {
+  const { body, context } = request
   const { channel, own, network } = choice
   const userAddress = body.userAddress === undefined ? null : readAddress('userAddress', body.userAddress)
   const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
   const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
-    const order = await lockReachableOrder(tx, actor, request.code)
+    const order = await lockReachableOrder(tx, context.actor, request.code)
     const now = new Date(deps.clock())
-    const same = await findSameAttempt(tx, order, channel.id, network)
+    const same = await findSamePayment(tx, order, channel.id, network)
     if (same) return { order, payment: same, fresh: false }
     nextStatus(order.status, 'accept')
     if (order.expiresAt <= now) {
@@ -99,14 +97,13 @@ async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const email = body.payerEmail ?? null
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
     if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
-    const by = `${actor.kind}:${actor.id}`
-    const refused = await deps.gate(tx, order, { email, euroRate, actor: by, requestId: call.requestId })
+    const refused = await deps.gate(tx, order, { email, euroRate, by: context })
     if (refused) return { refused }
-    await giveUpAttempt(tx, order, now)
+    await abandonPayment(tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const fields = { channel: channel.id, own, network, userAddress, pastOrders, cancelUrl, returnUrl }
-    const move = { actor: by, requestId: call.requestId }
-    return { ...(await insertAttempt(deps, tx, order, fields, move)), fresh: true }
+    const move = { actor: nameOf(context), requestId: context.requestId }
+    return { ...(await startPayment(deps, tx, order, fields, move)), fresh: true }
   })
 }
 
@@ -116,14 +113,14 @@ async function openAttempt(deps: AcceptDeps, request: AcceptRequest, choice: Cho
  */
 export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Promise<Accepted> {
   const choice = await readChoice(deps, request)
-  const attempt = await openAttempt(deps, request, choice)
+  const attempt = await openPayment(deps, request, choice)
   if ('refused' in attempt) throw attempt.refused
   const { order, payment, fresh } = attempt
   crashPoint('accept:after-choice')
   const channel = fresh ? choice.channel : ((await deps.channels.forPayment(payment)) ?? choice.channel)
   const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }
-  const called: Called = { channel, order, payment, payer, requestId: request.call.requestId }
-  const accepted = await bring(deps, called, fresh, (tx, answer) => request.call.remember(tx, answer))
+  const called: ChannelCall = { channel, order, payment, payer, requestId: request.context.requestId }
+  const accepted = await createAtProvider(deps, called, fresh, (tx, answer) => request.context.remember(tx, answer))
   crashPoint('accept:after-forward')
   if (!PAYABLE.includes(accepted.status)) {
     throw new AppError('ORDER_STATE_CONFLICT', {

@@ -1,9 +1,10 @@
 import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } from '../channels/channel.ts'
-import { ProviderRefusal } from '../channels/provider-errors.ts'
+import { isForOperator, ProviderRefusal } from '../channels/provider-errors.ts'
 import { askProvider, type Channels, type PaymentAccount, unavailable } from '../channels/registry.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Config } from '../config/config.ts'
 import type { Db, Tx } from '../db/db.ts'
+import { LeaseLost, pollNow } from '../db/polling.ts'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -15,12 +16,12 @@ import { allows } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import {
-  claimPayment,
   countPayments,
   findPayment,
   insertPayment,
   lockPayment,
   type NewPayment,
+  PAYMENT_POLLS,
   type Payment,
   updatePayment,
   updatePaymentInstructions,
@@ -48,7 +49,6 @@ export type Accepted = { paymentChannel: string; status: string; expiresAt: stri
 const FIRST_CHECK_MS = 15_000
 /** How long a repeated accept waits for the answer to the first one. */
 const WAIT_MS = 8_000
-const LEASE_MS = 30_000
 
 const instructionsOf = (order: Order, channel: ChannelId, instructions: Instructions): Accepted => ({
   paymentChannel: channel,
@@ -58,7 +58,7 @@ const instructionsOf = (order: Order, channel: ChannelId, instructions: Instruct
 })
 
 /** A new attempt; the order points to it. Whatever happens after, the attempt is known. */
-export async function insertAttempt(
+export async function startPayment(
   deps: AcceptDeps,
   tx: Tx,
   order: Order,
@@ -163,7 +163,7 @@ export const callbackUrlOf = (baseUrl: string, { channel, companyId, ownAccount 
   `${baseUrl}/api/next/channels/${channel}/callback${ownAccount ? `/${companyId}` : ''}`
 
 /** The provider will not have this payment: the attempt has failed, and the order may be paid another way. */
-async function noteRefusal(deps: AcceptDeps, payment: Payment, words: string): Promise<void> {
+async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, words: string): Promise<void> {
   await deps.db.tx(async (tx) => {
     const current = await lockPayment(tx, payment.companyId, payment.id)
     if (current?.status !== 'creating') return
@@ -180,7 +180,9 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
     return await ask
   } catch (error) {
     if (error instanceof ProviderRefusal) {
-      await noteRefusal(deps, payment, error.message)
+      await recordProviderRefusal(deps, payment, error.message)
+      // what the operator must put right is no matter of the payer's, and may be right in a minute
+      if (isForOperator(error.reason)) throw unavailable(error)
       const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
       throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
     }
@@ -190,9 +192,9 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
 }
 
 type Finish = (tx: Tx, accepted: Accepted) => Promise<void>
-export type Called = { channel: Channel; order: Order; payment: Payment; payer: Payer; requestId: string | null }
+export type ChannelCall = { channel: Channel; order: Order; payment: Payment; payer: Payer; requestId: string | null }
 
-async function create(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+async function create(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
   const { channel, order, payment, payer, requestId } = called
   const request = requestOf(deps, order, payment, payer)
   const instructions = await askFor(deps, payment, channel.createPayment(request))
@@ -201,7 +203,7 @@ async function create(deps: AcceptDeps, called: Called, finish: Finish): Promise
 }
 
 /** What was asked for before exists, but nobody can pay it: it is closed, and a new reference takes its place. */
-async function replaceAttempt(deps: AcceptDeps, called: Called, lost: string, finish: Finish): Promise<Accepted> {
+async function replacePayment(deps: AcceptDeps, called: ChannelCall, lost: string, finish: Finish): Promise<Accepted> {
   const { channel, payment: old } = called
   const attempt = await deps.db.tx(async (tx) => {
     const order = await lockOrderById(tx, old.companyId, old.orderId)
@@ -214,24 +216,24 @@ async function replaceAttempt(deps: AcceptDeps, called: Called, lost: string, fi
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
     const { network, userAddress, cancelUrl, returnUrl, ownAccount: own } = current
     const fields = { channel: channel.id, own, network, userAddress, pastOrders: null, cancelUrl, returnUrl }
-    return insertAttempt(deps, tx, order, fields, { actor: `channel:${channel.id}`, requestId: called.requestId })
+    return startPayment(deps, tx, order, fields, { actor: `channel:${channel.id}`, requestId: called.requestId })
   })
   if (!attempt) throw new AppError('ORDER_STATE_CONFLICT')
   return create(deps, { ...called, ...attempt }, finish)
 }
 
 /** A creation that never got an answer: what became of it is asked first, so that one order is at the provider. */
-async function recover(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+async function recover(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
   const { channel, order, payment, payer, requestId } = called
   if (!channel.recoverPayment) return create(deps, called, finish)
   const found = await askFor(deps, payment, channel.recoverPayment(requestOf(deps, order, payment, payer)))
   if (found.outcome === 'absent') return create(deps, called, finish)
-  if (found.outcome === 'lost') return replaceAttempt(deps, called, found.providerReference, finish)
+  if (found.outcome === 'lost') return replacePayment(deps, called, found.providerReference, finish)
   return forward(deps, payment, found.instructions, requestId, finish)
 }
 
 /** A link that works once is made anew, to the same payment. */
-async function refreshLink(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+async function refreshLink(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
   const { channel, order, payment, payer } = called
   const fresh = await askProvider(channel.createPayment(requestOf(deps, order, payment, payer)))
   const accepted = instructionsOf(order, channel.id, fresh)
@@ -243,7 +245,7 @@ async function refreshLink(deps: AcceptDeps, called: Called, finish: Finish): Pr
 }
 
 /** Somebody else is asking the provider now: their answer is ours, too, also when it is another attempt's. */
-async function waitForAnswer(deps: AcceptDeps, called: Called, finish: Finish): Promise<Accepted> {
+async function waitForAnswer(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
   const { companyId, orderId, channel } = called.payment
   for (let waited = 0; waited < WAIT_MS; waited += 200) {
     await new Promise((resolve) => setTimeout(resolve, 200))
@@ -258,16 +260,29 @@ async function waitForAnswer(deps: AcceptDeps, called: Called, finish: Finish): 
   throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
 }
 
+/** Takes the payment before the engine's next poll. Undefined: another call is asking for it. */
+async function recoverNow(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted | undefined> {
+  try {
+    const taken = await pollNow(deps, PAYMENT_POLLS, called.payment, (db) => recover({ ...deps, db }, called, finish))
+    return taken?.result
+  } catch (error) {
+    throw error instanceof LeaseLost ? unavailable(error) : error
+  }
+}
+
 /** Brings an attempt to its provider: one order there, whatever was tried before. */
-export async function bring(deps: AcceptDeps, called: Called, fresh: boolean, finish: Finish): Promise<Accepted> {
+export async function createAtProvider(
+  deps: AcceptDeps,
+  called: ChannelCall,
+  fresh: boolean,
+  finish: Finish,
+): Promise<Accepted> {
   const { channel, order, payment } = called
   if (fresh) return create(deps, called, finish)
   // deposit addresses are ours: asking twice is safe, and nobody needs to wait
   if (payment.status === 'creating' && channel.onChain) return create(deps, called, finish)
   if (payment.status === 'creating') {
-    const now = deps.clock()
-    const mine = await claimPayment(deps.db, payment, new Date(now), new Date(now + LEASE_MS))
-    return mine ? recover(deps, called, finish) : waitForAnswer(deps, called, finish)
+    return (await recoverNow(deps, called, finish)) ?? waitForAnswer(deps, called, finish)
   }
   if (channel.singleUseLink && payment.status === 'awaiting') return refreshLink(deps, called, finish)
   if (payment.instructions === null) throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
@@ -277,7 +292,7 @@ export async function bring(deps: AcceptDeps, called: Called, fresh: boolean, fi
 }
 
 /** A job's second try for an attempt whose creation never got an answer. The provider's definite no ends it. */
-export async function resumeAttempt(deps: AcceptDeps, { companyId, id, orderId }: Payment): Promise<void> {
+export async function resumePayment(deps: AcceptDeps, { companyId, id, orderId }: Payment): Promise<void> {
   const [order, payment] = await Promise.all([
     findOrderById(deps.db, companyId, orderId),
     findPayment(deps.db, companyId, id),

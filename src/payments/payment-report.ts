@@ -11,7 +11,7 @@ import {
   holdExcess,
   holdMoney,
   recordLoss,
-  recordStray,
+  recordUnmatchedTransfer,
 } from './mispayments/mispayment-records.ts'
 import {
   findPayment,
@@ -22,14 +22,14 @@ import {
   type PaymentStatus,
   updatePayment,
 } from './payment-queries.ts'
-import { acceptsLate, leastAccepted, nextCheckDelayMs } from './payment-rules.ts'
+import { acceptsLate, minAcceptedUnits, nextCheckDelayMs } from './payment-rules.ts'
 
 export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
 
 /** An attempt that was given up or has failed is not opened again by a part of the money. */
 const ENDED: readonly PaymentStatus[] = ['closing', 'closed', 'failed']
 
-type Scene = {
+type ReportCase = {
   tx: Tx
   order: Order
   payment: Payment
@@ -71,7 +71,7 @@ const ENDINGS = {
 } as const satisfies Record<string, { status: PaymentStatus; trigger: Trigger | null }>
 type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 
-async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
+async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
   const { outcome, words } = report
@@ -84,7 +84,7 @@ async function applyTo(scene: Scene, report: PaymentReport): Promise<Order> {
 }
 
 /** The attempt is over, also one whose money was seen and did not come: the order waits no longer for it. */
-async function applyEnding(scene: Scene, ending: Ending, words: string): Promise<Order> {
+async function applyEnding(scene: ReportCase, ending: Ending, words: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
   const status = payment.status === 'failed' ? 'failed' : ending.status
   await updatePayment(tx, payment, { status, words, nextCheckAt: null }, now)
@@ -98,10 +98,10 @@ async function applyEnding(scene: Scene, ending: Ending, words: string): Promise
   return trigger === null ? waiting : move(waiting, trigger)
 }
 
-async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
+async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now } = scene
-  const least = payment.priceUnits ?? leastAccepted(payment.dueUnits, policy)
-  const complete = report.final >= least
+  const least = payment.priceUnits ?? minAcceptedUnits(payment.dueUnits, policy)
+  const complete = report.final >= least && report.isPart !== true
   if (payment.status === 'paid' && !complete) {
     // more money may ask for more confirmations than the payment had when it counted; that is no loss
     if (report.final + report.pending < least)
@@ -128,7 +128,7 @@ async function applyMoney(scene: Scene, report: SeenReport): Promise<Order> {
 }
 
 /** The full payment is final. */
-async function settle(scene: Scene, report: SeenReport): Promise<Order> {
+async function settle(scene: ReportCase, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now, requestId, deps } = scene
   const change = { paidAt: now, paidUnits: report.final, paymentChannel: payment.channel, paymentId: payment.id }
   const actor = `channel:${payment.channel}`
@@ -139,7 +139,7 @@ async function settle(scene: Scene, report: SeenReport): Promise<Order> {
 }
 
 /** Not complete, or not final: the order shows what was seen, and goes back when it left the chain. */
-async function follow(scene: Scene, report: SeenReport, least: bigint): Promise<Order> {
+async function follow(scene: ReportCase, report: SeenReport, least: bigint): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
   const enough = report.final + report.pending >= least
@@ -152,10 +152,10 @@ async function follow(scene: Scene, report: SeenReport, least: bigint): Promise<
 }
 
 /** Money that does not fit is written down and booked beside the order, for a person to decide. */
-async function recordMisfit(scene: Scene, report: SeenReport, moved: Order, complete: boolean): Promise<void> {
+async function recordMisfit(scene: ReportCase, report: SeenReport, moved: Order, complete: boolean): Promise<void> {
   const { tx, order, payment, policy, now } = scene
   const place = { tx, order, payment, now }
-  for (const stray of report.strays) await recordStray(place, stray)
+  for (const transfer of report.unmatched) await recordUnmatchedTransfer(place, transfer)
   const paidByThis = moved.paymentId === payment.id && moved.paidAt !== null
   if (complete && paidByThis) {
     const { feeBps } = policy

@@ -3,7 +3,7 @@ import type { OrderStatus } from '../orders/order-states.ts'
 import type { PaymentPolicy } from './payment-queries.ts'
 
 /** The least that counts as paid: the due amount less the tolerance (a share of it, at most a fixed amount). */
-export function leastAccepted(dueUnits: bigint, policy: PaymentPolicy): bigint {
+export function minAcceptedUnits(dueUnits: bigint, policy: PaymentPolicy): bigint {
   const share = (dueUnits * BigInt(policy.toleranceBps)) / 10_000n
   const most = BigInt(policy.toleranceMaxUnits)
   return dueUnits - (share < most ? share : most)

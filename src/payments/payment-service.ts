@@ -1,7 +1,6 @@
 import type { Channel, PaymentReport } from '../channels/channel.ts'
 import { askProvider } from '../channels/registry.ts'
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -9,7 +8,7 @@ import type { Order } from '../orders/order.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
-import { type AcceptDeps, keyOf, resumeAttempt } from './payment-create.ts'
+import { type AcceptDeps, keyOf, resumePayment } from './payment-create.ts'
 import { findPayment, type Payment, updatePaymentClosed, updatePaymentReference } from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
@@ -45,7 +44,8 @@ export const checkPayment = async (
  * "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED,
  * ORDER_STATE_CONFLICT
  */
-export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string, call: Call): Promise<void> {
+export async function confirmOrder(deps: PaymentDeps, context: RequestContext, code: string): Promise<void> {
+  const { actor } = context
   crashPoint('confirm:start')
   const order = await findReachableOrder(deps.db, actor, code)
   const payment = order.paymentId === null ? undefined : await findPayment(deps.db, order.companyId, order.paymentId)
@@ -57,29 +57,29 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
           : 'No payment channel was chosen yet. Accept the order first.',
       })
     }
-    const after = await checkPayment(deps, payment, call.requestId)
+    const after = await checkPayment(deps, payment, context.requestId)
     if (!after || after.paidAt === null) throw new AppError('PAYMENT_NOT_RECEIVED')
   }
   crashPoint('confirm:before-answer')
-  await deps.db.tx((tx) => call.remember(tx, null))
+  await deps.db.tx((tx) => context.remember(tx, null))
 }
 
 /** One look at a payment whose time has come: ask, resume an unanswered creation, or close a given-up attempt. */
-export async function visitPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
+export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
     const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
-    if (!wanted) return closeAttempt(deps, payment)
+    if (!wanted) return endPayment(deps, payment)
     // a callback named it although its creation never got an answer: money may have come, too
     if (payment.providerReference !== null) await askAndApply(deps, payment, null)
-    return resumeAttempt(deps, payment)
+    return resumePayment(deps, payment)
   }
-  if (payment.status === 'closing') return closeAttempt(deps, payment)
+  if (payment.status === 'closing') return endPayment(deps, payment)
   const { order } = await askAndApply(deps, payment, null)
   const over = payment.status === 'closed' || payment.status === 'paid' || payment.status === 'failed'
   if (over || !order || isOpen(order.status)) return
   // an order that another attempt paid must not be paid once more through this one
-  if (order.paidAt === null || order.paymentId !== payment.id) await closeAttempt(deps, payment)
+  if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, payment)
 }
 
 const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
@@ -105,10 +105,12 @@ async function findLostReference(deps: PaymentDeps, channel: Channel, payment: P
  * Ends an attempt that was given up at its provider, and asks whether the payer was faster. Closed is what the
  * provider says is over.
  */
-async function closeAttempt(deps: PaymentDeps, payment: Payment): Promise<void> {
+async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const now = new Date(deps.clock())
   const channel = await deps.channels.forPayment(payment)
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
+  // an address stays payable: what came to it before it was given up is read first
+  if (channel?.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
   const asks = channel && !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
   if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)

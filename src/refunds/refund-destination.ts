@@ -3,7 +3,7 @@ import type { Actor } from '../http/actor.ts'
 import { readAddress } from '../kernel/addresses.ts'
 import { invalid } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
-import { findPayerAddress } from '../payers/payer-service.ts'
+import { findPayerContact } from '../payers/payer-service.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import { type AddressProof, checkProof, type GivenProof, sameAddress } from './refund-proof.ts'
 import type { Refund } from './refund-queries.ts'
@@ -18,7 +18,7 @@ export type Destination = Pick<Refund, 'address' | 'proposedAddress' | 'addressP
   email: string | null
 }
 
-type Scene = { order: Order; payment: Payment; number: number; units: bigint; actor: Actor; now: Date }
+type NewRefund = { order: Order; payment: Payment; number: number; units: bigint; actor: Actor; now: Date }
 
 /** @throws VALIDATION_FAILED */
 export function readWanted(wanted: Wanted): Wanted {
@@ -36,13 +36,13 @@ export function readWanted(wanted: Wanted): Wanted {
 export async function findDestination(
   deps: RefundDeps,
   tx: Tx,
-  scene: Scene,
+  scene: NewRefund,
   { address, addressProof }: Wanted,
 ): Promise<Destination> {
   const { order, payment, number, units, actor, now } = scene
-  const known = await findPayerAddress(deps.payers, tx, order)
+  const known = await findPayerContact(deps.payers, tx, order)
   const believed = { email: known.email, proposedAddress: null, status: 'ready' } as const
-  if ((await deps.channels.forPayment(payment))?.refundsToAddress !== true)
+  if ((await deps.channels.forPayment(payment, tx))?.refundsToAddress !== true)
     return { ...believed, address: address ?? payment.userAddress ?? known.address, addressProof: null }
   const stated = [
     { source: 'accept', own: payment.userAddress },

@@ -47,9 +47,9 @@ export const addressMessage = ({ code, number, units, network }: RefundFacts, ad
 
 export const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-type Claim = { facts: RefundFacts; payment: Payment; address: string; actor: Actor; now: Date }
+type ProofRequest = { facts: RefundFacts; payment: Payment; address: string; actor: Actor; now: Date }
 
-async function readSignature(q: Queryable, claim: Claim, given: GivenProof & { signature: string }) {
+async function readSignature(q: Queryable, claim: ProofRequest, given: GivenProof & { signature: string }) {
   const { facts, payment, address } = claim
   const message = addressMessage(facts, address)
   const expected = `The message to sign is ${JSON.stringify(message)}.`
@@ -70,7 +70,7 @@ async function readSignature(q: Queryable, claim: Claim, given: GivenProof & { s
  * Checks what a request brings as proof that its address is what the payer wants.
  * @throws VALIDATION_FAILED with the text to sign, FORBIDDEN and STEP_UP_REQUIRED for a statement
  */
-export async function checkProof(q: Queryable, claim: Claim, given: GivenProof): Promise<AddressProof> {
+export async function checkProof(q: Queryable, claim: ProofRequest, given: GivenProof): Promise<AddressProof> {
   const { actor, now } = claim
   const { signature, statement, evidence } = given
   const base = { by: `${actor.kind}:${actor.id}`, at: now.toISOString() }

@@ -25,7 +25,7 @@ const SETTINGS = {
   API_SECRET: secret('secret that stands beside the key'),
   SUB_MERCHANT_ID: plain('sub-merchant at a channel partner; others leave it out', ''),
   TERMINAL_TYPE: {
-    means: 'where payers come from, as Binance calls it',
+    description: 'where payers come from, as Binance calls it',
     fallback: 'WEB',
     fault: (text) => (TERMINALS.includes(text) ? null : `must be one of ${TERMINALS.join(', ')}`),
   } as Setting,

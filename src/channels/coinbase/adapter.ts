@@ -40,7 +40,7 @@ async function reportWith(onChain: PaymentReport, askHint: () => Promise<Hint | 
   if (!nothing) return onChain
   const hint = await askHint()
   if (hint === null) {
-    if (onChain.outcome === 'seen' && onChain.strays.length > 0) return onChain
+    if (onChain.outcome === 'seen' && onChain.unmatched.length > 0) return onChain
     const { providerReference } = onChain
     return { outcome: 'unknown', providerReference, words: `${onChain.words}; Coinbase gave no answer` }
   }

@@ -17,7 +17,7 @@ export const settings = {
   BASE_URL: baseUrl(V2, 'where CDP v2 answers'),
   STATUS_BASE_URL: {
     operatorOnly: true as const,
-    means: `where Onramp v1 tells transactions; empty: ${V1}, or BASE_URL when that is not Coinbase's own`,
+    description: `where Onramp v1 tells transactions; empty: ${V1}, or BASE_URL when that is not Coinbase's own`,
     fallback: '',
     fault: (text: string) => (text === '' || /^https?:\/\/./.test(text) ? null : 'must be an http(s) address'),
   },

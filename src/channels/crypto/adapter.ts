@@ -68,7 +68,7 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
     pending: total - final,
     payerAddresses: [...new Set(usdc.map(({ transfer }) => transfer.fromAddress))],
     transfers: seen,
-    strays: placed
+    unmatched: placed
       .filter(({ transfer, network }) => !isUsdc(network, transfer.token))
       .map(({ transfer }) => ({
         asset: transfer.symbol,

@@ -41,7 +41,7 @@ function pendingOf(payment: unknown, { due }: Price): bigint {
 const isOver = (payment: unknown, nowMs: number): boolean =>
   flagAt(payment, 'expired') === true || Number(textAt(payment, 'expired_at') ?? 'NaN') * 1000 <= nowMs
 
-type Scene = {
+type PaymentFacts = {
   clock: Clock
   /** We cancel payments ourselves: a cancelled one may be ours, which is no decision of the payer. */
   weCancel: boolean
@@ -51,7 +51,7 @@ type Scene = {
  * What a payment object says. Without `price` (a callback knows none) money is `unknown`: the query tells how much.
  * Crypto.com knows no word for money that it holds for its own checks.
  */
-export function reportOf(payment: unknown, price: Price | null, { clock, weCancel }: Scene): PaymentReport {
+export function reportOf(payment: unknown, price: Price | null, { clock, weCancel }: PaymentFacts): PaymentReport {
   const providerReference = textAt(payment, 'id') ?? ''
   const word = textAt(payment, 'status') ?? 'no status'
   const told = (outcome: 'waiting' | 'expired' | 'cancelled' | 'unknown', words = word): PaymentReport => ({
@@ -80,6 +80,5 @@ export function reportOf(payment: unknown, price: Price | null, { clock, weCance
       pending: inUsdc(price, received),
       words: `${word}, not captured`,
     })
-  const refunded = inUsdc(price, minorUnits(payment, 'amount_refunded') ?? 0n)
-  return paidReport(providerReference, { final: inUsdc(price, received), refunded, words })
+  return paidReport(providerReference, { final: inUsdc(price, received), words })
 }

@@ -16,7 +16,7 @@ const PATHS = {
   refund: '/api/v1/refund/create',
   refundInfo: '/api/v1/refund/info',
 } as const
-export type Call = keyof typeof PATHS
+export type ApiCall = keyof typeof PATHS
 
 /** A field that is sent as a number; its text is what is signed. */
 export type Literal = { literal: string }
@@ -25,7 +25,7 @@ export type Body = Readonly<Record<string, string | Literal | null | readonly ob
 
 export type KucoinClient = {
   /** @throws ProviderTrouble when nobody knows what became of it */
-  ask(call: Call, body: Body): Promise<Answer>
+  ask(call: ApiCall, body: Body): Promise<Answer>
 }
 
 export const REPEATED = '480010'

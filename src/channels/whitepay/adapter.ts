@@ -16,8 +16,8 @@ export function openHosted(values: WhitepayValues, context: ChannelContext, plac
     id: place.id,
     networks: [],
     findLimits: async (payment) => {
-      const { least, most } = await orders.price(payment)
-      return { least, most }
+      const { min, max } = await orders.price(payment)
+      return { min, max }
     },
     createPayment: orders.create,
     recoverPayment: orders.recover,

@@ -28,8 +28,8 @@ function priceOf(row: unknown, asked: Money): Price {
   const told = limitUnits(textAt(row, 'max_amount'), exponent, 'down')
   return {
     asked,
-    least: money(limitUnits(textAt(row, 'min_amount'), exponent, 'up')),
-    most: money(told !== null && told < ceiling ? told : ceiling),
+    min: money(limitUnits(textAt(row, 'min_amount'), exponent, 'up')),
+    max: money(told !== null && told < ceiling ? told : ceiling),
   }
 }
 
@@ -43,11 +43,11 @@ export function choosePrice(rows: readonly unknown[], { due, fiat }: { due: Mone
 }
 
 /** @throws ProviderRefusal with the limit that does not hold */
-export function assertWithin({ asked, least, most }: Price): void {
-  if (least !== null && asked.units < least.units)
-    throw new ProviderRefusal('amount', `Whitepay takes at least ${formatMoney(least)} ${least.asset}.`)
-  if (most !== null && asked.units > most.units)
-    throw new ProviderRefusal('amount', `Whitepay takes at most ${formatMoney(most)} ${most.asset}.`)
+export function assertWithin({ asked, min, max }: Price): void {
+  if (min !== null && asked.units < min.units)
+    throw new ProviderRefusal('amount', `Whitepay takes at least ${formatMoney(min)} ${min.asset}.`)
+  if (max !== null && asked.units > max.units)
+    throw new ProviderRefusal('amount', `Whitepay takes at most ${formatMoney(max)} ${max.asset}.`)
 }
 
 /** A list of Whitepay's, asked at most once an hour. @throws ProviderTrouble when there is no list in the answer */

@@ -1,7 +1,7 @@
 import { baseUrl, plain, type Setting, secret } from '../kind.ts'
 
-export const flag = (means: string): Setting => ({
-  ...plain(means, 'false'),
+export const flag = (description: string): Setting => ({
+  ...plain(description, 'false'),
   fault: (text) => (text === 'true' || text === 'false' ? null : 'must be true or false'),
 })
 

@@ -25,7 +25,7 @@ const MAJOR = '18'
 const SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103
 
 /** Where one server lives: its programs, its data, its socket, its log, and who runs it. */
-export type Place = {
+export type ClusterPaths = {
   native: string
   clusterDir: string
   socketDir: string
@@ -53,7 +53,7 @@ export function serverEnv(): NodeJS.ProcessEnv {
  * Makes the database cluster when there is none. It appears whole under its name or not at all.
  * @throws Error with initdb's last words
  */
-export function makeCluster(place: Place): void {
+export function makeCluster(place: ClusterPaths): void {
   const { clusterDir, account, native } = place
   if (existsSync(clusterDir)) {
     checkCluster(place)
@@ -101,7 +101,7 @@ function syncFolder(folder: string): void {
   closeSync(handle)
 }
 
-function checkCluster({ clusterDir, account }: Place): void {
+function checkCluster({ clusterDir, account }: ClusterPaths): void {
   const version = readFileSync(join(clusterDir, 'PG_VERSION'), 'utf8').trim()
   if (version !== MAJOR) {
     throw new Error(

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { prepareBinaries } from './binaries.ts'
-import { chooseSocketDir, makeCluster, NAME, type Place } from './cluster.ts'
+import { type ClusterPaths, chooseSocketDir, makeCluster, NAME } from './cluster.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { endOrphan } from './orphan.ts'
 import { answers, connectionStringFor, type Log, runServer } from './server.ts'
@@ -68,7 +68,7 @@ function openDataDir(path: string): string {
   }
 }
 
-function preparePlace(dataDir: string): Place {
+function preparePlace(dataDir: string): ClusterPaths {
   const clusterDir = join(dataDir, 'postgres')
   const account = chooseAccount(dataDir, clusterDir)
   const native = prepareBinaries(dataDir, account)
@@ -76,7 +76,7 @@ function preparePlace(dataDir: string): Place {
   return { native, clusterDir, socketDir, logFile: join(dataDir, 'postgres.log'), account }
 }
 
-async function makeDatabase(place: Place): Promise<void> {
+async function makeDatabase(place: ClusterPaths): Promise<void> {
   const client = new pg.Client({ connectionString: connectionStringFor(place, 'postgres') })
   await client.connect()
   try {

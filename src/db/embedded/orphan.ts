@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Place } from './cluster.ts'
+import type { ClusterPaths } from './cluster.ts'
 import { processMark } from './process.ts'
 import { answers, type Log } from './server.ts'
 
@@ -16,7 +16,7 @@ const isLinux = process.platform === 'linux'
  * the same number in a restarted container, for its predecessor, and refuse to start.
  * @throws Error when a server does not end within a minute
  */
-export async function endOrphan(place: Place, log: Log): Promise<void> {
+export async function endOrphan(place: ClusterPaths, log: Log): Promise<void> {
   const file = join(place.clusterDir, 'postmaster.pid')
   const pid = readPid(file)
   if (pid === undefined) return
@@ -50,7 +50,7 @@ function readPid(file: string): number | undefined {
 /**
  * Every server process works in its cluster's folder; where /proc does not exist, a server shows itself by answering.
  */
-async function findServers(place: Place, pid: number): Promise<number[]> {
+async function findServers(place: ClusterPaths, pid: number): Promise<number[]> {
   if (!isLinux) return processMark(pid) !== undefined && (await answers(place)) ? [pid] : []
   const isServer = (candidate: number): boolean => {
     try {

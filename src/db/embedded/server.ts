@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } f
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { lastLines, NAME, nameFor, type Place, PORT, serverEnv } from './cluster.ts'
+import { type ClusterPaths, lastLines, NAME, nameFor, PORT, serverEnv } from './cluster.ts'
 
 const POLL_MS = 25
 const LOCKED_MS = 10_000
@@ -41,12 +41,12 @@ const STOP_STEPS = [
 
 export type Log = (line: string) => void
 
-export function connectionStringFor(place: Place, database: string): string {
+export function connectionStringFor(place: ClusterPaths, database: string): string {
   return `postgresql://${NAME}@localhost:${PORT}/${database}?host=${encodeURIComponent(place.socketDir)}&sslmode=disable`
 }
 
 /** Asks with a real query whether the server answers. */
-export async function answers(place: Place): Promise<boolean> {
+export async function answers(place: ClusterPaths): Promise<boolean> {
   const client = new pg.Client({
     connectionString: connectionStringFor(place, 'postgres'),
     connectionTimeoutMillis: 2000,
@@ -71,7 +71,7 @@ function withDeathSignal(program: string): string[] {
 }
 
 /** In a session of its own, so that Ctrl-C in a terminal reaches Comptoir first, which stops the server last. */
-function launch(place: Place): ChildProcess {
+function launch(place: ClusterPaths): ChildProcess {
   const { native, clusterDir, socketDir, logFile, account } = place
   const [program = '', ...before] = withDeathSignal(join(native, 'bin', 'postgres'))
   const sockets = socketDir === clusterDir ? '.' : socketDir
@@ -91,7 +91,7 @@ const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false 
 
 type Running = { child: ChildProcess; ended: Promise<string> }
 
-function begin(place: Place): Running {
+function begin(place: ClusterPaths): Running {
   const child = launch(place)
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
@@ -100,7 +100,7 @@ function begin(place: Place): Running {
   return { child, ended }
 }
 
-async function becomesReady(place: Place, running: Running): Promise<boolean> {
+async function becomesReady(place: ClusterPaths, running: Running): Promise<boolean> {
   let over = false
   void running.ended.then(() => {
     over = true
@@ -114,7 +114,7 @@ async function becomesReady(place: Place, running: Running): Promise<boolean> {
   return false
 }
 
-async function startUntilReady(place: Place): Promise<Running> {
+async function startUntilReady(place: ClusterPaths): Promise<Running> {
   const { logFile } = place
   const deadline = Date.now() + LOCKED_MS
   for (;;) {
@@ -136,7 +136,7 @@ async function startUntilReady(place: Place): Promise<Running> {
  * @returns when it answers a query; `stop` is a fast shutdown, forced after 4 s
  * @throws Error with the server's last words
  */
-export async function runServer(place: Place, log: Log): Promise<{ stop(): Promise<void> }> {
+export async function runServer(place: ClusterPaths, log: Log): Promise<{ stop(): Promise<void> }> {
   let running = await startUntilReady(place)
   let stopping = false
   const keepAlive = async (): Promise<void> => {

@@ -94,7 +94,7 @@ export async function findPositionAt(q: Queryable, companyId: string, at: Date):
 }
 
 /** Takes events out of the feed that happened before a time; they stay in the order's history. @returns how many */
-export const updateOldFeedEvents = (q: Queryable, before: Date, limit: number): Promise<number> =>
+export const trimOldFeedEvents = (q: Queryable, before: Date, limit: number): Promise<number> =>
   q.run(sql`
     update order_events e set position = null
     from (

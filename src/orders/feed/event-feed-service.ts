@@ -89,5 +89,5 @@ export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, qu
 
 /** Takes old events out of the feed, a batch at a time. @returns whether there may be more */
 export async function trimFeed({ db, clock }: Pick<FeedDeps, 'db' | 'clock'>): Promise<boolean> {
-  return (await queries.updateOldFeedEvents(db, new Date(clock() - KEPT_MS), TRIM_BATCH)) === TRIM_BATCH
+  return (await queries.trimOldFeedEvents(db, new Date(clock() - KEPT_MS), TRIM_BATCH)) === TRIM_BATCH
 }

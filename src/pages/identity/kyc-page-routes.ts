@@ -4,32 +4,39 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { IdentityProviderError } from '../../compliance/identity-provider.ts'
 import { askedLevel, type Kyc } from '../../compliance/kyc.ts'
+import { lookNow, openKycSession } from '../../compliance/kyc-polls.ts'
 import { findKycOfOrder } from '../../compliance/kyc-queries.ts'
 import type { KycDeps } from '../../compliance/kyc-service.ts'
-import { lookNow, openKycSession } from '../../compliance/kyc-visits.ts'
 import { toAppError } from '../../http/failures.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { kycTextsFor } from './kyc-texts.ts'
 import { kycPolicy, renderKyc, renderUnknownKyc } from './kyc-view.ts'
 
 export type KycPageDeps = KycDeps & { payUrl: string }
 
 const OPEN = { open: true as const }
 const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
-type Place = { code: string; token: string }
+type PageParams = { code: string; token: string }
 
 const isOpenOrder = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   ['INITIAL', 'PENDING', 'AWAITING'].includes(status) && expiresAt.getTime() > nowMs
 
 /** The page behind the link in the mail: how the check stands, and where the provider has one, the check itself. */
+const textsFor = (request: FastifyRequest) => {
+  const lang = languageOf(request)
+  return { lang, texts: TEXTS[lang].kyc }
+}
+
 export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app, deps) => {
   const basePath = new URL(deps.payUrl).pathname.replace(/\/+$/, '')
   await app.register(formbody)
+  rememberLanguage(app)
 
   const send = (reply: FastifyReply, status: number, page: Html, lang: string, policy: string): FastifyReply =>
     reply
@@ -44,7 +51,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
       .send(page.text)
 
   /** @throws OBJECT_NOT_FOUND when the link was made for no check of this order */
-  const find = async ({ code, token }: Place): Promise<{ order: Order; kyc: Kyc }> => {
+  const find = async ({ code, token }: PageParams): Promise<{ order: Order; kyc: Kyc }> => {
     const order = await findOrderByCode(deps.db, code)
     const kyc = order && (await findKycOfOrder(deps.db, order.companyId, order.id))
     if (!order || !kyc || !deps.links.fits(order.code, kyc.id, token)) throw new AppError('OBJECT_NOT_FOUND')
@@ -60,13 +67,13 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
-    const { lang, texts } = kycTextsFor(request.headers['accept-language'])
+    const { lang, texts } = textsFor(request)
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownKyc(lang, texts), lang, kycPolicy(null))
   })
 
   app.get('/kyc', { config: OPEN, schema: { hide: true, querystring: Link } }, async (request, reply) => {
     const { order, kyc } = await find(request.query)
-    const { lang, texts } = kycTextsFor(request.headers['accept-language'])
+    const { lang, texts } = textsFor(request)
     const { code, shortCode } = order
     const embedding = embeddingFor(kyc)
     const page = renderKyc({
@@ -80,7 +87,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
 
   const findForScript = async (request: FastifyRequest): Promise<Kyc> => {
     checkSameOrigin(request, deps.payUrl)
-    return (await find(request.body as Place)).kyc
+    return (await find(request.body as PageParams)).kyc
   }
   app.post('/kyc/session', { config: OPEN, schema: { hide: true, body: Link } }, async (request, reply) => {
     const kyc = await findForScript(request)

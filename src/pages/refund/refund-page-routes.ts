@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { getAddress } from 'viem/utils'
 import { toAppError } from '../../http/failures.ts'
+import { contextAs } from '../../http/request-context.ts'
 import { readAddress } from '../../kernel/addresses.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
@@ -13,9 +14,10 @@ import { confirmRefundAddress } from '../../refunds/refund-address.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import type { RefundDeps } from '../../refunds/refund-service.ts'
-import { checkSameOrigin } from '../shared/payer.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { refundTextsFor } from './refund-texts.ts'
 import {
   REFUND_POLICY,
   type RefundPage,
@@ -41,7 +43,12 @@ const Form = Type.Object({
   confirmed: Type.Optional(Type.String({ maxLength: 42 })),
 })
 
-type Place = Pick<RefundPage, 'code' | 'token'>
+type PageParams = Pick<RefundPage, 'code' | 'token'>
+const textsFor = (request: FastifyRequest) => {
+  const lang = languageOf(request)
+  return { lang, texts: TEXTS[lang].refund }
+}
+
 type Found = RefundPage & { depositAddress: string | null }
 
 /** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
@@ -49,6 +56,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   const basePath = new URL(deps.payUrl).pathname.replace(/\/+$/, '')
   const action = `${basePath}/refund`
   await app.register(formbody)
+  rememberLanguage(app)
 
   const send = (reply: FastifyReply, status: number, page: Html, lang: string): FastifyReply =>
     reply
@@ -63,7 +71,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
       .send(page.text)
 
   /** @throws OBJECT_NOT_FOUND when the link was made for no refund of this order */
-  const find = async (request: FastifyRequest, { code, token }: Place): Promise<Found> => {
+  const find = async (request: FastifyRequest, { code, token }: PageParams): Promise<Found> => {
     const order = await findOrderByCode(deps.db, code)
     const refunds = order ? await listRefundsOfOrder(deps.db, order.companyId, order.id) : []
     const refund = refunds.find(({ id }) => deps.links.fits(id, token))
@@ -73,7 +81,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const network = refund.network === null ? '' : deps.networkName(refund.network)
     const depositAddress = payment?.instructions?.toAddress ?? null
     return {
-      ...refundTextsFor(request.headers['accept-language']),
+      ...textsFor(request),
       merchant,
       network,
       refund,
@@ -100,7 +108,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
-    const { lang, texts } = refundTextsFor(request.headers['accept-language'])
+    const { lang, texts } = textsFor(request)
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownRefund(lang, texts), lang)
   })
 
@@ -124,7 +132,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page.lang)
     if (body.confirmed !== checked.address)
       return send(reply, 200, renderAddressCheck(page, checked.address), page.lang)
-    await confirmRefundAddress(deps, page.refund, checked.address, request.id)
+    await confirmRefundAddress(deps, page.refund, checked.address, contextAs(request, payerOf(page.code)))
     return reply.redirect(`${action}?${new URLSearchParams({ code: page.code, token: page.token })}`, 303)
   })
 }

@@ -14,13 +14,13 @@ import {
 } from './mispayment-queries.ts'
 
 /** Where money is noticed: inside the transaction that looks at one payment of one order. */
-export type Place = { tx: Tx; order: Order; payment: Payment; now: Date }
+export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
 
 type Held = Extract<MispaymentKind, 'under' | 'late' | 'duplicate'>
 
 const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate']
 
-const bookingOf = ({ order, now }: Place, causeId: string) => ({
+const bookingOf = ({ order, now }: MispaymentContext, causeId: string) => ({
   companyId: order.companyId,
   causeId,
   orderId: order.id,
@@ -37,7 +37,7 @@ const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, {
  * @returns the change
  */
 async function bringTo(
-  place: Place,
+  place: MispaymentContext,
   kind: MispaymentKind,
   units: bigint,
   records: readonly Mispayment[],
@@ -70,10 +70,15 @@ async function bringTo(
 export type Acceptance = { decidedBy: string; reason: string | null }
 
 /** A part of an order's money that came while the order was open, and was completed, was never out of order. */
-const isFirstPart = ({ order }: Place, { kind }: Mispayment): boolean => kind === 'under' && isOpen(order.status)
+const isFirstPart = ({ order }: MispaymentContext, { kind }: Mispayment): boolean =>
+  kind === 'under' && isOpen(order.status)
 
 /** What waited turned out to be something else: its record is closed and its booking taken back. */
-async function release(place: Place, records: readonly Mispayment[], acceptance?: Acceptance): Promise<void> {
+async function release(
+  place: MispaymentContext,
+  records: readonly Mispayment[],
+  acceptance?: Acceptance,
+): Promise<void> {
   for (const record of records) {
     if (acceptance) await updateMispayment(place.tx, record, { status: 'accepted', ...acceptance }, place.now)
     else if (isFirstPart(place, record)) await deleteMispayment(place.tx, record)
@@ -83,7 +88,7 @@ async function release(place: Place, records: readonly Mispayment[], acceptance?
 }
 
 /** Money that pays nothing yet: too little so far, too late, or a second time. */
-export async function holdMoney(place: Place, kind: Held, total: bigint): Promise<void> {
+export async function holdMoney(place: MispaymentContext, kind: Held, total: bigint): Promise<void> {
   const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
   const held = records.filter((record) => HELD.includes(record.kind))
   await release(
@@ -96,7 +101,7 @@ export async function holdMoney(place: Place, kind: Held, total: bigint): Promis
 }
 
 /** Money above the price. What came with the payment itself is booked by it already (`later` false). */
-export async function holdExcess(place: Place, total: bigint, later: boolean): Promise<void> {
+export async function holdExcess(place: MispaymentContext, total: bigint, later: boolean): Promise<void> {
   const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
   const decided = records.filter(
     (record) => record.kind === 'over' && record.status !== 'open' && record.status !== 'resolved',
@@ -107,35 +112,35 @@ export async function holdExcess(place: Place, total: bigint, later: boolean): P
 }
 
 /** Another token came to the same address. It is no USDC, so it is noticed and not booked. */
-export async function recordStray(
-  place: Place,
-  stray: { asset: string; units: bigint; reference: string },
+export async function recordUnmatchedTransfer(
+  place: MispaymentContext,
+  transfer: { asset: string; units: bigint; reference: string },
 ): Promise<void> {
   const { tx, order, payment, now } = place
   const records = await lockMispayments(tx, order.companyId, payment.id)
-  if (records.some((record) => record.kind === 'wrong_token' && record.sourceReference === stray.reference)) return
+  if (records.some((record) => record.kind === 'wrong_token' && record.sourceReference === transfer.reference)) return
   await insertMispayment(tx, {
     companyId: order.companyId,
     id: newId(now.getTime()),
     orderId: order.id,
     paymentId: payment.id,
     kind: 'wrong_token',
-    asset: stray.asset,
-    units: stray.units,
-    sourceReference: stray.reference,
+    asset: transfer.asset,
+    units: transfer.units,
+    sourceReference: transfer.reference,
     createdAt: now,
   })
 }
 
 /** A payment that was final left the chain after all: the order stays PAID, a person must know. */
-export async function recordLoss(place: Place, units: bigint): Promise<void> {
+export async function recordLoss(place: MispaymentContext, units: bigint): Promise<void> {
   const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
   await bringTo(place, 'orphaned', units, records)
 }
 
 /** The payment paid its order: booked once, and whatever of it waited is taken out of suspense. */
 export async function bookOrderPaid(
-  place: Place,
+  place: MispaymentContext,
   money: { received: bigint; due: bigint; feeBps: number },
   acceptance?: Acceptance,
 ): Promise<void> {
@@ -151,7 +156,7 @@ export async function bookOrderPaid(
 }
 
 /** Money that had left the chain is there again. */
-export async function endLoss(place: Place): Promise<void> {
+export async function endLoss(place: MispaymentContext): Promise<void> {
   const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
   for (const record of records) {
     if (record.kind === 'orphaned' && record.status === 'open')

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { type Audit, actorName } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { Tx } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
+import type { AnyContext } from '../../http/request-context.ts'
 import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
@@ -19,7 +19,7 @@ import { openCodeHash, stepOfCode } from './totp.ts'
 /** Tokens of this form are no access tokens: they only say that a password was right. */
 export const CHALLENGE_PREFIX = 'ovt_'
 
-export const MOST_WRONG_CODES = 5
+export const MAX_WRONG_CODES = 5
 const MOST_WRONG_A_DAY = 30
 const MOST_MAILS_AN_HOUR = 10
 const CODE_MS = 5 * MINUTE
@@ -41,7 +41,7 @@ export type Challenges = {
    * @returns how it was proven, or null
    * @throws ACCOUNT_LOCKED after thirty wrong codes in a day
    */
-  answer(tx: Tx, challenge: Challenge, user: User, codes: Codes, caller: Caller): Promise<Proof | null>
+  answer(tx: Tx, challenge: Challenge, user: User, codes: Codes, context: AnyContext): Promise<Proof | null>
 }
 
 export type ChallengeDeps = { clock: Clock; vault: Vault; mailer: Mailer; audit: Audit }
@@ -97,8 +97,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     const since = fresh ? new Date(now) : (known.wrongCodesSince ?? new Date(now))
     await queries.updateChallengeWrong(tx, challenge.id)
     await factors.updateWrongCodes(tx, user.id, { wrong: fresh ? 1 : known.wrongCodes + 1, since })
-    if (challenge.wrongCodes + 1 >= MOST_WRONG_CODES)
-      await queries.updateChallengeEnded(tx, challenge.id, new Date(now))
+    if (challenge.wrongCodes + 1 >= MAX_WRONG_CODES) await queries.updateChallengeEnded(tx, challenge.id, new Date(now))
   }
   const checkDay = (known: factors.Factors): void => {
     const sinceMs = known.wrongCodesSince?.getTime() ?? 0
@@ -122,7 +121,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       if (
         known &&
         known.expiresAt.getTime() > clock() &&
-        (known.endedAt === null || known.wrongCodes >= MOST_WRONG_CODES)
+        (known.endedAt === null || known.wrongCodes >= MAX_WRONG_CODES)
       )
         return known
       return make(tx, { tokenHash: null, userId, sessionId, kind: 'dashboard', namedCookie: false })
@@ -135,7 +134,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       const message = 'Ten codes were sent to this account within an hour. Wait as long as Retry-After says.'
       throw new AppError('TOO_MANY_REQUESTS', { message, retryAfter: HOUR / SECOND })
     },
-    async answer(tx, challenge, user, codes, caller) {
+    async answer(tx, challenge, user, codes, context) {
       const known = await factors.lockFactors(tx, user.id)
       checkDay(known)
       const proof = await prove(tx, challenge, user, codes, known.totpSealed)
@@ -149,7 +148,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
           object: `user:${user.id}`,
           companyId,
         } as const
-        await audit.write(tx, { actor: actorName(null), ...entry, caller })
+        await audit.write(tx, context, { actor: 'anyone', ...entry })
       }
       return proof
     },

@@ -6,9 +6,9 @@ import { createSecretReader, SECRET_AGE_MS } from '../outbox/webhook-secret.ts'
 import type { AttemptResult, AttemptSender } from './attempt.ts'
 import { isTimeout } from './failures.ts'
 import type { Lanes } from './lanes.ts'
-import type { Settlement } from './outcome-writer.ts'
+import type { OutcomeWriter } from './outcome-writer.ts'
 import type { SenderMetrics } from './sender-metrics.ts'
-import { type ClaimedDelivery, MAX_CRASHES, type Outcome, type SettlementRow } from './sender-queries.ts'
+import { type ClaimedDelivery, MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
 
 /** After the end of failed attempt 1, 2, 3, 4 (interface 6.5). The fifth is the last. */
 export const RETRY_DELAYS_MS = [2000, 4000, 8000, 16_000] as const
@@ -22,7 +22,7 @@ export type DeliveryRunnerOptions = {
   allowHttp: boolean
   attempts: AttemptSender
   lanes: Lanes
-  settlement: Settlement
+  settlement: OutcomeWriter
   metrics: SenderMetrics | null
   /** A place became free in a lane where deliveries wait, or on a full node. */
   freed: () => void
@@ -105,7 +105,7 @@ export class DeliveryRunner {
   }
 }
 
-const keyOf = (delivery: ClaimedDelivery): Pick<SettlementRow, 'companyId' | 'deliveryId' | 'series' | 'epoch'> => ({
+const keyOf = (delivery: ClaimedDelivery): Pick<OutcomeRow, 'companyId' | 'deliveryId' | 'series' | 'epoch'> => ({
   companyId: delivery.companyId,
   deliveryId: delivery.deliveryId,
   series: delivery.series,

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/db.ts'
-import { type SettlementRow, settleAttempts } from './sender-queries.ts'
+import { type OutcomeRow, settleAttempts } from './sender-queries.ts'
 
 /** Outcomes wait this long for company, so that one statement writes many. */
 const FLUSH_DELAY_MS = 20
@@ -8,17 +8,17 @@ const FLUSH_ROWS = 200
 const PARALLEL_FLUSHES = 2
 const RETRY_DELAY_MS = 250
 
-type Pending = { row: SettlementRow; endedAtMs: number }
+type Pending = { row: OutcomeRow; endedAtMs: number }
 
 export type SettlementEvents = {
-  settled: (row: SettlementRow) => void
+  settled: (row: OutcomeRow) => void
   /** The lease had passed to another claim: this outcome was dropped. */
-  fenced: (row: SettlementRow) => void
+  fenced: (row: OutcomeRow) => void
   failed: (error: unknown) => void
 }
 
 /** Gathers outcomes of attempts and writes them in batches; a database that is away is asked again until it answers. */
-export class Settlement {
+export class OutcomeWriter {
   readonly #db: Db
   readonly #events: SettlementEvents
   #waiting: Pending[] = []
@@ -32,7 +32,7 @@ export class Settlement {
   }
 
   /** @param endedAtMs `performance.now()` of the attempt's end: the retry delay counts from there */
-  add(row: SettlementRow, endedAtMs: number): void {
+  add(row: OutcomeRow, endedAtMs: number): void {
     this.#waiting.push({ row, endedAtMs })
     if (this.#waiting.length >= FLUSH_ROWS) this.#flush()
     else this.#timer ??= setTimeout(() => this.#flush(), FLUSH_DELAY_MS)

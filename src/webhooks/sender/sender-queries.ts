@@ -39,7 +39,7 @@ export type ClaimSummary = {
   turns: [string, string, number, number][]
 }
 
-export type Claim = { deliveries: ClaimedDelivery[]; summary: ClaimSummary }
+export type DeliveryClaim = { deliveries: ClaimedDelivery[]; summary: ClaimSummary }
 
 export type ClaimRequest = {
   instance: string
@@ -113,7 +113,7 @@ const summaryJson = sql`
  * Takes due deliveries for this node by lease: one statement, no lock held afterwards. An expired lease is simply due
  * again; its attempt is then logged as `unknown_outcome` and counted as a crash, not as an attempt.
  */
-export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Claim> {
+export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<DeliveryClaim> {
   const rows = await db.many<Partial<ClaimedDelivery> & { summary: ClaimSummary | null; deliveryId: string | null }>(
     plannedEachTime(sql`
     with ${commonSearch(request)}, ${turnSearch(request)}, locked as materialized (
@@ -156,7 +156,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
 
 export type Outcome = 'delivered' | 'failed' | 'retry' | 'parked' | 'released'
 
-export type SettlementRow = {
+export type OutcomeRow = {
   companyId: string
   deliveryId: string
   series: number
@@ -177,8 +177,8 @@ export type SettlementRow = {
  * Writes the outcomes of many attempts in one statement. A row whose lease has passed to somebody else is left alone.
  * @returns the ids that were still ours
  */
-export async function settleAttempts(db: Db, rows: readonly SettlementRow[]): Promise<string[]> {
-  const column = <Value>(pick: (row: SettlementRow) => Value): Value[] => rows.map(pick)
+export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promise<string[]> {
+  const column = <Value>(pick: (row: OutcomeRow) => Value): Value[] => rows.map(pick)
   const settled = await db.many<{ deliveryId: string }>(
     plannedEachTime(sql`
     with input as materialized (

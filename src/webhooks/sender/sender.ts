@@ -11,7 +11,7 @@ import { ClaimLoop } from './claim-loop.ts'
 import { createWebhookAgent, type VettedConnectorOptions } from './connector.ts'
 import { DeliveryRunner } from './delivery-runner.ts'
 import { Lanes } from './lanes.ts'
-import { Settlement, type SettlementEvents } from './outcome-writer.ts'
+import { OutcomeWriter, type SettlementEvents } from './outcome-writer.ts'
 import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
 import { SenderNode } from './sender-node.ts'
 import { countDue } from './sender-queries.ts'
@@ -75,7 +75,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   const { allowedRanges, allowHttp } = config.webhooks
   const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
   const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
-  const settlement = new Settlement(db, settlementEvents(counts, metrics, log))
+  const settlement = new OutcomeWriter(db, settlementEvents(counts, metrics, log))
   const node = new SenderNode(db, options.clock, options.nodeName ?? `${hostname()}:${config.port}`, {
     tookOver: (takeover) => {
       counts.takeovers += takeover.instances.length

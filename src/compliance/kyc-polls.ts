@@ -1,0 +1,94 @@
+import type { PollSpec } from '../db/polling.ts'
+import { systemContext } from '../http/request-context.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
+import { pollGapMs } from '../kernel/poll-gaps.ts'
+import type { RemoteProvider, Review } from './identity-provider.ts'
+import { askedLevel, isOpenCheck, type Kyc } from './kyc.ts'
+import * as queries from './kyc-queries.ts'
+import { changeKyc, type KycDeps } from './kyc-service.ts'
+import { applyReview } from './kyc-states.ts'
+
+/** A check that nobody goes on with is no longer asked about; its page and every callback wake it. */
+const PATIENCE_MS = 30 * DAY
+
+const remoteOf = (deps: KycDeps, kyc: Kyc): RemoteProvider | null =>
+  deps.provider.id !== 'manual' && deps.provider.id === kyc.provider ? deps.provider : null
+
+/**
+ * The applicant of a check at its provider. That one was tried is written down before the call: after a time-out the
+ * provider is asked by our id, and only when it knows nobody is another one made.
+ */
+async function ensureApplicant(deps: KycDeps, remote: RemoteProvider, kyc: Kyc): Promise<string> {
+  if (kyc.applicantId !== null) return kyc.applicantId
+  const found = kyc.creationTried ? await remote.findApplicant(kyc.id) : null
+  if (!kyc.creationTried) await queries.updateCreationTried(deps.db, kyc)
+  const { applicantId } = found ?? (await remote.createApplicant(kyc.id))
+  await queries.updateApplicant(deps.db, kyc, applicantId)
+  return applicantId
+}
+
+/** When to ask again; a "look now" that came while this visit was under way is not overwritten. */
+function nextCheckOf(claimed: Kyc, current: Kyc, stillOpen: boolean, nowMs: number): Date | null {
+  if (current.nextCheckAt?.getTime() !== claimed.nextCheckAt?.getTime()) return current.nextCheckAt
+  const isForgotten = nowMs - current.updatedAt.getTime() > PATIENCE_MS
+  return stillOpen && !isForgotten ? new Date(nowMs + pollGapMs('identity', claimed.checks - 1)) : null
+}
+
+/** Applies what the provider says: the only way that its word changes a check. */
+async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const kyc = await queries.lockKyc(tx, claimed.id)
+    if (!kyc || kyc.provider !== claimed.provider) return
+    const state = applyReview(kyc, review)
+    const nextCheckAt = nextCheckOf(claimed, kyc, isOpenCheck(state ?? kyc), deps.clock())
+    const payerMessage = review.outcome === 'unknown' ? kyc.payerMessage : review.payerMessage
+    await queries.updateKycNews(tx, kyc, { words: review.words, payerMessage, nextCheckAt })
+    if (!state) return
+    const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
+    const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.words }
+    await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt }, cause)
+  })
+}
+
+const GONE: Review = { outcome: 'unknown', level: null, words: 'the provider knows nobody', payerMessage: null }
+
+/** One look at a check whose time has come. @throws IdentityProviderError */
+export async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
+  const remote = remoteOf(deps, kyc)
+  if (!remote) return applyNews(deps, kyc, { ...GONE, words: `${kyc.provider} is not set up here` })
+  const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))
+  // deleted there: made anew at the next visit
+  if (review === null) await queries.updateApplicant(deps.db, kyc, null)
+  await applyNews(deps, kyc, review ?? GONE)
+}
+
+/** Checks without a final answer, for the polling engine. */
+export const kycPolls = (deps: KycDeps): PollSpec => ({
+  ...queries.KYC_POLLS,
+  async work(db, { id }) {
+    const kyc = await queries.findKyc(db, id)
+    if (kyc) await pollKyc({ ...deps, db }, kyc)
+  },
+})
+
+/**
+ * A token for one load of the payer's page, at the level that is asked for; null: there is nothing to go through.
+ * @throws IdentityProviderError
+ */
+export async function openKycSession(deps: KycDeps, kyc: Kyc): Promise<{ token: string } | null> {
+  const level = askedLevel(kyc)
+  const remote = remoteOf(deps, kyc)
+  if (!remote || level === null) return null
+  await ensureApplicant(deps, remote, kyc)
+  const session = await remote.openSession(kyc.id, level)
+  if (kyc.nextCheckAt === null) await queries.updateKycDue(deps.db, kyc, new Date(deps.clock() + MINUTE))
+  return session
+}
+
+/** The payer says that he is done: look soon, and never believe it. */
+export async function lookNow(deps: KycDeps, kyc: Kyc): Promise<void> {
+  if (remoteOf(deps, kyc)) {
+    await queries.updateKycDue(deps.db, kyc, new Date(deps.clock()))
+    deps.signals.look()
+  }
+}
