@@ -98,3 +98,7 @@ export async function openOffice(): Promise<OfficeWorld> {
   const orders = await trade(shop)
   return { shop, people, orders, stop: () => shop.stop() }
 }
+
+/** A company that nobody of the world works for. */
+export const newMerchantOf = async ({ shop }: OfficeWorld): Promise<string> =>
+  (await shop.host.createMerchant()).companyId
