@@ -25,10 +25,10 @@ export const countCodes = async (baseUrl: string, email: string): Promise<number
 /** Types e-mail and password, and the mailed code where one is asked for. */
 export async function logInOnPage(page: Page, baseUrl: string, email: string, password = PASSWORD): Promise<void> {
   const before = await countCodes(baseUrl, email)
-  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Log in' }).click()
-  const code = page.getByLabel('Code from the e-mail')
+  const code = page.getByLabel('Code from the email')
   const inside = page.locator('#content')
   await code.or(inside).first().waitFor()
   if (await code.isVisible()) {

@@ -1,6 +1,6 @@
 import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { useCan, useSessionState } from '../api/session.ts'
+import { useCan, useCanSell, useSessionState } from '../api/session.ts'
 import { useCore } from '../texts/lang.ts'
 import { Missing } from './Missing.tsx'
 import { Navigation, permissionOf, TopBar } from './Navigation.tsx'
@@ -14,6 +14,7 @@ export function Inside() {
   const router = useRouter()
   const core = useCore()
   const can = useCan()
+  const canSell = useCanSell()
   const { pathname } = useLocation()
   // a session that ends while a page is open: the route asks for the login again
   useEffect(() => {
@@ -22,6 +23,7 @@ export function Inside() {
   if (!session) return null
   if (!session.user.valid || session.user.missing.length > 0) return <Missing />
   const permission = permissionOf(pathname.replace(/^\/app/, ''))
+  const mayEnter = permission === null || (permission === 'orders.create' ? canSell : can(permission))
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[16rem_minmax(0,1fr)]">
       <a
@@ -34,7 +36,7 @@ export function Inside() {
       <Navigation />
       <main id="content" tabIndex={-1} className="min-w-0 outline-none">
         <OfflineBar />
-        {permission === null || can(permission) ? <Outlet /> : <NoRight />}
+        {mayEnter ? <Outlet /> : <NoRight />}
       </main>
       <Shortcuts />
     </div>

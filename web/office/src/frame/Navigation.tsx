@@ -1,7 +1,7 @@
 import { Link, type LinkProps, useLocation, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { Permission } from '../api/call.ts'
-import { leave, useCan, useSession } from '../api/session.ts'
+import { leave, useCan, useCanSell, useSession } from '../api/session.ts'
 import { Icon, type IconName } from '../kit/icons.tsx'
 import { type Core, useCore, wordFor } from '../texts/lang.ts'
 import { CompanyPicker } from './company.tsx'
@@ -169,14 +169,14 @@ export function Navigation() {
 
 export function TopBar() {
   const core = useCore()
-  const can = useCan()
+  const canSell = useCanSell()
   return (
     <header className="no-print sticky top-0 z-10 flex h-14 items-center gap-2 border-b border-line bg-panel px-2 lg:hidden">
       <button type="button" className="btn btn-quiet" popoverTarget={MENU} aria-label={core.menu}>
         <Icon name="menu" />
       </button>
       <p className="grow text-lg font-semibold tracking-tight">{core.product}</p>
-      {can('orders.create') && (
+      {canSell && (
         <Link to="/orders/new" className="btn btn-quiet text-brand" aria-label={core.nav.newOrder}>
           <Icon name="plus" />
         </Link>

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { useCan } from '../api/session.ts'
+import { useCanSell } from '../api/session.ts'
 import { Dialog } from '../kit/parts.tsx'
 import { useCore } from '../texts/lang.ts'
 
@@ -11,9 +11,8 @@ const isTyping = (target: EventTarget | null): boolean =>
 export function Shortcuts() {
   const core = useCore()
   const navigate = useNavigate()
-  const can = useCan()
   const [isOpen, setOpen] = useState(false)
-  const mayCreate = can('orders.create')
+  const mayCreate = useCanSell()
   useEffect(() => {
     const focusSearch = (): void => document.querySelector<HTMLInputElement>('[data-search]')?.focus()
     const actions: Record<string, () => void> = {

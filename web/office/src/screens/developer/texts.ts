@@ -12,11 +12,6 @@ export const texts = defineTexts(
     three: '3. Receive the webhook',
     threeText: 'Check the signature, answer 2xx within ten seconds, and act once for each Service-Webhook-Id.',
     reference: 'API reference',
-    till: 'Till',
-    events: 'Events',
-    eventsText: 'Every event of your company, the newest first, also those you do not receive.',
-    noEvents: 'Nothing happened yet.',
-    latest: 'Load the latest',
   },
   {
     fr: {
@@ -31,11 +26,6 @@ export const texts = defineTexts(
       threeText:
         'Vérifiez la signature, répondez 2xx sous dix secondes et n’agissez qu’une fois par Service-Webhook-Id.',
       reference: 'Référence de l’API',
-      till: 'Caisse',
-      events: 'Événements',
-      eventsText: 'Tous les événements de votre société, même ceux que vous ne recevez pas.',
-      noEvents: 'Il ne s’est encore rien passé.',
-      latest: 'Charger les derniers',
     },
     de: {
       title: 'Erste Schritte',
@@ -49,11 +39,6 @@ export const texts = defineTexts(
       threeText:
         'Prüfen Sie die Signatur, antworten Sie binnen zehn Sekunden mit 2xx, handeln Sie je Service-Webhook-Id einmal.',
       reference: 'API-Referenz',
-      till: 'Kasse',
-      events: 'Ereignisse',
-      eventsText: 'Alle Ereignisse Ihrer Firma, auch die, die Sie nicht erhalten.',
-      noEvents: 'Es ist noch nichts geschehen.',
-      latest: 'Neueste laden',
     },
     es: {
       title: 'Primeros pasos',
@@ -66,11 +51,6 @@ export const texts = defineTexts(
       three: '3. Reciba el webhook',
       threeText: 'Compruebe la firma, responda 2xx en diez segundos y actúe una vez por cada Service-Webhook-Id.',
       reference: 'Referencia de la API',
-      till: 'Caja',
-      events: 'Eventos',
-      eventsText: 'Todos los eventos de su empresa, también los que no recibe.',
-      noEvents: 'Todavía no ha pasado nada.',
-      latest: 'Cargar los últimos',
     },
     it: {
       title: 'Primi passi',
@@ -83,11 +63,6 @@ export const texts = defineTexts(
       three: '3. Riceva il webhook',
       threeText: 'Verifichi la firma, risponda 2xx entro dieci secondi e agisca una volta per ogni Service-Webhook-Id.',
       reference: 'Riferimento dell’API',
-      till: 'Cassa',
-      events: 'Eventi',
-      eventsText: 'Tutti gli eventi della sua azienda, anche quelli che non riceve.',
-      noEvents: 'Non è ancora successo nulla.',
-      latest: 'Carica gli ultimi',
     },
   },
 )

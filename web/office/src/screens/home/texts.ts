@@ -7,7 +7,6 @@ export const texts = defineTexts(
     month: 'Received in 30 days',
     refunded: 'Refunded in 30 days',
     paid: (count: string) => `${count} paid`,
-    orders: (count: string) => `${count} orders`,
     needs: 'Needs you',
     calm: 'Nothing waits for you.',
     mispayments: (count: number) => (count === 1 ? '1 payment to decide on' : `${count} payments to decide on`),
@@ -23,7 +22,6 @@ export const texts = defineTexts(
     latest: 'Latest orders',
     showAll: 'Show all orders',
     none: 'Nothing was paid in the last 30 days.',
-    mine: 'Your orders',
   },
   {
     fr: {
@@ -32,7 +30,6 @@ export const texts = defineTexts(
       month: 'Reçu en 30 jours',
       refunded: 'Remboursé en 30 jours',
       paid: (count) => `${count} payées`,
-      orders: (count) => `${count} commandes`,
       needs: 'À faire',
       calm: 'Rien ne vous attend.',
       mispayments: (count) => (count === 1 ? '1 paiement à trancher' : `${count} paiements à trancher`),
@@ -49,7 +46,6 @@ export const texts = defineTexts(
       latest: 'Dernières commandes',
       showAll: 'Voir toutes les commandes',
       none: 'Rien n’a été payé ces 30 derniers jours.',
-      mine: 'Vos commandes',
     },
     de: {
       hello: (name) => `Guten Tag, ${name}`,
@@ -57,7 +53,6 @@ export const texts = defineTexts(
       month: 'In 30 Tagen eingegangen',
       refunded: 'In 30 Tagen erstattet',
       paid: (count) => `${count} bezahlt`,
-      orders: (count) => `${count} Bestellungen`,
       needs: 'Zu erledigen',
       calm: 'Nichts wartet auf Sie.',
       mispayments: (count) =>
@@ -74,7 +69,6 @@ export const texts = defineTexts(
       latest: 'Neueste Bestellungen',
       showAll: 'Alle Bestellungen',
       none: 'In den letzten 30 Tagen wurde nichts bezahlt.',
-      mine: 'Ihre Bestellungen',
     },
     es: {
       hello: (name) => `Hola, ${name}`,
@@ -82,7 +76,6 @@ export const texts = defineTexts(
       month: 'Recibido en 30 días',
       refunded: 'Reembolsado en 30 días',
       paid: (count) => `${count} pagados`,
-      orders: (count) => `${count} pedidos`,
       needs: 'Pendiente de usted',
       calm: 'No hay nada pendiente.',
       mispayments: (count) => (count === 1 ? '1 pago por decidir' : `${count} pagos por decidir`),
@@ -99,7 +92,6 @@ export const texts = defineTexts(
       latest: 'Últimos pedidos',
       showAll: 'Ver todos los pedidos',
       none: 'No se ha pagado nada en los últimos 30 días.',
-      mine: 'Sus pedidos',
     },
     it: {
       hello: (name) => `Salve, ${name}`,
@@ -107,7 +99,6 @@ export const texts = defineTexts(
       month: 'Ricevuto in 30 giorni',
       refunded: 'Rimborsato in 30 giorni',
       paid: (count) => `${count} pagati`,
-      orders: (count) => `${count} ordini`,
       needs: 'Da fare',
       calm: 'Nulla in attesa.',
       mispayments: (count) => (count === 1 ? '1 pagamento da decidere' : `${count} pagamenti da decidere`),
@@ -123,7 +114,6 @@ export const texts = defineTexts(
       latest: 'Ultimi ordini',
       showAll: 'Tutti gli ordini',
       none: 'Negli ultimi 30 giorni non è stato pagato nulla.',
-      mine: 'I suoi ordini',
     },
   },
 )

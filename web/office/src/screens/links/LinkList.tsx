@@ -2,7 +2,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
-import { useCan } from '../../api/session.ts'
+import { useCanSell } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Check } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
@@ -17,12 +17,12 @@ const STEP = 50
 
 export function LinkList() {
   const t = useTexts(texts)
-  const can = useCan()
+  const canSell = useCanSell()
   const { status } = useSearch({ strict: false })
   const navigate = useNavigate()
   const query = { ...useCompanyQuery(), ...(status ? { status: [status] } : {}) }
   const links = useApi('GET /api/next/confirm_conversion/links', { query }, { liveMs: SLOW_MS })
-  const create = can('orders.create') && (
+  const create = canSell && (
     <Link to="/links/new" className="btn btn-fill">
       <Icon name="plus" />
       {t.create}

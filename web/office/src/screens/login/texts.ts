@@ -3,7 +3,7 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Log in',
-    email: 'E-mail',
+    email: 'Email',
     password: 'Password',
     button: 'Log in',
     forgot: 'Forgot your password?',
@@ -12,10 +12,10 @@ export const texts = defineTexts(
     mailed: (email: string) => `We sent a six-digit code to ${email}. It is good for five minutes.`,
     fromApp: 'Open your authenticator app and type the six digits it shows.',
     appCode: 'Code from the app',
-    mailCode: 'Code from the e-mail',
+    mailCode: 'Code from the email',
     recovery: 'Recovery code',
     again: 'Send a new code',
-    byMail: 'Send a code by e-mail instead',
+    byMail: 'Send a code by email instead',
     useRecovery: 'Use a recovery code',
     other: 'Use another account',
     sent: 'A code is on its way. A new one can be sent once a minute.',

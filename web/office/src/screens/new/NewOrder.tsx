@@ -2,7 +2,6 @@ import { useState } from 'react'
 import { type Body, call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { useCompanyQuery } from '../../frame/company.tsx'
 import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Loaded, Notice, Page } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
@@ -23,7 +22,7 @@ function NewForm({ kind }: { kind: Kind }) {
   const [created, setCreated] = useState<Data<'createOrder'> | null>(null)
   const tills = useApi(
     'GET /api/next/collectors/list',
-    { query: { ...useCompanyQuery(), limit: 100, active: true } },
+    { query: { limit: 100, active: true } },
     { enabled: can('tills.read') },
   )
   const lead = kind === 'order' ? t.orderLead : t.linkLead
@@ -62,13 +61,11 @@ function bodyOf(kind: Kind, { amount = '', goodsName, expiryMinutes, anonymous, 
 function Fields({ kind, tills, onCreated }: FieldsProps) {
   const t = useTexts(texts)
   const core = useCore()
-  const company = useCompanyQuery()
   const action = useAction({
     run: (values: Record<string, string>) =>
-      call('POST /api/next/confirm_conversion/request', { body: bodyOf(kind, values), query: company as never }),
+      call('POST /api/next/confirm_conversion/request', { body: bodyOf(kind, values) }),
     onDone: onCreated,
   })
-  const manyCompanies = new Set(tills.map((till) => till.company)).size > 1
   return (
     <Form
       button={kind === 'order' ? t.createOrder : t.createLink}
@@ -99,8 +96,7 @@ function Fields({ kind, tills, onCreated }: FieldsProps) {
       <Select
         label={t.till}
         name="merchantIdentifier"
-        // an operator's tills may share an identifier between companies; the id names exactly one
-        options={tills.map((till) => [manyCompanies ? till._id : till.identifier, tillName(till)] as const)}
+        options={tills.map((till) => [till.identifier, tillName(till)] as const)}
       />
       {kind === 'link' && (
         <Select

@@ -1,7 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useApi } from '../../api/hooks.ts'
-import { useCan } from '../../api/session.ts'
+import { useCan, useCanSell } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
@@ -119,6 +119,7 @@ export function OrderList() {
   const core = useCore()
   const lang = useLang()
   const can = useCan()
+  const canSell = useCanSell()
   const { company: _, ...search } = useSearch({ from: '/inside/orders' }) as OrderSearch & { company?: string }
   const navigate = useNavigate({ from: '/orders' })
   const page = search.page ?? 1
@@ -130,7 +131,7 @@ export function OrderList() {
   const actions = (
     <>
       {can('orders.download') && <Export search={search} />}
-      {can('orders.create') && (
+      {canSell && (
         <Link to="/orders/new" className="btn btn-fill">
           <Icon name="plus" />
           {core.nav.newOrder}

@@ -15,7 +15,7 @@ export const texts = defineTexts(
     oldest: 'Oldest first',
     largest: 'Largest amount first',
     smallest: 'Smallest amount first',
-    manager: 'E-mail of the manager',
+    manager: 'Email of the manager',
     clear: 'Clear filters',
     empty: 'No orders yet',
     emptyText: 'Create the first one here, at a till, or through the API.',

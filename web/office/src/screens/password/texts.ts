@@ -3,8 +3,8 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     forgot: 'Forgot your password?',
-    forgotText: 'Type your e-mail address. If it has an account, a link to choose a new password is sent to it.',
-    email: 'E-mail',
+    forgotText: 'Type your email address. If it has an account, a link to choose a new password is sent to it.',
+    email: 'Email',
     send: 'Send the link',
     sent: 'If this address has an account, the mail is on its way. The link works for 30 minutes.',
     reset: 'Choose a new password',
@@ -13,7 +13,7 @@ export const texts = defineTexts(
     hint: '12 characters or more, with upper and lower case, a digit and a sign.',
     keep: 'Save the password',
     changed: 'Your password is set. Log in with it.',
-    verify: 'Confirm your e-mail address',
+    verify: 'Confirm your email address',
     verifyText: 'One click, and your address is confirmed.',
     confirm: 'Confirm',
     verified: 'Your address is confirmed.',

@@ -13,7 +13,6 @@ export const texts = defineTexts(
       ready: 'Ready to send',
       submitted: 'Sent',
       settled: 'Settled',
-      rejected: 'Rejected',
       refused: 'Refused',
     } as Record<string, string>,
     means: {
@@ -23,7 +22,6 @@ export const texts = defineTexts(
       ready: 'It is sent with the next round. If the provider cannot, settle it by hand.',
       submitted: 'The provider or the chain has it. It is settled once the transfer is final.',
       settled: 'The money is back with the payer, and the books are closed for it.',
-      rejected: 'It was rejected; nothing was sent.',
       refused: 'The provider refused it; nothing was sent. Refund by hand or start again from the order.',
     } as Record<string, string>,
     limit: 'It is above the limit of the person who asked.',
@@ -31,7 +29,6 @@ export const texts = defineTexts(
     approve: 'Approve',
     approved: 'Approved. The money is on its way.',
     reject: 'Reject',
-    rejected: 'Rejected.',
     address: 'Propose an address',
     addressLabel: 'Wallet address',
     addressText: 'The payer must confirm it, or a second person with a fresh code must vouch for it.',
@@ -47,7 +44,6 @@ export const texts = defineTexts(
     reference: 'Reference of the transfer',
     proof: 'What was done, when and by whom',
     done: 'Recorded.',
-    by: 'Asked for by',
   },
   {
     fr: {
@@ -81,7 +77,6 @@ export const texts = defineTexts(
       approve: 'Approuver',
       approved: 'Approuvé. L’argent est en route.',
       reject: 'Rejeter',
-      rejected: 'Rejeté.',
       address: 'Proposer une adresse',
       addressLabel: 'Adresse du portefeuille',
       addressText: 'Le payeur doit la confirmer, ou une seconde personne s’en porter garante avec un nouveau code.',
@@ -97,7 +92,6 @@ export const texts = defineTexts(
       reference: 'Référence du transfert',
       proof: 'Ce qui a été fait, quand et par qui',
       done: 'Enregistré.',
-      by: 'Demandé par',
     },
     de: {
       title: 'Erstattungen',
@@ -130,7 +124,6 @@ export const texts = defineTexts(
       approve: 'Freigeben',
       approved: 'Freigegeben. Das Geld ist unterwegs.',
       reject: 'Ablehnen',
-      rejected: 'Abgelehnt.',
       address: 'Adresse vorschlagen',
       addressLabel: 'Wallet-Adresse',
       addressText:
@@ -148,7 +141,6 @@ export const texts = defineTexts(
       reference: 'Referenz der Überweisung',
       proof: 'Was wurde wann und von wem getan',
       done: 'Erfasst.',
-      by: 'Angefordert von',
     },
     es: {
       title: 'Reembolsos',
@@ -180,7 +172,6 @@ export const texts = defineTexts(
       approve: 'Aprobar',
       approved: 'Aprobado. El dinero está en camino.',
       reject: 'Rechazar',
-      rejected: 'Rechazado.',
       address: 'Proponer una dirección',
       addressLabel: 'Dirección del monedero',
       addressText: 'El pagador debe confirmarla, o una segunda persona avalarla con un código nuevo.',
@@ -196,7 +187,6 @@ export const texts = defineTexts(
       reference: 'Referencia de la transferencia',
       proof: 'Qué se hizo, cuándo y quién',
       done: 'Registrado.',
-      by: 'Pedido por',
     },
     it: {
       title: 'Rimborsi',
@@ -227,7 +217,6 @@ export const texts = defineTexts(
       approve: 'Approva',
       approved: 'Approvato. Il denaro è in viaggio.',
       reject: 'Respingi',
-      rejected: 'Respinto.',
       address: 'Proponi un indirizzo',
       addressLabel: 'Indirizzo del wallet',
       addressText: 'Chi ha pagato deve confermarlo, o una seconda persona garantirlo con un codice nuovo.',
@@ -243,7 +232,6 @@ export const texts = defineTexts(
       reference: 'Riferimento del trasferimento',
       proof: 'Che cosa è stato fatto, quando e da chi',
       done: 'Registrato.',
-      by: 'Chiesto da',
     },
   },
 )

@@ -9,7 +9,7 @@ export const texts = defineTexts(
     company: 'Name of your company',
     joinCompany: 'Name of the company you work for',
     association: 'Name of the association',
-    email: 'E-mail',
+    email: 'Email',
     password: 'Password',
     passwordHint: '12 characters or more, with upper and lower case, a digit and a sign.',
     button: 'Create the account',
