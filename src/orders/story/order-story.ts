@@ -11,6 +11,7 @@ const At = Type.String({ format: 'date-time' })
 const Units = Type.String({ description: 'Decimal text with 6 digits.' })
 
 export const StorySchema = Type.Object({
+  code: Type.String(),
   events: Type.Array(
     Type.Object({
       at: At,
@@ -102,6 +103,7 @@ export async function readStory(db: Db, actor: Actor, code: string): Promise<Sto
     queries.findQuote(db, order.quoteId),
   ])
   return {
+    code,
     events: events.map(({ at, toStatus, ...event }) => ({ ...event, at: iso(at), status: toStatus })),
     payments: payments.map(({ channel, depositAddress, dueUnits, receivedUnits, openedAt, updatedAt, ...payment }) => ({
       ...payment,
