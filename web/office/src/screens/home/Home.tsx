@@ -7,7 +7,7 @@ import { Bars, Shares } from '../../kit/Bars.tsx'
 import { sum } from '../../kit/decimal.ts'
 import { formatCount, formatDay, formatMoney } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
-import { LIVE_MS } from '../../kit/live.ts'
+import { LIVE_MS, SLOW_MS } from '../../kit/live.ts'
 import { Loaded, Page, Panel } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { OrderTable } from '../orders/OrderTable.tsx'
@@ -24,7 +24,7 @@ export function Home() {
   const summary = useApi(
     'GET /api/next/summary',
     { query: { days: 30, ...useCompanyQuery() } },
-    { enabled: can('orders.summary'), liveMs: LIVE_MS },
+    { enabled: can('orders.summary'), liveMs: SLOW_MS },
   )
   return (
     <Page title={t.hello(user.firstName)}>

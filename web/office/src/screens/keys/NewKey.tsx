@@ -6,7 +6,14 @@ import { Dialog } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
-const SCOPES = ['orders:read', 'orders:write', 'refunds:write', 'sessions:write', 'webhooks:read'] as const
+const SCOPES = [
+  'orders:read',
+  'orders:write',
+  'refunds:write',
+  'sessions:write',
+  'webhooks:read',
+  'webhooks:write',
+] as const
 const USUAL: readonly string[] = ['orders:read', 'orders:write']
 
 export function NewKey({ onClose, onMade }: { onClose(): void; onMade(key: Data<'createApiKey'>): void }) {

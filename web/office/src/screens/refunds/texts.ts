@@ -13,6 +13,7 @@ export const texts = defineTexts(
       ready: 'Ready to send',
       submitted: 'Sent',
       settled: 'Settled',
+      rejected: 'Rejected',
       refused: 'Refused',
     } as Record<string, string>,
     means: {
@@ -22,6 +23,7 @@ export const texts = defineTexts(
       ready: 'It is sent with the next round. If the provider cannot, settle it by hand.',
       submitted: 'The provider or the chain has it. It is settled once the transfer is final.',
       settled: 'The money is back with the payer, and the books are closed for it.',
+      rejected: 'It was rejected; nothing was sent.',
       refused: 'The provider refused it; nothing was sent. Refund by hand or start again from the order.',
     } as Record<string, string>,
     limit: 'It is above the limit of the person who asked.',
