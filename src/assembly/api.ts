@@ -4,6 +4,7 @@ import { buttonRoutes, buttonSessionRoutes } from '../companies/button-routes.ts
 import { companyRoutes } from '../companies/company-routes.ts'
 import { tillRoutes } from '../companies/till-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
+import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { settlementRoutes } from '../ledger/settlement-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
@@ -55,7 +56,7 @@ export async function registerApi(
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(orderStoryRoutes, { db })
-        await scope.register(paymentRoutes, trade.payments)
+        await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
@@ -74,6 +75,7 @@ export async function registerApi(
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(summaryRoutes, { db, clock })
       await scope.register(settlementRoutes, trade.settlements)
+      await scope.register(differenceRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })

@@ -28,6 +28,7 @@ function useAccountWords(): Record<Account, string> {
     refunds: t.refunded,
     suspense: t.suspense,
     rounding: t.rounding,
+    losses: t.losses,
     settlement_transit: t.transit,
   }
 }
