@@ -33,6 +33,7 @@ function printTable(facts: Record<string, unknown>, file: string): void {
   const { manager, superAdmin } = facts as { manager: Login; superAdmin: Login }
   const rows: [string, unknown][] = [
     ['Service', facts.baseUrl],
+    ['Back office', facts.officeUrl],
     ['API reference', facts.docsUrl],
     ['Providers', `${facts.providersUrl}/payments`],
     ['Manager', `${manager.email}  ${manager.password}`],

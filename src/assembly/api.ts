@@ -9,6 +9,8 @@ import { settlementRoutes } from '../ledger/settlement-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
+import { orderStoryRoutes } from '../orders/story/order-story-routes.ts'
+import { summaryRoutes } from '../orders/summary/summary-routes.ts'
 import { payerRoutes } from '../payers/payer-routes.ts'
 import { channelRoutes } from '../payments/accounts/channel-routes.ts'
 import { callbackRoutes } from '../payments/callback-routes.ts'
@@ -53,6 +55,7 @@ export async function registerApi(
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(orderExportRoutes, { exportOrders })
+        await scope.register(orderStoryRoutes, { db })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
@@ -70,6 +73,7 @@ export async function registerApi(
       await scope.register(kycRoutes, trade.kyc)
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
+      await scope.register(summaryRoutes, { db, clock })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(differenceRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)

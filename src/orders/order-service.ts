@@ -124,7 +124,10 @@ export function scopeOf(actor: Actor): queries.OrderScope {
   }
 }
 
-export type FilterInput = Pick<ListQuery, 'status' | 'search' | 'managerEmail' | 'from' | 'to' | 'paymentChannel'>
+export type FilterInput = Pick<
+  ListQuery,
+  'status' | 'search' | 'managerEmail' | 'companyId' | 'from' | 'to' | 'paymentChannel'
+>
 
 export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): queries.OrderFilter {
   const statuses = (query.status ?? [])
@@ -140,6 +143,7 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
     statuses,
     search: query.search ?? null,
     managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
+    companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
     to: query.to === undefined ? null : new Date(query.to),
     paymentChannel: query.paymentChannel ?? null,

@@ -17,6 +17,8 @@ import { newId } from './permission-world.ts'
 import { newAddress } from './refunds.ts'
 
 export const ORDERS: Cases = {
+  getOrderHistory: { row: 'orders.history', personal: true, make: byCode },
+  getSummary: { row: 'orders.summary', make: (place) => ({ query: choice(place), shows: 'paidAmount' }) },
   createOrder: {
     row: 'orders.create',
     foreign: { status: 400, code: 'UNKNOWN_MERCHANT_IDENTIFIER' },
