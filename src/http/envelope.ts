@@ -15,16 +15,23 @@ export type Failure = {
   success: false
   status: number
   data: null
-  error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string }
+  error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string; docs: string }
 }
 
-export function failure(error: AppError, requestId: string): Failure {
+/** @param baseUrl where the documentation is served, which has a page for each code */
+export function failure(error: AppError, requestId: string, baseUrl: string): Failure {
   const details = error.details && error.details.length > 0 ? { details: error.details } : {}
   return {
     success: false,
     status: error.status,
     data: null,
-    error: { code: error.code, message: error.message, ...details, requestId },
+    error: {
+      code: error.code,
+      message: error.message,
+      ...details,
+      requestId,
+      docs: `${baseUrl}/docs/errors/${error.code}`,
+    },
   }
 }
 
@@ -42,6 +49,7 @@ export const FailureSchema = Type.Object(
         }),
       ),
       requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you ask for help.' }),
+      docs: Type.String({ description: 'Page about this error: what causes it and what cures it.' }),
     }),
   },
   { $id: 'Failure', description: 'Every failure has this shape.' },

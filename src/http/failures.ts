@@ -45,11 +45,19 @@ export function toAppError(error: unknown): AppError {
   return new AppError('INTERNAL_ERROR', { cause: error })
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
-  if (error.retryAfter !== undefined) void reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfter))))
-  if (error.status === 401) void reply.header('www-authenticate', 'Bearer')
-  return reply.code(error.status).type('application/json; charset=utf-8').send(failure(error, request.id))
-}
+type Send = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
+
+const openSend =
+  (baseUrl: string): Send =>
+  (request, reply, error) => {
+    if (error.retryAfter !== undefined)
+      void reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfter))))
+    if (error.status === 401) void reply.header('www-authenticate', 'Bearer')
+    return reply
+      .code(error.status)
+      .type('application/json; charset=utf-8')
+      .send(failure(error, request.id, baseUrl))
+  }
 
 type Pattern = { method: string; regex: RegExp }
 
@@ -59,7 +67,8 @@ function toRegex(url: string): RegExp {
 }
 
 /** One answer for every failure: envelope, code, request id; bugs are logged whole and answered without internals. */
-export function registerFailures(app: FastifyInstance): void {
+export function registerFailures(app: FastifyInstance, { baseUrl }: { baseUrl: string }): void {
+  const send = openSend(baseUrl)
   const patterns: Pattern[] = []
   app.addHook('onRoute', (route) => {
     for (const method of [route.method].flat()) patterns.push({ method, regex: toRegex(route.url) })
