@@ -84,9 +84,9 @@ export async function revertOrder(
   code: string,
   body: RevertBody,
   call: Call,
-): Promise<void> {
+): Promise<{ refundId: string }> {
   const wanted = readWanted(body)
-  await deps.db.tx(async (tx) => {
+  const refundId = await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     nextStatus(order.status, 'revert')
     const payment = await findPaymentOf(tx, order)
@@ -118,11 +118,13 @@ export async function revertOrder(
       requestId: call.requestId,
       refundId: refund.id,
     })
-    await call.remember(tx, null)
+    await call.remember(tx, { refundId: refund.id })
     await writeRefundAudit(deps, tx, { actor, refund, action: 'refund.revert', call })
     crashPoint('revert:before-commit')
+    return refund.id
   })
   crashPoint('revert:after-commit')
+  return { refundId }
 }
 
 export async function findPaymentOf(tx: Tx, order: Order): Promise<Payment> {
