@@ -1,4 +1,10 @@
-import { runLint, runTypes } from './steps.ts'
+import { checkLint, checkTypes } from './steps.ts'
 
-const totals = [await runTypes(), await runLint()]
-process.exitCode = totals.some((step) => step.failed > 0) ? 1 : 0
+for (const [name, check] of [
+  ['types', checkTypes],
+  ['lint and format', checkLint],
+] as const) {
+  const { failures } = await check()
+  console.log(failures.length === 0 ? `✔ ${name}` : `✖ ${name}\n${failures[0]?.error}`)
+  if (failures.length > 0) process.exitCode = 1
+}

@@ -110,9 +110,9 @@ const editsFor = ({ id, env, camel, pascal, name }: Names): Edit[] => [
     lines: `open${pascal},`,
   },
   {
-    file: 'src/pages/pay/pay-texts.ts',
-    after: /^ {2}channels: \{$/m,
-    before: /^ {2}\} satisfies Record<ChannelId, string>,$/m,
+    file: 'src/channels/channel-names.ts',
+    after: /^export const CHANNEL_NAMES\b.*\{$/m,
+    before: /^\}$/m,
     lines: `'${id}': '${name}',`,
   },
   {

@@ -1,27 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import type { JobResult } from './test-jobs.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 
-/** One line of the summary. */
-export type Totals = { name: string; passed: number; failed: number; skipped: number }
-
 const children = new Set<ChildProcess>()
 
-/** Runs this Node on a script with its output shown as it comes; resolves to the exit code. */
-export function runNode(args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' })
-    children.add(child)
-    child.once('error', reject)
-    child.once('exit', (code) => {
-      children.delete(child)
-      resolve(code ?? 1)
-    })
-  })
-}
-
-/** Ends what `runNode` started and what still runs. */
+/** Ends the checks that still run. */
 export function endChildren(): void {
   for (const child of children) child.kill('SIGTERM')
 }
@@ -30,24 +15,32 @@ export function printTitle(title: string): void {
   console.log(`\n== ${title} ==`)
 }
 
-async function runTool(name: string, title: string, args: string[]): Promise<Totals> {
-  printTitle(title)
-  const code = await runNode(args)
-  console.log(code === 0 ? 'clean' : `failed (exit code ${code})`)
-  return { name, passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 }
+type Ended = { code: number; output: string }
+
+function runNode(args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+    children.add(child)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    child.once('error', reject)
+    child.once('close', (code) => {
+      children.delete(child)
+      resolve({ code: code ?? 1, output })
+    })
+  })
+}
+
+async function runTool(name: string, args: string[]): Promise<Omit<JobResult, 'job'>> {
+  const startedAt = Date.now()
+  const { code, output } = await runNode(args)
+  const failures = code === 0 ? [] : [{ name, place: '', error: output.trim() }]
+  return { passed: code === 0 ? 1 : 0, failures, leftOut: [], seeds: [], seconds: (Date.now() - startedAt) / 1000 }
 }
 
 /** Strict type check of everything. */
-export function runTypes(): Promise<Totals> {
-  return runTool('types', 'types (tsc)', ['node_modules/typescript/bin/tsc', '--noEmit'])
-}
+export const checkTypes = () => runTool('types', ['node_modules/typescript/bin/tsc', '--noEmit'])
 
 /** Format and lint of everything; warnings and hints do not count. */
-export function runLint(): Promise<Totals> {
-  return runTool('lint', 'lint and format (biome)', [
-    'node_modules/.bin/biome',
-    'check',
-    '--diagnostic-level=error',
-    '.',
-  ])
-}
+export const checkLint = () => runTool('lint', ['node_modules/.bin/biome', 'check', '--diagnostic-level=error', '.'])

@@ -1,138 +1,168 @@
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative, resolve } from 'node:path'
-import { endChildren, printTitle, ROOT, runLint, runNode, runTypes, type Totals } from './steps.ts'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
+import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
+import { endJobs, type Failure, type Job, type JobResult, readDurations, runJob } from './test-jobs.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 
 /*
  * npm test                              everything
- * npm test -- unit                      only this section: types, lint, unit, integration, browser
+ * npm test -- unit browser              only these: types, lint, unit, integration, browser
  * npm test -- test/orders.test.ts       only this file (or folder), with the database
- * npm test -- --test-name-pattern=expire integration     options of `node --test` are passed on
+ * npm test -- --test-name-pattern=expire        only tests with such a title; options of `node --test` are passed on
+ * npm test -- --record                  everything, and writes down how long each file takes
  */
-type Section = {
-  name: string
-  title: string
-  patterns: string[]
-  except?: string
-  options: string[]
-  database: boolean
-}
+type Step = { section: string; title: string; load: number; run(): Promise<StepResult> }
+type StepResult = Omit<JobResult, 'job'>
 
-const NO_ISOLATION = ['--test-isolation=none', '--test-timeout=60000', '--test-force-exit']
-const SECTIONS: Section[] = [
-  {
-    name: 'unit',
-    title: 'unit tests',
-    patterns: ['{src,sandbox,sdk}/**/*.test.ts', 'test/tidy.test.ts'],
-    options: NO_ISOLATION,
-    database: false,
-  },
-  {
-    name: 'integration',
-    title: 'integration tests (PostgreSQL)',
-    patterns: ['test/*.test.ts'],
-    except: 'test/tidy.test.ts',
-    options: ['--test-concurrency=2', '--test-timeout=300000', '--test-force-exit'],
-    database: true,
-  },
-  {
-    name: 'browser',
-    title: 'browser tests',
-    patterns: ['test/browser/*.test.ts'],
-    options: ['--test-concurrency=1', '--test-timeout=300000', '--test-force-exit'],
-    database: true,
-  },
-]
-const CHECKS = { types: runTypes, lint: runLint }
+const CHECKS = { types: checkTypes, lint: checkLint }
+const SECTION_NAMES = ['types', 'lint', ...SECTIONS.map(({ name }) => name)]
+/** A file that waits takes little of a core, but not nothing: more than this many would disturb each other's times. */
+const MOST_AT_ONCE = 5
 
 let server: Promise<TestServer> | undefined
 let interrupted = false
-const scratch = mkdtempSync(join(tmpdir(), 'comptoir-totals-'))
+const scratch = mkdtempSync(join(tmpdir(), 'comptoir-test-'))
 
 async function cleanUp(): Promise<void> {
   endChildren()
-  rmSync(scratch, { recursive: true, force: true })
+  endJobs()
   await (await server?.catch(() => undefined))?.stop()
+  rmSync(scratch, { recursive: true, force: true })
 }
 
-function findFiles(section: Section): string[] {
-  const files = globSync(section.patterns, { cwd: ROOT, exclude: (path) => path.includes('node_modules') })
-  return files.filter((file) => file !== section.except).sort()
-}
+type Request = { names: string[]; files: string[]; options: string[]; record: boolean; named: boolean }
 
-/** Runs `node --test` on the files; a run that breaks off without totals counts as one failure. */
-async function runTests(section: Section, files: string[], extra: string[]): Promise<Totals> {
-  printTitle(`${section.title}: ${files.length} files`)
-  const totalsFile = join(scratch, section.name)
-  const reporters = ['--test-reporter=spec', '--test-reporter-destination=stdout']
-  reporters.push('--test-reporter=./scripts/test-totals.ts', `--test-reporter-destination=${totalsFile}`)
-  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
-  if (section.database) server ??= startTestServer()
-  const env = { ...inherited, ...(await server)?.env }
-  const code = await runNode(['--test', ...section.options, ...reporters, ...extra, ...files], env)
-  const counts = readTotals(totalsFile)
-  const failed = counts.failed + counts.cancelled
+/** @throws Error with a sentence when an argument names nothing */
+function readRequest(args: readonly string[]): Request {
+  const options = args.filter((arg) => arg.startsWith('-') && arg !== '--record')
+  const words = args.filter((arg) => !arg.startsWith('-'))
+  const named = options.some((option) => option.startsWith('--test-name-pattern'))
+  const names = words.length > 0 ? SECTION_NAMES.filter((name) => words.includes(name)) : SECTION_NAMES
+  const paths = words.filter((word) => !SECTION_NAMES.includes(word))
+  const ofSections = SECTIONS.filter(({ name }) => names.includes(name)).flatMap(listFiles)
+  const files = [...new Set([...ofSections, ...paths.flatMap(findFiles)])]
   return {
-    name: section.name,
-    passed: counts.passed,
-    failed: code !== 0 && failed === 0 ? 1 : failed,
-    skipped: counts.skipped,
+    names: named ? names.filter((name) => !(name in CHECKS)) : names,
+    files,
+    options,
+    named,
+    record: args.includes('--record'),
   }
 }
 
-function readTotals(file: string): { passed: number; failed: number; cancelled: number; skipped: number } {
-  const text = readFileSync(file, { encoding: 'utf8', flag: 'a+' })
-  return text === '' ? { passed: 0, failed: 0, cancelled: 0, skipped: 0 } : JSON.parse(text)
+function jobStep(job: Job, index: number, { options, named }: Request): Step {
+  return {
+    section: job.section,
+    title: job.title,
+    load: job.load,
+    run: async () => {
+      const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
+      const env = { ...inherited, NODE_COMPILE_CACHE: join(scratch, 'compiled'), ...(await server)?.env }
+      return runJob(job, { env, options, named, reportFile: join(scratch, `report-${index}`) })
+    },
+  }
 }
 
-/** The files that a path names, each in the section it belongs to, where it always gets the database. */
-function narrow(paths: string[]): { section: Section; files: string[] }[] {
-  const wanted = paths.flatMap((path) => {
-    const full = resolve(ROOT, path)
-    if (!existsSync(full)) {
-      console.log(`There is no section and no file named ${path}.`)
-      return []
+function planSteps(request: Request): Step[] {
+  const checks = Object.entries(CHECKS)
+    .filter(([name]) => request.names.includes(name))
+    .map(([name, run]): Step => ({ section: name, title: name, load: 1, run }))
+  return [...checks, ...planJobs(request.files).map((job, index) => jobStep(job, index, request))]
+}
+
+function printResult(step: Step, { passed, failures, leftOut, seeds, seconds }: StepResult): void {
+  const mark = failures.length === 0 ? '✔' : '✖'
+  const counts = failures.length === 0 ? `${passed} passed` : `${passed} passed, ${failures.length} failed`
+  console.log(`${mark} ${step.title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s`)
+  for (const line of [...leftOut, ...seeds]) console.log(`    ${line}`)
+  for (const failure of failures) printFailure(failure)
+}
+
+function printFailure({ name, place, error }: Failure): void {
+  console.log(`\n  ✖ ${name}${place === '' ? '' : `\n    ${place.replace(`${ROOT}/`, '')}`}`)
+  console.log(`${error.replaceAll(/^/gm, '      ').replaceAll(`${ROOT}/`, '')}\n`)
+}
+
+/** Runs the steps in their order, each as soon as there is room; two cores run two files and what only waits. */
+async function runSteps(steps: Step[], done: (step: Step, result: StepResult) => void): Promise<void> {
+  const cores = Math.max(2, Math.min(4, availableParallelism()))
+  const running = new Set<Promise<void>>()
+  const waiting = [...steps]
+  let load = 0
+  const fits = (step: Step): boolean =>
+    running.size < MOST_AT_ONCE && (load + step.load <= cores + 0.5 || running.size === 0)
+  while ((waiting.length > 0 && !interrupted) || running.size > 0) {
+    const index = interrupted ? -1 : waiting.findIndex(fits)
+    const [step] = index < 0 ? [] : waiting.splice(index, 1)
+    if (!step) {
+      await Promise.race(running)
+      continue
     }
-    if (!statSync(full).isDirectory()) return [relative(ROOT, full)]
-    return globSync('**/*.test.ts', { cwd: full }).map((file) => relative(ROOT, join(full, file)))
-  })
-  return SECTIONS.map((section) => {
-    const own = findFiles(section)
-    return { section: { ...section, database: true }, files: own.filter((file) => wanted.includes(file)) }
-  })
+    load += step.load
+    const run = step.run().then((result) => {
+      load -= step.load
+      running.delete(run)
+      done(step, result)
+    })
+    running.add(run)
+  }
 }
 
-function printSummary(totals: Totals[]): boolean {
-  const sum = (key: 'passed' | 'failed' | 'skipped') => totals.reduce((left, step) => left + step[key], 0)
-  printTitle('summary')
-  for (const { name, passed, failed, skipped } of totals) {
-    console.log(`${name.padEnd(12)} ${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+type Finished = { step: Step; result: StepResult }
+
+function printSummary(finished: Finished[], seconds: number): boolean {
+  printTitle(`summary (${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s)`)
+  for (const name of SECTION_NAMES) {
+    const own = finished.filter(({ step }) => step.section === name)
+    if (own.length === 0) continue
+    const passed = own.reduce((sum, { result }) => sum + result.passed, 0)
+    const failed = own.reduce((sum, { result }) => sum + result.failures.length, 0)
+    const work = own.reduce((sum, { result }) => sum + result.seconds, 0)
+    console.log(`${name.padEnd(12)} ${passed} passed, ${failed} failed  (${work.toFixed(0)} s of work)`)
   }
-  const ran = sum('passed') + sum('failed') > 0
-  if (!ran)
-    console.log('No test ran. Name a section (types, lint, unit, integration, browser) or the path of a test file.')
-  console.log(`${sum('passed')} passed, ${sum('failed')} failed`)
-  return ran && sum('failed') === 0
+  const left = finished.flatMap(({ result }) => result.leftOut)
+  if (left.length > 0)
+    console.log(`\nLeft out:\n${left.map((line) => `  ${line.replace(/^left out: /, '')}`).join('\n')}`)
+  const failures = finished.flatMap(({ result }) => result.failures)
+  if (failures.length > 0) {
+    console.log('\nFailed:')
+    for (const { name, place } of failures)
+      console.log(`  ${name}${place === '' ? '' : `  ${place.replace(`${ROOT}/`, '')}`}`)
+  }
+  const passed = finished.reduce((sum, { result }) => sum + result.passed, 0)
+  if (passed + failures.length === 0) console.log('No test ran: nothing here has such a title.')
+  console.log(`${passed} passed, ${failures.length} failed`)
+  return passed > 0 && failures.length === 0
+}
+
+function record(finished: Finished[]): void {
+  const measured = Object.fromEntries(
+    finished
+      .filter(({ step }) => step.title.endsWith('.test.ts'))
+      .map(({ step, result }) => [step.title, Math.max(1, Math.round(result.seconds))]),
+  )
+  const all = Object.entries({ ...readDurations(), ...measured }).sort(([left], [right]) => (left < right ? -1 : 1))
+  writeFileSync(join(ROOT, 'scripts/test-durations.json'), `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`)
 }
 
 async function main(args: string[]): Promise<boolean> {
-  const extra = args.filter((arg) => arg.startsWith('-'))
-  const words = args.filter((arg) => !arg.startsWith('-'))
-  const names = [...Object.keys(CHECKS), ...SECTIONS.map((section) => section.name)]
-  const paths = words.filter((word) => !names.includes(word))
-  const chosen = words.length === 0 ? names : words
-  const totals: Totals[] = []
-  for (const [name, check] of Object.entries(CHECKS)) if (chosen.includes(name)) totals.push(await check())
-  const plans = SECTIONS.filter((section) => chosen.includes(section.name)).map((section) => ({
-    section,
-    files: findFiles(section),
-  }))
-  for (const { section, files } of [...plans, ...narrow(paths)]) {
-    if (files.length > 0 && !interrupted) totals.push(await runTests(section, files, extra))
+  const request = readRequest(args)
+  const steps = planSteps(request)
+  if (request.files.length > 0) {
+    server = startTestServer()
+    server.catch(() => {})
   }
+  const finished: Finished[] = []
+  const startedAt = Date.now()
+  await runSteps(steps, (step, result) => {
+    finished.push({ step, result })
+    if (!interrupted) printResult(step, result)
+  })
   await cleanUp()
-  return printSummary(totals)
+  if (request.record) record(finished)
+  return printSummary(finished, (Date.now() - startedAt) / 1000)
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -148,5 +178,6 @@ try {
   if (!interrupted) process.exitCode = good ? 0 : 1
 } catch (error) {
   await cleanUp()
-  throw error
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
 }

@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { SMTPServer } from 'smtp-server'
 import { LANGS } from '../src/kernel/lang.ts'
-import type { MailKind, MailOrder } from '../src/mail/mail.ts'
+import type { MailOrder } from '../src/mail/mail.ts'
 import { writeMail } from '../src/mail/mail-layout.ts'
-import { MAIL_WORDS } from '../src/mail/mail-words.ts'
+import { TEXTS } from '../src/pages/texts/languages.ts'
+import type { MailKind } from '../src/pages/texts/mail-texts.ts'
 import { Client, newEmail, PASSWORD, register } from './harness/accounts.ts'
 import { eventually, startTestService, type TestService } from './harness/service.ts'
 
@@ -100,7 +101,7 @@ const DATA = {
 
 test('every mail exists in five languages, with a subject, both forms, and every user-given word escaped', () => {
   for (const lang of LANGS) {
-    for (const kind of Object.keys(MAIL_WORDS.en.kinds) as MailKind[]) {
+    for (const kind of Object.keys(TEXTS.en.mails.kinds) as MailKind[]) {
       const mail = writeMail({ to: 'a@b.example', lang, kind, data: DATA } as MailOrder)
       assert.ok(mail.subject.length > 5, `${lang} ${kind}`)
       assert.ok(mail.text.includes('Zoë <b>'), `${lang} ${kind}`)

@@ -70,8 +70,8 @@ describe('the channel whitepay', () => {
     assert.ok(report.outcome === 'seen')
     assert.equal(report.final, 20_500_000n)
     assert.deepEqual(await channel.findLimits?.({ due: key.due, fiat }), {
-      least: { asset: 'USDC', units: 100_000n },
-      most: { asset: 'USDC', units: 1_000_000_000_000n },
+      min: { asset: 'USDC', units: 100_000n },
+      max: { asset: 'USDC', units: 1_000_000_000_000n },
     })
   })
 

@@ -42,7 +42,7 @@ const TOUCHED = [
   'src/channels/channel.ts',
   'src/channels/kinds.ts',
   'sandbox/providers/imitations.ts',
-  'src/pages/pay/pay-texts.ts',
+  'src/channels/channel-names.ts',
   'test/channels.test.ts',
   '.env.example',
 ]
@@ -80,9 +80,9 @@ describe('npm run new:channel', () => {
   })
 
   test('a file that was changed so that its line has no place is named, and nothing is written', async () => {
-    const file = 'src/pages/pay/pay-texts.ts'
+    const file = 'src/channels/channel-names.ts'
     const text = readCopy(file)
-    const changed = text.replace('satisfies Record<ChannelId, string>', 'as Record<string, string>')
+    const changed = text.replace('export const CHANNEL_NAMES', 'export const NAMES')
     writeFileSync(join(tree, file), changed)
     const untouched = readTouched()
     const { code, text: said } = await newChannel('acme-pay', 'Acme Pay')
@@ -90,7 +90,7 @@ describe('npm run new:channel', () => {
     assert.equal(code, 1)
     assert.match(
       said,
-      /^src\/pages\/pay-texts\.ts was changed so that .*'acme-pay': 'Acme Pay',.* Nothing was written\.$/m,
+      /^src\/channels\/channel-names\.ts was changed so that .*'acme-pay': 'Acme Pay',.* Nothing was written\.$/m,
     )
     assert.deepEqual(untouched, readTouched().with(TOUCHED.indexOf(file), changed))
     assert.equal(existsSync(join(tree, 'src/channels/acme-pay')), false)

@@ -59,7 +59,7 @@ test('an unknown, short or missing code is 404 with words for a person', async (
     const { status, headers, text } = await read(path)
     assert.equal(status, 404, path)
     assert.match(headers.get('content-type') ?? '', /text\/html/)
-    assert.match(text, /There is no such order/)
+    assert.match(text, /We cannot find this order/)
   }
   assert.equal((await read(`/pay/events?code=${'A'.repeat(24)}`)).status, 404)
 })
@@ -101,7 +101,7 @@ test('a step that is refused leads back to the page, which names the reason', as
   const { location } = await post('/pay/accept', { code, token, paymentChannel: 'binance' })
   assert.equal(location, `/pay?code=${code}&problem=CHANNEL_NOT_AVAILABLE`)
   const { text } = await read(location ?? '')
-  assert.match(text, /role="alert">This way to pay is not available any more/)
+  assert.match(text, /role="alert">This way to pay is no longer available/)
   assert.doesNotMatch(text, /data-auto/)
 })
 

@@ -77,7 +77,7 @@ test('an address that the payer did not state gets nothing before the payer conf
   const link = /https?:\S+\/refund\?\S+/.exec(mail.text)?.[0] ?? ''
   const page = await (await fetch(link)).text()
   assert.match(page, new RegExp(`value="${to}"`))
-  assert.match(page, /proposes the address/)
+  assert.match(page, /suggests the address/)
   assert.equal((await answerPage(link, to)).status, 303)
   const settled = await refundReaches(shop, order.orderId, 'settled')
   assert.deepEqual([settled.address, settled.addressProof?.kind, settled.addressProof?.by], [to, 'payer', 'payer'])

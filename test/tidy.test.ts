@@ -57,7 +57,9 @@ const MAY_IMPORT: Record<string, string[]> = {
   keys: HTTP,
   // who decided about money stands in the audit log
   ledger: [...HTTP, 'audit'],
-  mail: HTTP,
+  // mails and pages share the words of a language
+  mail: [...HTTP, 'pages/texts'],
+  'pages/texts': ['channels'],
   rates: HTTP,
   webhooks: [...HTTP, 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { sql, type Tx } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
-import { webhookFailureNotice } from '../src/mail/webhook-failure-words.ts'
+import { webhookFailureNotice } from '../src/mail/notices.ts'
 import { type FailureMail, keepAttemptPartitions, mailFailures } from '../src/webhooks/sender/webhook-jobs.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 

@@ -110,7 +110,7 @@ function open__PASCAL__(values: Readonly<Record<keyof typeof settings, string>>,
     id: '__ID__',
     networks: [],
     async findLimits() {
-      return { least: LEAST, most: MOST }
+      return { min: LEAST, max: MOST }
     },
     createPayment: (request) => create(api, request, clock()),
     recoverPayment: (request) => recover(api, request),

@@ -1,7 +1,8 @@
 import { escapeHtml } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
-import type { MailKind, MailKinds, MailOrder } from './mail.ts'
-import { MAIL_WORDS, type MailText } from './mail-words.ts'
+import { TEXTS } from '../pages/texts/languages.ts'
+import type { MailKind, MailKinds, MailText } from '../pages/texts/mail-texts.ts'
+import type { MailOrder } from './mail.ts'
 
 export type WrittenMail = { subject: string; text: string; html: string }
 
@@ -37,15 +38,15 @@ ${body}
 
 function textOf(order: MailOrder): { greeting: string | null; mail: MailText } {
   if (order.kind === 'notice') return { greeting: null, mail: order.data }
-  const words = MAIL_WORDS[order.lang]
-  const write = words.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
-  return { greeting: words.greeting(order.data.name), mail: write(order.data) }
+  const texts = TEXTS[order.lang].mails
+  const write = texts.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
+  return { greeting: texts.greeting(order.data.name), mail: write(order.data) }
 }
 
 /** A mail as text and as HTML without pictures or remote parts; user-given words are escaped. */
 export function writeMail(order: MailOrder): WrittenMail {
   const { greeting, mail } = textOf(order)
-  const { closing } = MAIL_WORDS[order.lang]
+  const { closing } = TEXTS[order.lang].mails
   return {
     subject: mail.subject.replace(/\s+/g, ' '),
     text: layoutText(greeting, mail, closing),

@@ -3,31 +3,7 @@ import type { JobQueue } from '../db/job-runner.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
-
-/** What each kind of mail needs to be written. Values are text, already fit for reading. */
-export type MailKinds = {
-  verifyEmail: { name: string; url: string }
-  loginCode: { name: string; code: string }
-  resetLink: { name: string; url: string }
-  resetCode: { name: string; url: string; code: string }
-  passwordChanged: { name: string }
-  invitation: { name: string; inviter: string; company: string; url: string }
-  approvalNeeded: {
-    name: string
-    applicant: string
-    applicantEmail: string
-    role: string
-    company: string
-    url: string
-  }
-  accountApproved: { name: string; company: string }
-  companyApproved: { name: string; company: string }
-  authenticatorAdded: { name: string }
-  authenticatorRemoved: { name: string }
-  recoveryCodeUsed: { name: string; left: string }
-  sessionStolen: { name: string }
-}
-export type MailKind = keyof MailKinds
+import type { MailKind, MailKinds } from '../pages/texts/mail-texts.ts'
 
 /** A mail of a feature that brings its own words. */
 export type Notice = { subject: string; paragraphs: string[]; button?: { label: string; url: string } }

@@ -3,6 +3,8 @@ import { mkdirSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
+import type { Lang } from '../../src/kernel/lang.ts'
+import { TEXTS } from '../../src/pages/texts/languages.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
 import { type KycWorld, newPayer, openKycWorld } from '../harness/kyc-world.ts'
@@ -42,22 +44,22 @@ test('who pays is asked before a way to pay is chosen, with the fault beside its
   await setUp(NO_CHECK)
   const code = await world.createOrder('1500')
   const { page, context, complaints } = await openPay(code)
-  await reaches(page, 'Who pays?')
+  await reaches(page, 'Who is paying?')
   await picture(page, 'identity-form')
   await page.getByLabel('First name').fill('Ada')
   await next(page)
-  assert.equal(await page.getByLabel('E-mail').getAttribute('aria-invalid'), 'true')
-  assert.equal(await page.locator('#email-fault').textContent(), 'Enter an e-mail address.')
-  assert.match((await page.getByLabel('E-mail').getAttribute('aria-describedby')) ?? '', /email-fault/)
+  assert.equal(await page.getByLabel('Email').getAttribute('aria-invalid'), 'true')
+  assert.equal(await page.locator('#email-fault').textContent(), 'Enter your email address.')
+  assert.match((await page.getByLabel('Email').getAttribute('aria-describedby')) ?? '', /email-fault/)
   assert.equal(await page.getByLabel('First name').inputValue(), 'Ada', 'what was typed is still there')
   assert.equal(await page.getByLabel('First name').getAttribute('aria-invalid'), null)
   assert.match((await page.locator('#lastName-fault').textContent()) ?? '', /last name/)
   await picture(page, 'identity-faults')
-  await page.getByLabel('E-mail').fill('ada@nowhere')
+  await page.getByLabel('Email').fill('ada@nowhere')
   await page.getByLabel('Last name').fill('<b>Lovelace')
   await next(page)
-  assert.match((await page.locator('#email-fault').textContent()) ?? '', /not a whole e-mail address/)
-  await page.getByLabel('E-mail').fill('ada@example.org')
+  assert.match((await page.locator('#email-fault').textContent()) ?? '', /email address is incomplete/)
+  await page.getByLabel('Email').fill('ada@example.org')
   await next(page)
   await reaches(page, 'Waiting for your payment')
   assert.deepEqual(
@@ -74,7 +76,7 @@ test('a company’s name is enough, also without JavaScript; what the shop knows
   const code = await world.createOrder('1500')
   await world.boss.client.post(`confirm_conversion/email/${code}`, { email: 'known@example.org' })
   const { page, context } = await openPay(code, { javaScriptEnabled: false })
-  assert.equal(await page.getByLabel('E-mail').count(), 0)
+  assert.equal(await page.getByLabel('Email').count(), 0)
   await page.getByLabel('Company name').fill('Zoë SA')
   await next(page)
   await page.getByRole('button', { name: 'Pay with USDC from your wallet' }).click()
@@ -108,11 +110,11 @@ test('from the form over the check in the provider’s frame to the payment', as
   await setUp(CHECK)
   const code = await world.createOrder('1500')
   const { page, context, complaints } = await openPay(code)
-  await page.getByLabel('E-mail').fill(newPayer())
+  await page.getByLabel('Email').fill(newPayer())
   await page.getByLabel('First name').fill('Ada')
   await page.getByLabel('Last name').fill('Lovelace')
   await next(page)
-  await reaches(page, 'Your identity has to be checked')
+  await reaches(page, 'Your identity needs to be checked')
   assert.match(page.url(), /\/kyc\?code=/)
   const frame = page.frameLocator('#sdk iframe')
   await frame.getByRole('button', { name: 'My photo is too dark' }).waitFor()
@@ -160,7 +162,7 @@ test('without JavaScript the page says what is needed', async () => {
 })
 
 const TITLES = {
-  en: 'Your identity has to be checked',
+  en: 'Your identity needs to be checked',
   fr: 'Votre identité doit être vérifiée',
   de: 'Ihre Identität muss geprüft werden',
   es: 'Hay que comprobar su identidad',
@@ -177,7 +179,7 @@ test('form and check are without fault for axe in both colour schemes and fit 32
     for (const colorScheme of ['light', 'dark'] as const) {
       for (const [address, heading] of [
         [url, words],
-        [form, 'Who pays?'],
+        [form, TEXTS[locale.slice(0, 2) as Lang].identity.title],
       ] as const) {
         const { page, context } = await visit(browser, address, { ...narrow, colorScheme, locale })
         await reaches(page, heading)

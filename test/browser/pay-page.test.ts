@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
+import { LANGS, type Lang } from '../../src/kernel/lang.ts'
+import { TEXTS } from '../../src/pages/texts/languages.ts'
+import type { PayState } from '../../src/pages/texts/page-texts.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
@@ -52,10 +55,10 @@ test('the payment turns the open page from waiting to seen to paid, without a re
   const { page, context, requests, complaints } = await open(code)
   await page.evaluate('window.stillTheSame = true')
   const txHash = await world.chain.pay({ to: toAddress, units: DUE })
-  await waitForState(page, 'Payment seen')
+  await waitForState(page, 'Payment received, confirming')
   await page.getByText('1 of 3 confirmations').waitFor()
   await page.waitForTimeout(2500) // past the next look at the database: from here on only the chain grows
-  assert.equal(await page.locator('#say').textContent(), 'Payment seen')
+  assert.equal(await page.locator('#say').textContent(), 'Payment received, confirming')
   await world.chain.mine()
   await page.getByText('2 of 3 confirmations').waitFor()
   await world.chain.mine()
@@ -77,7 +80,7 @@ test('after half of the amount the page says what is missing, and its QR code as
   const { code, toAddress, paymentUri } = await world.createAccepted()
   const { page, context } = await open(code)
   await world.chain.pay({ to: toAddress, units: 20_000_000n })
-  await waitForState(page, 'Part of your payment arrived')
+  await waitForState(page, 'Part of your payment has arrived')
   assert.equal(await page.locator('#amount').textContent(), '38.32')
   assert.equal(await page.locator('#address').textContent(), toAddress)
   assert.equal(await readQr(page.locator('.frame.link')), paymentUri.replace('58320000', '38320000'))
@@ -91,11 +94,11 @@ test('what another node does to an order reaches the open page too', async () =>
   const { code } = await world.createAccepted(SHOP)
   const { page, context } = await open(code)
   await world.moveElsewhere(code, 'expire')
-  await waitForState(page, 'The time to pay is over')
+  await waitForState(page, 'The time to pay has run out')
   const boxes = page.locator('.box')
   assert.equal(await boxes.count(), 2)
-  assert.match((await boxes.nth(0).textContent()) ?? '', /I have not paid.*do not send.*Back to the shop/)
-  assert.match((await boxes.nth(1).textContent()) ?? '', /I have already paid.*do not pay again/)
+  assert.match((await boxes.nth(0).textContent()) ?? '', /I have not paid yet.*Do not send.*Back to the shop/)
+  assert.match((await boxes.nth(1).textContent()) ?? '', /I have already paid.*Do not pay again/)
   await context.close()
 })
 
@@ -138,9 +141,9 @@ test('the sandbox offers the test wallet: one click pays, and the payer is back 
   const { code } = await world.createAccepted()
   const { page, context, complaints } = await open(code)
   await page.getByRole('button', { name: 'Half' }).click()
-  await waitForState(page, 'Part of your payment arrived')
+  await waitForState(page, 'Part of your payment has arrived')
   await page.getByRole('button', { name: 'Full amount' }).click()
-  await waitForState(page, 'Payment seen')
+  await waitForState(page, 'Payment received, confirming')
   await world.chain.mine(3)
   await waitForState(page, 'Paid')
   assert.equal(new URL(page.url()).pathname, '/pay')
@@ -168,7 +171,7 @@ test('while the live connection is down the page says so, looks by itself, and r
   await page.goto(world.pageUrl(code))
   await page.locator('#lost').waitFor({ state: 'visible' })
   await world.moveElsewhere(code, 'fail')
-  await waitForState(page, 'The payment could not be completed')
+  await waitForState(page, 'The payment did not go through')
   await page.unroute('**/pay/events*')
   await page.locator('#lost').waitFor({ state: 'hidden', timeout: 20_000 })
   await world.moveElsewhere(code, 'payLate')
@@ -233,40 +236,69 @@ async function makeStates(): Promise<Record<string, string>> {
     return order.code
   }
   return {
-    'Choose how to pay': await world.createOrder(SHOP),
-    'Preparing your payment': await unanswered(await accepted()),
-    'Waiting for your payment': await accepted(),
-    'The time to pay is over': await moved('expire'),
-    'This order was cancelled': await moved('cancel'),
-    'The payment could not be completed': await moved('fail'),
-    'This payment is being reviewed': await moved('failScreening'),
-    'Your refund is on its way': await moved('pay', 'revert'),
-    Refunded: await moved('pay', 'revert', 'refundAll'),
-    Paid: await paying(DUE, 4),
-    'Part of your payment arrived': await paying(1_000_000n, 4),
-    'Payment seen': await paying(DUE, 0),
+    choose: await world.createOrder(SHOP),
+    preparing: await unanswered(await accepted()),
+    waiting: await accepted(),
+    expired: await moved('expire'),
+    cancelled: await moved('cancel'),
+    error: await moved('fail'),
+    review: await moved('failScreening'),
+    refunding: await moved('pay', 'revert'),
+    refunded: await moved('pay', 'revert', 'refundAll'),
+    paid: await paying(DUE, 4),
+    partly: await paying(1_000_000n, 4),
+    seen: await paying(DUE, 0),
   }
 }
 
-test('every state is without fault for axe, in both colour schemes, and fits 320 pixels', async () => {
-  const states = Object.entries(await makeStates())
-  for (const [words, code] of states) {
-    for (const colorScheme of ['light', 'dark'] as const) {
+/** Long texts of the English dictionary that a page in another language must not show. */
+function findEnglish(shown: string, lang: Lang): string[] {
+  const { channels: _, problems: __, states, ...texts } = TEXTS.en.pay
+  const own = JSON.stringify(TEXTS[lang].pay)
+  const english = [...Object.values(states), ...Object.values(texts)].filter((text) => typeof text === 'string')
+  return english.filter((text) => text.length > 8 && shown.includes(text) && !own.includes(text))
+}
+
+test('every state, in five languages and both colour schemes: no fault for axe, 320 pixels wide, no English left', async () => {
+  const states = Object.entries(await makeStates()) as [PayState, string][]
+  for (const [index, lang] of LANGS.entries()) {
+    for (const [nth, [state, code]] of states.entries()) {
       // after a step that failed the page asks, also when there is one way to pay
-      const url = `${world.pageUrl(code)}${words.startsWith('Choose') ? '&problem=CHANNEL_UNAVAILABLE' : ''}`
-      const { page, context } = await visit(browser, url, { colorScheme, viewport: { width: 320, height: 640 } })
-      await waitForState(page, words)
-      assert.deepEqual(await listAxeFaults(page), [], `${words}, ${colorScheme}`)
-      const width = await page.evaluate('document.documentElement.scrollWidth')
-      assert.equal(width, 320, `${words}: no sideways scrolling`)
-      await context.close()
+      const url = `${world.pageUrl(code)}&lang=${lang}${state === 'choose' ? '&problem=CHANNEL_UNAVAILABLE' : ''}`
+      const schemes =
+        lang === 'en' ? (['light', 'dark'] as const) : ([(index + nth) % 2 === 0 ? 'light' : 'dark'] as const)
+      for (const colorScheme of schemes) {
+        const { page, context, complaints } = await visit(browser, url, {
+          colorScheme,
+          viewport: { width: 320, height: 640 },
+        })
+        await waitForState(page, TEXTS[lang].pay.states[state])
+        const name = `${state} ${lang} ${colorScheme}`
+        assert.deepEqual(await listAxeFaults(page), [], name)
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320, `${name}: no sideways scrolling`)
+        assert.deepEqual(findEnglish(await page.locator('main').innerText(), lang), [], name)
+        assert.deepEqual(complaints, [], name)
+        await context.close()
+      }
     }
   }
 })
 
+test('the language switch works without a script, and is remembered on the next page', async () => {
+  const { code } = await world.createAccepted(SHOP)
+  const { page, context } = await visit(browser, world.pageUrl(code), { javaScriptEnabled: false, locale: 'es-ES' })
+  await waitForState(page, TEXTS.es.pay.states.waiting)
+  await page.getByRole('link', { name: 'Deutsch' }).click()
+  await waitForState(page, TEXTS.de.pay.states.waiting)
+  await page.goto(world.pageUrl(code))
+  await waitForState(page, TEXTS.de.pay.states.waiting)
+  assert.equal(await page.locator('html').getAttribute('lang'), 'de')
+  await context.close()
+})
+
 test('an unknown code gets a page that says what to do', async () => {
   const { page, context } = await open('nothing')
-  assert.match((await page.locator('main').textContent()) ?? '', /no such order.*whole link/)
+  assert.match((await page.locator('main').textContent()) ?? '', /cannot find this order.*whole link/)
   assert.deepEqual(await listAxeFaults(page), [])
   await context.close()
 })

@@ -25,7 +25,9 @@ export function startNode(world: WebhookWorld, name: string, ownBuckets = false)
     NODE_NAME: name,
     NODE_OWN_BUCKETS: String(ownBuckets),
   }
-  const child = fork(fileURLToPath(import.meta.url), [], { env, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  // without the flags of the test runner, which a fork inherits
+  const options = { env, execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] as const }
+  const child = fork(fileURLToPath(import.meta.url), [], { ...options, stdio: [...options.stdio] })
   const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)))
   return new Promise((resolve, reject) => {
     void ended.then(() => reject(new Error(`${name} ended before it was ready`)))

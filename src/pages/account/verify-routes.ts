@@ -8,7 +8,9 @@ import { AppError } from '../../kernel/errors.ts'
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
 import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
-import { type AccountTexts, textsFor } from './verify-texts.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { TEXTS } from '../texts/languages.ts'
+import type { AccountTexts } from '../texts/page-texts.ts'
 
 const CSP = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
@@ -52,8 +54,8 @@ function send(
   status: number,
   page: (texts: AccountTexts) => Page,
 ): FastifyReply {
-  const { lang, texts } = textsFor(request.headers['accept-language'])
-  const { title, body } = page(texts)
+  const lang = languageOf(request)
+  const { title, body } = page(TEXTS[lang].account)
   const document = html`<!doctype html>
 <html lang="${lang}">
   <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title><style>${STYLE}</style></head>
@@ -69,6 +71,7 @@ export type VerifyPageDeps = VerificationDeps & { resets: Resets; limits: RateLi
 export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (app, deps) => {
   const { resets, limits } = deps
   await app.register(formbody)
+  rememberLanguage(app)
   app.addHook('preHandler', async (request, reply) => limits.checkAddress(request, reply, 'credentials'))
   const open = { config: { open: true as const } }
   const get = { ...open, schema: { hide: true, querystring: TokenForm } }

@@ -12,9 +12,10 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { kycTextsFor } from './kyc-texts.ts'
+import { TEXTS } from '../texts/languages.ts'
 import { kycPolicy, renderKyc, renderUnknownKyc } from './kyc-view.ts'
 
 export type KycPageDeps = KycDeps & { payUrl: string }
@@ -27,9 +28,15 @@ const isOpenOrder = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   ['INITIAL', 'PENDING', 'AWAITING'].includes(status) && expiresAt.getTime() > nowMs
 
 /** The page behind the link in the mail: how the check stands, and where the provider has one, the check itself. */
+const textsFor = (request: FastifyRequest) => {
+  const lang = languageOf(request)
+  return { lang, texts: TEXTS[lang].kyc }
+}
+
 export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app, deps) => {
   const basePath = new URL(deps.payUrl).pathname.replace(/\/+$/, '')
   await app.register(formbody)
+  rememberLanguage(app)
 
   const send = (reply: FastifyReply, status: number, page: Html, lang: string, policy: string): FastifyReply =>
     reply
@@ -60,13 +67,13 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
-    const { lang, texts } = kycTextsFor(request.headers['accept-language'])
+    const { lang, texts } = textsFor(request)
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownKyc(lang, texts), lang, kycPolicy(null))
   })
 
   app.get('/kyc', { config: OPEN, schema: { hide: true, querystring: Link } }, async (request, reply) => {
     const { order, kyc } = await find(request.query)
-    const { lang, texts } = kycTextsFor(request.headers['accept-language'])
+    const { lang, texts } = textsFor(request)
     const { code, shortCode } = order
     const embedding = embeddingFor(kyc)
     const page = renderKyc({

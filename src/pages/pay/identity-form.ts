@@ -3,7 +3,8 @@ import type { Db } from '../../db/db.ts'
 import { type Html, html } from '../../kernel/html.ts'
 import type { Order } from '../../orders/order.ts'
 import { findEuroRate, findMissingIdentity, type MissingIdentity, type PayerDeps } from '../../payers/payer-service.ts'
-import { IDENTITY_TEXTS, type IdentityTexts } from './identity-texts.ts'
+import { TEXTS } from '../texts/languages.ts'
+import type { IdentityTexts } from '../texts/page-texts.ts'
 import { clock, type PageContext } from './pay-parts.ts'
 import type { PayView } from './pay-service.ts'
 
@@ -74,7 +75,7 @@ function input({ given, faults }: IdentityForm, texts: IdentityTexts, one: Input
 
 /** In the place of the ways to pay until somebody is named. */
 export function identityForm(view: PayView, form: IdentityForm, page: PageContext): Html {
-  const texts = IDENTITY_TEXTS[page.language]
+  const texts = TEXTS[page.language].identity
   const query = new URLSearchParams({ code: view.code, lang: page.language })
   const ask = (one: Input): Html => input(form, texts, one)
   const email = {

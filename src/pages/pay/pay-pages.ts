@@ -3,23 +3,22 @@ import type { Config } from '../../config/config.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
 import { compressPage } from '../shared/compress.ts'
+import { languageOf } from '../shared/language.ts'
+import { TEXTS } from '../texts/languages.ts'
 import type { PageContext } from './pay-parts.ts'
-import { chooseLanguage, type PayLanguage, textsOf } from './pay-texts.ts'
 import { contentSecurityPolicy } from './pay-view.ts'
 
 /** How the payer's pages leave the service. */
 export type PayPages = {
-  contextOf(language: PayLanguage): PageContext
+  contextOf(language: Lang): PageContext
   send(request: FastifyRequest, reply: FastifyReply, status: number, page: Html): Promise<FastifyReply>
   /** Back to the order's page, which shows how things stand; a failure is named there in the payer's words. */
   sendBack(request: FastifyRequest, reply: FastifyReply, code: string, problem?: AppError): FastifyReply
   /** To another page of ours, on the host that was called. */
   sendOn(reply: FastifyReply, to: URL): FastifyReply
 }
-
-export const languageOf = (request: FastifyRequest): PayLanguage =>
-  chooseLanguage((request.query as { lang?: string }).lang, request.headers['accept-language'])
 
 export function openPayPages(deps: {
   config: Pick<Config, 'payUrl'>
@@ -32,7 +31,8 @@ export function openPayPages(deps: {
   return {
     contextOf: (language) => ({
       language,
-      texts: textsOf(language),
+      texts: TEXTS[language].pay,
+      locale: TEXTS[language].locale,
       basePath,
       payUrl: config.payUrl,
       providersUrl,

@@ -1,14 +1,18 @@
 import { appLink, type Html, html, raw, webLink } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
 import type { Money } from '../../kernel/money.ts'
 import { plainToken, showSpan, showTime, showToken } from '../shared/format.ts'
 import { qrSvg } from '../shared/qr-svg.ts'
+import { channelName } from '../texts/languages.ts'
+import type { PayTexts } from '../texts/page-texts.ts'
 import type { Choice, PaymentView, PayView } from './pay-service.ts'
-import type { PayLanguage, PayTexts } from './pay-texts.ts'
 
 /** What rendering needs besides the order. */
 export type PageContext = {
-  language: PayLanguage
+  language: Lang
   texts: PayTexts
+  /** For formatting numbers and dates. */
+  locale: string
   /** Path under which the pages stand, without a slash at its end; empty at the root. */
   basePath: string
   payUrl: string
@@ -28,9 +32,9 @@ export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null
     data-until="${view.expiresAt.getTime()}">${text}</span>`
 }
 
-export function validity(view: PayView, { texts, nowMs }: PageContext): Html | null {
+export function validity(view: PayView, { texts, locale, nowMs }: PageContext): Html | null {
   if (view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
-  return html`${texts.validUntil(showTime(view.expiresAt, texts.locale))}`
+  return html`${texts.validUntil(showTime(view.expiresAt, locale))}`
 }
 
 const MARKS = {
@@ -61,7 +65,7 @@ export function form(view: PayView, page: PageContext, action: 'accept' | 'cance
 }
 
 function choiceButton(choice: Choice, texts: PayTexts, only: boolean): Html {
-  const name = texts.channels[choice.channel]
+  const name = channelName(texts, choice.channel)
   if (only) return html`<button class="main">${texts.continueWith(name)}</button>`
   const network = choice.network && html` <span>${texts.onNetwork(choice.network.name)}</span>`
   return html`<button class="choice">${name}${network}</button>`
@@ -130,7 +134,7 @@ function providerInstructions(payment: PaymentView, { texts }: PageContext): Htm
   const code =
     qrData &&
     html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>
-    <p class="hint shown">${texts.scanWith(texts.channels[payment.channel])}</p>`
+    <p class="hint shown">${texts.scanWith(channelName(texts, payment.channel))}</p>`
   const onlyHere = app !== null || checkout !== null ? ' desk' : ''
   const hand = code || checkout !== null ? ' hand' : ''
   const after = app === null ? '' : ' after'
@@ -176,15 +180,15 @@ const longFact = (name: string, value: string): Html =>
   html`<div class="long"><dt>${name}</dt><dd><span class="mono">${halves(value)}</span></dd></div>`
 
 /** What arrived and how it can be found. Of a paid order also what prints. */
-export function receipt(view: PayView, { texts }: PageContext): Html {
+export function receipt(view: PayView, { texts, locale }: PageContext): Html {
   const { payment } = view
   const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
   return html`<dl class="facts">
-    ${fact(texts.received, `${showToken(received, texts.locale)} USDC`)}
+    ${fact(texts.received, `${showToken(received, locale)} USDC`)}
     ${fact(texts.network, payment?.network?.name ?? null)}
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}
-    ${fact(texts.paidAt, view.paidAt && showTime(view.paidAt, texts.locale))}
+    ${fact(texts.paidAt, view.paidAt && showTime(view.paidAt, locale))}
     ${payment?.progress?.transactions.map((hash) => longFact(texts.transaction, hash))}
   </dl>`
 }

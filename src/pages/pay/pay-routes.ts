@@ -11,13 +11,14 @@ import { endOrder } from '../../orders/order-service.ts'
 import { savePayer } from '../../payers/payer-service.ts'
 import { acceptOrder } from '../../payments/payment-accept.ts'
 import type { PaymentDeps } from '../../payments/payment-service.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
+import { TEXTS } from '../texts/languages.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-form.ts'
 import type { OrderFeed } from './live-updates.ts'
-import { languageOf, openPayPages, type PayPages } from './pay-pages.ts'
+import { openPayPages, type PayPages } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, type PayStreams } from './pay-stream.ts'
-import { textsOf } from './pay-texts.ts'
 import { renderFragment, renderNotice, renderPage } from './pay-view.ts'
 
 export type PayPageDeps = Omit<PaymentDeps, 'config'> & {
@@ -64,7 +65,7 @@ function registerNotices(app: FastifyInstance, pages: PayPages): void {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
     const language = languageOf(request)
-    const texts = textsOf(language)
+    const texts = TEXTS[language].pay
     if (error.status >= 500) {
       return pages.send(request, reply, error.status, renderNotice(language, texts.failedTitle, texts.failed))
     }
@@ -142,6 +143,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     await deps.feed.stop()
   })
   await app.register(formbody)
+  rememberLanguage(app)
   registerNotices(app, pages)
 
   app.get('/pay', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {

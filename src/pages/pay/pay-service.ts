@@ -13,8 +13,9 @@ import { keyOf } from '../../payments/payment-create.ts'
 import { findPayment, type Payment } from '../../payments/payment-queries.ts'
 import { payerToken } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
+import type { PayState } from '../texts/page-texts.ts'
 import { type IdentityForm, readIdentityForm } from './identity-form.ts'
-import { arrivedUnits, type ChainProgress, isFinalState, type PayState, stateOf } from './pay-state.ts'
+import { arrivedUnits, type ChainProgress, isFinalState, stateOf } from './pay-state.ts'
 
 /** One way to pay that the payer may choose. */
 export type Choice = { channel: ChannelId; network: { id: number; name: string } | null }

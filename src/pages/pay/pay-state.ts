@@ -1,20 +1,6 @@
 import type { Order } from '../../orders/order.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
-
-/** What the payer is told; several order states look the same to him, and one can look different. */
-export type PayState =
-  | 'choose'
-  | 'preparing'
-  | 'waiting'
-  | 'partly'
-  | 'seen'
-  | 'paid'
-  | 'expired'
-  | 'cancelled'
-  | 'error'
-  | 'refunding'
-  | 'refunded'
-  | 'review'
+import type { PayState } from '../texts/page-texts.ts'
 
 /** What the chain knows of one payment. */
 export type ChainProgress = {

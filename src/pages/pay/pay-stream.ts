@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { Lang } from '../../kernel/lang.ts'
 import type { OrderFeed } from './live-updates.ts'
 import type { PayView } from './pay-service.ts'
-import type { PayLanguage } from './pay-texts.ts'
 
 /** One open page. */
 export type Viewer = {
-  language: PayLanguage
+  language: Lang
   /** The event id of what it shows already. */
   lastId: string | null
   send(chunk: string): void
@@ -24,7 +24,7 @@ export type PayStreamDeps = {
   feed: OrderFeed
   log: FastifyBaseLogger
   load(code: string): Promise<PayView>
-  render(view: PayView, language: PayLanguage): string
+  render(view: PayView, language: Lang): string
 }
 
 const HEARTBEAT_MS = 15_000
@@ -40,7 +40,7 @@ class Room {
   readonly #deps: PayStreamDeps
   readonly leave: () => void
   /** One rendering for all who watch in the same language. */
-  readonly #rendered = new Map<PayLanguage, string>()
+  readonly #rendered = new Map<Lang, string>()
   #view: PayView | undefined
   #loading = false
   #again = false
@@ -88,7 +88,7 @@ class Room {
     if (view.final) viewer.end()
   }
 
-  #eventIn(view: PayView, language: PayLanguage): string {
+  #eventIn(view: PayView, language: Lang): string {
     const event = this.#rendered.get(language) ?? eventOf(view.id, this.#deps.render(view, language))
     this.#rendered.set(language, event)
     return event

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
 import { showFiat, showRate, showToken } from '../shared/format.ts'
+import { languageSwitch } from '../shared/language.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
+import { problemText } from '../texts/languages.ts'
+import type { PayState, PayTexts } from '../texts/page-texts.ts'
 import { identityForm } from './identity-form.ts'
 import {
   choices,
@@ -18,8 +22,6 @@ import {
 } from './pay-parts.ts'
 import { PAY_SCRIPT } from './pay-script.ts'
 import type { PaymentView, PayView } from './pay-service.ts'
-import type { PayState } from './pay-state.ts'
-import { type PayLanguage, type PayTexts, problemText } from './pay-texts.ts'
 
 type Part = (view: PayView, page: PageContext) => Html
 
@@ -31,12 +33,12 @@ const backTo = (url: string | null, texts: PayTexts): Html | null => {
 }
 
 function headline(view: PayView, page: PageContext): Html {
-  const { texts } = page
-  const other = `${showToken(view.due, texts.locale)} USDC`
+  const { texts, locale } = page
+  const other = `${showToken(view.due, locale)} USDC`
   const one = `1 ${view.fiat.asset}`
-  const rate = texts.rate(one, `${showRate(view.rate, texts.locale)} USDC`)
+  const rate = texts.rate(one, `${showRate(view.rate, locale)} USDC`)
   return html`<h1>${texts.payTo} <b>${view.merchant}</b></h1>
-    <p class="price">${showFiat(view.fiat, texts.locale)}</p>
+    <p class="price">${showFiat(view.fiat, locale)}</p>
     ${view.goodsName && html`<p>${view.goodsName}</p>`}
     <p class="soft">${texts.approximately} ${other} · ${rate}</p>
     ${view.open && html`<p class="soft">${validity(view, page)}</p>`}`
@@ -80,17 +82,17 @@ const waiting: Part = (view, page) =>
   html`${busy(view, page)}${view.payment && instructions(view.payment, page)}${testWallet(view, page)}
     ${view.payment?.instructions?.toAddress && help(view, page)}${changing(view, page)}${cancelling(view, page)}`
 
-const partSums = (payment: PaymentView, { texts }: PageContext): Html =>
+const partSums = (payment: PaymentView, { texts, locale }: PageContext): Html =>
   html`<dl class="facts">
-    ${fact(texts.arrived, `${showToken(payment.arrived, texts.locale)} USDC`)}
-    ${fact(texts.missing, `${showToken(payment.missing, texts.locale)} USDC`)}
+    ${fact(texts.arrived, `${showToken(payment.arrived, locale)} USDC`)}
+    ${fact(texts.missing, `${showToken(payment.missing, locale)} USDC`)}
   </dl>`
 
 function partly(view: PayView, page: PageContext): Html {
   const { payment } = view
   if (!payment) return busy(view, page)
   if (payment.missing.units === 0n) return html`${busy(view, page)}<p class="soft">${page.texts.confirming}</p>`
-  const request = page.texts.partly(showToken(payment.missing, page.texts.locale))
+  const request = page.texts.partly(showToken(payment.missing, page.locale))
   const sums = payment.arrived.units > 0n && partSums(payment, page)
   return html`${busy(view, page)}${sums}<p class="note">${request}</p>
     ${instructions(payment, page)}${testWallet(view, page)}
@@ -121,7 +123,7 @@ function expired(view: PayView, page: PageContext): Html {
   const { texts } = page
   const shop = webLink(view.shopUrl)
   const { payment } = view
-  const arrived = payment && payment.arrived.units > 0n ? showToken(payment.arrived, texts.locale) : null
+  const arrived = payment && payment.arrived.units > 0n ? showToken(payment.arrived, page.locale) : null
   return html`${ended(view, page, 'time')}
     <section class="box"><h3>${texts.notPaid}</h3><p>${shop ? texts.notPaidOnline : texts.notPaidHere}</p>
       ${shop && html`<a class="button" href="${shop}" rel="noopener noreferrer">${texts.backToShop}</a>`}</section>
@@ -147,7 +149,7 @@ const PARTS: Record<PayState, Part> = {
     html`${busy(view, page)}<p class="soft">${page.texts.refunding(view.merchant)}</p>${receipt(view, page)}`,
   refunded: (view, page) =>
     html`${ended(view, page, 'back')}
-      <p class="soft">${page.texts.refunded(showToken(view.refunded, page.texts.locale))}</p>${receipt(view, page)}`,
+      <p class="soft">${page.texts.refunded(showToken(view.refunded, page.locale))}</p>${receipt(view, page)}`,
   review: (view, page) =>
     html`${ended(view, page, 'time')}<p class="soft">${page.texts.review(view.merchant, view.shortCode)}</p>`,
 }
@@ -181,7 +183,7 @@ const ICON =
   'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 24 24%22%3E' +
   '%3Ccircle cx=%2212%22 cy=%2212%22 r=%2210%22 fill=%22%230a6652%22/%3E%3C/svg%3E'
 
-type Shell = { language: PayLanguage; title: string; head?: Html | false; body: Html }
+type Shell = { language: Lang; title: string; head?: Html | false; body: Html }
 
 const shell = ({ language, title, head, body }: Shell): Html =>
   html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${title}</title>
@@ -191,7 +193,7 @@ const shell = ({ language, title, head, body }: Shell): Html =>
 const REFRESH = html`<noscript><meta http-equiv="refresh" content="10"></noscript>`
 
 /** The whole page. @param problem code of an error that the payer's last step ended with */
-export function renderPage(view: PayView, page: PageContext, language: PayLanguage, problem: string | null): Html {
+export function renderPage(view: PayView, page: PageContext, language: Lang, problem: string | null): Html {
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
   const auto =
@@ -202,14 +204,15 @@ export function renderPage(view: PayView, page: PageContext, language: PayLangua
         ${renderFragment(view, page)}</div>
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>
     </main>
-    <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}</footer>
+    <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}
+      ${languageSwitch(language, `${page.basePath}/pay`, { code: view.code })}</footer>
     <script>${raw(PAY_SCRIPT)}</script>`
   const title = `${texts.states[view.state]} · ${view.merchant}`
   return shell({ language, title, head: !view.final && !view.identity && REFRESH, body })
 }
 
 /** A page without an order: what happened and what to do. */
-export function renderNotice(language: PayLanguage, title: string, text: string): Html {
+export function renderNotice(language: Lang, title: string, text: string): Html {
   const body = html`<main>
     <div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p></div>
   </main>`

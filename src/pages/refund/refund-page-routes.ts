@@ -13,9 +13,10 @@ import { confirmRefundAddress } from '../../refunds/refund-address.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import type { RefundDeps } from '../../refunds/refund-service.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { refundTextsFor } from './refund-texts.ts'
+import { TEXTS } from '../texts/languages.ts'
 import {
   REFUND_POLICY,
   type RefundPage,
@@ -42,6 +43,11 @@ const Form = Type.Object({
 })
 
 type PageParams = Pick<RefundPage, 'code' | 'token'>
+const textsFor = (request: FastifyRequest) => {
+  const lang = languageOf(request)
+  return { lang, texts: TEXTS[lang].refund }
+}
+
 type Found = RefundPage & { depositAddress: string | null }
 
 /** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
@@ -49,6 +55,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   const basePath = new URL(deps.payUrl).pathname.replace(/\/+$/, '')
   const action = `${basePath}/refund`
   await app.register(formbody)
+  rememberLanguage(app)
 
   const send = (reply: FastifyReply, status: number, page: Html, lang: string): FastifyReply =>
     reply
@@ -73,7 +80,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const network = refund.network === null ? '' : deps.networkName(refund.network)
     const depositAddress = payment?.instructions?.toAddress ?? null
     return {
-      ...refundTextsFor(request.headers['accept-language']),
+      ...textsFor(request),
       merchant,
       network,
       refund,
@@ -100,7 +107,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
-    const { lang, texts } = refundTextsFor(request.headers['accept-language'])
+    const { lang, texts } = textsFor(request)
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownRefund(lang, texts), lang)
   })
 

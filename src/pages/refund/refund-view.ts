@@ -4,7 +4,8 @@ import type { Lang } from '../../kernel/lang.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
 import { showToken } from '../shared/format.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
-import type { RefundTexts } from './refund-texts.ts'
+import { TEXTS } from '../texts/languages.ts'
+import type { RefundTexts } from '../texts/page-texts.ts'
 
 const FIELDS = `.address{display:block;width:100%;font:inherit;font-family:ui-monospace,monospace;padding:.75rem;margin:.25rem 0;
 border:1px solid var(--soft);border-radius:.625rem;background:var(--card);color:var(--text)}
@@ -33,9 +34,9 @@ const shell = (lang: Lang, title: string, body: Html): Html =>
     <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
     <style>${raw(STYLE)}</style></head><body><main>${body}</main></body></html>`
 
-const headline = ({ texts, merchant, refund }: RefundPage): Html =>
+const headline = ({ texts, lang, merchant, refund }: RefundPage): Html =>
   html`<h1>${texts.from(merchant)}</h1>
-    <p class="price">${showToken({ asset: 'USDC', units: refund.units }, texts.locale)} USDC</p>`
+    <p class="price">${showToken({ asset: 'USDC', units: refund.units }, TEXTS[lang].locale)} USDC</p>`
 
 const hidden = ({ code, token }: RefundPage): Html =>
   html`<input type="hidden" name="code" value="${code}"><input type="hidden" name="token" value="${token}">`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chooseLanguage } from '../pay/pay-texts.ts'
+import { chooseLanguage } from '../texts/languages.ts'
 import { plainToken, showFiat, showRate, showSpan, showTime, showToken } from './format.ts'
 
 test('amounts keep every digit, however large', () => {
@@ -34,8 +34,11 @@ test('spans count down to zero and no further', () => {
   assert.equal(showTime(new Date('2026-11-20T12:46:10Z'), 'en-GB'), '20 Nov 2026, 12:46 UTC')
 })
 
-test('the language asked for wins, then the browser’s, then English', () => {
-  assert.equal(chooseLanguage(undefined, undefined), 'en')
-  assert.equal(chooseLanguage('xx', 'yy,en-US;q=0.8'), 'en')
-  assert.equal(chooseLanguage('constructor', '__proto__'), 'en')
+test('the language asked for wins, then the one chosen before, then the browser’s, then English', () => {
+  assert.equal(chooseLanguage({ asked: 'de', remembered: 'fr', accepted: 'es' }), 'de')
+  assert.equal(chooseLanguage({ remembered: 'fr', accepted: 'es' }), 'fr')
+  assert.equal(chooseLanguage({ accepted: 'nl, es-ES;q=0.8, it;q=0.5' }), 'es')
+  assert.equal(chooseLanguage({}), 'en')
+  assert.equal(chooseLanguage({ asked: 'xx', accepted: 'yy,en-US;q=0.8' }), 'en')
+  assert.equal(chooseLanguage({ asked: 'constructor', accepted: '__proto__' }), 'en')
 })

@@ -145,7 +145,10 @@ form .ask { display: block; font-size: .875rem; font-weight: 600; margin-top: 1r
 .field ~ .hint, .wrong { margin-top: .375rem; }
 .wrong { color: var(--warn); font-size: .875rem; font-weight: 500; }
 .or { margin-top: 1rem; }
-footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; }
+footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; text-align: center; }
+.languages { display: flex; flex-wrap: wrap; justify-content: center; gap: 0 .875rem; margin-top: .5rem; }
+.languages > * { color: inherit; padding: .25rem 0; }
+.languages > b { color: var(--text); font-weight: 600; }
 .say { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 @media (min-width: 30rem) {
   body { padding: 2.5rem 1rem 0; }

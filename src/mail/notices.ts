@@ -1,0 +1,37 @@
+import type { Lang } from '../kernel/lang.ts'
+import { TEXTS } from '../pages/texts/languages.ts'
+import type { FailureFacts, KycFacts, NoticeText, RefundFacts } from '../pages/texts/mail-texts.ts'
+import type { Notice } from './mail.ts'
+
+function write<Facts>({ subject, paragraphs, button }: NoticeText<Facts>, facts: Facts, url: string): Notice {
+  return { subject: subject(facts), paragraphs: paragraphs(facts), button: { label: button, url } }
+}
+
+/** Asks a payer to go through an identity check. */
+export const kycNotice = (lang: Lang, { url, ...facts }: KycFacts & { url: string }): Notice =>
+  write(TEXTS[lang].mails.kycCheck, facts, url)
+
+/** Asks a payer where a refund goes. */
+export const refundAddressNotice = (lang: Lang, { url, ...facts }: RefundFacts & { url: string }): Notice =>
+  write(TEXTS[lang].mails.refundAddress, facts, url)
+
+/** The daily mail about webhooks that failed for good. */
+export const webhookFailureNotice = (
+  lang: Lang,
+  { officeUrl, ...facts }: FailureFacts & { officeUrl: string },
+): Notice => write(TEXTS[lang].mails.webhookFailures, facts, `${officeUrl}/webhooks?status=failed`)
+
+const SPOKEN: Partial<Record<string, Lang>> = {
+  FR: 'fr',
+  MC: 'fr',
+  PF: 'fr',
+  NC: 'fr',
+  DE: 'de',
+  AT: 'de',
+  LI: 'de',
+  ES: 'es',
+  IT: 'it',
+}
+
+/** The language to write in when only the shop's country is known (ISO 3166-1 alpha-2). */
+export const langOfCountry = (country: string | null): Lang => SPOKEN[country ?? ''] ?? 'en'

@@ -1,0 +1,41 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Html, html } from '../../kernel/html.ts'
+import { isLang, LANGS, type Lang } from '../../kernel/lang.ts'
+import { chooseLanguage, LANGUAGE_COOKIE, TEXTS } from '../texts/languages.ts'
+
+const YEAR_SECONDS = 365 * 24 * 60 * 60
+
+const askedFor = (request: FastifyRequest): string | undefined => {
+  const { lang } = request.query as { lang?: unknown }
+  return typeof lang === 'string' ? lang : undefined
+}
+
+/** The language of a page: `?lang=`, else the one chosen before, else the browser's, else English. */
+export const languageOf = (request: FastifyRequest): Lang =>
+  chooseLanguage({
+    asked: askedFor(request),
+    remembered: request.cookies?.[LANGUAGE_COOKIE],
+    accepted: request.headers['accept-language'],
+  })
+
+/** Keeps what was chosen with `?lang=`, so that every later page has it too. */
+export function rememberLanguage(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const asked = askedFor(request)
+    if (asked === undefined || !isLang(asked) || request.cookies?.[LANGUAGE_COOKIE] === asked) return
+    reply.setCookie(LANGUAGE_COOKIE, asked, { path: '/', maxAge: YEAR_SECONDS, sameSite: 'lax', httpOnly: true })
+  })
+}
+
+/**
+ * Links to the same page in the other languages; works without a script.
+ * @param query what the address needs besides the language
+ */
+export function languageSwitch(lang: Lang, path: string, query: Readonly<Record<string, string>>): Html {
+  const link = (other: Lang): Html => {
+    if (other === lang) return html`<b aria-current="true">${TEXTS[other].name}</b>`
+    const address = `${path}?${new URLSearchParams({ ...query, lang: other })}`
+    return html`<a href="${address}" lang="${other}" hreflang="${other}">${TEXTS[other].name}</a>`
+  }
+  return html`<nav class="languages" aria-label="${TEXTS[lang].pay.language}">${LANGS.map(link)}</nav>`
+}

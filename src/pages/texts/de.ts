@@ -1,0 +1,334 @@
+import type { Texts } from './texts.ts'
+
+const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verständigen Sie den Betreiber dieses Dienstes.'
+
+export const de: Texts = {
+  locale: 'de-DE',
+  name: 'Deutsch',
+  pay: {
+    states: {
+      choose: 'Wie möchten Sie bezahlen?',
+      preparing: 'Ihre Zahlung wird vorbereitet',
+      waiting: 'Wir warten auf Ihre Zahlung',
+      partly: 'Ein Teil Ihrer Zahlung ist eingegangen',
+      seen: 'Zahlung eingegangen, wird bestätigt',
+      paid: 'Bezahlt',
+      expired: 'Die Zeit zum Bezahlen ist abgelaufen',
+      cancelled: 'Diese Bestellung wurde storniert',
+      error: 'Die Zahlung hat nicht geklappt',
+      refunding: 'Ihre Erstattung ist unterwegs',
+      refunded: 'Erstattet',
+      review: 'Diese Zahlung wird geprüft',
+    },
+    channels: {
+      crypto: 'USDC aus Ihrer Wallet',
+      'whitepay-non-custody': 'Jede Wallet, über Whitepay',
+      coinbase: 'Karte oder Bank, über Coinbase',
+    },
+    sandbox: 'Testumgebung: Es fließt kein echtes Geld.',
+    language: 'Sprache',
+    payTo: 'Zahlung an',
+    approximately: 'etwa',
+    rate: (one, other) => `${one} = ${other}`,
+    rateHeld: 'Dieser Kurs ist bis zum Ablauf der Zeit garantiert.',
+    timeLeft: 'Verbleibende Zeit',
+    validUntil: (date) => `gültig bis ${date}`,
+    onNetwork: (network) => `auf ${network}`,
+    continueWith: (channel) => `Mit ${channel} bezahlen`,
+    preparing: 'Der Zahlungsanbieter hat noch nicht geantwortet. Diese Seite macht von selbst weiter.',
+    noChannel:
+      'Dieses Geschäft kann gerade keine Zahlungen annehmen. Bitte sagen Sie dort Bescheid. Es wurde nichts abgebucht.',
+    qrWallet: 'QR-Code für Wallets: Adresse, Netzwerk und Betrag',
+    qrAddress: 'QR-Code nur mit der Adresse',
+    qrApp: 'QR-Code für die Bezahl-App',
+    walletLink: 'Für Wallets',
+    addressOnly: 'Nur Adresse',
+    addressOnlyHint: 'Für Börsen und andere Apps: Geben Sie den Betrag selbst ein.',
+    scan: 'Mit Ihrer Wallet scannen',
+    scanWith: (app) => `Scannen Sie den Code mit der App von ${app} oder fahren Sie unten fort.`,
+    amount: 'Betrag',
+    address: 'Adresse',
+    network: 'Netzwerk',
+    copy: 'Kopieren',
+    copied: 'Kopiert',
+    copyAmount: 'Betrag',
+    copyAddress: 'Adresse',
+    onlyOn: (network) => `Senden Sie nur USDC und nur auf ${network}. Alles andere kann verloren gehen.`,
+    openWallet: 'In der Wallet öffnen',
+    openApp: 'App öffnen',
+    openCheckout: 'Weiter zur Zahlung',
+    arrived: 'Eingegangen',
+    missing: 'Noch offen',
+    partly: (missing) => `Bitte senden Sie die restlichen ${missing} USDC an dieselbe Adresse, bevor die Zeit abläuft.`,
+    confirming: 'Ihre Zahlung ist auf der Chain und wird bestätigt. Sie müssen nichts mehr senden.',
+    seen: 'Sie müssen nichts weiter tun und können diese Seite schließen.',
+    confirmations: (done, needed) => `${done} von ${needed} Bestätigungen`,
+    confirmationsOpen: (done) => (done === 1 ? '1 Bestätigung' : `${done} Bestätigungen`),
+    paid: (merchant) => `${merchant} hat Ihre Zahlung erhalten.`,
+    received: 'Erhalten',
+    paidAt: 'Datum',
+    order: 'Bestellung',
+    goods: 'Für',
+    transaction: 'Transaktion',
+    backToShop: 'Zurück zum Shop',
+    notPaid: 'Ich habe noch nicht bezahlt',
+    notPaidOnline:
+      'Senden Sie nichts mehr an die alte Adresse. Beginnen Sie im Shop neu: Dort erhalten Sie einen neuen Betrag und eine neue Adresse.',
+    notPaidHere: 'Senden Sie nichts mehr an die alte Adresse. Bitten Sie an der Kasse um einen neuen Code.',
+    havePaid: 'Ich habe schon bezahlt',
+    havePaidHelp: (merchant, code) =>
+      'Bezahlen Sie nicht noch einmal. Ihre Zahlung ist nicht verloren: Sobald sie bestätigt ist, wird sie dieser ' +
+      `Bestellung zugeordnet, oder ${merchant} schickt sie zurück. Heben Sie die Transaktionsnummer und diese Bestellnummer auf: ${code}.`,
+    havePaidSeen: (amount) => `Für diese Bestellung sind ${amount} USDC eingegangen.`,
+    cancelled: 'Sie müssen nichts weiter tun.',
+    error: (merchant, code) =>
+      `Der Zahlungsanbieter meldet einen Fehler. Falls Geld abgebucht wurde, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    refunding: (merchant) => `${merchant} schickt Ihr Geld zurück. Das kann etwas dauern.`,
+    refunded: (amount) => `${amount} USDC wurden zurückgeschickt.`,
+    review: (merchant, code) =>
+      'Sie muss geprüft werden, bevor sie abgeschlossen werden kann. Bitte bezahlen Sie nicht noch einmal. ' +
+      `Bei Fragen wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    another: 'Anders bezahlen',
+    cancel: 'Bestellung stornieren',
+    cancelWarning: 'Stornieren Sie nur, wenn Sie noch nichts gesendet haben.',
+    cancelNow: 'Ja, stornieren',
+    help: 'Ich habe bezahlt, aber es passiert nichts',
+    helpText: (merchant, code) =>
+      'Eine Überweisung erscheint hier meist innerhalb einer Minute. Prüfen Sie in Ihrer Wallet, ob Sie USDC auf dem ' +
+      'angegebenen Netzwerk und an diese Adresse gesendet haben. Wenn ja und sich nichts ändert, ' +
+      `wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    lost: 'Keine Verbindung. Die Seite versucht es weiter; Ihre Zahlung ist davon nicht betroffen.',
+    testWallet: 'Aus der Test-Wallet bezahlen',
+    testProvider: 'Beim Testanbieter als Zahler handeln',
+    testDecline: 'Ablehnen',
+    testFull: 'Voller Betrag',
+    testHalf: 'Hälfte',
+    testMore: 'Zu viel',
+    problems: {
+      CHANNEL_UNAVAILABLE:
+        'Der Zahlungsanbieter hat nicht geantwortet. Es wurde nichts abgebucht; versuchen Sie es gleich noch einmal.',
+      CHANNEL_NOT_AVAILABLE: 'Diese Zahlungsart ist nicht mehr verfügbar. Bitte wählen Sie eine andere.',
+      ORDER_STATE_CONFLICT: 'Das ist nicht mehr möglich. Diese Seite zeigt den aktuellen Stand.',
+      PAYER_IDENTITY_REQUIRED: 'Bei diesem Betrag muss das Geschäft wissen, wer bezahlt.',
+      SPENDING_LIMIT_EXCEEDED:
+        'Mit dieser Bestellung würden Sie in 30 Tagen mehr ausgeben, als das Geschäft annehmen darf. Bitte wenden Sie sich an das Geschäft.',
+      CROSS_SITE_REQUEST:
+        'Zu Ihrer Sicherheit muss dieser Schritt auf dieser Seite beginnen. Bitte versuchen Sie es noch einmal.',
+    },
+    problem: 'Das hat nicht geklappt. Bitte versuchen Sie es gleich noch einmal.',
+    unknownTitle: 'Diese Bestellung gibt es nicht',
+    unknown:
+      'Prüfen Sie, ob der Link vollständig ist, oder scannen Sie den Code des Geschäfts noch einmal. ' +
+      'Wenn Sie aus einem Shop kamen, gehen Sie zurück und beginnen Sie die Zahlung neu.',
+    failedTitle: 'Bei uns ist etwas schiefgegangen',
+    failed: 'Ihre Zahlung ist davon nicht betroffen. Laden Sie diese Seite gleich noch einmal.',
+  },
+  identity: {
+    title: 'Wer bezahlt?',
+    why: (merchant) =>
+      `Bei diesem Betrag muss ${merchant} wissen, wer bezahlt. Ihre Angaben werden verschlüsselt aufbewahrt.`,
+    email: 'E-Mail',
+    emailHint: 'Für Nachrichten zu dieser Zahlung, für nichts anderes.',
+    firstName: 'Vorname',
+    lastName: 'Nachname',
+    orCompany: 'Oder, wenn eine Firma bezahlt:',
+    companyName: 'Name der Firma',
+    next: 'Weiter',
+    faults: {
+      emailMissing: 'Geben Sie eine E-Mail-Adresse an.',
+      emailWrong: 'Diese E-Mail-Adresse ist nicht vollständig; zum Beispiel name@beispiel.de.',
+      firstName: 'Geben Sie Ihren Vornamen an, oder unten den Namen einer Firma.',
+      lastName: 'Geben Sie Ihren Nachnamen an, oder unten den Namen einer Firma.',
+    },
+  },
+  refund: {
+    title: 'Ihre Erstattung',
+    from: (merchant) => `Erstattung von ${merchant}`,
+    ask: (network) => `An welche Wallet-Adresse auf ${network} soll sie gehen?`,
+    notTheSender: 'Wir schicken das Geld nicht einfach zurück: Die Absenderadresse kann einer Börse gehören.',
+    proposed: (merchant) =>
+      `${merchant} schlägt die Adresse unten vor. Bestätigen Sie sie nur, wenn es Ihre ist; sonst geben Sie Ihre ein.`,
+    label: 'Wallet-Adresse',
+    hint: '0x und 40 Zeichen. Aus der Wallet kopieren, nicht abtippen.',
+    next: 'Adresse prüfen',
+    checkTitle: 'Ist das Ihre Adresse?',
+    check: (network) =>
+      `Vergleichen Sie jedes Zeichen mit Ihrer Wallet. Geld an eine falsche Adresse auf ${network} ist verloren.`,
+    confirm: 'Ja, dorthin senden',
+    change: 'Ändern',
+    invalid: 'Das ist keine gültige Adresse. Kopieren Sie sie noch einmal aus Ihrer Wallet: 0x und 40 Zeichen.',
+    notYours: 'Diese Adresse gehört dem Token oder dem Geschäft, nicht Ihnen. Kopieren Sie die Ihrer eigenen Wallet.',
+    done: 'Danke. Das Geld ist unterwegs zu dieser Adresse.',
+    sentTo: 'Gesendet an',
+    transaction: 'Transaktion',
+    dropped: (merchant) => `Diese Erstattung fand nicht statt. Bitte fragen Sie ${merchant}.`,
+    unknownTitle: 'Dieser Link funktioniert nicht',
+    unknown: 'Öffnen Sie den Link aus der E-Mail noch einmal, oder bitten Sie das Geschäft um einen neuen.',
+  },
+  kyc: {
+    title: 'Identitätsprüfung',
+    from: (merchant) => `Identitätsprüfung für ${merchant}`,
+    order: 'Bestellung',
+    states: {
+      pending: 'Ihre Identität muss geprüft werden',
+      closer: 'Eine genauere Prüfung ist nötig',
+      approved: 'Ihre Identität ist bestätigt',
+      refused: 'Ihre Identität konnte nicht bestätigt werden',
+    },
+    why: (merchant) =>
+      `Das Gesetz verpflichtet ${merchant} zu wissen, wer diesen Betrag bezahlt. Es wurde nichts abgebucht.`,
+    closerWhy: (merchant) =>
+      `Für größere Käufe muss ${merchant} genauer prüfen, wer bezahlt. Es wurde nichts abgebucht.`,
+    byHand: (merchant) =>
+      `${merchant} prüft sie und fragt Sie per E-Mail nach dem, was nötig ist, meist der Kopie eines Ausweises.`,
+    prepare: 'Halten Sie einen Ausweis und eine Kamera bereit. Es dauert wenige Minuten.',
+    again: 'Bitte noch einmal',
+    comeBack:
+      'Diese Seite zeigt das Ergebnis von selbst. Sie können sie schließen und über den Link in der E-Mail wiederkommen.',
+    loading: 'Die Prüfung wird geladen …',
+    failed: 'Die Prüfung konnte nicht geladen werden. Es geht nichts verloren; versuchen Sie es gleich noch einmal.',
+    retry: 'Noch einmal versuchen',
+    noScript:
+      'Die Prüfung braucht JavaScript und eine Kamera. Schalten Sie JavaScript ein, oder öffnen Sie den Link in einem anderen Browser.',
+    approved: 'Danke. Es kann weitergehen.',
+    toPayment: 'Weiter zur Zahlung',
+    startAgain: (merchant) =>
+      `Die Zeit für diese Bestellung ist um. Beginnen Sie bei ${merchant} neu; mit derselben E-Mail werden Sie nicht noch einmal geprüft.`,
+    refused: (merchant, shortCode) =>
+      `Diese Bestellung kann nicht bezahlt werden. Falls das ein Irrtum ist, wenden Sie sich an ${merchant} und nennen Sie die Bestellung ${shortCode}.`,
+    unknownTitle: 'Dieser Link funktioniert nicht',
+    unknown: 'Öffnen Sie den Link aus der E-Mail noch einmal, oder bitten Sie das Geschäft um einen neuen.',
+  },
+  account: {
+    verifyTitle: 'Bestätigen Sie Ihre E-Mail-Adresse',
+    verifyText: 'Drücken Sie den Knopf, um zu bestätigen, dass diese Adresse Ihnen gehört.',
+    verifyButton: 'Bestätigen',
+    verified: 'Ihre Adresse ist bestätigt. Sie können diese Seite schließen.',
+    deadLink: 'Dieser Link gilt nicht mehr. Fordern Sie eine neue Nachricht an.',
+    resetTitle: 'Wählen Sie ein neues Passwort',
+    resetLabel: 'Neues Passwort',
+    resetHint: '12 bis 128 Zeichen mit Großbuchstabe, Kleinbuchstabe, Ziffer und Sonderzeichen.',
+    resetButton: 'Speichern',
+    resetDone: 'Ihr Passwort ist geändert. Sie können sich anmelden.',
+    confirmTitle: 'In der App wurde ein neues Passwort angefordert',
+    confirmText: 'Drücken Sie nur, wenn Sie das waren. Die App kann dann das neue Passwort setzen.',
+    confirmButton: 'Das war ich',
+    confirmed: 'Danke. Gehen Sie zurück in die App und wählen Sie das Passwort.',
+  },
+  mails: {
+    greeting: (name) => `Guten Tag ${name},`,
+    closing: 'Diese Nachricht kommt von einer Maschine; Antworten liest niemand.',
+    kinds: {
+      verifyEmail: ({ url }) => ({
+        subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
+        paragraphs: [
+          'Bitte bestätigen Sie, dass diese Adresse Ihnen gehört. Bis dahin zeigt Ihr Konto nur Ihr eigenes Profil.',
+        ],
+        button: { label: 'Adresse bestätigen', url },
+        note: 'Der Link gilt 48 Stunden. Haben Sie sich nicht registriert, brauchen Sie nichts zu tun.',
+      }),
+      loginCode: ({ code }) => ({
+        subject: `${code} ist Ihr Anmeldecode`,
+        paragraphs: ['Geben Sie diesen Code ein, um die Anmeldung abzuschließen:'],
+        code,
+        note: `Er gilt 5 Minuten und nur einmal. Geben Sie ihn niemandem. ${notYou}`,
+      }),
+      resetLink: ({ url }) => ({
+        subject: 'Wählen Sie ein neues Passwort',
+        paragraphs: ['Jemand, vermutlich Sie, hat für dieses Konto ein neues Passwort angefordert.'],
+        button: { label: 'Neues Passwort wählen', url },
+        note: 'Der Link gilt 30 Minuten und nur einmal. Haben Sie ihn nicht angefordert, bleibt Ihr Passwort, wie es ist.',
+      }),
+      resetCode: ({ url, code }) => ({
+        subject: `${code} ist Ihr Code für ein neues Passwort`,
+        paragraphs: [
+          'Jemand, vermutlich Sie, hat in der App ein neues Passwort angefordert. Geben Sie dort diesen Code ein, oder drücken Sie den Knopf:',
+        ],
+        code,
+        button: { label: 'Das war ich', url },
+        note: 'Beides gilt 30 Minuten. Haben Sie nichts angefordert, drücken Sie den Knopf nicht: Ihr Passwort bleibt.',
+      }),
+      passwordChanged: () => ({
+        subject: 'Ihr Passwort wurde geändert',
+        paragraphs: ['Das Passwort Ihres Kontos wurde soeben geändert, und alle Geräte wurden abgemeldet.'],
+        note: notYou,
+      }),
+      invitation: ({ inviter, company, url }) => ({
+        subject: `${company} lädt Sie ein`,
+        paragraphs: [
+          `${inviter} hat bei ${company} ein Konto für Sie angelegt. Wählen Sie ein Passwort, um es zu nutzen.`,
+        ],
+        button: { label: 'Passwort wählen', url },
+        note: 'Der Link gilt 7 Tage und nur einmal.',
+      }),
+      approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+        subject: `${applicant} möchte zu ${company}`,
+        paragraphs: [
+          `${applicant} (${applicantEmail}) hat sich als ${role} von ${company} registriert. Ohne Ihre Freigabe kann dieses Konto nichts.`,
+        ],
+        button: { label: 'Ansehen', url },
+        note: 'Kennen Sie diese Person nicht, brauchen Sie nichts zu tun.',
+      }),
+      accountApproved: ({ company }) => ({
+        subject: 'Ihr Konto ist freigegeben',
+        paragraphs: [`Die Leitung von ${company} hat Ihr Konto freigegeben. Sie können damit arbeiten.`],
+      }),
+      companyApproved: ({ company }) => ({
+        subject: `${company} ist freigegeben`,
+        paragraphs: [`Der Betreiber hat ${company} freigegeben. Sie können jetzt Aufträge anlegen.`],
+      }),
+      authenticatorAdded: () => ({
+        subject: 'Eine Authentifizierungs-App wurde hinzugefügt',
+        paragraphs: ['Die Anmeldung an Ihrem Konto verlangt ab jetzt einen Code Ihrer Authentifizierungs-App.'],
+        note: notYou,
+      }),
+      authenticatorRemoved: () => ({
+        subject: 'Ihre Authentifizierungs-App wurde entfernt',
+        paragraphs: ['Die Codes für die Anmeldung an Ihrem Konto kommen ab jetzt per E-Mail.'],
+        note: notYou,
+      }),
+      recoveryCodeUsed: ({ left }) => ({
+        subject: 'Ein Wiederherstellungscode wurde benutzt',
+        paragraphs: [
+          `Jemand hat sich mit einem Wiederherstellungscode an Ihrem Konto angemeldet. Übrige Codes: ${left}.`,
+        ],
+        note: notYou,
+      }),
+      sessionStolen: () => ({
+        subject: 'Eine Sitzung Ihres Kontos wurde beendet',
+        paragraphs: [
+          'Ein altes Sitzungszeichen Ihres Kontos wurde ein zweites Mal benutzt; wir haben die Sitzung beendet. Melden Sie sich neu an.',
+        ],
+        note: notYou,
+      }),
+    },
+
+    kycCheck: {
+      subject: ({ merchant }) => `${merchant} muss Ihre Identität prüfen`,
+      paragraphs: ({ merchant, shortCode, closer }) => [
+        closer
+          ? `Für größere Käufe muss ${merchant} genauer prüfen, wer bezahlt (Bestellung ${shortCode}).`
+          : `Bevor Ihre Bestellung ${shortCode} bezahlt werden kann, muss ${merchant} von Gesetzes wegen Ihre Identität prüfen.`,
+        'Die Seite hinter diesem Link sagt, was gebraucht wird und wie es steht. Es wurde nichts abgebucht.',
+      ],
+      button: 'Prüfung öffnen',
+    },
+    refundAddress: {
+      subject: ({ merchant }) => `Wohin soll ${merchant} Ihr Geld zurückschicken?`,
+      paragraphs: ({ merchant, amount, network, shortCode }) => [
+        `${merchant} erstattet Ihnen ${amount} USDC für Ihre Bestellung ${shortCode}.`,
+        `Bitte nennen Sie die Wallet-Adresse auf ${network}, die das Geld erhalten soll. Die Adresse, von der Sie bezahlt haben, wird nicht von selbst genommen: Sie kann einer Börse gehören.`,
+      ],
+      button: 'Meine Adresse angeben',
+    },
+    webhookFailures: {
+      subject: ({ companyName }) => `Webhooks von ${companyName} konnten nicht zugestellt werden`,
+      paragraphs: (facts) => [
+        `Guten Tag ${facts.firstName},`,
+        `am ${facts.day} hat Ihr Server ${facts.failed + facts.parked} unserer Nachrichten nicht angenommen, obwohl jede fünfmal versucht wurde.`,
+        'Keine Bestellung ist verloren: Sehen Sie nach, was fehlschlug, und senden Sie es mit einem Klick erneut, oder lesen Sie GET /api/next/events ab Ihrem letzten Cursor.',
+      ],
+      button: 'Fehlgeschlagene ansehen',
+    },
+  },
+}

@@ -1,0 +1,55 @@
+/** What each kind of mail needs to be written. Values are text, already fit for reading. */
+export type MailKinds = {
+  verifyEmail: { name: string; url: string }
+  loginCode: { name: string; code: string }
+  resetLink: { name: string; url: string }
+  resetCode: { name: string; url: string; code: string }
+  passwordChanged: { name: string }
+  invitation: { name: string; inviter: string; company: string; url: string }
+  approvalNeeded: {
+    name: string
+    applicant: string
+    applicantEmail: string
+    role: string
+    company: string
+    url: string
+  }
+  accountApproved: { name: string; company: string }
+  companyApproved: { name: string; company: string }
+  authenticatorAdded: { name: string }
+  authenticatorRemoved: { name: string }
+  recoveryCodeUsed: { name: string; left: string }
+  sessionStolen: { name: string }
+}
+export type MailKind = keyof MailKinds
+
+/** One mail in words; the layout adds the rest. */
+export type MailText = {
+  subject: string
+  paragraphs: string[]
+  /** Shown large, for typing. */
+  code?: string
+  button?: { label: string; url: string }
+  /** Small print: how long it works, what to do if it was not you. */
+  note?: string
+}
+
+/** A mail to a payer or a merchant that a feature sends; the feature adds the link. */
+export type NoticeText<Facts> = {
+  subject(facts: Facts): string
+  paragraphs(facts: Facts): string[]
+  button: string
+}
+
+export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
+export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
+export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
+
+export type MailTexts = {
+  greeting(name: string): string
+  closing: string
+  kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
+  kycCheck: NoticeText<KycFacts>
+  refundAddress: NoticeText<RefundFacts>
+  webhookFailures: NoticeText<FailureFacts>
+}

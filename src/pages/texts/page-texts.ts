@@ -1,0 +1,186 @@
+import type { ChannelId } from '../../channels/channel.ts'
+
+/** What the payer sees: several order states look the same, and one can look different. */
+export type PayState =
+  | 'choose'
+  | 'preparing'
+  | 'waiting'
+  | 'partly'
+  | 'seen'
+  | 'paid'
+  | 'expired'
+  | 'cancelled'
+  | 'error'
+  | 'refunding'
+  | 'refunded'
+  | 'review'
+
+/** The pay page. */
+export type PayTexts = {
+  states: Record<PayState, string>
+  /** Names that a language says differently; a provider's own name stands in `CHANNEL_NAMES`. */
+  channels: Partial<Record<ChannelId, string>>
+  sandbox: string
+  language: string
+  payTo: string
+  approximately: string
+  rate: (one: string, other: string) => string
+  rateHeld: string
+  timeLeft: string
+  validUntil: (date: string) => string
+  onNetwork: (network: string) => string
+  continueWith: (channel: string) => string
+  preparing: string
+  noChannel: string
+  qrWallet: string
+  qrAddress: string
+  qrApp: string
+  walletLink: string
+  addressOnly: string
+  addressOnlyHint: string
+  scan: string
+  scanWith: (app: string) => string
+  amount: string
+  address: string
+  network: string
+  copy: string
+  copied: string
+  copyAmount: string
+  copyAddress: string
+  onlyOn: (network: string) => string
+  openWallet: string
+  openApp: string
+  openCheckout: string
+  arrived: string
+  missing: string
+  partly: (missing: string) => string
+  confirming: string
+  seen: string
+  confirmations: (done: number, needed: number) => string
+  confirmationsOpen: (done: number) => string
+  paid: (merchant: string) => string
+  received: string
+  paidAt: string
+  order: string
+  goods: string
+  transaction: string
+  backToShop: string
+  notPaid: string
+  notPaidOnline: string
+  notPaidHere: string
+  havePaid: string
+  havePaidHelp: (merchant: string, code: string) => string
+  havePaidSeen: (amount: string) => string
+  cancelled: string
+  error: (merchant: string, code: string) => string
+  refunding: (merchant: string) => string
+  refunded: (amount: string) => string
+  review: (merchant: string, code: string) => string
+  another: string
+  cancel: string
+  cancelWarning: string
+  cancelNow: string
+  help: string
+  helpText: (merchant: string, code: string) => string
+  lost: string
+  testWallet: string
+  testProvider: string
+  testDecline: string
+  testFull: string
+  testHalf: string
+  testMore: string
+  problems: Record<
+    | 'CHANNEL_UNAVAILABLE'
+    | 'CHANNEL_NOT_AVAILABLE'
+    | 'ORDER_STATE_CONFLICT'
+    | 'PAYER_IDENTITY_REQUIRED'
+    | 'SPENDING_LIMIT_EXCEEDED'
+    | 'CROSS_SITE_REQUEST',
+    string
+  >
+  problem: string
+  unknownTitle: string
+  unknown: string
+  failedTitle: string
+  failed: string
+}
+
+/** The short form on which a payer gives a name. */
+export type IdentityTexts = {
+  title: string
+  why: (merchant: string) => string
+  email: string
+  emailHint: string
+  firstName: string
+  lastName: string
+  orCompany: string
+  companyName: string
+  next: string
+  faults: { emailMissing: string; emailWrong: string; firstName: string; lastName: string }
+}
+
+/** The page on which a payer says where a refund goes. */
+export type RefundTexts = {
+  title: string
+  from: (merchant: string) => string
+  ask: (network: string) => string
+  notTheSender: string
+  proposed: (merchant: string) => string
+  label: string
+  hint: string
+  next: string
+  checkTitle: string
+  check: (network: string) => string
+  confirm: string
+  change: string
+  invalid: string
+  notYours: string
+  done: string
+  sentTo: string
+  transaction: string
+  dropped: (merchant: string) => string
+  unknownTitle: string
+  unknown: string
+}
+
+/** The page of an identity check. */
+export type KycTexts = {
+  title: string
+  from: (merchant: string) => string
+  order: string
+  states: { pending: string; closer: string; approved: string; refused: string }
+  why: (merchant: string) => string
+  closerWhy: (merchant: string) => string
+  byHand: (merchant: string) => string
+  prepare: string
+  again: string
+  comeBack: string
+  loading: string
+  failed: string
+  retry: string
+  noScript: string
+  approved: string
+  toPayment: string
+  startAgain: (merchant: string) => string
+  refused: (merchant: string, shortCode: string) => string
+  unknownTitle: string
+  unknown: string
+}
+
+/** Pages that mails about accounts link to. */
+export type AccountTexts = {
+  verifyTitle: string
+  verifyText: string
+  verifyButton: string
+  verified: string
+  deadLink: string
+  resetTitle: string
+  resetLabel: string
+  resetHint: string
+  resetButton: string
+  resetDone: string
+  confirmTitle: string
+  confirmText: string
+  confirmButton: string
+  confirmed: string
+}
