@@ -13,5 +13,6 @@ export {
   verifyWebhook,
   type WebhookErrorCode,
   type WebhookHeaders,
+  type WebhookPayload,
   WebhookVerificationError,
 } from './webhooks.ts'

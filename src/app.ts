@@ -22,6 +22,7 @@ import { keepsMails, openMailJob } from './mail/mail-jobs.ts'
 import { orderExportRoutes } from './orders/export/export-routes.ts'
 import { orderFeedRoutes } from './orders/feed/event-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
+import { storyRoutes } from './orders/story/story-routes.ts'
 import { verifyRoutes } from './pages/account/verify-routes.ts'
 import { kycPageRoutes } from './pages/identity/kyc-page-routes.ts'
 import { mailboxRoutes } from './pages/mailbox/mailbox-routes.ts'
@@ -85,6 +86,7 @@ async function registerApi(
         if (hide) scope.addHook('onRoute', hideFromReference)
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
+        await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, trade.payments)
         await scope.register(payerRoutes, trade.payers)

@@ -147,6 +147,24 @@ export interface Operations {
     }
     data: Array<Order>
   }
+  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking and identity check, oldest first. `comptoir explain` turns it into words. */
+  getOrderStory: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: {
+      /** The entries, newest first. */
+      entries: Array<{
+        /** When it began. UTC, with milliseconds. */
+        at: string
+        /** What kind of thing happened. */
+        kind: "state" | "payment" | "provider" | "transfer" | "mispayment" | "refund" | "webhook" | "attempt" | "booking" | "identity"
+        /** What is known of it, by kind. Amounts are in the smallest units of their asset. */
+        facts: Record<string, string | number | null>
+      }>
+    }
+  }
   /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A file that breaks off has no end of its transfer: a client must not take it for whole. */
   downloadOrders: {
     params: {
@@ -2736,6 +2754,7 @@ export const OPERATIONS = {
   expireOrder: { method: 'POST', path: '/api/next/confirm_conversion/expire/{code}', query: [], keyed: true, json: true },
   listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'from', 'to', 'paymentChannel', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
   listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'from', 'to', 'paymentChannel', 'limit', 'cursor'], keyed: false, json: true },
+  getOrderStory: { method: 'GET', path: '/api/next/confirm_conversion/story/{code}', query: [], keyed: false, json: true },
   downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'from', 'to', 'paymentChannel', 'format', 'headers', 'bom', 'sort'], keyed: false, json: false },
   acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
   confirmOrder: { method: 'POST', path: '/api/next/confirm_conversion/confirm/{code}', query: [], keyed: true, json: true },

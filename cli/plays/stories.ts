@@ -1,0 +1,72 @@
+import type { Order } from '../../sdk/index.ts'
+import { until } from '../sandbox.ts'
+import type { Play } from './events.ts'
+import { EVENT_PLAYS } from './events.ts'
+import type { Channel, Stage } from './stage.ts'
+
+type Told = { channel: Channel; seconds?: number; pays?: boolean; ends: Order['status'] }
+
+/** Arms a story, lets the payer pay, and waits for what comes of it. */
+async function tell(stage: Stage, name: string, { channel, seconds, pays = true, ends }: Told): Promise<Order> {
+  await stage.sandbox.tell(name, { provider: channel, ...(seconds ? { seconds } : {}) })
+  stage.say(`${channel} is armed with ${name}`)
+  const order = await stage.order()
+  const reference = await stage.acceptSomehow(order, channel)
+  if (pays) await stage.pay(reference)
+  return stage.becomes(order, ends)
+}
+
+async function refusedIdentity(stage: Stage): Promise<Order> {
+  await stage.sandbox.tell('kyc-refused')
+  const { client, sandbox } = stage
+  const order = await stage.order()
+  const email = `refused-${order.shortCode}@mail.example`.toLowerCase()
+  await client.api.setPayerEmail({ code: order.code, body: { email } })
+  const { kycId, url } = await client.api.startKyc({ body: { code: order.code } })
+  await fetch(url)
+  await sandbox.decideIdentity(kycId, 'approve')
+  await until('The refusal', async () => {
+    return (await client.api.getKyc({ id: kycId })).status === 'refused' ? true : undefined
+  })
+  stage.say(`${order.code}: the identity check is refused`)
+  return order
+}
+
+/** Trouble as it happens at providers; docs/sandbox.md says what one sees. */
+export const STORY_PLAYS: Record<string, Play> = {
+  'timeout-after-acceptance': {
+    means: 'the provider makes the payment, and its answer never comes',
+    act: (stage) => tell(stage, 'timeout-after-acceptance', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'duplicate-callbacks': {
+    means: 'each callback comes twice',
+    act: (stage) => tell(stage, 'duplicate-callbacks', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'reordered-callbacks': {
+    means: 'the first callback comes last',
+    act: (stage) => tell(stage, 'reordered-callbacks', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'forged-callback': {
+    means: 'someone without the key says "paid"; then the payer pays',
+    act: (stage) => tell(stage, 'forged-callback', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'unknown-status': {
+    means: 'the provider uses a word that is not documented, until the payer pays',
+    act: (stage) => tell(stage, 'unknown-status', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  outage: {
+    means: 'the provider answers 503 for four seconds',
+    act: (stage) => tell(stage, 'outage', { channel: 'binance', seconds: 4, ends: 'PAID' }),
+  },
+  'late-payment': {
+    means: 'the provider’s time is over, and then the payer pays',
+    act: (stage) => tell(stage, 'late-payment', { channel: 'kucoinpay', pays: false, ends: 'PAID' }),
+  },
+  'partial-refund': {
+    means: 'half goes back from the provider’s console',
+    act: (stage) => tell(stage, 'partial-refund', { channel: 'binance', ends: 'REFUNDED' }),
+  },
+  'kyc-refused': { means: 'the next identity check is refused', act: refusedIdentity },
+}
+
+export const PLAYS: Record<string, Play> = { ...EVENT_PLAYS, ...STORY_PLAYS }
