@@ -6,6 +6,8 @@ export type Sandbox = {
   act(reference: string, action: string, body?: unknown): Promise<void>
   tell(story: string, options?: { provider?: string; seconds?: number }): Promise<void>
   payFromWallet(to: string, amount: string): Promise<string>
+  /** Takes back what stories did to the screening. */
+  resetScreening(): Promise<void>
   /** Decides as the person at the identity provider. */
   decideIdentity(kycId: string, answer: string): Promise<void>
   /** A client with the rights of the operator, by password and mailed code. */
@@ -80,6 +82,7 @@ export function openSandbox(file: SandboxFile): Sandbox {
     async payFromWallet(to, amount) {
       return String((await post(`${providersUrl}/wallet/pay`, { to, amount })).txHash)
     },
+    resetScreening: async () => void (await post(`${providersUrl}/screening/reset`, {})),
     async decideIdentity(kycId, answer) {
       const applicant = await until('The identity provider’s applicant', async () => {
         const list = await fetch(`${providersUrl}/sumsub/applicants`, { headers: { accept: 'application/json' } })

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { deploySanctionsOracle } from './chain/sanctions-oracle.ts'
 import { startSandboxChain } from './chain/sandbox-chain.ts'
 import { startProviders } from './providers/server.ts'
 
@@ -26,6 +27,7 @@ const chain = await startSandboxChain({
 const providers = await startProviders({
   port: Number(values.port),
   chain,
+  oracle: await deploySanctionsOracle(chain.rpcUrl),
   callbackBase: values['callback-base'] || null,
   file: join(values['data-dir'], 'providers.json'),
   log,
@@ -42,7 +44,16 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
 process.on('disconnect', stop)
 
 const { rpcUrl, chainId, usdcAddress, payerPrivateKey, payerAddress } = chain
-const { credentials } = providers
-const ready = { credentials, providersUrl: providers.url, rpcUrl, chainId, usdcAddress, payerPrivateKey, payerAddress }
+const { credentials, screening } = providers
+const ready = {
+  credentials,
+  screening,
+  providersUrl: providers.url,
+  rpcUrl,
+  chainId,
+  usdcAddress,
+  payerPrivateKey,
+  payerAddress,
+}
 if (process.send) process.send(ready)
 else process.stdout.write(`${JSON.stringify(ready, null, 2)}\n`)

@@ -83,7 +83,7 @@ type Edit = { file: string; after: RegExp; before: RegExp; lines: string }
 
 const TRAITS = "closes: true, refunds: 'provider', afterTimeout: 'the same payment'"
 
-const editsFor = ({ id, env, camel, pascal, name }: Names): Edit[] => [
+const editsFor = ({ id, camel, pascal, name }: Names): Edit[] => [
   {
     file: 'src/channels/channel.ts',
     after: /^export const CHANNEL_IDS = \[$/m,
@@ -126,12 +126,6 @@ const editsFor = ({ id, env, camel, pascal, name }: Names): Edit[] => [
     after: /^const EXPECTED_DECLINE\b.*\{$/m,
     before: /^\}$/m,
     lines: `'${id}': 'ERROR',`,
-  },
-  {
-    file: '.env.example',
-    after: /^# ---- Payment channels ----$/m,
-    before: /^\n# ---- /m,
-    lines: ['API_KEY', 'API_SECRET', 'CALLBACK_SECRET'].map((setting) => `#CHANNEL_${env}_${setting}=`).join('\n'),
   },
 ]
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ChannelKind, Setting } from '../src/channels/kind.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
+import { printExample } from '../src/config/example.ts'
 import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../src/orders/order-states.ts'
 import { DEFAULT_EVENTS, EVENTS } from '../src/webhooks/outbox/events.ts'
 
@@ -106,8 +107,24 @@ operator's, except for those that only the operator sets. The channel \`crypto\`
 
 ${CHANNEL_KINDS.map(printKind).join('\n')}`
 
+/** The operator's variables of the channels; all of them, with their defaults, stand in docs/channels/settings.md. */
+const printChannels = (): string => {
+  const lines = CHANNEL_KINDS.flatMap(({ env, settings }) =>
+    Object.entries(settings).flatMap(([name, setting]) => {
+      if (setting.fallback !== undefined && name !== 'NON_CUSTODY') return []
+      return [`# ${setting.description}`, `#CHANNEL_${env}_${name}=${setting.fallback ?? ''}`]
+    }),
+  )
+  return `# ---- Payment channels ----
+# A channel is offered when all of its variables below are set; \`npm start\` sets the imitated ones by itself.
+# All variables, what they are and their defaults: docs/channels/settings.md
+${[...new Set(lines)].join('\n')}
+`
+}
+
 /** Documents that follow from the code, by file. */
 export const printDocs = (): Record<string, string> => ({
+  '.env.example': printExample(printChannels()),
   'docs/order-states.md': printStates(),
   'docs/channels/settings.md': printSettings(),
 })

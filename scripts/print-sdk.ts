@@ -19,7 +19,14 @@ export async function readOpenApi(): Promise<OpenApi> {
   const config = loadConfig({ PORT: '3000', BASE_URL: 'http://localhost:3000' })
   const db = openDb({ connectionString: 'postgres://127.0.0.1:1/none' })
   const vault = openVault(Buffer.alloc(32, 1))
-  const service = await buildService({ config, db, vault, clock: systemClock, isStopping: () => false })
+  const service = await buildService({
+    config,
+    db,
+    vault,
+    clock: systemClock,
+    logStream: { write: () => {} },
+    isStopping: () => false,
+  })
   await service.app.ready()
   const document = openApiOf(service.app, config.baseUrl)
   await service.app.close()

@@ -24,6 +24,7 @@ import { orderFeedRoutes } from './orders/feed/event-feed-routes.ts'
 import { orderRoutes, orderSchemas } from './orders/order-routes.ts'
 import { storyRoutes } from './orders/story/story-routes.ts'
 import { verifyRoutes } from './pages/account/verify-routes.ts'
+import { docsRoutes } from './pages/docs/docs-routes.ts'
 import { kycPageRoutes } from './pages/identity/kyc-page-routes.ts'
 import { mailboxRoutes } from './pages/mailbox/mailbox-routes.ts'
 import { payRoutes } from './pages/pay/pay-routes.ts'
@@ -138,6 +139,7 @@ async function registerPages(
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
+  await app.register(docsRoutes)
   await app.register(verifyRoutes, auth)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }
@@ -192,6 +194,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
   for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema, KycSchema]) app.addSchema(schema)
+  // without its database a node starts, says so at /readyz, and gets ready when the database is back
+  await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
   const ground: Ground = { config, db, vault, clock, metrics, log: app.log }
   const trade = openTrade(ground, accounts)
   app.addHook('onClose', async () => {

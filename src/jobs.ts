@@ -5,19 +5,21 @@ import { startScanner } from './chain/scanner.ts'
 import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
-import { pollDueKycs } from './compliance/kyc-polls.ts'
+import { kycPolls } from './compliance/kyc-polls.ts'
 import { deleteOldKycCallbacks } from './compliance/kyc-queries.ts'
 import type { KycDeps } from './compliance/kyc-service.ts'
 import { eraseKycsOlderThan, resealKycs } from './compliance/payer-erasure.ts'
 import type { Db } from './db/db.ts'
 import type { JobQueue } from './db/job-runner.ts'
+import { type PollSpec, pollSource } from './db/polling.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { deleteOldCounters } from './http/rate-limit-queries.ts'
 import type { Clock } from './kernel/clock.ts'
 import { DAY, HOUR, MINUTE } from './kernel/clock.ts'
+import { type PollLimits, startPolling } from './kernel/polling.ts'
 import { startTicker } from './kernel/ticker.ts'
-import { pollDueSettlements } from './ledger/settlement-jobs.ts'
+import { settlementPolls } from './ledger/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
@@ -25,14 +27,17 @@ import { expireOrders } from './orders/order-jobs.ts'
 import type { Rounds } from './parts.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
-import { pollDuePayments } from './payments/payment-jobs.ts'
+import { paymentPolls } from './payments/payment-jobs.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
-import { pollDueRefunds } from './refunds/refund-jobs.ts'
+import { refundPolls } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/sender/webhook-jobs.ts'
 
 const SCAN_EVERY_MS = 500
+
+/** Per provider account and in all. A hanging call costs a socket: many accounts may hang before others wait. */
+const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
 
 type Stoppable = { stop(): Promise<void> }
 
@@ -70,19 +75,20 @@ export function startJobs(deps: JobDeps): Stoppable {
   const daysAgo = (days: number): Date => new Date(clock() - days * DAY)
   const durable = startTicker('jobs.run', 500, log, () => deps.runner.runDue())
   deps.jobQueue.wake = () => durable.wake()
-  const paymentPolls = startTicker('payments.poll', 1000, log, async () => (await pollDuePayments(payments, log)) > 0)
-  const refundPolls = startTicker('refunds.poll', 1000, log, async () => (await pollDueRefunds(deps.refunds, log)) > 0)
-  deps.rounds.pollPayments = () => paymentPolls.wake()
-  deps.rounds.pollRefunds = () => refundPolls.wake()
-  const checks = startTicker('kyc.poll', 1000, log, async () => (await pollDueKycs(deps.kyc, log)) > 0)
-  deps.kyc.signals.look = () => checks.wake()
+  const poll = (spec: PollSpec) => startPolling(pollSource({ db, clock, log }, spec), POLL_LIMITS, log)
+  const polls = {
+    payments: poll(paymentPolls(payments)),
+    refunds: poll(refundPolls(deps.refunds)),
+    settlements: poll(settlementPolls(deps.settlements)),
+    kycs: poll(kycPolls(deps.kyc)),
+  }
+  deps.rounds.pollPayments = () => polls.payments.wake()
+  deps.rounds.pollRefunds = () => polls.refunds.wake()
+  deps.kyc.signals.look = () => polls.kycs.wake()
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
     startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
-    paymentPolls,
-    checks,
-    refundPolls,
-    startTicker('settlements.poll', 1000, log, async () => (await pollDueSettlements(deps.settlements, log)) > 0),
+    ...Object.values(polls),
     durable,
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),

@@ -1,12 +1,13 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Counter, type Registry } from 'prom-client'
-import { auditOf, openAudit } from './audit/audit.ts'
+import { openAudit } from './audit/audit.ts'
 import { networkFor } from './chain/networks.ts'
 import { checkManualTransfer } from './chain/payout/manual-transfer.ts'
 import { openPayouts } from './chain/payout/payout.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import { createRpc } from './chain/rpc.ts'
 import { openChannelAccounts } from './channels/accounts.ts'
+import { openChannelMetrics } from './channels/channel-metrics.ts'
 import { openCryptoChannel, type PayableNetwork } from './channels/crypto/adapter.ts'
 import { insertProviderCall } from './channels/provider-call-queries.ts'
 import type { ProviderCallSink } from './channels/provider-calls.ts'
@@ -37,15 +38,16 @@ import { openCreateOrder } from './orders/order-create.ts'
 import { openAnnounce, openTransition } from './orders/order-transition.ts'
 import { openOrderFeed } from './pages/pay/live-updates.ts'
 import type { PayerDeps } from './payers/payer-service.ts'
-import type { ChannelDeskDeps } from './payments/accounts/channel-service.ts'
+import type { ChannelSettingsDeps } from './payments/accounts/channel-service.ts'
 import type { CallbackDeps } from './payments/callback-service.ts'
 import type { MispaymentDeps } from './payments/mispayments/mispayment-service.ts'
 import { type Payment, wakePaymentOfOrder } from './payments/payment-queries.ts'
 import type { PaymentDeps } from './payments/payment-service.ts'
 import { openRates } from './rates/rate-service.ts'
 import { noticeForeignRefund } from './refunds/foreign-refund.ts'
-import type { RefundDeskDeps } from './refunds/mispayment-refund.ts'
+import type { MispaymentRefundDeps } from './refunds/mispayment-refund.ts'
 import { openRefundLinks, type RefundLinks } from './refunds/refund-link.ts'
+import { takeRefundNews } from './refunds/refund-news.ts'
 import { findMerchant, wakeRefundsOfPayment } from './refunds/refund-queries.ts'
 import { openAccessTokens } from './sessions/access-token.ts'
 import type { ApiKeyDeps } from './sessions/api-keys/api-key-routes.ts'
@@ -133,7 +135,7 @@ function openAskForAddress(deps: {
   mailer: Accounts['mailer']
   links: RefundLinks
   networkName(chainId: number): string
-}): RefundDeskDeps['askForAddress'] {
+}): MispaymentRefundDeps['askForAddress'] {
   return async (tx, order, refund, email) => {
     if (email === null) return
     const company = await findMerchant(tx, order.companyId)
@@ -196,7 +198,7 @@ function settleOn(db: Db, chain: Chains[number]): SettlementChain {
 
 /** What merchants' servers are told, with which secret, and what their people hear when that fails. */
 function openMessages({ config, db, vault, clock }: Ground, { audit, mailer }: Accounts, wake: WebhookDeps['wake']) {
-  const webhooks: WebhookDeps = { db, vault, clock, wake, audit: auditOf(audit) }
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
   const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
   const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
   const failures: FailureDeps = {
@@ -225,7 +227,7 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
     })
-  return openChannelAccounts({
+  const channels = openChannelAccounts({
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
@@ -234,6 +236,8 @@ function openTradeChannels({ config, db, vault, clock, log, metrics }: Ground, p
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
   })
+  openChannelMetrics(metrics, channels)
+  return channels
 }
 
 /** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */
@@ -247,7 +251,7 @@ const openWakeEnded =
 /** Attempts to pay, what providers call back, and whose accounts are used. */
 function openPayments(
   ground: Ground,
-  { refunds, rounds, kyc }: { refunds: RefundDeskDeps; rounds: Rounds; kyc: KycDeps },
+  { refunds, rounds, kyc }: { refunds: MispaymentRefundDeps; rounds: Rounds; kyc: KycDeps },
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit } = refunds
@@ -257,11 +261,12 @@ function openPayments(
   const callbacks: CallbackDeps = {
     ...payments,
     log,
+    reportRefund: (payment, news) => takeRefundNews(refunds, payment, news),
     async wakeRefunds({ companyId, id }) {
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },
   }
-  const channelDesk: ChannelDeskDeps = { ...payments, audit, provider: config.provider }
+  const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider }
   return { payments, callbacks, channelDesk }
 }
 
@@ -290,17 +295,16 @@ export function openTrade(ground: Ground, accounts: Accounts) {
   const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
   const payers: PayerDeps = { db, vault, clock, rates, forget: openForgetPayer({ vault }) }
   const kyc = openCompliance(ground, accounts, payers, wake)
-  const auditLog = auditOf(audit)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
-  const refunds: RefundDeskDeps = {
+  const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress },
-    audit: auditLog,
+    audit,
   }
   const paid = openPayments(ground, { refunds, rounds, kyc })
-  const settlements: SettlementDeps = { db, clock, audit: auditLog, chains: chains.map((chain) => settleOn(db, chain)) }
-  const mispayments: MispaymentDeps = { db, clock, transition, audit: auditLog }
+  const settlements: SettlementDeps = { db, clock, audit, chains: chains.map((chain) => settleOn(db, chain)) }
+  const mispayments: MispaymentDeps = { db, clock, transition, audit }
   const companies: ButtonDeps = {
     db,
     clock,

@@ -34,7 +34,7 @@ async function enrolled(): Promise<{ email: string; otp: (stepsAway?: number) =>
   return { email, otp }
 }
 
-test('A12: the second step needs the cookie of its own login, and within five minutes', async () => {
+test('the second step needs the cookie of its own login, and within five minutes', async () => {
   const { email, otp } = await enrolled()
   assert.equal((await new Client(service.baseUrl).post('auth/otp', { otp: otp() })).status, 401)
   const client = new Client(service.baseUrl)
@@ -57,7 +57,7 @@ test('A12: the second step needs the cookie of its own login, and within five mi
   assert.equal((await client.post('auth/otp', {})).status, 422)
 })
 
-test('A13: of fifty submissions of one code at once, one wins', async () => {
+test('of fifty submissions of one code at once, one wins', async () => {
   const { email, otp } = await enrolled()
   const clients = await inParallel(10, async () => {
     const client = new Client(service.baseUrl)
@@ -81,7 +81,7 @@ test('of fifty submissions of one mailed code at once, one wins', async () => {
   assert.deepEqual(countStatuses(answers), { 200: 1, 401: 49 })
 })
 
-test('A14: one step of tolerance either way, never an older step after a newer one', async () => {
+test('one step of tolerance either way, never an older step after a newer one', async () => {
   for (const [steps, expected] of [
     [-2, 400],
     [2, 400],
@@ -100,7 +100,7 @@ test('A14: one step of tolerance either way, never an older step after a newer o
   }
 })
 
-test('A15: five wrong codes end the login; thirty in a day lock the factor', async () => {
+test('five wrong codes end the login; thirty in a day lock the factor', async () => {
   const { email, otp } = await enrolled()
   for (let round = 0; round < 6; round += 1) {
     const client = new Client(service.baseUrl)
@@ -119,7 +119,7 @@ test('A15: five wrong codes end the login; thirty in a day lock the factor', asy
   assert.equal((await later.post('auth/otp', { otp: otp() })).status, 200)
 })
 
-test('A16: mailed codes: five minutes, once, bound to their login, a new one voids the old, a minute between', async () => {
+test('mailed codes: five minutes, once, bound to their login, a new one voids the old, a minute between', async () => {
   const { email } = await registerManager(service.baseUrl)
   const client = new Client(service.baseUrl)
   await beginLogin(client, email)
@@ -144,7 +144,7 @@ test('A16: mailed codes: five minutes, once, bound to their login, a new one voi
   assert.ok(!service.logLines.some((line) => line.includes(code) || line.includes(second)))
 })
 
-test('A16: ten mailed codes an hour, then a refusal that says when', async () => {
+test('ten mailed codes an hour, then a refusal that says when', async () => {
   const { email } = await registerManager(service.baseUrl)
   for (let count = 0; count < 10; count += 1) await beginLogin(new Client(service.baseUrl), email)
   const client = new Client(service.baseUrl)
@@ -155,7 +155,7 @@ test('A16: ten mailed codes an hour, then a refusal that says when', async () =>
   offsetMs += HOUR
 })
 
-test('A17: asking for a code without a login gives the same answer for everybody and sends nothing', async () => {
+test('asking for a code without a login gives the same answer for everybody and sends nothing', async () => {
   const { email } = await registerManager(service.baseUrl)
   const answers = []
   for (const to of [email, newEmail()])

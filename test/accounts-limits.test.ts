@@ -37,14 +37,14 @@ const login = (baseUrl: string, email: string, address: string, password = 'Wron
     { 'x-forwarded-for': address },
   )
 
-test('A09: wrong passwords at two nodes count together and lock at both', async () => {
+test('wrong passwords at two nodes count together and lock at both', async () => {
   const email = newEmail()
   for (let count = 0; count < 10; count += 1)
     assert.equal((await login(nodes()[count % 2] ?? '', email, `192.0.2.${count}`)).error.code, 'INVALID_CREDENTIALS')
   for (const node of nodes()) assert.equal((await login(node, email, '192.0.2.99')).error.code, 'ACCOUNT_LOCKED')
 })
 
-test('A10: thirty logins a minute from one address, over all nodes; a /64 is one address, a mapped IPv4 is its IPv4', async () => {
+test('thirty logins a minute from one address, over all nodes; a /64 is one address, a mapped IPv4 is its IPv4', async () => {
   for (const [one, same, other] of [
     ['198.51.100.7', '::ffff:198.51.100.7', '198.51.100.8'],
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:3::1'],
@@ -67,7 +67,7 @@ test('A10: thirty logins a minute from one address, over all nodes; a /64 is one
   }
 })
 
-test('A10: who is no configured proxy cannot choose an address', async () => {
+test('who is no configured proxy cannot choose an address', async () => {
   const { connectionString } = first.db.pool.options as { connectionString: string }
   const bare = await startTestService({ clock, connectionString, env: { ...LIMITS, LIMIT_ADDRESS_PER_MINUTE: '3' } })
   try {

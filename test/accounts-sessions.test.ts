@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => service.stop())
 
-test('A21 to A23: refresh: the same successor within ten seconds, reuse later ends the session', async () => {
+test('refresh: the same successor within ten seconds, reuse later ends the session', async () => {
   const { email } = await registerManager(service.baseUrl)
   const client = await logIn(service.baseUrl, email)
   const old = client.cookies.get('refreshToken')?.value ?? ''
@@ -55,7 +55,7 @@ test('A21 to A23: refresh: the same successor within ten seconds, reuse later en
   assert.equal((await refresh(next)).status, 401)
 })
 
-test('A24: sessions end when idle and absolutely, by role and client', async () => {
+test('sessions end when idle and absolutely, by role and client', async () => {
   const { email } = await registerManager(service.baseUrl)
   const dashboard = await logIn(service.baseUrl, email)
   offsetMs += 11 * HOUR
@@ -72,7 +72,7 @@ test('A24: sessions end when idle and absolutely, by role and client', async () 
   assert.equal((await user.get('users/me')).status, 401, 'access tokens live ten minutes')
 })
 
-test('A25: x-user-id selects among the caller’s own cookies only', async () => {
+test('x-user-id selects among the caller’s own cookies only', async () => {
   const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
   const client = await logIn(service.baseUrl, email, 'auth/login')
   const named = new Client(service.baseUrl)
@@ -88,7 +88,7 @@ test('A25: x-user-id selects among the caller’s own cookies only', async () =>
     assert.equal((await named.post('auth/refresh-token', undefined, { 'x-user-id': header })).status, 422)
 })
 
-test('A26: requests from other websites change nothing', async () => {
+test('requests from other websites change nothing', async () => {
   const { email } = await register(service.baseUrl, { role: 'SimpleUser' })
   const client = await logIn(service.baseUrl, email, 'auth/login')
   for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }, { origin: 'null' }]) {
@@ -101,7 +101,7 @@ test('A26: requests from other websites change nothing', async () => {
   assert.equal((await client.post('auth/refresh-token', undefined, { origin: service.baseUrl })).status, 200)
 })
 
-test('A11, A27: over https every cookie is Secure, the refresh cookie has the __Host- prefix', async () => {
+test('over https every cookie is Secure, the refresh cookie has the __Host- prefix', async () => {
   const https = await startTestService({ env: { BASE_URL: 'https://pay.example' }, workers: true })
   try {
     const http = `http://127.0.0.1:${https.config.port}`
@@ -122,7 +122,7 @@ test('A11, A27: over https every cookie is Secure, the refresh cookie has the __
   }
 })
 
-test('A28: a revoked session is refused at once here, and on another node within five seconds', async () => {
+test('a revoked session is refused at once here, and on another node within five seconds', async () => {
   const { connectionString } = service.db.pool.options as { connectionString: string }
   const second = await startTestService({ connectionString, clock, env: { BASE_URL: service.baseUrl } })
   try {
@@ -142,7 +142,7 @@ test('A28: a revoked session is refused at once here, and on another node within
   }
 })
 
-test('A29: a token that is not exactly ours is refused', async () => {
+test('a token that is not exactly ours is refused', async () => {
   const { client } = await register(service.baseUrl, { role: 'SimpleUser' })
   const token = client.token ?? ''
   const [head = '', body = '', signature = ''] = token.split('.')
@@ -180,7 +180,7 @@ test('A29: a token that is not exactly ours is refused', async () => {
   assert.equal((await client.get('users/me')).status, 200)
 })
 
-test('A34: step-up: a session without a fresh factor is refused by name, and a code makes it fresh', async () => {
+test('step-up: a session without a fresh factor is refused by name, and a code makes it fresh', async () => {
   const { email } = await registerManager(service.baseUrl)
   const client = await logIn(service.baseUrl, email)
   assert.match(

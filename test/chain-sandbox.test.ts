@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startAnvil } from '../sandbox/chain/anvil.ts'
-import { type Call, rpcCaller } from '../sandbox/chain/rpc.ts'
+import { openRpcClient, type RpcCall } from '../sandbox/chain/rpc.ts'
 import { type SandboxChain, startSandboxChain } from '../sandbox/chain/sandbox-chain.ts'
 import { balanceOf } from '../sandbox/chain/token.ts'
 
@@ -20,11 +20,11 @@ const SHOP = `0x${'5'.repeat(40)}`
 
 async function withChain<Result>(
   stateFile: string,
-  work: (chain: SandboxChain, call: Call) => Promise<Result>,
+  work: (chain: SandboxChain, call: RpcCall) => Promise<Result>,
 ): Promise<Result> {
   const chain = await startSandboxChain({ stateFile })
   try {
-    return await work(chain, rpcCaller(chain.rpcUrl))
+    return await work(chain, openRpcClient(chain.rpcUrl))
   } finally {
     await chain.stop()
   }
@@ -32,13 +32,13 @@ async function withChain<Result>(
 
 type Log = { blockHash: string; transactionHash: string; data: string }
 
-const logsOf = (call: Call, txHash: string): Promise<Log[]> =>
+const logsOf = (call: RpcCall, txHash: string): Promise<Log[]> =>
   call<Log[]>('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest' }).then((logs) =>
     logs.filter((log) => log.transactionHash === txHash),
   )
 
 const answers = (rpcUrl: string): Promise<boolean> =>
-  rpcCaller(rpcUrl)('eth_chainId').then(
+  openRpcClient(rpcUrl)('eth_chainId').then(
     () => true,
     () => false,
   )

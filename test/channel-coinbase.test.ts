@@ -259,6 +259,7 @@ describe('the channel coinbase at Coinbase itself', () => {
     assert.equal(calls[0]?.url, 'https://api.cdp.coinbase.com/platform/v2/onramp/sessions')
     assert.deepEqual(JSON.parse(calls[0]?.body ?? ''), {
       purchaseCurrency: 'USDC',
+      paymentCurrency: 'EUR',
       purchaseAmount: '54.210000',
       destinationNetwork: 'optimism',
       destinationAddress: toAddress,

@@ -124,10 +124,12 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
       gate: async () => null,
     },
     {
-      actor: { ...actor, scopes: null, valid: true, sessionId: null, secondFactorAt: null },
+      context: {
+        actor: { ...actor, scopes: null, valid: true, sessionId: null, secondFactorAt: null },
+        ...{ requestId: 'test', ip: null, userAgent: null, remember: async () => {} },
+      },
       code,
       body: { paymentChannel: 'binance' },
-      call: { requestId: 'test', remember: async () => {} },
     },
   )
   await assert.rejects(

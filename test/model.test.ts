@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import type { Audit } from '../src/audit/audit.ts'
 import { type Channel, NO_INSTRUCTIONS, type PaymentReport } from '../src/channels/channel.ts'
 import { openChannels } from '../src/channels/registry.ts'
 import { sql } from '../src/db/db.ts'
 import type { Actor } from '../src/http/actor.ts'
-import type { Call } from '../src/http/idempotency.ts'
+import type { RequestContext } from '../src/http/request-context.ts'
 import { AppError } from '../src/kernel/errors.ts'
 import { newId } from '../src/kernel/ids.ts'
 import type { Order } from '../src/orders/order.ts'
@@ -68,11 +69,11 @@ before(async () => {
     onRefunded: async () => {},
     gate: async () => null,
   }
-  refunds = { db, clock, channels, transition, payers, audit: async () => {}, askForAddress: async () => {} }
+  refunds = { db, clock, channels, transition, payers, audit: NO_AUDIT, askForAddress: async () => {} }
 })
 after(() => host.stop())
 
-const call: Call = { requestId: 'model', remember: async () => {} }
+const NO_AUDIT: Audit = { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) }
 const actorOf = (): Actor => ({
   kind: 'apiKey',
   id: 'model',
@@ -84,6 +85,10 @@ const actorOf = (): Actor => ({
   valid: true,
   sessionId: null,
   secondFactorAt: null,
+})
+const contextOf = (actor: Partial<Actor> = {}): RequestContext => ({
+  ...{ actor: { ...actorOf(), ...actor }, requestId: 'model', ip: null, userAgent: null },
+  remember: async () => {},
 })
 
 async function makeOrder(): Promise<Order> {
@@ -198,7 +203,7 @@ async function currentOrder(order: Order): Promise<Order> {
 /** One step for real and in the model; the model decides what must come out. */
 async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
   const { companyId } = order
-  const actor = actorOf()
+  const context = contextOf()
   const now = await currentOrder(order)
   const paymentKey = now.paymentId === null ? null : { companyId, id: now.paymentId }
   switch (step.kind) {
@@ -206,14 +211,14 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       const repeated = model.accepted && model.status === 'AWAITING'
       const can = repeated || (allowed(model.status, 'accept') && now.expiresAt.getTime() > nowMs)
       const done = await attempt(() =>
-        acceptOrder(payments, { actor, code: order.code, body: { paymentChannel: 'binance' }, call }),
+        acceptOrder(payments, { context, code: order.code, body: { paymentChannel: 'binance' } }),
       )
       assert.equal(done, can, `accept while ${model.status}`)
       if (done) Object.assign(model, { status: 'AWAITING', accepted: true })
       return
     }
     case 'confirm': {
-      const done = await attempt(() => confirmOrder(payments, actor, order.code, call))
+      const done = await attempt(() => confirmOrder(payments, context, order.code))
       assert.equal(done, model.paid > 0n)
       return
     }
@@ -222,13 +227,7 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       const trigger = step.kind as 'cancel' | 'expire'
       const reached = trigger === 'cancel' ? 'CANCELLED' : 'EXPIRED'
       const done = await attempt(() =>
-        endOrder(
-          { db: host.db, config: host.config, transition: payments.transition },
-          actor,
-          order.code,
-          trigger,
-          call,
-        ),
+        endOrder({ db: host.db, config: host.config, transition: payments.transition }, context, order.code, trigger),
       )
       assert.equal(done, model.status === reached || allowed(model.status, trigger))
       if (done && model.status !== reached) Object.assign(model, { status: reached, endedAtMs: nowMs })
@@ -249,7 +248,7 @@ async function takeStep(order: Order, model: Model, step: Step): Promise<void> {
       const left = model.paid - model.refunded
       const units = step.part ? left / 2n : left
       const body = step.part ? { amount: `${units / 1_000_000n}.${String(units % 1_000_000n).padStart(6, '0')}` } : {}
-      const done = await attempt(() => revertOrder(refunds, actor, order.code, body, call))
+      const done = await attempt(() => revertOrder(refunds, context, order.code, body))
       assert.equal(done, allowed(model.status, 'revert'))
       if (done) Object.assign(model, { status: 'REFUNDING', pendingRefund: units })
       return
@@ -398,11 +397,11 @@ test('each of the twelve states allows exactly the triggers of the table, and a 
 test('a refund above the company’s limit needs a person with a fresh second factor', async () => {
   const order = await makeOrder()
   const pay = { paymentChannel: 'binance' } as const
-  await acceptOrder(payments, { actor: actorOf(), code: order.code, body: pay, call })
+  await acceptOrder(payments, { context: contextOf(), code: order.code, body: pay })
   const { paymentId } = await currentOrder(order)
   await applyReport(payments, { companyId: order.companyId, id: paymentId ?? '' }, report(order, DUE, 0n))
   await host.db.run(sql`update companies set refund_limit_units = ${DUE - 1n} where id = ${order.companyId}`)
-  const revert = (actor: Partial<Actor>) => revertOrder(refunds, { ...actorOf(), ...actor }, order.code, {}, call)
+  const revert = (actor: Partial<Actor>) => revertOrder(refunds, contextOf(actor), order.code, {})
   await assert.rejects(revert({}), { code: 'FORBIDDEN' })
   const person = { kind: 'user', role: 'Manager' } as const
   await assert.rejects(revert(person), { code: 'STEP_UP_REQUIRED' })

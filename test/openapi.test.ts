@@ -45,16 +45,16 @@ test('/openapi.json is OpenAPI 3.1 and lints clean by all recommended rules', as
   )
 })
 
-test('/docs shows it, with a script that comes from here', async () => {
+test('/docs/api shows it, with a script that comes from here', async () => {
   const get = (path: string) => fetch(`${shop.host.baseUrl}${path}`)
-  const page = await get('/docs')
-  assert.deepEqual([page.status, new URL(page.url).pathname], [200, '/docs/'])
+  const page = await get('/docs/api')
+  assert.deepEqual([page.status, new URL(page.url).pathname], [200, '/docs/api/'])
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
   assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'self'/)
   const html = await page.text()
   assert.match(html, /openapi\.json/)
   assert.deepEqual(html.match(/<script[^>]+src="([^"]+)"/)?.[1], 'js/scalar.js')
-  const script = await get('/docs/js/scalar.js')
+  const script = await get('/docs/api/js/scalar.js')
   assert.match(script.headers.get('content-type') ?? '', /javascript/)
   assert.ok((await script.text()).length > 1_000_000)
 })

@@ -201,8 +201,72 @@ test('the rate is the median of the sources that agree; one that is 5 % off is d
 test('too few sources, or two that contradict each other, make no rate', async () => {
   replies = kraken('0.9250')
   await assert.rejects(openWorld('kraken,coinbase', { minSources: 2 }).quote(), NO_RATE)
+  // 4 % apart: each is within 2 % of their middle, and neither is within 2 % of the other
+  replies = { ...kraken('0.92500000'), ...coinbase('1.12432432') }
+  await assert.rejects(openWorld('kraken,coinbase').quote(), NO_RATE)
   replies = { ...kraken('0.9250'), ...coinbase('1.1400') }
   await assert.rejects(openWorld('kraken,coinbase').quote(), NO_RATE)
+  replies = { ...kraken('1.00000000'), ...coinbase('1.02') }
+  assert.equal(await openWorld('kraken,coinbase').rate(), '1.010000000000', 'two per cent apart are allowed')
+  replies = { ...kraken('1.00000000'), ...coinbase('1.020001') }
+  await assert.rejects(openWorld('kraken,coinbase').quote(), NO_RATE)
+})
+
+test('of four, two that are left after the others were dropped must not contradict each other either', async () => {
+  replies = { ...kraken('1.02040816'), ...coinbase('1.0200'), ...binance('0.9000'), ...bitstamp('0.89', FRIDAY_NIGHT) }
+  const world = openWorld('kraken,coinbase,binance,bitstamp', { minSources: 2 })
+  await assert.rejects(world.quote(), NO_RATE)
+})
+
+test('a price without a time of its own is at best as old as its answer: one that a cache kept is older', async () => {
+  const kept = (seconds: number): Record<string, Reply> => ({
+    '/v2/exchange-rates': {
+      status: 200,
+      headers: { age: String(seconds) },
+      body: coinbase('1.08')['/v2/exchange-rates?currency='] as string,
+    },
+  })
+  replies = kept(300)
+  const world = openWorld('coinbase')
+  assert.equal(await world.rate(), '1.080000000000')
+  assert.match(await world.metrics.metrics(), /comptoir_rate_age_seconds\{from="EUR"\} 300\n/)
+  replies = kept(301)
+  await assert.rejects(openWorld('coinbase').quote(), NO_RATE)
+  const written = new Date(FRIDAY_NIGHT - 302 * SECOND).toUTCString()
+  replies = {
+    '/v2/exchange-rates': { status: 200, headers: { date: written }, body: '{"data":{"rates":{"USDC":"1.08"}}}' },
+  }
+  await assert.rejects(openWorld('coinbase').quote(), NO_RATE)
+})
+
+test('a feed that answers and does not move for an hour is dropped, and taken again when it moves', async () => {
+  const world = openWorld('coinbase,kraken')
+  replies = { ...coinbase('1.08'), ...kraken('0.9250') }
+  await world.quote()
+  const look = async (minutes: number, ask: string): Promise<Quote> => {
+    world.wait(minutes * MINUTE)
+    replies = { ...coinbase('1.08'), ...kraken(ask) }
+    return world.quote()
+  }
+  for (let turn = 1; turn <= 12; turn += 1) {
+    const quote = await look(5, `0.92${String(turn).padStart(2, '0')}`)
+    assert.deepEqual(quote.sources, ['coinbase', 'kraken'], `after ${turn * 5} minutes`)
+  }
+  const frozen = await look(2, '0.9250')
+  assert.deepEqual(frozen.sources, ['kraken'])
+  assert.equal(reasonsOf(frozen.evidence).coinbase, 'the price has not changed for 62 minutes')
+  assert.match(await world.metrics.metrics(), /comptoir_rate_source_frozen\{source="coinbase",from="EUR"\} 1\n/)
+  world.wait(2 * MINUTE)
+  replies = { ...coinbase('1.0801'), ...kraken('0.9250') }
+  assert.deepEqual((await world.quote()).sources, ['coinbase', 'kraken'])
+})
+
+test('a price that nobody looked at for a while may have moved: it is not called frozen', async () => {
+  const world = openWorld('coinbase')
+  replies = coinbase('1.08')
+  await world.quote()
+  world.wait(5 * DAY)
+  assert.equal(await world.rate(), '1.080000000000')
 })
 
 test('francs of the Pacific follow the euro by their legal parity', async () => {
@@ -268,6 +332,7 @@ test('an operator sees how old each source’s price is and how often it failed'
   await world.quote()
   world.wait(20 * SECOND)
   const text = await world.metrics.metrics()
+  assert.match(text, /comptoir_rate_age_seconds\{from="EUR"\} 20\n/)
   assert.match(text, /comptoir_rate_source_age_seconds\{source="coinbase"\} 20\n/)
   assert.match(text, /comptoir_rate_source_failures_total\{source="kraken"\} 1\n/)
 })

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { MAGIC_CENTS, STORIES } from '../sandbox/providers/stories.ts'
 import { printDocs } from '../scripts/print-docs.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
+import { TOPICS } from '../src/config/all-settings.ts'
 import { PERMISSIONS } from '../src/http/permissions.ts'
 import { CATALOGUE } from '../src/kernel/errors.ts'
 
@@ -58,10 +59,10 @@ const MAY_IMPORT: Record<string, string[]> = {
   // who decided about money stands in the audit log
   ledger: [...HTTP, 'audit'],
   // mails and pages share the words of a language
-  mail: [...HTTP, 'pages/texts'],
-  'pages/texts': ['channels'],
+  mail: [...HTTP, 'texts'],
+  texts: ['channels'],
   rates: HTTP,
-  webhooks: [...HTTP, 'companies', 'mail'],
+  webhooks: [...HTTP, 'audit', 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],
   payers: [...HTTP, 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
@@ -71,7 +72,19 @@ const MAY_IMPORT: Record<string, string[]> = {
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
-  pages: [...HTTP, 'channels', 'compliance', 'mail', 'orders', 'payers', 'payments', 'refunds', 'sessions', 'users'],
+  pages: [
+    ...HTTP,
+    'channels',
+    'compliance',
+    'mail',
+    'orders',
+    'payers',
+    'payments',
+    'refunds',
+    'sessions',
+    'texts',
+    'users',
+  ],
 }
 
 function importsOf(file: string): string[] {
@@ -271,6 +284,31 @@ test('no path of a machine, and nothing left to be done', () => {
   assert.deepEqual(wrong, [])
 })
 
+/* ---- words ---- */
+
+/** Words in backticks: those of a table's last column, and of the sentence below the table. */
+function wordsNotUsed(): string[] {
+  const lines = read('docs/glossary.md').split('\n')
+  const cells = lines.filter((line) => /^\| (?!Word)/.test(line)).map((line) => line.split('|').at(-2) ?? '')
+  const below = lines.filter((line) => line.startsWith('Words that say nothing'))
+  return [...cells, ...below].flatMap((text) => [...text.matchAll(/`(\w+)`/g)].map(([, word = '']) => word))
+}
+
+test('no exported name contains a word that the glossary does not use for it', () => {
+  const refused = wordsNotUsed()
+  assert.ok(refused.includes('visit') && refused.includes('scene'), 'the words are read from the glossary')
+  const wrong = list('{src,sandbox,sdk,cli}/**/*.ts')
+    .filter((file) => file !== 'src/parts.ts')
+    .flatMap((file) => {
+      const exports = [...read(file).matchAll(/^export (?:async )?(?:function|const|class|type|interface) (\w+)/gm)]
+      return exports.flatMap(([, name = '']) => {
+        const parts = name.split(/(?<=[a-z0-9])(?=[A-Z])|_/).map((part) => part.toLowerCase())
+        return parts.some((part) => refused.includes(part)) ? [`${file} ${name}`] : []
+      })
+    })
+  assert.deepEqual(wrong, [])
+})
+
 /* ---- documents in step with the code ---- */
 
 test('the printed documents are what the code prints', () => {
@@ -293,12 +331,8 @@ test('.env.example names what each payment channel needs, and docs/sandbox.md ev
 
 test('.env.example names every variable, and every dependency has its sentence', () => {
   const example = read('.env.example')
-  const names = [
-    ...read('src/config/config.ts').matchAll(
-      /(?:optional|text|integer|flag|url|list|choices)\(\s*'([A-Z][A-Z0-9_]+)'/g,
-    ),
-  ].map(([, name = '']) => name)
-  assert.ok(names.length > 30, 'the names are read from config.ts')
+  const names = TOPICS.flatMap(({ settings }) => settings.map(({ name }) => name))
+  assert.ok(names.length > 30, 'the names are read from the settings')
   const missing = [...new Set(names)].filter((name) => !new RegExp(`^#? ?${name}=`, 'm').test(example))
   const { dependencies, devDependencies, optionalDependencies } = JSON.parse(read('package.json'))
   const all = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies })

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import Stripe from 'stripe'
+import type { Audit, AuditEntry } from '../src/audit/audit.ts'
 import { sql } from '../src/db/db.ts'
 import type { Actor, UserRole } from '../src/http/actor.ts'
 import { openRateLimits } from '../src/http/rate-limits.ts'
@@ -11,7 +12,6 @@ import { buildServer } from '../src/http/server.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { deliveryRoutes } from '../src/webhooks/api/delivery-routes.ts'
-import type { AuditEntry } from '../src/webhooks/api/delivery-service.ts'
 import {
   subscriptionRoutes,
   webhookRotationRoutes,
@@ -83,7 +83,10 @@ before(async () => {
       return typeof text === 'string' ? JSON.parse(text) : null
     },
   })
-  const audit = async (_tx: unknown, entry: AuditEntry) => void audits.push(entry)
+  const audit: Audit = {
+    write: async (_tx, _context, entry) => void audits.push(entry),
+    verify: async () => ({ entries: 0, fault: null }),
+  }
   attempts = new AttemptSender(createWebhookAgent(SANDBOX_RULES))
   const deps = { db, vault, clock: systemClock, wake: sender.wake, audit, attempts, rules: SANDBOX_RULES }
   await app.register(deliveryRoutes, { prefix: '/api/next', ...deps })
@@ -182,7 +185,7 @@ test('redelivery repeats id and body as a new series, for failed and for deliver
       [2, 1, 'manual'],
     ],
   )
-  assert.ok(audits.some((entry) => entry.action === 'webhook.redeliver' && entry.details.deliveryId === id))
+  assert.ok(audits.some((entry) => entry.action === 'webhook.redeliver' && entry.object === `delivery:${id}`))
   receiver.answer('/busy', 500)
   const [busy = ''] = await deliver('/busy')
   await waitFor('its first attempt', () => receiver.at('/busy').length === 1)

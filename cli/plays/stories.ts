@@ -32,6 +32,41 @@ async function refusedIdentity(stage: Stage): Promise<Order> {
   return order
 }
 
+/** The provider refuses the request itself, so the payer takes another channel. */
+async function tellRefusal(stage: Stage, name: string): Promise<Order> {
+  await stage.sandbox.tell(name, { provider: 'kucoinpay', seconds: 4 })
+  const order = await stage.order()
+  await stage.accept(order, 'kucoinpay').catch((error: unknown) => stage.say(`${order.code}: ${String(error)}`))
+  await stage.pay(await stage.accept(order, 'binance'))
+  return stage.becomes(order, 'PAID')
+}
+
+/** A refund under a story of refunds; what holds it is let go in the end. */
+async function tellRefund(stage: Stage, name: string, frees: boolean): Promise<Order> {
+  const order = await stage.order()
+  const reference = await stage.accept(order, 'binance')
+  await stage.pay(reference)
+  await stage.becomes(order, 'PAID')
+  await stage.sandbox.tell(name, { provider: 'binance' })
+  await stage.client.orders.refund(order.code)
+  const held = await stage.becomes(order, ['REFUNDING', 'FULL_REFUNDED'])
+  if (frees && held.status === 'REFUNDING') await stage.sandbox.act(reference, 'refund-settle')
+  return stage.becomes(order, 'FULL_REFUNDED')
+}
+
+/** A payment from the test wallet while its screening is in trouble. Where none is on, it is simply paid. */
+async function tellScreening(stage: Stage, name: string, options: { seconds?: number } = {}): Promise<Order> {
+  await stage.sandbox.tell(name, options)
+  try {
+    const order = await stage.order()
+    const to = await stage.accept(order, 'crypto')
+    await stage.sandbox.payFromWallet(to, order.toAmount)
+    return await stage.becomes(order, ['PAID', 'KYT_FAILED'])
+  } finally {
+    await stage.sandbox.resetScreening()
+  }
+}
+
 /** Trouble as it happens at providers; docs/sandbox.md says what one sees. */
 export const STORY_PLAYS: Record<string, Play> = {
   'timeout-after-acceptance': {
@@ -58,6 +93,14 @@ export const STORY_PLAYS: Record<string, Play> = {
     means: 'the provider answers 503 for four seconds',
     act: (stage) => tell(stage, 'outage', { channel: 'binance', seconds: 4, ends: 'PAID' }),
   },
+  'credentials-refused': {
+    means: 'the provider refuses our key; the payer takes another channel',
+    act: (stage) => tellRefusal(stage, 'credentials-refused'),
+  },
+  'clock-skew': {
+    means: 'the provider’s clock is ten minutes ahead; the payer takes another channel',
+    act: (stage) => tellRefusal(stage, 'clock-skew'),
+  },
   'late-payment': {
     means: 'the provider’s time is over, and then the payer pays',
     act: (stage) => tell(stage, 'late-payment', { channel: 'kucoinpay', pays: false, ends: 'PAID' }),
@@ -65,6 +108,26 @@ export const STORY_PLAYS: Record<string, Play> = {
   'partial-refund': {
     means: 'half goes back from the provider’s console',
     act: (stage) => tell(stage, 'partial-refund', { channel: 'binance', ends: 'REFUNDED' }),
+  },
+  'refund-pending': {
+    means: 'a refund neither arrives nor fails, until the provider lets it go',
+    act: (stage) => tellRefund(stage, 'refund-pending', true),
+  },
+  'refund-timeout-after-acceptance': {
+    means: 'the provider takes a refund, and its answer never comes',
+    act: (stage) => tellRefund(stage, 'refund-timeout-after-acceptance', false),
+  },
+  'kyt-blocked': {
+    means: 'the provider’s own screening holds the payment',
+    act: (stage) => tell(stage, 'kyt-blocked', { channel: 'gatepay', ends: 'KYT_FAILED' }),
+  },
+  'kyt-sanctioned': {
+    means: 'the screening lists the payer’s wallet (where one is on)',
+    act: (stage) => tellScreening(stage, 'kyt-sanctioned'),
+  },
+  'kyt-outage': {
+    means: 'the screening answers 503 for four seconds (where one is on)',
+    act: (stage) => tellScreening(stage, 'kyt-outage', { seconds: 4 }),
   },
   'kyc-refused': { means: 'the next identity check is refused', act: refusedIdentity },
 }

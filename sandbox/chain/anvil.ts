@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Miner, startMiner } from './miner.ts'
-import { type Call, rpcCaller } from './rpc.ts'
+import { openRpcClient, type RpcCall } from './rpc.ts'
 import { loadState, saveState } from './state.ts'
 
 export const CHAIN_ID = 31337
@@ -25,7 +25,7 @@ export type AnvilOptions = {
 
 export type Anvil = {
   rpcUrl: string
-  call: Call
+  call: RpcCall
   /** Only with mining 'interval'. */
   miner: Miner | undefined
   stop(): Promise<void>
@@ -38,7 +38,7 @@ const FINAL_WAIT_MS = 3000
 
 /**
  * Starts a local chain (id 31337) and waits until it answers. It dies with this process, also when that is killed.
- * With a state file the chain goes on where it stood; an unreadable file is put aside and a new chain begins.
+ * With a state file the chain resumes from it; an unreadable file is set aside and a new chain begins.
  */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const mining = options.mining ?? 'instant'
@@ -118,7 +118,7 @@ async function choosePort(wanted: number): Promise<number> {
 async function launch(
   wantedPort: number,
   manual: boolean,
-): Promise<{ child: ChildProcess; rpcUrl: string; call: Call }> {
+): Promise<{ child: ChildProcess; rpcUrl: string; call: RpcCall }> {
   for (let attempt = 1; ; attempt += 1) {
     const port = await choosePort(wantedPort)
     try {
@@ -129,7 +129,10 @@ async function launch(
   }
 }
 
-async function launchOn(port: number, manual: boolean): Promise<{ child: ChildProcess; rpcUrl: string; call: Call }> {
+async function launchOn(
+  port: number,
+  manual: boolean,
+): Promise<{ child: ChildProcess; rpcUrl: string; call: RpcCall }> {
   const args = ['--silent', '--host', '127.0.0.1', '--port', `${port}`, '--chain-id', `${CHAIN_ID}`]
   args.push('--prune-history', `${KEPT_STATES}`, '--no-request-size-limit', ...(manual ? ['--no-mining'] : []))
   const setpriv = findSetpriv()
@@ -148,7 +151,7 @@ async function launchOn(port: number, manual: boolean): Promise<{ child: ChildPr
   })
   child.unref()
   const rpcUrl = `http://127.0.0.1:${port}`
-  const call = rpcCaller(rpcUrl)
+  const call = openRpcClient(rpcUrl)
   for (let waitedMs = 0; waitedMs < 20_000; waitedMs += 5) {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) break
     const chainId = await call<string>('eth_chainId').catch(() => undefined)

@@ -17,7 +17,7 @@ type Output = {
   contracts?: Record<string, Record<string, { evm: { bytecode: { object: string } } }>>
 }
 
-/** The first folder of these that can be written: an installation may be read-only. */
+/** The first writable folder is used: an installation may be read-only. */
 const CACHE_FOLDERS = [join(ROOT, 'node_modules/.cache/contracts'), join(tmpdir(), 'comptoir-contracts')]
 
 const readText = (path: string): string | undefined => {
@@ -55,36 +55,40 @@ function loadCompiler(): { compile(input: string, callbacks: object): string } {
   return compiler
 }
 
-function build(source: string): string {
-  const input = { language: 'Solidity', sources: { 'TestUSDC.sol': { content: source } }, settings: SETTINGS }
+function build(name: string, source: string): string {
+  const file = `${name}.sol`
+  const input = { language: 'Solidity', sources: { [file]: { content: source } }, settings: SETTINGS }
   const importFile = (path: string) => ({ contents: readFileSync(require.resolve(path), 'utf8') })
   const output = JSON.parse(loadCompiler().compile(JSON.stringify(input), { import: importFile })) as Output
   const faults = (output.errors ?? []).filter((error) => error.severity === 'error')
-  const code = output.contracts?.['TestUSDC.sol']?.TestUSDC?.evm.bytecode.object
+  const code = output.contracts?.[file]?.[name]?.evm.bytecode.object
   if (faults.length > 0 || !code) {
-    throw new Error(`TestUSDC.sol does not compile:\n${faults.map((fault) => fault.formattedMessage).join('\n')}`)
+    throw new Error(`${file} does not compile:\n${faults.map((fault) => fault.formattedMessage).join('\n')}`)
   }
   return `0x${code}`
 }
 
 /**
- * Creation code of the test token, without its constructor argument, as 0x-hex. Compiled at first use (about 3 s of
- * CPU), later read from a cache under the hash of everything it depends on.
+ * Creation code of a contract in this folder, without constructor arguments, as 0x-hex. Compiled at first use (about
+ * 3 s of CPU), later read from a cache under the hash of everything it depends on.
  */
-export function testUsdcBytecode(): string {
-  const source = readFileSync(join(import.meta.dirname, 'TestUSDC.sol'), 'utf8')
-  const versions = ['solc', '@openzeppelin/contracts'].map((name) => {
-    const folder = dirname(require.resolve(`${name}/package.json`))
+function bytecodeOf(name: 'TestUSDC' | 'SanctionsOracle'): string {
+  const source = readFileSync(join(import.meta.dirname, `${name}.sol`), 'utf8')
+  const versions = ['solc', '@openzeppelin/contracts'].map((dependency) => {
+    const folder = dirname(require.resolve(`${dependency}/package.json`))
     return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
   })
-  const name = `${createHash('sha256')
+  const file = `${createHash('sha256')
     .update(JSON.stringify([source, versions, SETTINGS]))
     .digest('hex')}.hex`
-  const cached = CACHE_FOLDERS.map((folder) => readText(join(folder, name))).find(
+  const cached = CACHE_FOLDERS.map((folder) => readText(join(folder, file))).find(
     (text) => text !== undefined && /^0x[0-9a-f]+$/.test(text),
   )
   if (cached !== undefined) return cached
-  const code = build(source)
-  keep(name, code)
+  const code = build(name, source)
+  keep(file, code)
   return code
 }
+
+export const testUsdcBytecode = (): string => bytecodeOf('TestUSDC')
+export const sanctionsOracleBytecode = (): string => bytecodeOf('SanctionsOracle')

@@ -1,4 +1,4 @@
-import type { Call } from './rpc.ts'
+import type { RpcCall } from './rpc.ts'
 
 export type Miner = {
   /** Resolves when another block exists and, if it holds transactions, is on disk. */
@@ -7,7 +7,7 @@ export type Miner = {
   stop(): Promise<void>
 }
 
-type MinerOptions = { call: Call; blockTimeMs: number; persist: () => Promise<void>; log: (message: string) => void }
+type MinerOptions = { call: RpcCall; blockTimeMs: number; persist: () => Promise<void>; log: (message: string) => void }
 
 /**
  * Without a transaction for this long, blocks come at IDLE_BLOCK_MS, or an idle sandbox would grow 86,400 blocks a

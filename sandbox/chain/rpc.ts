@@ -1,7 +1,7 @@
 /** One call to a local node. Throws with the node's own message. */
-export type Call = <Result>(method: string, ...params: unknown[]) => Promise<Result>
+export type RpcCall = <Result>(method: string, ...params: unknown[]) => Promise<Result>
 
-export function rpcCaller(rpcUrl: string): Call {
+export function openRpcClient(rpcUrl: string): RpcCall {
   return async <Result>(method: string, ...params: unknown[]): Promise<Result> => {
     const response = await fetch(rpcUrl, {
       method: 'POST',

@@ -1,5 +1,5 @@
 import { type Anvil, CHAIN_ID, type Log, startAnvil } from './anvil.ts'
-import type { Call } from './rpc.ts'
+import type { RpcCall } from './rpc.ts'
 import { PAYER, USDC_ADDRESS } from './throwaway-keys.ts'
 import { balanceOf, deployTestUsdc, mint, toUnits, transferData } from './token.ts'
 
@@ -21,7 +21,7 @@ const PURSE = toUnits('1000000')
 /** 100 of the native coin, in wei. */
 const GAS_PURSE = 100n * 10n ** 18n
 
-async function fillPurse(call: Call, account: string): Promise<void> {
+async function fillPurse(call: RpcCall, account: string): Promise<void> {
   const balance = await balanceOf(call, account)
   if (balance < PURSE) await mint(call, account, PURSE - balance)
 }
@@ -57,13 +57,13 @@ export async function startSandboxChain(options: {
   }
 }
 
-/** One payment is handed in at a time: two at once would take the same account nonce. */
+/** One payment at a time: two at once would use the same nonce. */
 function payer(anvil: Anvil): SandboxChain['pay'] {
   let last: Promise<unknown> = Promise.resolve()
   return async ({ to, amount }) => {
     if (!/^0x[0-9a-fA-F]{40}$/.test(to)) throw new Error(`"${to}" is not an address`)
     const transaction = { from: PAYER.address, to: USDC_ADDRESS, data: transferData(to, toUnits(amount)) }
-    await anvil.call('eth_call', transaction, 'latest') // says in words why the token would refuse
+    await anvil.call('eth_call', transaction, 'latest') // throws with the reason when the token would refuse
     const sent = last.then(() => anvil.call<string>('eth_sendTransaction', transaction))
     last = sent.catch(() => {})
     const txHash = await sent
@@ -72,7 +72,10 @@ function payer(anvil: Anvil): SandboxChain['pay'] {
   }
 }
 
-async function waitUntilMined({ call, miner }: { call: Call; miner: Anvil['miner'] }, txHash: string): Promise<void> {
+async function waitUntilMined(
+  { call, miner }: { call: RpcCall; miner: Anvil['miner'] },
+  txHash: string,
+): Promise<void> {
   for (let block = 0; miner && block < 5; block += 1) {
     await miner.nextBlock()
     const receipt = await call<{ status: string } | null>('eth_getTransactionReceipt', txHash)

@@ -1,5 +1,5 @@
 import { testUsdcBytecode } from './compile.ts'
-import { type Call, rpcCaller, word } from './rpc.ts'
+import { openRpcClient, type RpcCall, word } from './rpc.ts'
 import { DEPLOYER, USDC_ADDRESS } from './throwaway-keys.ts'
 
 const SELECTOR = { balanceOf: '0x70a08231', mint: '0x40c10f19', transfer: '0xa9059cbb' }
@@ -14,7 +14,7 @@ export function toUnits(amount: string): bigint {
 type Receipt = { status: string; contractAddress: string | null }
 
 /** Sends from an account of the node and mines a block if none comes by itself. */
-async function transact(call: Call, transaction: { from: string; to?: string; data: string }): Promise<void> {
+export async function transact(call: RpcCall, transaction: { from: string; to?: string; data: string }): Promise<void> {
   const hash = await call<string>('eth_sendTransaction', transaction)
   let receipt = await call<Receipt | null>('eth_getTransactionReceipt', hash)
   if (receipt === null) {
@@ -26,7 +26,7 @@ async function transact(call: Call, transaction: { from: string; to?: string; da
 
 /** Puts the test token on a local chain, at the same address each time; does nothing when it is there already. */
 export async function deployTestUsdc(rpcUrl: string): Promise<{ usdcAddress: string }> {
-  const call = rpcCaller(rpcUrl)
+  const call = openRpcClient(rpcUrl)
   if ((await call<string>('eth_getCode', USDC_ADDRESS, 'latest')) === '0x') {
     const nonce = BigInt(await call<string>('eth_getTransactionCount', DEPLOYER, 'latest'))
     if (nonce !== 0n)
@@ -36,14 +36,14 @@ export async function deployTestUsdc(rpcUrl: string): Promise<{ usdcAddress: str
   return { usdcAddress: USDC_ADDRESS }
 }
 
-export async function balanceOf(call: Call, account: string): Promise<bigint> {
+export async function balanceOf(call: RpcCall, account: string): Promise<bigint> {
   return BigInt(
     await call<string>('eth_call', { to: USDC_ADDRESS, data: SELECTOR.balanceOf + word(account) }, 'latest'),
   )
 }
 
 /** Makes new test money. */
-export async function mint(call: Call, to: string, units: bigint, token: string = USDC_ADDRESS): Promise<void> {
+export async function mint(call: RpcCall, to: string, units: bigint, token: string = USDC_ADDRESS): Promise<void> {
   await transact(call, { from: DEPLOYER, to: token, data: SELECTOR.mint + word(to) + word(units) })
 }
 

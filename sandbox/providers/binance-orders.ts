@@ -1,21 +1,21 @@
 import { unitsOf } from './decimal.ts'
 import { type Fields, isFields, isText, NumberText } from './exact-json.ts'
 
-/** HTTP status, Binance's code and its words. */
-export type No = { status: number; code: string; words: string }
+/** A refusal of "api-common": HTTP status, code and message. */
+export type Refusal = { status: number; code: string; message: string }
 
-export const no = (status: number, code: string, words: string): No => ({ status, code, words })
+export const refusal = (status: number, code: string, message: string): Refusal => ({ status, code, message })
 
 const CRYPTO = ['USDT', 'USDC', 'BNB', 'BTC', 'ETH']
 const TERMINALS = ['APP', 'WEB', 'WAP', 'MINI_PROGRAM', 'OTHERS', 'PAYMENT_LINK']
 const CATEGORY = /^(?:[0-9A-F]000|Z000)$/
 const HOUR_MS = 3_600_000
-/** Two clocks are never the same. */
+/** Tolerance between the merchant's clock and this one. */
 const SLACK_MS = 5000
 
-const missing = (name: string): No => no(400, '400100', `Parameter ${name} is missing or malformed`)
-const tooLong = (name: string): No => no(400, '400101', `Parameter ${name} has an illegal length`)
-const wrongValue = (name: string): No => no(400, '400102', `Parameter ${name} has an illegal value`)
+const missing = (name: string): Refusal => refusal(400, '400100', `Parameter ${name} is missing or malformed`)
+const tooLong = (name: string): Refusal => refusal(400, '400101', `Parameter ${name} has an illegal length`)
+const wrongValue = (name: string): Refusal => refusal(400, '400102', `Parameter ${name} has an illegal value`)
 
 /** A plain number of at most 8 digits after the point, above zero; null for anything else. */
 export function amountOf(value: unknown, alsoText = false): string | null {
@@ -24,7 +24,7 @@ export function amountOf(value: unknown, alsoText = false): string | null {
   return units !== undefined && units > 0n ? text : null
 }
 
-function checkGoods(body: Fields): No | null {
+function checkGoods(body: Fields): Refusal | null {
   const { goods, goodsDetails } = body
   if (goods !== undefined || !Array.isArray(goodsDetails) || goodsDetails.length === 0) return missing('goodsDetails')
   for (const item of goodsDetails) {
@@ -35,13 +35,13 @@ function checkGoods(body: Fields): No | null {
     if (!isText(item.goodsName)) return missing('goodsName')
     if (item.goodsName.length > 256) return tooLong('goodsName')
     if (/["'\p{Extended_Pictographic}]/u.test(item.goodsName))
-      return no(400, '400103', 'Parameter goodsName has an illegal character')
+      return refusal(400, '400103', 'Parameter goodsName has an illegal character')
     if (item.goodsDetail !== undefined && !isText(item.goodsDetail, 256)) return tooLong('goodsDetail')
   }
   return null
 }
 
-function checkAddresses(body: Fields): No | null {
+function checkAddresses(body: Fields): Refusal | null {
   for (const name of ['returnUrl', 'cancelUrl', 'webhookUrl']) {
     const url = body[name]
     if (url === undefined) continue
@@ -51,14 +51,14 @@ function checkAddresses(body: Fields): No | null {
   return null
 }
 
-/** What Create Order v3 refuses by itself; null: nothing. */
-export function checkOrder(body: Fields, now: number): No | null {
+/** What Create Order v3 ("api-order-create-v3") refuses; null when the body is right. */
+export function checkOrder(body: Fields, now: number): Refusal | null {
   const { env, merchant, merchantTradeNo, orderAmount, currency, description, orderExpireTime } = body
   if (!isFields(env) || !TERMINALS.includes(String(env.terminalType))) return wrongValue('env.terminalType')
   if (merchant !== undefined && !(isFields(merchant) && isText(merchant.subMerchantId, 19)))
-    return no(403, '400206', 'Sub-merchant is invalid')
+    return refusal(403, '400206', 'Sub-merchant is invalid')
   if (!isText(merchantTradeNo) || !/^[A-Za-z0-9]{1,32}$/.test(merchantTradeNo))
-    return no(400, '400201', 'merchantTradeNo is invalid or duplicated')
+    return refusal(400, '400201', 'merchantTradeNo is invalid or duplicated')
   if (amountOf(orderAmount) === null) return wrongValue('orderAmount')
   if (!CRYPTO.includes(String(currency))) return wrongValue('currency')
   if (!isText(description)) return missing('description')

@@ -8,21 +8,30 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { amountOf, checkOrder, type No, no } from './binance-orders.ts'
-import { isAtLeast, subtract, sum, unitsOf } from './decimal.ts'
+import { amountOf, checkOrder, type Refusal, refusal } from './binance-orders.ts'
+import { isAtLeast, sum, unitsOf } from './decimal.ts'
 import { exactNumber, type Fields, isText, NumberText, parseExact } from './exact-json.ts'
-import type { DeskPayment, DeskRefund, Happening, Imitation, ImitationOptions, SignedCallback } from './imitation.ts'
+import type {
+  Imitation,
+  ImitationOptions,
+  PaymentEvent,
+  ProviderPayment,
+  ProviderRefund,
+  SignedCallback,
+} from './imitation.ts'
 import { rsaKeyOf } from './rsa-keys.ts'
 
+/** "api-common" speaks of one second; slow machines get a few more. */
 const CLOCK_MS = 5000
-/** Binance takes a close at once and does it later. */
+/** A close is accepted first; its result arrives later ("api-order-close"). */
 const CLOSE_DELAY_MS = 150
-const ATTEMPTS = 10
+/** How many refunds one order may have is not documented. The console can lower it. */
+const REFUND_ATTEMPTS = 10
 const MERCHANT_ID = '298765432'
 
-type Answered = { data: unknown } | No
+type Answered = { data: unknown } | Refusal
 
-/** Text to sign in both directions, each part with a line feed. */
+/** The bytes signed in both directions ("api-common", "webhook-common"): each part ends with a line feed. */
 const signedBytes = (timestamp: string, nonce: string, body: Buffer): Buffer =>
   Buffer.concat([
     Buffer.from(timestamp),
@@ -38,7 +47,7 @@ const header = (request: FastifyRequest, name: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** An id of 18 digits that no floating point number holds: whoever parses it carelessly loses digits, every time. */
+/** An id of 18 digits that no floating point number holds: a careless parser loses digits every time. */
 function newId(): string {
   const digits = (BigInt(`0x${randomBytes(8).toString('hex')}`) % 10n ** 16n).toString().padStart(16, '0')
   return String(Number(`29${digits}`)) === `29${digits}` ? newId() : `29${digits}`
@@ -46,34 +55,39 @@ function newId(): string {
 
 const letters = (): string => randomBytes(32).reduce((text, byte) => text + String.fromCharCode(97 + (byte % 26)), '')
 
-/** Why a request is not let in; null: it is. */
-function checkAccess(request: FastifyRequest, options: { apiKey: string; secret: string; now: number }): No | null {
+/** Why a request is refused ("api-common"); null when its headers are right. */
+function checkAccess(
+  request: FastifyRequest,
+  options: { apiKey: string; secret: string; now: number },
+): Refusal | null {
   const timestamp = header(request, 'binancepay-timestamp')
   const nonce = header(request, 'binancepay-nonce')
-  if (!header(request, 'content-type').startsWith('application/json')) return no(415, '400007', 'Media type')
-  if (nonce === '') return no(400, '400100', 'BinancePay-Nonce is missing')
-  if (nonce.length !== 32) return no(400, '400101', 'BinancePay-Nonce must have 32 characters')
-  if (!/^[A-Za-z0-9]+$/.test(nonce)) return no(400, '400103', 'BinancePay-Nonce has an illegal character')
+  if (!header(request, 'content-type').startsWith('application/json')) return refusal(415, '400007', 'Media type')
+  if (nonce === '') return refusal(400, '400100', 'BinancePay-Nonce is missing')
+  if (nonce.length !== 32) return refusal(400, '400101', 'BinancePay-Nonce must have 32 characters')
+  if (!/^[A-Za-z0-9]+$/.test(nonce)) return refusal(400, '400103', 'BinancePay-Nonce has an illegal character')
   const isNow = /^\d{13}$/.test(timestamp) && Math.abs(options.now - Number(timestamp)) <= CLOCK_MS
-  if (!isNow) return no(406, '400003', 'Timestamp for this request is outside of the time window.')
-  if (header(request, 'binancepay-certificate-sn') !== options.apiKey) return no(401, '400004', 'API key is invalid')
+  if (!isNow) return refusal(406, '400003', 'Timestamp for this request is outside of the time window.')
+  if (header(request, 'binancepay-certificate-sn') !== options.apiKey)
+    return refusal(401, '400004', 'API key is invalid')
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
   const bytes = signedBytes(timestamp, nonce, body)
   const right = createHmac('sha512', options.secret).update(bytes).digest('hex').toUpperCase()
   const given = Buffer.from(header(request, 'binancepay-signature'))
   if (given.length !== right.length || !timingSafeEqual(given, Buffer.from(right)))
-    return no(406, '400002', 'Signature for this request is not valid.')
+    return refusal(406, '400002', 'Signature for this request is not valid.')
   return null
 }
 
-const settled = (payment: DeskPayment): string =>
+const settled = (payment: ProviderPayment): string =>
   sum(payment.refunds.filter(({ state }) => state === 'settled').map(({ amount }) => amount))
 
-function statusOf(payment: DeskPayment): string {
-  if (payment.unknownWord) return 'ORBITING'
+/** Order statuses of "api-order-query-v2". */
+function statusOf(payment: ProviderPayment): string {
+  if (payment.unknownStatus) return 'ORBITING'
   const { state, refunds, amount } = payment
   if (state === 'open') return 'INITIAL'
-  if (state === 'part') return 'PENDING'
+  if (state === 'part' || state === 'confirming') return 'PENDING'
   if (state === 'failed') return 'ERROR'
   if (state === 'expired') return 'EXPIRED'
   if (state === 'closed') return 'CANCELED'
@@ -83,22 +97,26 @@ function statusOf(payment: DeskPayment): string {
   return isAtLeast(gone, amount) ? 'FULL_REFUNDED' : 'REFUNDED'
 }
 
-const refundFields = (payment: DeskPayment, refund: DeskRefund, duplicateRequest = 'N'): Fields => ({
+/** How many refund requests the order can still take. */
+const attemptsLeft = ({ facts, refunds }: ProviderPayment): number => Number(facts.refundAttempts) - refunds.length
+
+const refundFields = (payment: ProviderPayment, refund: ProviderRefund, duplicateRequest = 'N'): Fields => ({
   refundRequestId: refund.requestId,
   prepayId: payment.reference,
   orderAmount: payment.amount,
   refundedAmount: settled(payment),
   refundAmount: refund.amount,
-  remainingAttempts: ATTEMPTS - payment.refunds.length,
+  remainingAttempts: attemptsLeft(payment),
   payerOpenId: '1211HS10K81f4273ac031',
   duplicateRequest,
 })
 
-/** Binance Pay as it is: `/binance/binancepay/openapi/…`. */
+/** Binance Pay as documented, under `/binance/binancepay/openapi/…`. */
 class BinanceImitation implements Imitation {
   readonly prefix = 'binance'
   readonly name = 'Binance Pay'
-  /** Up to six repetitions are documented, their times are not. */
+  readonly credentialHeader = 'binancepay-certificate-sn'
+  /** Up to six repetitions are documented ("webhook-common"), their times are not. */
   readonly retryDelaysMs = [1000, 2000, 5000, 15_000, 60_000, 300_000]
   readonly #options: ImitationOptions
   readonly #apiKey: string
@@ -106,6 +124,8 @@ class BinanceImitation implements Imitation {
   readonly #key: KeyObject
   readonly #serial: string
   readonly #publicKey: string
+  /** For payments made from now on. */
+  #refundAttempts = REFUND_ATTEMPTS
 
   constructor(options: ImitationOptions) {
     this.#options = options
@@ -129,39 +149,44 @@ class BinanceImitation implements Imitation {
       app.post(`/binancepay/openapi${path}`, async (request, reply) => {
         const access = { apiKey: this.#apiKey, secret: this.#secret, now: this.#options.now() }
         const body = parseExact(request.body)
-        const refused = checkAccess(request, access) ?? (body ? null : no(400, '400008', 'Body cannot be read'))
+        const refused = checkAccess(request, access) ?? (body ? null : refusal(400, '400008', 'Body cannot be read'))
         const answer = refused ?? (await work(body ?? {}, request))
         if ('data' in answer) return { status: 'SUCCESS', code: '000000', data: answer.data }
-        return reply.code(answer.status).send({ status: 'FAIL', code: answer.code, errorMessage: answer.words })
+        return reply.code(answer.status).send({ status: 'FAIL', code: answer.code, errorMessage: answer.message })
       })
     }
     at('/v3/order', (body, request) => this.#create(body, request))
     at('/v2/order/query', (body) => this.#query(body))
     at('/order/close', (body) => this.#close(body))
-    at('/order/refund', (body) => this.#refund(body))
+    at('/order/refund', (body, request) => this.#refund(body, request))
     at('/order/refund/query', (body) => this.#refundQuery(body))
+    app.post('/console', async (request) => {
+      const { refundAttempts } = JSON.parse(String(request.body)) as { refundAttempts?: unknown }
+      if (Number.isInteger(refundAttempts)) this.#refundAttempts = Number(refundAttempts)
+      return { refundAttempts: this.#refundAttempts }
+    })
     at('/certificates', () => ({ data: [{ certPublic: this.#publicKey, certSerial: this.#serial }] }))
   }
 
-  #find({ prepayId, merchantTradeNo }: Fields): DeskPayment | undefined {
-    const { desk } = this.#options
+  #find({ prepayId, merchantTradeNo }: Fields): ProviderPayment | undefined {
+    const { payerConsole } = this.#options
     const found = isText(prepayId)
-      ? desk.find(prepayId)
+      ? payerConsole.find(prepayId)
       : isText(merchantTradeNo)
-        ? desk.findByMerchant(this.prefix, merchantTradeNo)
+        ? payerConsole.findByMerchant(this.prefix, merchantTradeNo)
         : undefined
-    return found?.provider === this.prefix ? desk.refresh(found) : undefined
+    return found?.provider === this.prefix ? payerConsole.refresh(found) : undefined
   }
 
   async #create(body: Fields, request: FastifyRequest): Promise<Answered> {
-    const { desk, url, now } = this.#options
+    const { payerConsole, url, now } = this.#options
     const refused = checkOrder(body, now())
     if (refused) return refused
     const merchantReference = String(body.merchantTradeNo)
-    if (desk.findByMerchant(this.prefix, merchantReference))
-      return no(400, '400201', 'merchantTradeNo is invalid or duplicated')
+    if (payerConsole.findByMerchant(this.prefix, merchantReference))
+      return refusal(400, '400201', 'merchantTradeNo is invalid or duplicated')
     const expires = body.orderExpireTime
-    const payment = desk.open({
+    const payment = payerConsole.open({
       reference: newId(),
       provider: this.prefix,
       merchantReference,
@@ -171,9 +196,9 @@ class BinanceImitation implements Imitation {
       callbackUrl: isText(body.webhookUrl) ? body.webhookUrl : null,
       returnUrl: isText(body.returnUrl) ? body.returnUrl : null,
       cancelUrl: isText(body.cancelUrl) ? body.cancelUrl : null,
-      facts: { passThroughInfo: body.passThroughInfo },
+      facts: { passThroughInfo: body.passThroughInfo, refundAttempts: this.#refundAttempts },
     })
-    await desk.beforeAnswer(request, payment)
+    await payerConsole.beforeAnswer(request, payment)
     const page = `${url}/payments/${payment.reference}`
     const links = {
       qrcodeLink: `${page}?qr=image`,
@@ -189,7 +214,7 @@ class BinanceImitation implements Imitation {
 
   #query(body: Fields): Answered {
     const payment = this.#find(body)
-    if (!payment) return no(400, '400202', 'Order not found')
+    if (!payment) return refusal(400, '400202', 'Order not found')
     const { reference, merchantReference, currency, amount, createdAt, facts } = payment
     const status = statusOf(payment)
     const isPaid = payment.state === 'paid'
@@ -211,32 +236,41 @@ class BinanceImitation implements Imitation {
 
   #close(body: Fields): Answered {
     const payment = this.#find(body)
-    if (payment?.state !== 'open') return no(400, '400202', 'Order not found or not closable')
-    const { desk } = this.#options
-    desk.courier.later(CLOSE_DELAY_MS, () => desk.close(payment))
+    if (payment?.state !== 'open') return refusal(400, '400202', 'Order not found or not closable')
+    const { payerConsole } = this.#options
+    payerConsole.dispatcher.later(CLOSE_DELAY_MS, () => payerConsole.close(payment))
     return { data: true }
   }
 
-  #refund(body: Fields): Answered {
-    const { desk } = this.#options
+  /**
+   * "api-order-refund": the same `refundRequestId` is done once. When `remainingAttempts` is 1, the amount of the next
+   * request is ignored and everything left goes back.
+   */
+  async #refund(body: Fields, request: FastifyRequest): Promise<Answered> {
+    const { payerConsole } = this.#options
     const payment = this.#find({ prepayId: body.prepayId })
-    const { refundRequestId } = body
-    const amount = amountOf(body.refundAmount, true)
-    if (!isText(refundRequestId, 64)) return no(400, '400101', 'Parameter refundRequestId has an illegal length')
-    if (payment?.state !== 'paid') return no(400, '400202', 'Order not found or not paid')
+    const { refundRequestId, refundReason, webhookUrl } = body
+    const asked = amountOf(body.refundAmount, true)
+    if (!isText(refundRequestId, 64)) return refusal(400, '400101', 'Parameter refundRequestId has an illegal length')
+    if (refundReason !== undefined && !isText(refundReason, 256))
+      return refusal(400, '400101', 'Parameter refundReason has an illegal length')
+    if (payment?.state !== 'paid') return refusal(400, '400202', 'Order not found or not paid')
     const earlier = payment.refunds.find(({ requestId }) => requestId === refundRequestId)
     if (earlier) return { data: refundFields(payment, earlier, 'Y') }
-    const left = desk.refundable(payment)
-    if (amount === null || !isAtLeast(left, amount) || payment.refunds.length >= ATTEMPTS)
-      return no(400, '400102', 'Parameter refundAmount has an illegal value')
-    const isLast = payment.refunds.length === ATTEMPTS - 1
-    if (isLast && unitsOf(subtract(left, amount)) !== 0n) return no(400, '400102', 'The last refund must be all')
-    const refund = desk.refund(payment, { id: refundRequestId, requestId: refundRequestId, amount })
+    const left = payerConsole.refundable(payment)
+    const isLast = attemptsLeft(payment) === 1
+    if (asked === null || unitsOf(left) === 0n || attemptsLeft(payment) < 1)
+      return refusal(400, '400102', 'Parameter refundAmount has an illegal value')
+    if (!isLast && !isAtLeast(left, asked)) return refusal(400, '400102', 'Parameter refundAmount has an illegal value')
+    const amount = isLast ? left : asked
+    const facts = isText(webhookUrl) ? { webhookUrl } : {}
+    const refund = payerConsole.refund(payment, { id: refundRequestId, requestId: refundRequestId, amount, facts })
+    await payerConsole.beforeRefundAnswer(request, payment)
     return { data: refundFields(payment, refund) }
   }
 
   #refundQuery({ refundRequestId }: Fields): Answered {
-    const payments = this.#options.desk.list().filter(({ provider }) => provider === this.prefix)
+    const payments = this.#options.payerConsole.list().filter(({ provider }) => provider === this.prefix)
     for (const payment of payments) {
       const refund = payment.refunds.find(({ requestId }) => requestId === refundRequestId)
       if (!refund) continue
@@ -246,14 +280,14 @@ class BinanceImitation implements Imitation {
       const fees = { refundedCommission: '0', refundCommission: '0' }
       return { data: { ...refundFields(payment, refund), ...fees, refundStatus } }
     }
-    return no(400, '400202', 'Refund not found')
+    return refusal(400, '400202', 'Refund not found')
   }
 
-  callbacks(payment: DeskPayment, happening: Happening, refund?: DeskRefund): SignedCallback[] {
-    const words = CALLBACK_WORDS[happening]
-    if (!words) return []
+  callbacks(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): SignedCallback[] {
+    const status = CALLBACK_STATUS[event]
+    if (!status) return []
     const { reference, merchantReference, amount, currency, createdAt, callbackUrl, facts } = payment
-    const [bizType, bizStatus] = words
+    const [bizType, bizStatus] = status
     const data = {
       merchantTradeNo: merchantReference,
       productType: '02',
@@ -273,7 +307,8 @@ class BinanceImitation implements Imitation {
       bizId: exactNumber(reference),
       bizStatus,
     })
-    const url = callbackUrl ?? `${this.#options.callbackBase}/api/next/channels/binance/callback`
+    const own = refund?.facts.webhookUrl ?? callbackUrl
+    const url = typeof own === 'string' ? own : `${this.#options.callbackBase}/api/next/channels/binance/callback`
     return [this.#signed(url, body)]
   }
 
@@ -301,7 +336,8 @@ class BinanceImitation implements Imitation {
   }
 }
 
-const CALLBACK_WORDS: Partial<Record<Happening, readonly [string, string]>> = {
+/** `bizType` and `bizStatus` ("order-notification", "refund-order-notification"). */
+const CALLBACK_STATUS: Partial<Record<PaymentEvent, readonly [string, string]>> = {
   paid: ['PAY', 'PAY_SUCCESS'],
   failed: ['PAY', 'PAY_FAIL'],
   expired: ['PAY', 'PAY_CLOSED'],

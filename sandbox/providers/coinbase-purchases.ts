@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import type { DeskPayment, Happening, SignedCallback } from './imitation.ts'
+import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.ts'
 
-/** One purchase of the payer. `txHash` is "0x" until it was sent. */
+/** One purchase of the payer. `txHash` is "0x" until the USDC is sent (OnrampTransactionPayload). */
 export type Purchase = {
   id: string
   status: 'CREATED' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILED' | 'ON_HOLD'
@@ -12,6 +12,7 @@ export type Purchase = {
 }
 
 const ZERO_DATE = '0001-01-01T00:00:00Z'
+/** `ONRAMP_TRANSACTION_STATUS_…` (openapi.yaml; "transaction status"). */
 const statusText = (status: Purchase['status']): string => `ONRAMP_TRANSACTION_STATUS_${status}`
 
 export const newPurchase = (fields: Pick<Purchase, 'amount' | 'createdAt' | 'status'>): Purchase => ({
@@ -21,22 +22,22 @@ export const newPurchase = (fields: Pick<Purchase, 'amount' | 'createdAt' | 'sta
   ...fields,
 })
 
-const kept = ({ facts }: DeskPayment): Purchase[] => (facts.purchases as Purchase[] | undefined) ?? []
+const kept = ({ facts }: ProviderPayment): Purchase[] => (facts.purchases as Purchase[] | undefined) ?? []
 
-/** Newest first, with what the payment's state adds to what was kept. */
-export function purchasesOf(payment: DeskPayment): Purchase[] {
-  const { amount, createdAt, state, unknownWord, reference } = payment
+/** Newest first; a failed payment and an unknown status add a purchase of their own. */
+export function purchasesOf(payment: ProviderPayment): Purchase[] {
+  const { amount, createdAt, state, unknownStatus, reference } = payment
   const extra = (status: Purchase['status']): Purchase => ({
     ...newPurchase({ amount, createdAt, status }),
     id: `${reference}-${status}`,
   })
-  const said = [...(unknownWord ? [extra('ON_HOLD')] : []), ...(state === 'failed' ? [extra('FAILED')] : [])]
+  const said = [...(unknownStatus ? [extra('ON_HOLD')] : []), ...(state === 'failed' ? [extra('FAILED')] : [])]
   return [...said, ...kept(payment).toReversed()]
 }
 
 const FEE = { value: '0.00', currency: 'USD' }
 
-function fieldsOf(payment: DeskPayment, purchase: Purchase): Record<string, unknown> {
+function fieldsOf(payment: ProviderPayment, purchase: Purchase): Record<string, unknown> {
   const value = { value: purchase.amount, currency: 'USDC' }
   const completedAt = purchase.completedAt === null ? ZERO_DATE : new Date(purchase.completedAt).toISOString()
   return {
@@ -65,8 +66,8 @@ function fieldsOf(payment: DeskPayment, purchase: Purchase): Record<string, unkn
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** As the status answer writes it. */
-export const statusJson = (payment: DeskPayment, purchase: Purchase): Record<string, unknown> =>
+/** A transaction of the v1 status answer, in snake case. */
+export const statusJson = (payment: ProviderPayment, purchase: Purchase): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fieldsOf(payment, purchase)).map(([name, value]) => [snake(name), value]))
 
 export type Sender = { target: string; secret: string; now(): number }
@@ -83,20 +84,20 @@ function signed(body: string, event: string, { target, secret, now }: Sender): S
   return { url: target, headers: { ...headers, 'x-hook0-signature': `t=${time},h=${list},v1=${v1}` }, body }
 }
 
-const eventOf = (payment: DeskPayment, purchase: Purchase, name: string, sender: Sender): SignedCallback => {
+const eventOf = (payment: ProviderPayment, purchase: Purchase, name: string, sender: Sender): SignedCallback => {
   const event = `onramp.transaction.${name}`
   return signed(JSON.stringify({ eventType: event, ...fieldsOf(payment, purchase) }), event, sender)
 }
 
-/** A purchase is told three times: begun, paid, sent; only the last knows its transaction. */
-export function callbacksOf(payment: DeskPayment, happening: Happening, sender: Sender): SignedCallback[] {
+/** A purchase has three events: created, updated, success; only the last has its transaction hash. */
+export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sender: Sender): SignedCallback[] {
   const { amount, createdAt } = payment
   const last = kept(payment).at(-1)
-  if (happening === 'created')
+  if (event === 'created')
     return last ? [eventOf(payment, { ...last, status: 'CREATED', txHash: '0x' }, 'created', sender)] : []
-  if (happening === 'failed')
+  if (event === 'failed')
     return [eventOf(payment, newPurchase({ amount, createdAt, status: 'FAILED' }), 'failed', sender)]
-  if (happening !== 'paid' && happening !== 'part') return []
+  if (event !== 'paid' && event !== 'part') return []
   const sent = last ?? newPurchase({ amount, createdAt, status: 'SUCCESS' })
   const begun = { txHash: '0x', completedAt: null }
   return [
@@ -106,6 +107,6 @@ export function callbacksOf(payment: DeskPayment, happening: Happening, sender: 
   ]
 }
 
-/** What somebody sends who does not know the subscription's secret. */
+/** The same body, signed by a stranger without the subscription's secret. */
 export const forge = (callback: SignedCallback, now: () => number): SignedCallback =>
   signed(callback.body, String(callback.headers['x-event-type']), { target: callback.url, secret: 'a guess', now })

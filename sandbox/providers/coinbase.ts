@@ -2,20 +2,20 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { jwtFault, makeKey } from './coinbase-jwt.ts'
 import { callbacksOf, forge, newPurchase, type Purchase, purchasesOf, statusJson } from './coinbase-purchases.ts'
-import { readSession, type Session, sessionFault } from './coinbase-session.ts'
-import { textOf, unitsOf } from './decimal.ts'
-import type { DeskPayment, Imitation, ImitationOptions } from './imitation.ts'
+import { quoteOf, readSession, type Session, sessionFault } from './coinbase-session.ts'
+import { subtract, textOf, unitsOf } from './decimal.ts'
+import type { Imitation, ImitationOptions, ProviderPayment } from './imitation.ts'
 
 const PREFIX = 'coinbase'
 const SESSION_MS = 5 * 60 * 1000
 const LIFE_MS = 60 * 60 * 1000
 
-/** The payer's single-use links of one payment, by their token. */
+/** The single-use links of one payment, by token. */
 type Links = Record<string, { madeAt: number; opened: boolean }>
 
-const linksOf = ({ facts }: DeskPayment): Links => facts.links as Links
+const linksOf = ({ facts }: ProviderPayment): Links => facts.links as Links
 
-/** USDC has 6 digits; what a story halves may have more. */
+/** USDC has 6 digits; half of an amount may have more. */
 const inUsdc = (amount: string): string => textOf((unitsOf(amount) ?? 0n) / 10n ** 12n, 6)
 
 const refuse = (reply: FastifyReply, status: number, errorType: string, errorMessage: string) =>
@@ -31,11 +31,11 @@ function fieldsOf(request: FastifyRequest): Record<string, unknown> | null {
 }
 
 /**
- * Coinbase Onramp under `/coinbase`. The payment's reference is the address that it pays to; paying really sends test
- * USDC there.
+ * Coinbase Onramp under `/coinbase`. The payment's reference is its destination address; paying sends test USDC there
+ * on the test chain.
  */
 export const openCoinbase = (options: ImitationOptions): Imitation => {
-  const { desk, url, now, secretOf, wallet } = options
+  const { payerConsole, url, now, secretOf, wallet } = options
   const key = makeKey(secretOf('coinbase-key'), secretOf('coinbase-key-id'))
   const id = secretOf('coinbase-webhook')
   const webhookSecret = [id.slice(0, 8), id.slice(8, 12), id.slice(12, 16), id.slice(16, 20), id.slice(20, 32)].join(
@@ -43,6 +43,8 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   )
   const target = `${options.callbackBase}/api/next/channels/coinbase/callback`
   const sender = { target, secret: webhookSecret, now }
+  /** openapi.yaml asks for `paymentCurrency` beside a preset amount; orders in CHF or XPF cannot send one. */
+  const quirks = { requiresPaymentCurrency: false }
 
   const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const path = request.raw.url?.split('?')[0] ?? ''
@@ -52,7 +54,7 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   }
 
   /** A payer who failed may try again with a new session. */
-  const reopen = (payment: DeskPayment, session: Session): DeskPayment => {
+  const reopen = (payment: ProviderPayment, session: Session): ProviderPayment => {
     if (payment.state === 'failed') {
       const { amount } = payment
       const purchases = (payment.facts.purchases ?? []) as Purchase[]
@@ -61,14 +63,15 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
     if (payment.state !== 'paid') payment.state = payment.received === '0' ? 'open' : 'part'
     payment.expiresAt = now() + LIFE_MS
     payment.returnUrl = session.redirectUrl
+    payment.facts.paymentCurrency = session.paymentCurrency
     return payment
   }
 
-  const keep = (session: Session): DeskPayment => {
-    const { address, amount, network, partnerUserRef, redirectUrl, clientIp } = session
-    const known = desk.find(address)
+  const keep = (session: Session): ProviderPayment => {
+    const { address, amount, network, partnerUserRef, redirectUrl, clientIp, paymentCurrency } = session
+    const known = payerConsole.find(address)
     if (known) return reopen(known, session)
-    return desk.open({
+    return payerConsole.open({
       reference: address,
       provider: PREFIX,
       merchantReference: partnerUserRef.replace(/^sandbox-/, ''),
@@ -76,32 +79,35 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
       currency: 'USDC',
       expiresAt: now() + LIFE_MS,
       returnUrl: redirectUrl,
-      facts: { partnerUserRef, network, clientIp, links: {}, purchases: [] },
+      facts: { partnerUserRef, network, clientIp, paymentCurrency, links: {}, purchases: [] },
     })
   }
 
   const openPage = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { sessionToken = '' } = request.query as { sessionToken?: string }
-    const payment = desk.list().find((one) => one.provider === PREFIX && Object.hasOwn(linksOf(one), sessionToken))
+    const payment = payerConsole
+      .list()
+      .find((one) => one.provider === PREFIX && Object.hasOwn(linksOf(one), sessionToken))
     const link = payment && linksOf(payment)[sessionToken]
     if (!payment || !link) return reply.code(404).send({ errorMessage: 'unknown session' })
     if (link.opened) return reply.code(410).send({ errorMessage: 'this link was opened already' })
     if (now() >= link.madeAt + SESSION_MS) return reply.code(410).send({ errorMessage: 'this link has expired' })
     link.opened = true
-    desk.save()
+    payerConsole.save()
     return reply.redirect(`${url}/payments/${payment.reference}`, 302)
   }
 
   const createSession = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const fields = fieldsOf(request)
-    const fault = fields === null ? 'the body is no JSON object' : sessionFault(fields)
+    const fault = fields === null ? 'the body is no JSON object' : sessionFault(fields, quirks)
     if (fields === null || fault !== null) return refuse(reply, 400, 'invalid_request', fault ?? '')
     const payment = keep(readSession(fields))
     const token = randomBytes(24).toString('base64url')
     linksOf(payment)[token] = { madeAt: now(), opened: false }
-    desk.save()
-    await desk.beforeAnswer(request, payment)
-    return reply.code(201).send({ session: { onrampUrl: `${url}/${PREFIX}/buy/select-asset?sessionToken=${token}` } })
+    payerConsole.save()
+    await payerConsole.beforeAnswer(request, payment)
+    const session = { onrampUrl: `${url}/${PREFIX}/buy/select-asset?sessionToken=${token}` }
+    return reply.code(201).send({ session, ...quoteOf(fields) })
   }
 
   const listTransactions = async (request: FastifyRequest): Promise<unknown> => {
@@ -109,10 +115,10 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
     const query = request.query as Record<string, string | undefined>
     const size = Number(query.page_size ?? query.pageSize ?? 1)
     const start = Number(query.page_key ?? query.pageKey ?? 0)
-    const all = desk
+    const all = payerConsole
       .list()
       .filter(({ provider, facts }) => provider === PREFIX && facts.partnerUserRef === partnerUserRef)
-      .flatMap((payment) => purchasesOf(desk.refresh(payment)).map((one) => statusJson(payment, one)))
+      .flatMap((payment) => purchasesOf(payerConsole.refresh(payment)).map((one) => statusJson(payment, one)))
     const next = start + size < all.length ? String(start + size) : ''
     return { transactions: all.slice(start, start + size), next_page_key: next, total_count: String(all.length) }
   }
@@ -120,17 +126,24 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
   return {
     prefix: PREFIX,
     name: 'Coinbase Onramp',
+    credentialHeader: 'authorization',
     register(app: FastifyInstance) {
       app.get('/buy/select-asset', openPage)
+      app.post('/console', async (request) => {
+        const { requiresPaymentCurrency: wanted } = fieldsOf(request) ?? {}
+        if (typeof wanted === 'boolean') quirks.requiresPaymentCurrency = wanted
+        return quirks
+      })
       app.post('/platform/v2/onramp/sessions', { preHandler: guard }, createSession)
       app.get('/onramp/v1/buy/user/:partnerUserRef/transactions', { preHandler: guard }, listTransactions)
     },
-    callbacks: (payment, happening) => callbacksOf(payment, happening, sender),
+    callbacks: (payment, event) => callbacksOf(payment, event, sender),
     forge: (callback) => forge(callback, now),
     isAcknowledged: (status) => status === 200,
-    // not documented: a few patient repetitions
+    // not documented; an invention
     retryDelaysMs: [2000, 10_000, 60_000],
-    async deliver(payment, amount) {
+    /** The purchase is sent on the test chain. */
+    async receive(payment, { amount = subtract(payment.amount, payment.received) }) {
       const purchase = newPurchase({ amount: inUsdc(amount), createdAt: now(), status: 'IN_PROGRESS' })
       const purchases = payment.facts.purchases as Purchase[]
       purchases.push(purchase)
@@ -141,8 +154,9 @@ export const openCoinbase = (options: ImitationOptions): Imitation => {
         purchase.status = 'FAILED'
         throw error
       } finally {
-        desk.save()
+        payerConsole.save()
       }
+      return amount
     },
     credentials: () => ({
       CHANNEL_COINBASE_BASE_URL: `${url}/${PREFIX}/platform`,

@@ -1,7 +1,10 @@
 import { sum, unitsOf } from './decimal.ts'
-import type { DeskPayment, DeskRefund } from './imitation.ts'
+import type { ProviderPayment, ProviderRefund } from './imitation.ts'
 
-/** Currencies that payments may be priced in, and the digits of their smallest unit. */
+/**
+ * Currencies a payment may be priced in, and the digits of their minor unit (API reference, "payments": `amount`). The
+ * list of pricing currencies has not been seen in full; XPF has never been seen in it and is refused.
+ */
 export const EXPONENTS: Readonly<Record<string, number>> = {
   EUR: 2,
   USD: 2,
@@ -14,7 +17,7 @@ export const EXPONENTS: Readonly<Record<string, number>> = {
   CRO: 18,
 }
 
-/** The payer pays in this coin, ten of it for one of any currency. */
+/** The payer pays in this coin: ten of it for one of any currency. */
 const COIN = 'CRO'
 const coinsOf = (amount: string): string => ((unitsOf(amount) ?? 0n) * 10n).toString()
 const asCoins = (amount: string): string =>
@@ -22,7 +25,7 @@ const asCoins = (amount: string): string =>
     .padStart(19, '0')
     .replace(/(\d{18})$/, '.$1')
 
-/** Whole smallest units as text, to stand in JSON without quotes however large they are. */
+/** Whole minor units as text, written into JSON without quotes however large they are. */
 export const minorOf = (amount: string, currency: string): string => {
   const exponent = EXPONENTS[currency] ?? 0
   return ((unitsOf(amount) ?? 0n) / 10n ** BigInt(18 - exponent)).toString()
@@ -36,36 +39,47 @@ function withIntegers(fields: Record<string, unknown>, integers: Record<string, 
   return `{${bare.join(',')},${JSON.stringify(fields).slice(1)}`
 }
 
-const STATUS: Record<DeskPayment['state'], string> = {
+/** The documented statuses ("payment object"): pending, succeeded, cancelled. */
+const STATUS: Record<ProviderPayment['state'], string> = {
   open: 'pending',
   part: 'pending',
+  confirming: 'pending',
   paid: 'succeeded',
   failed: 'cancelled',
   expired: 'cancelled',
   closed: 'cancelled',
 }
 
-const refundedOf = ({ refunds }: DeskPayment): string =>
-  sum(refunds.filter(({ state }) => state !== 'refused').map(({ amount }) => amount))
+/** When `amount_refunded` grows is documented nowhere: at the request, or at the transfer. */
+export type RefundCounting = 'request' | 'transfer'
+
+const refundedOf = ({ refunds }: ProviderPayment, counting: RefundCounting): string =>
+  sum(
+    refunds
+      .filter(({ state }) => state === 'settled' || (counting === 'request' && state === 'pending'))
+      .map(({ amount }) => amount),
+  )
 
 const qrCode = (id: string): string => Buffer.from(JSON.stringify({ type: 'payment', id })).toString('base64')
 
-const inboundFund = (payment: DeskPayment) => ({
+const inboundFund = (payment: ProviderPayment) => ({
   id: `fund-${payment.reference}`,
   txn_id: '',
   currency: COIN,
   amount: asCoins(payment.received),
   status: 'pending',
-  confirmed: payment.state !== 'part',
+  confirmed: payment.state !== 'part' && payment.state !== 'confirming',
   mismatched_reason: payment.state === 'part' ? 'underpaid' : null,
   from_address: '',
 })
 
-/** A payment as the original shows it; what was asked to be refunded is taken off at once. */
-export function paymentObject(payment: DeskPayment, { url, nowMs }: { url: string; nowMs: number }): string {
+type Shown = { url: string; nowMs: number; counting: RefundCounting }
+
+/** A payment as the API shows it; names and types are those of the official SDK's payment object. */
+export function paymentObject(payment: ProviderPayment, { url, nowMs, counting }: Shown): string {
   const { reference, currency, amount, state } = payment
   const minor = minorOf(amount, currency)
-  const refunded = minorOf(refundedOf(payment), currency)
+  const refunded = minorOf(refundedOf(payment, counting), currency)
   const leftSeconds = Math.max(0, unixSeconds(payment.expiresAt - nowMs))
   const fields = {
     id: reference,
@@ -74,7 +88,8 @@ export function paymentObject(payment: DeskPayment, { url, nowMs }: { url: strin
     crypto_amount: asCoins(amount),
     created: unixSeconds(payment.createdAt),
     expired_at: unixSeconds(payment.expiresAt),
-    status: payment.unknownWord ? 'on_hold' : STATUS[state],
+    settled_at: state === 'paid' ? unixSeconds(nowMs) : null,
+    status: payment.unknownStatus ? 'on_hold' : STATUS[state],
     captured: state === 'paid',
     refunded: state === 'paid' && refunded === minor,
     expired: state === 'expired',
@@ -89,16 +104,22 @@ export function paymentObject(payment: DeskPayment, { url, nowMs }: { url: strin
     live_mode: payment.facts.live === true,
     qr_code: qrCode(reference),
     onchain_enabled: payment.facts.onchain === true,
+    deposit_address: null,
+    network_cost: null,
+    payment_source: null,
     current_inbound_fund: payment.received === '0' ? null : inboundFund(payment),
   }
   return withIntegers(fields, { amount: minor, original_amount: minor, amount_refunded: refunded })
 }
 
-export function refundObject(payment: DeskPayment, refund: DeskRefund): string {
+/** The refund object ("refunds"). Of its statuses only `succeeded` is known. */
+export function refundObject(payment: ProviderPayment, refund: ProviderRefund): string {
   const fields = {
     id: refund.id,
     payment_id: payment.reference,
     currency: payment.currency,
+    reason: refund.facts.reason ?? null,
+    description: refund.facts.description ?? null,
     status: { pending: 'pending', settled: 'succeeded', refused: 'failed' }[refund.state],
     created: unixSeconds(refund.createdAt),
     live_mode: payment.facts.live === true,

@@ -1,10 +1,17 @@
 import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { EXPONENTS, paymentObject, refundObject } from './cryptopay-objects.ts'
+import { EXPONENTS, paymentObject, type RefundCounting, refundObject } from './cryptopay-objects.ts'
 import { isAtLeast, textOf } from './decimal.ts'
-import type { DeskPayment, DeskRefund, Happening, Imitation, ImitationOptions, SignedCallback } from './imitation.ts'
+import type {
+  Imitation,
+  ImitationOptions,
+  PaymentEvent,
+  ProviderPayment,
+  ProviderRefund,
+  SignedCallback,
+} from './imitation.ts'
 
-/** Without `expired_at` a payment is open for this long. */
+/** Without `expired_at` the window is `time_window` = 600 s ("payments"). */
 const WINDOW_MS = 600_000
 
 /** An answer with an error object. */
@@ -21,7 +28,8 @@ class Refused extends Error {
 const invalid = (param: string, code = 'parameter_invalid'): Refused =>
   new Refused(400, 'invalid_request_error', code, param)
 
-const EVENTS: Partial<Record<Happening, string>> = {
+/** Event types ("webhooks"). A refused refund has none. */
+const EVENTS: Partial<Record<PaymentEvent, string>> = {
   created: 'payment.created',
   paid: 'payment.captured',
   'refund-pending': 'payment.refund_requested',
@@ -40,13 +48,15 @@ const uuidOf = (text: string): string => {
 }
 
 export const openCryptopay = (options: ImitationOptions): Imitation => {
-  const { desk, url, callbackBase, secretOf, now } = options
+  const { payerConsole, url, callbackBase, secretOf, now } = options
   const keys = [
     { key: `sk_test_${secretOf('cryptopay test key').slice(0, 40)}`, live: false },
     { key: `sk_live_${secretOf('cryptopay live key').slice(0, 40)}`, live: true },
   ]
   const webhookSecret = `whsec_${secretOf('cryptopay webhook').slice(0, 40)}`
   const formerSecret = `whsec_${secretOf('cryptopay former webhook').slice(0, 40)}`
+  /** What staff of the sandbox switch, because no document says when `amount_refunded` grows. */
+  const quirks: { amountRefundedAt: RefundCounting } = { amountRefundedAt: 'request' }
 
   /** Bearer, or Basic with the key as the user's name and no password. @returns whether the key is a live one */
   const authenticate = ({ headers }: FastifyRequest): boolean => {
@@ -64,11 +74,11 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
     return new URLSearchParams(String(request.body ?? ''))
   }
 
-  const find = (reference: string, live: boolean): DeskPayment => {
-    const found = desk.find(reference)
+  const find = (reference: string, live: boolean): ProviderPayment => {
+    const found = payerConsole.find(reference)
     if (found?.provider !== 'cryptopay' || found.facts.live !== live)
       throw new Refused(404, 'invalid_request_error', 'resource_not_found', 'id')
-    return desk.refresh(found)
+    return payerConsole.refresh(found)
   }
 
   const readMinor = (form: URLSearchParams, currency: string): string => {
@@ -77,14 +87,14 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
     return textOf(BigInt(text), EXPONENTS[currency])
   }
 
-  const create = (form: URLSearchParams, live: boolean): DeskPayment => {
+  const create = (form: URLSearchParams, live: boolean): ProviderPayment => {
     const currency = form.get('currency') ?? ''
     if (EXPONENTS[currency] === undefined) throw invalid('currency')
     const amount = readMinor(form, currency)
     const expiry = form.get('expired_at')
     if (expiry !== null && !(/^\d{10}$/.test(expiry) && Number(expiry) * 1000 > now())) throw invalid('expired_at')
     if (!['true', 'false', null].includes(form.get('onchain_allowed'))) throw invalid('onchain_allowed')
-    return desk.open({
+    return payerConsole.open({
       reference: randomUUID(),
       provider: 'cryptopay',
       merchantReference: form.get('order_id') ?? '',
@@ -97,14 +107,17 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
     })
   }
 
-  const refund = (form: URLSearchParams, live: boolean): string => {
+  const refund = (form: URLSearchParams, live: boolean): { payment: ProviderPayment; object: string } => {
     const payment = find(form.get('payment_id') ?? '', live)
     if (form.get('currency') !== payment.currency) throw invalid('currency')
     const amount = readMinor(form, payment.currency)
     if (payment.state !== 'paid') throw invalid('payment_id', 'payment_not_captured')
-    if (!isAtLeast(desk.refundable(payment), amount)) throw invalid('amount', 'amount_too_large')
+    if (!isAtLeast(payerConsole.refundable(payment), amount)) throw invalid('amount', 'amount_too_large')
     const id = randomUUID()
-    return refundObject(payment, desk.refund(payment, { id, requestId: id, amount }))
+    const facts = { reason: form.get('reason'), description: form.get('description') }
+    // two refunds may run at once: no document says otherwise, and there is no idempotency key
+    const kept = payerConsole.refund(payment, { id, requestId: id, amount, facts })
+    return { payment, object: refundObject(payment, kept) }
   }
 
   const answer = async (
@@ -121,7 +134,7 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
     }
   }
 
-  /** An unknown scheme first; while a payment is captured as if the secret were just being exchanged. */
+  /** An unknown scheme first; `payment.captured` also carries a signature of the former secret, as in a rotation. */
   const sign = (body: string, type: string): string => {
     const t = Math.floor(now() / 1000)
     const hmac = (secret: string): string => createHmac('sha256', secret).update(`${t}.${body}`).digest('hex')
@@ -129,48 +142,60 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
     return [`t=${t}`, `v0=${randomBytes(32).toString('hex')}`, ...former, `v1=${hmac(webhookSecret)}`].join(',')
   }
 
-  const tell = (payment: DeskPayment, type: string, kept?: DeskRefund): SignedCallback => {
+  const view = (payment: ProviderPayment): string =>
+    paymentObject(payment, { url, nowMs: now(), counting: quirks.amountRefundedAt })
+
+  const callback = (payment: ProviderPayment, type: string, kept?: ProviderRefund): SignedCallback => {
     const id = uuidOf(`${type} ${payment.reference} ${kept?.id ?? ''}`)
     const created = Math.floor((kept?.createdAt ?? payment.createdAt) / 1000)
-    const object = kept ? refundObject(payment, kept) : paymentObject(payment, { url, nowMs: now() })
+    const object = kept ? refundObject(payment, kept) : view(payment)
     const body = `{"id":"${id}","object_type":"event","type":"${type}","created":${created},"data":{"object":${object}}}`
     const headers = { 'content-type': 'application/json', 'Pay-Signature': sign(body, type) }
     return { url: `${callbackBase}/api/next/channels/cryptopay/callback`, headers, body }
   }
 
-  const shown = (payment: DeskPayment): string => paymentObject(payment, { url, nowMs: now() })
-
   return {
     prefix: 'cryptopay',
     name: 'Crypto.com Pay',
+    credentialHeader: 'authorization',
     register(app: FastifyInstance) {
-      // clients use both spellings, with and without a slash at the end
+      app.post('/console', async (request) => {
+        const { amountRefundedAt: at } = JSON.parse(String(request.body)) as { amountRefundedAt?: unknown }
+        if (at === 'request' || at === 'transfer') quirks.amountRefundedAt = at
+        return quirks
+      })
+      // clients use both spellings, with and without a trailing slash
       for (const end of ['', '/']) {
         app.post(`/payments${end}`, (request, reply) =>
           answer(request, reply, async (live) => {
             const payment = create(readForm(request), live)
-            await desk.beforeAnswer(request, payment)
-            return shown(payment)
+            await payerConsole.beforeAnswer(request, payment)
+            return view(payment)
           }),
         )
         app.post(`/refunds${end}`, (request, reply) =>
-          answer(request, reply, (live) => refund(readForm(request), live)),
+          answer(request, reply, async (live) => {
+            const { payment, object } = refund(readForm(request), live)
+            await payerConsole.beforeRefundAnswer(request, payment)
+            return object
+          }),
         )
       }
       app.get<{ Params: { id: string } }>('/payments/:id', (request, reply) =>
-        answer(request, reply, (live) => shown(find(request.params.id, live))),
+        answer(request, reply, (live) => view(find(request.params.id, live))),
       )
       app.post<{ Params: { id: string } }>('/payments/:id/cancel', (request, reply) =>
         answer(request, reply, (live) => {
           const payment = find(request.params.id, live)
-          if (!desk.close(payment)) throw invalid('id', 'payment_not_pending')
-          return shown(payment)
+          if (!payerConsole.close(payment)) throw invalid('id', 'payment_not_pending')
+          return view(payment)
         }),
       )
     },
-    callbacks(payment, happening, kept) {
-      const type = EVENTS[happening]
-      return type === undefined ? [] : [tell(payment, type, kept)]
+    reportsConfirmations: true,
+    callbacks(payment, event, kept) {
+      const type = EVENTS[event]
+      return type === undefined ? [] : [callback(payment, type, kept)]
     },
     forge(callback) {
       const signature = (callback.headers['Pay-Signature'] ?? '').replace(/v1=[0-9a-f]+/g, () => {
@@ -179,7 +204,7 @@ export const openCryptopay = (options: ImitationOptions): Imitation => {
       return { ...callback, headers: { ...callback.headers, 'Pay-Signature': signature } }
     },
     isAcknowledged: (status) => status === 200,
-    // no document tells whether it repeats: the strict reading is that it does not
+    // no document says that it repeats a callback; the strict reading is that it does not
     retryDelaysMs: [],
     credentials: () => ({
       CHANNEL_CRYPTOPAY_BASE_URL: `${url}/cryptopay`,

@@ -1,4 +1,4 @@
-/** A number of a request as it was written: providers tell 12.34 from "12.34" and from 1.234e1. */
+/** A number of a request with its original text: providers distinguish 12.34, "12.34" and 1.234e1. */
 export class NumberText {
   readonly text: string
   constructor(text: string) {

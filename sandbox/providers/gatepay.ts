@@ -1,8 +1,15 @@
 import { createHash, createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isAtLeast, unitsOf } from './decimal.ts'
-import { callbacksOf, isLate, refundFields, statusOf } from './gatepay-words.ts'
-import type { DeskPayment, Imitation, ImitationOptions, SignedCallback } from './imitation.ts'
+import { isAtLeast, subtract, unitsOf } from './decimal.ts'
+import {
+  CLOSED_STATUSES,
+  type ClosedStatus,
+  callbacksOf,
+  isLate,
+  orderFields,
+  refundFields,
+} from './gatepay-objects.ts'
+import type { Imitation, ImitationOptions, ProviderPayment, SignedCallback } from './imitation.ts'
 
 const HOUR_MS = 3_600_000
 const REFUND_MS = 1000
@@ -10,7 +17,7 @@ const MAX_DRIFT_MS = 10_000
 const SECOND_MS = 1000
 const MINUTE_MS = 60_000
 
-/** 15 s, 15 s, 30 s, 3, 10 and 20 minutes, 3 × 30 minutes, an hour, 3 × 3 hours, 2 × 6 hours. */
+/** Webhooks, "retries": 15 s, 15 s, 30 s, 3, 10 and 20 minutes, 3 × 30 minutes, an hour, 3 × 3 hours, 2 × 6 hours. */
 const RETRY_DELAYS_MS = [
   ...[15, 15, 30].map((seconds) => seconds * SECOND_MS),
   ...[3, 10, 20, 30, 30, 30, 60, 180, 180, 180, 360, 360].map((minutes) => minutes * MINUTE_MS),
@@ -18,7 +25,7 @@ const RETRY_DELAYS_MS = [
 const TERMINALS = ['APP', 'WEB', 'WAP', 'MINIAPP', 'OTHERS']
 const CURRENCIES = ['USDC', 'USDT', 'BTC', 'ETH', 'GT']
 
-/** A business error: HTTP 200, as the original answers it. */
+/** A business error; they come with HTTP 200 ("error codes"). */
 class Refused extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -35,10 +42,11 @@ const isSame = (left: string, right: string): boolean =>
   left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
 
 export const openGatepay = (options: ImitationOptions): Imitation => {
-  const { desk, url, callbackBase, secretOf, now } = options
+  const { payerConsole, url, callbackBase, secretOf, now } = options
   const clientId = `gate-${createHash('sha256').update(secretOf('gatepay client')).digest('hex').slice(0, 20)}`
   const secret = secretOf('gatepay secret')
   const nonces = new Set<string>()
+  const quirks: { closedStatus: ClosedStatus } = { closedStatus: 'EXPIRED' }
 
   const sign = (timestamp: string, nonce: string, body: string | Buffer): string => {
     const head = Buffer.from(`${timestamp}\n${nonce}\n`)
@@ -72,14 +80,16 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     }
   }
 
-  const find = (fields: Fields): DeskPayment => {
+  const find = (fields: Fields): ProviderPayment => {
     const prepayId = textIn(fields, 'prepayId')
-    const found = prepayId ? desk.find(prepayId) : desk.findByMerchant('gatepay', textIn(fields, 'merchantTradeNo'))
+    const found = prepayId
+      ? payerConsole.find(prepayId)
+      : payerConsole.findByMerchant('gatepay', textIn(fields, 'merchantTradeNo'))
     if (found?.provider !== 'gatepay') throw new Refused('400202', 'Order not found')
-    return desk.refresh(found)
+    return payerConsole.refresh(found)
   }
 
-  const create = (fields: Fields): DeskPayment => {
+  const create = (fields: Fields): ProviderPayment => {
     const merchantReference = textIn(fields, 'merchantTradeNo')
     if (!/^[A-Za-z0-9_-]{5,32}$/.test(merchantReference)) throw new Refused('400001', 'merchantTradeNo')
     if (!TERMINALS.includes(textIn(innerOf(fields, 'env'), 'terminalType'))) throw new Refused('400001', 'terminalType')
@@ -87,11 +97,14 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     if (!CURRENCIES.includes(textIn(fields, 'currency'))) throw new Refused('400001', 'currency')
     const amount = textIn(fields, 'orderAmount')
     checkAmount(amount)
+    const tolerance = textIn(fields, 'toleranceAmount') || '0'
+    if (unitsOf(tolerance, 6) === undefined) throw new Refused('400621', 'toleranceAmount')
     const expiresAt = fields.orderExpireTime ?? now() + HOUR_MS
     if (typeof expiresAt !== 'number' || expiresAt <= now() || expiresAt > now() + HOUR_MS)
       throw new Refused('400001', 'orderExpireTime')
-    if (desk.findByMerchant('gatepay', merchantReference)) throw new Refused('400201', 'merchantTradeNo already used')
-    return desk.open({
+    if (payerConsole.findByMerchant('gatepay', merchantReference))
+      throw new Refused('400201', 'merchantTradeNo already used')
+    return payerConsole.open({
       reference: `5${randomInt(1e14)}`.padEnd(17, '0'),
       provider: 'gatepay',
       merchantReference,
@@ -100,13 +113,13 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
       expiresAt,
       returnUrl: textIn(fields, 'returnUrl') || null,
       cancelUrl: textIn(fields, 'cancelUrl') || null,
-      facts: { goodsName: textIn(innerOf(fields, 'goods'), 'goodsName') },
+      facts: { goodsName: textIn(innerOf(fields, 'goods'), 'goodsName'), tolerance },
     })
   }
 
-  const linkOf = ({ reference }: DeskPayment): string => `${url}/payments/${reference}`
+  const linkOf = ({ reference }: ProviderPayment): string => `${url}/payments/${reference}`
 
-  const createdFields = (payment: DeskPayment): Fields => ({
+  const createdFields = (payment: ProviderPayment): Fields => ({
     prepayId: payment.reference,
     terminalType: 'WEB',
     expireTime: payment.expiresAt,
@@ -117,7 +130,7 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     toleranceAmount: '0',
   })
 
-  const refund = (fields: Fields): Fields => {
+  const refund = (fields: Fields): { payment: ProviderPayment; view: Fields } => {
     const payment = find({ prepayId: textIn(fields, 'prepayId') })
     const requestId = textIn(fields, 'refundRequestId')
     const amount = textIn(fields, 'refundAmount')
@@ -126,20 +139,22 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
     if (payment.state !== 'paid' || isLate(payment)) throw new Refused('400204', 'Order is not paid')
     const earlier = payment.refunds.find((one) => one.requestId === requestId)
     if (earlier && earlier.amount !== amount) throw new Refused('400001', 'refundRequestId already used')
-    if (!earlier && !isAtLeast(desk.refundable(payment), amount)) throw new Refused('400621', 'more than was paid')
+    if (!earlier && !isAtLeast(payerConsole.refundable(payment), amount))
+      throw new Refused('400621', 'more than was paid')
     const id = `8${randomInt(1e14)}`.padEnd(17, '0')
-    return refundFields(payment, earlier ?? desk.refund(payment, { id, requestId, amount }, REFUND_MS))
+    const kept = earlier ?? payerConsole.refund(payment, { id, requestId, amount }, REFUND_MS)
+    return { payment, view: refundFields(payment, kept) }
   }
 
   const refundDetails = (requestId: string): Fields => {
-    for (const payment of desk.list().filter(({ provider }) => provider === 'gatepay')) {
+    for (const payment of payerConsole.list().filter(({ provider }) => provider === 'gatepay')) {
       const kept = payment.refunds.find((one) => one.requestId === requestId)
       if (kept) return refundFields(payment, kept)
     }
     throw new Refused('400202', 'Refund not found')
   }
 
-  /** Every answer is HTTP 200; what went wrong stands in its code. */
+  /** Every answer is HTTP 200; its code says what went wrong. */
   const answer = async (reply: FastifyReply, request: FastifyRequest, work: () => unknown): Promise<unknown> => {
     reply.type('application/json')
     try {
@@ -154,41 +169,60 @@ export const openGatepay = (options: ImitationOptions): Imitation => {
   return {
     prefix: 'gatepay',
     name: 'Gate Pay',
+    credentialHeader: 'x-gatepay-signature',
     register(app: FastifyInstance) {
       app.post('/v1/pay/checkout/order', (request, reply) =>
         answer(reply, request, async () => {
           const payment = create(readBody(request))
-          await desk.beforeAnswer(request, payment)
-          // text inside of JSON: the original does that, too
+          await payerConsole.beforeAnswer(request, payment)
+          // JSON as text inside JSON, as the original sends it
           return JSON.stringify(createdFields(payment))
         }),
       )
       app.get<{ Querystring: Fields }>('/v2/pay/order/query', (request, reply) =>
         answer(reply, request, () => {
           const payment = find(request.query)
-          const fields = { ...statusOf(payment), location: linkOf(payment), qrcode: linkOf(payment) }
+          const fields = {
+            ...orderFields(payment, quirks.closedStatus),
+            location: linkOf(payment),
+            qrcode: linkOf(payment),
+          }
           return request.query.prepayId ? { bizData: fields } : JSON.stringify(fields)
         }),
       )
       app.post('/v1/pay/order/close', (request, reply) =>
         answer(reply, request, () => {
           const payment = find(readBody(request))
-          if (!desk.close(payment)) throw new Refused('400204', 'Order cannot be closed')
+          if (!payerConsole.close(payment)) throw new Refused('400204', 'Order cannot be closed')
           return { result: 'SUCCESS' }
         }),
       )
-      app.post('/v2/standard/order/refund', (request, reply) => answer(reply, request, () => refund(readBody(request))))
+      app.post('/v2/standard/order/refund', (request, reply) =>
+        answer(reply, request, async () => {
+          const { payment, view } = refund(readBody(request))
+          await payerConsole.beforeRefundAnswer(request, payment)
+          return view
+        }),
+      )
+      app.post('/console', async (request) => {
+        const { closedStatus } = JSON.parse(String(request.body)) as { closedStatus?: unknown }
+        quirks.closedStatus = CLOSED_STATUSES.find((word) => word === closedStatus) ?? quirks.closedStatus
+        return quirks
+      })
       app.get<{ Querystring: Fields }>('/v2/pay/refund/details', (request, reply) =>
         answer(reply, request, () => refundDetails(textIn(request.query, 'refundRequestId'))),
       )
     },
-    /** Gate notes when money came, and whether it was too late. */
-    async deliver(payment) {
+    reportsConfirmations: true,
+    /** Money after the window does not count; it is reported as a delay. */
+    async receive(payment, { amount = subtract(payment.amount, payment.received) }) {
       payment.facts.transactTime = now()
       if (payment.state === 'expired' || payment.state === 'closed') payment.facts.late = true
+      if (payment.state === 'closed') payment.facts.closedBefore = true
+      return amount
     },
-    callbacks(payment, happening, kept) {
-      const body = callbacksOf(payment, happening, kept, clientId)
+    callbacks(payment, event, kept) {
+      const body = callbacksOf(payment, event, kept, clientId)
       return body === undefined ? [] : [signed(body)]
     },
     forge: (callback) => ({

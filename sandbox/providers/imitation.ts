@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { Desk } from './desk.ts'
+import type { PayerConsole } from './payer-console.ts'
 import type { Wallet } from './wallet.ts'
 
 /** A refund as the provider keeps it; `amount` is decimal text in the payment's currency. */
-export type DeskRefund = {
+export type ProviderRefund = {
   /** The provider's id. */
   id: string
   /** The merchant's id, where the provider takes one. */
@@ -11,10 +11,14 @@ export type DeskRefund = {
   amount: string
   state: 'pending' | 'settled' | 'refused'
   createdAt: number
+  /** The story `refund-pending`: it waits until `refund-settle` or `refund-refuse` is called. */
+  held: boolean
+  /** Fields that only this provider has. */
+  facts: Record<string, unknown>
 }
 
 /** A payment as a provider keeps it, whoever the provider is. Amounts are decimal text in `currency`. */
-export type DeskPayment = {
+export type ProviderPayment = {
   /** The provider's id: what callers of the sandbox name it by. */
   reference: string
   /** Prefix of the imitation that keeps it. */
@@ -22,8 +26,10 @@ export type DeskPayment = {
   merchantReference: string
   amount: string
   currency: string
+  /** What arrived, in `currency`; a provider that takes other coins keeps them in `facts`. */
   received: string
-  state: 'open' | 'part' | 'paid' | 'failed' | 'expired' | 'closed'
+  /** `confirming`: the whole amount is on the chain and not confirmed yet. */
+  state: 'open' | 'part' | 'confirming' | 'paid' | 'failed' | 'expired' | 'closed'
   createdAt: number
   expiresAt: number
   callbackUrl: string | null
@@ -31,14 +37,15 @@ export type DeskPayment = {
   cancelUrl: string | null
   /** Fields that only this provider has. */
   facts: Record<string, unknown>
-  refunds: DeskRefund[]
-  /** The story `unknown-status`: the provider uses a word that nobody knows. */
-  unknownWord: boolean
+  refunds: ProviderRefund[]
+  /** The story `unknown-status`: the provider reports a status that no document lists. */
+  unknownStatus: boolean
 }
 
-export type Happening =
+export type PaymentEvent =
   | 'created'
   | 'part'
+  | 'confirming'
   | 'paid'
   | 'failed'
   | 'expired'
@@ -47,37 +54,50 @@ export type Happening =
   | 'refund-settled'
   | 'refund-refused'
 
-/** One callback, signed as the provider signs it, at the moment when it is sent. */
+/** One callback, signed as the provider signs it, at the moment it is sent. */
 export type SignedCallback = { url: string; headers: Record<string, string>; body: string }
+
+/** What the payer hands over. Without `amount`, what is missing; without `currency`, the payment's own. */
+export type Deposit = { amount?: string; currency?: string }
 
 /** One provider, as strict as the original, under `/<prefix>` of the sandbox's port. */
 export type Imitation = {
   prefix: string
-  /** What people call it. */
+  /** The provider's public name. */
   name: string
   /** Its HTTP API; bodies arrive as raw Buffers. */
   register(app: FastifyInstance): void
-  /** What it tells the merchant's server; an empty list: nothing. */
-  callbacks(payment: DeskPayment, happening: Happening, refund?: DeskRefund): SignedCallback[]
-  /** The same callback as somebody would send it who has no key. */
+  /** The callbacks it sends to the merchant's server; an empty list: none. */
+  callbacks(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): SignedCallback[]
+  /** The same callback as sent by a stranger without the key. */
   forge(callback: SignedCallback): SignedCallback
+  /** The request header that proves who asks, in lower case. */
+  credentialHeader: string
   isAcknowledged(status: number, body: string): boolean
   /** Waits before each repetition of a callback that was not acknowledged, as documented, in milliseconds. */
   retryDelaysMs: readonly number[]
-  /** Something else must happen when the payer pays (an on-ramp sends USDC). Before the state changes. */
-  deliver?(payment: DeskPayment, amount: string): Promise<void>
+  /** Coins other than the payment's currency that the payer may choose on the page. */
+  coins?: readonly string[]
+  /** It reports money on the chain before it counts: the actions `pay-unconfirmed` and `confirm` exist. */
+  reportsConfirmations?: boolean
+  /**
+   * Takes a deposit in place of the console: converts a coin, sends USDC. Runs before the state changes.
+   * @returns how much `received` grows, in the payment's currency
+   * @throws Error in words when the payer cannot pay that way
+   */
+  receive?(payment: ProviderPayment, deposit: Deposit): Promise<string>
   /** What a merchant would type into the service's configuration: variable name to value. */
   credentials(): Record<string, string>
 }
 
 /** What an imitation is made with. */
 export type ImitationOptions = {
-  desk: Desk
-  /** Address of the sandbox, without a slash at its end. */
+  payerConsole: PayerConsole
+  /** Address of the sandbox, without a trailing slash. */
   url: string
-  /** Where the merchant's console says that callbacks go: `…/api/next/channels/<channel>/callback` stands below it. */
+  /** Where the merchant's console sends callbacks: `…/api/next/channels/<channel>/callback` stands below it. */
   callbackBase: string
-  /** Secrets that stay the same over restarts, 32 bytes as hexadecimal text for each purpose. */
+  /** Secrets that survive restarts, 32 bytes as hexadecimal text for each purpose. */
   secretOf(purpose: string): string
   now(): number
   /** The test chain, for providers that send there. */

@@ -1,10 +1,10 @@
 import { constants, createCipheriv, type KeyObject, sign, verify } from 'node:crypto'
 import { type Fields, NumberText } from './exact-json.ts'
 
-/** What KuCoin refuses: its code and its words. */
-export type No = { code: string; msg: string; retry?: true }
+/** A refusal: KuCoin's code and message. */
+export type Refusal = { code: string; msg: string; retry?: true }
 
-/** Names that each call signs, in this order. */
+/** The names that each call signs, in this order: alphabetical, ignoring case. */
 export const CALL_NAMES = {
   '/api/v1/order/create': [
     ...['apiKey', 'expireTime', 'orderAmount', 'orderCurrency', 'reference', 'requestId', 'source'],
@@ -27,13 +27,13 @@ export const REFUND_NAMES = [
   ...['remainingRefundAmount', 'remainingRefundCurrency', 'requestId', 'status', 'subMerchantId', 'timestamp'],
 ]
 
-/** The text of a field as it stands in the JSON: of a string its content, of a number its digits. */
+/** The text of a field: the content of a string, the digits of a number as the JSON has them. */
 export const textOf = (value: unknown): string | undefined => {
   if (value instanceof NumberText) return value.text
   return typeof value === 'string' ? value : undefined
 }
 
-/** Pairs in their order, values raw, what is absent left out. */
+/** `name=value` pairs in the given order, values raw, absent fields left out. */
 export function signatureText(names: readonly string[], fields: Fields): string {
   const pairs: string[] = []
   for (const name of names) {
@@ -48,14 +48,14 @@ const RSA = { padding: constants.RSA_PKCS1_PADDING }
 export const signedWith = (key: KeyObject, text: string): string =>
   sign('RSA-SHA256', Buffer.from(text, 'utf8'), { key, ...RSA }).toString('base64')
 
-/** Only Base64 in one line; hexadecimal digits and another padding are no signature. */
+/** Accepts Base64 in one line only; hex and other paddings are not signatures. */
 export function isSignature(key: KeyObject, text: string, signature: string): boolean {
   const bytes = Buffer.from(signature, 'base64')
   if (bytes.toString('base64') !== signature) return false
   return verify('RSA-SHA256', Buffer.from(text, 'utf8'), { key, ...RSA }, bytes)
 }
 
-/** Personal data of the payer: Base64 of the IV and the AES-256-CBC ciphertext. */
+/** The payer's personal data: Base64 of the IV and the AES-256-CBC ciphertext. */
 export function sealPayer(detail: Fields, key: Buffer, iv: Buffer): string {
   const cipher = createCipheriv('aes-256-cbc', key, iv)
   const sealed = Buffer.concat([cipher.update(JSON.stringify(detail), 'utf8'), cipher.final()])

@@ -2,12 +2,19 @@ import { createPublicKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isAtLeast, unitsOf } from './decimal.ts'
 import { exactNumber, type Fields, isText, parseExact } from './exact-json.ts'
-import type { DeskPayment, DeskRefund, Happening, Imitation, ImitationOptions, SignedCallback } from './imitation.ts'
+import type {
+  Imitation,
+  ImitationOptions,
+  PaymentEvent,
+  ProviderPayment,
+  ProviderRefund,
+  SignedCallback,
+} from './imitation.ts'
 import {
   CALL_NAMES,
   isSignature,
-  type No,
   REFUND_NAMES,
+  type Refusal,
   sealPayer,
   signatureText,
   signedWith,
@@ -18,33 +25,35 @@ import { rsaKeyOf } from './rsa-keys.ts'
 
 const CLOCK_MS = 60_000
 const LONGEST_MS = 3_600_000
-const MOST = '1000000'
+const MAX_AMOUNT = '1000000'
+/** The two versions that integrators send: 3.8.1 in production, 1.0 in a published example. */
 const VERSIONS = ['1.0', '3.8.1']
 const MERCHANT_ID = 'm-001'
 
-type Answered = { data: unknown } | No
+type Answered = { data: unknown } | Refusal
 type Path = keyof typeof CALL_NAMES
 
-const no = (code: string, msg: string): No => ({ code, msg })
+const refusal = (code: string, msg: string): Refusal => ({ code, msg })
 
 const header = (request: FastifyRequest, name: string): string => {
   const value = request.headers[name]
   return typeof value === 'string' ? value : ''
 }
 
-/** Canonical decimal text of a number or a string: no exponent, no zeros at the end, at most 6 digits. */
-function amountOf(value: unknown): string | No {
+/** Canonical decimal text of a number or a string: no exponent, no trailing zeros, at most 6 digits. */
+function amountOf(value: unknown): string | Refusal {
   const text = textOf(value)
   if (text === undefined || !/^(0|[1-9]\d*)(\.\d*[1-9])?$/.test(text))
-    return no('4001', 'amount is missing or malformed')
-  if (unitsOf(text, 6) === undefined) return no('480026', 'too many decimals')
+    return refusal('4001', 'amount is missing or malformed')
+  if (unitsOf(text, 6) === undefined) return refusal('480026', 'too many decimals')
   return text
 }
 
-const isNo = (value: string | No): value is No => typeof value !== 'string'
+const isRefusal = (value: string | Refusal): value is Refusal => typeof value !== 'string'
 
-function statusOf(payment: DeskPayment): string {
-  if (payment.unknownWord) return 'ORBITING'
+/** Order statuses as both public integrations list them (chapter 3, "order info"; chapter 4, "trade notice"). */
+function statusOf(payment: ProviderPayment): string {
+  if (payment.unknownStatus) return 'ORBITING'
   const { state } = payment
   if (state === 'open') return 'CREATED'
   if (state === 'part') return 'PROCESSING'
@@ -52,14 +61,15 @@ function statusOf(payment: DeskPayment): string {
   return state === 'failed' ? 'FAILED' : 'CANCELLED'
 }
 
-/** Whole numbers with ".0": a reader who prints numbers anew cannot verify them. */
+/** Whole numbers with ".0": a reader that prints parsed numbers cannot verify them. */
 const trapped = (amount: string): string => (amount.includes('.') ? amount : `${amount}.0`)
 
-/** KuCoin Pay as public code knows it: `/kucoinpay/api/v1/…`. */
+/** KuCoin Pay as two public integrations describe it, under `/kucoinpay/api/v1/…`. */
 class KucoinpayImitation implements Imitation {
   readonly prefix = 'kucoinpay'
   readonly name = 'KuCoin Pay'
-  /** Not documented. */
+  readonly credentialHeader = 'pay-api-key'
+  /** Not documented; an invention. */
   readonly retryDelaysMs = [1000, 5000, 30_000, 300_000]
   readonly #options: ImitationOptions
   readonly #apiKey: string
@@ -90,7 +100,7 @@ class KucoinpayImitation implements Imitation {
       '/api/v1/order/create': (body, request) => this.#create(body, request),
       '/api/v1/order/info': (body) => this.#info(body),
       '/api/v1/order/close': (body) => this.#close(body),
-      '/api/v1/refund/create': (body) => this.#refund(body),
+      '/api/v1/refund/create': (body, request) => this.#refund(body, request),
       '/api/v1/refund/info': (body) => this.#refundInfo(body),
     }
     for (const [path, work] of Object.entries(works)) {
@@ -103,37 +113,37 @@ class KucoinpayImitation implements Imitation {
     }
   }
 
-  /** Why a request is not let in; null: it is. */
-  #checkAccess(request: FastifyRequest, names: readonly string[], body: Fields): No | null {
+  /** Why a request is refused; null when its headers are right. */
+  #checkAccess(request: FastifyRequest, names: readonly string[], body: Fields): Refusal | null {
     const timestamp = header(request, 'pay-api-timestamp')
     const { now } = this.#options
-    if (header(request, 'pay-api-key') !== this.#apiKey) return no('480036', 'merchant or API key is invalid')
-    if (!VERSIONS.includes(header(request, 'pay-api-version'))) return no('4001', 'PAY-API-VERSION is missing')
+    if (header(request, 'pay-api-key') !== this.#apiKey) return refusal('480036', 'merchant or API key is invalid')
+    if (!VERSIONS.includes(header(request, 'pay-api-version'))) return refusal('4001', 'PAY-API-VERSION is missing')
     if (!/^\d{13}$/.test(timestamp) || Math.abs(now() - Number(timestamp)) > CLOCK_MS)
-      return no('480006', 'request timed out')
+      return refusal('480006', 'request timed out')
     const text = signatureText(names, { ...body, apiKey: this.#apiKey, timestamp })
     if (!isSignature(this.#merchantPublic, text, header(request, 'pay-api-sign')))
-      return no('480004', 'signature verification failed')
+      return refusal('480004', 'signature verification failed')
     const empty = Object.entries(body).find(([, value]) => value === '')
-    return empty ? no('4001', `${empty[0]} is empty`) : null
+    return empty ? refusal('4001', `${empty[0]} is empty`) : null
   }
 
-  #find({ payOrderId, requestId }: Fields): DeskPayment | undefined {
-    const { desk } = this.#options
+  #find({ payOrderId, requestId }: Fields): ProviderPayment | undefined {
+    const { payerConsole } = this.#options
     const found = isText(payOrderId)
-      ? desk.find(payOrderId)
+      ? payerConsole.find(payOrderId)
       : isText(requestId)
-        ? desk.findByMerchant(this.prefix, requestId)
+        ? payerConsole.findByMerchant(this.prefix, requestId)
         : undefined
     const isRight = found?.provider === this.prefix && (!isText(requestId) || found.merchantReference === requestId)
-    return found && isRight ? desk.refresh(found) : undefined
+    return found && isRight ? payerConsole.refresh(found) : undefined
   }
 
-  #payments(): DeskPayment[] {
-    return this.#options.desk.list().filter(({ provider }) => provider === this.prefix)
+  #payments(): ProviderPayment[] {
+    return this.#options.payerConsole.list().filter(({ provider }) => provider === this.prefix)
   }
 
-  /** Orders and refunds share the ids that were used. */
+  /** Orders and refunds share one space of request ids. */
   #isUsed(requestId: string): boolean {
     return this.#payments().some(
       (one) => one.merchantReference === requestId || one.refunds.some((refund) => refund.requestId === requestId),
@@ -141,21 +151,23 @@ class KucoinpayImitation implements Imitation {
   }
 
   async #create(body: Fields, request: FastifyRequest): Promise<Answered> {
-    const { desk, now } = this.#options
+    const { payerConsole, now } = this.#options
     const { requestId, reference, source, subMerchantId, goods, returnUrl, cancelUrl } = body
     const amount = amountOf(body.orderAmount)
     const openMs = Number(textOf(body.expireTime) ?? Number.NaN)
     if (!isText(requestId, 64) || !isText(reference, 64) || !Array.isArray(goods) || goods.length === 0)
-      return no('4001', 'requestId, reference and goods are required')
-    if (source !== undefined && !['WEB', 'ANDROID', 'IOS'].includes(String(source))) return no('4001', 'source')
-    if (isNo(amount)) return amount
-    if (body.orderCurrency !== 'USDC' && body.orderCurrency !== 'USDT') return no('480013', 'currency is not supported')
-    if (unitsOf(amount) === 0n) return no('480011', 'below the minimum')
-    if (!isAtLeast(MOST, amount)) return no('480012', 'above the maximum')
-    if (!Number.isInteger(openMs) || openMs <= 0) return no('4001', 'expireTime is a duration in milliseconds')
-    if (openMs > LONGEST_MS) return no('480009', 'expireTime is too long')
-    if (this.#isUsed(requestId)) return no('480010', 'requestId is used')
-    const payment = desk.open({
+      return refusal('4001', 'requestId, reference and goods are required')
+    if (subMerchantId !== undefined && !isText(subMerchantId, 64)) return refusal('4001', 'subMerchantId')
+    if (source !== undefined && !['WEB', 'ANDROID', 'IOS'].includes(String(source))) return refusal('4001', 'source')
+    if (isRefusal(amount)) return amount
+    if (body.orderCurrency !== 'USDC' && body.orderCurrency !== 'USDT')
+      return refusal('480013', 'currency is not supported')
+    if (unitsOf(amount) === 0n) return refusal('480011', 'below the minimum')
+    if (!isAtLeast(MAX_AMOUNT, amount)) return refusal('480012', 'above the maximum')
+    if (!Number.isInteger(openMs) || openMs <= 0) return refusal('4001', 'expireTime is a duration in milliseconds')
+    if (openMs > LONGEST_MS) return refusal('480009', 'expireTime is too long')
+    if (this.#isUsed(requestId)) return refusal('480010', 'requestId is used')
+    const payment = payerConsole.open({
       reference: `kpt_${randomBytes(12).toString('hex')}`,
       provider: this.prefix,
       merchantReference: requestId,
@@ -164,47 +176,55 @@ class KucoinpayImitation implements Imitation {
       expiresAt: now() + openMs,
       returnUrl: isText(returnUrl) ? returnUrl : null,
       cancelUrl: isText(cancelUrl) ? cancelUrl : null,
-      facts: { reference, openMs, ...(isText(subMerchantId) ? { subMerchantId } : {}) },
+      facts: {
+        reference,
+        openMs,
+        version: header(request, 'pay-api-version'),
+        ...(isText(subMerchantId) ? { subMerchantId } : {}),
+      },
     })
-    await desk.beforeAnswer(request, payment)
+    await payerConsole.beforeAnswer(request, payment)
     return { data: { requestId, payOrderId: payment.reference, expireTime: openMs, ...this.#links(payment) } }
   }
 
-  #links({ reference }: DeskPayment): Fields {
+  #links({ reference }: ProviderPayment): Fields {
     const page = `${this.#options.url}/payments/${reference}`
     return { qrcode: Buffer.from(page).toString('base64'), qrcodeUrl: page, appPayUrl: `${page}?from=app` }
   }
 
-  /** How an order that nobody knows is answered is not documented; here there are no data. */
+  /** The answer about an unknown order is not documented; here `data` is null. */
   #info(body: Fields): Answered {
-    if (!isText(body.payOrderId) && !isText(body.requestId)) return no('4001', 'payOrderId or requestId is required')
+    if (!isText(body.payOrderId) && !isText(body.requestId))
+      return refusal('4001', 'payOrderId or requestId is required')
     const payment = this.#find(body)
     if (!payment) return { data: null }
     const links = payment.state === 'open' ? this.#links(payment) : {}
-    return { data: { ...this.#trade(payment, statusOf(payment)), ...links } }
+    return { data: { ...this.#orderFields(payment, statusOf(payment)), ...links } }
   }
 
   #close(body: Fields): Answered {
     const payment = this.#find(body)
-    if (!payment) return no('4001', 'requestId is not known')
-    if (payment.state !== 'open') return no('480019', 'the order is finished already')
-    this.#options.desk.close(payment)
+    if (!payment) return refusal('4001', 'requestId is not known')
+    if (payment.state !== 'open') return refusal('480019', 'the order is finished already')
+    this.#options.payerConsole.close(payment)
     return { data: { requestId: payment.merchantReference, payOrderId: payment.reference } }
   }
 
-  #refund(body: Fields): Answered {
-    const { desk } = this.#options
+  async #refund(body: Fields, request: FastifyRequest): Promise<Answered> {
+    const { payerConsole } = this.#options
     const { requestId, payID, refundReason } = body
     const amount = amountOf(body.refundAmount)
-    if (!isText(requestId, 64) || !isText(payID) || !isText(refundReason)) return no('4001', 'a parameter is missing')
-    if (isNo(amount)) return amount
+    if (!isText(requestId, 64) || !isText(payID) || !isText(refundReason))
+      return refusal('4001', 'a parameter is missing')
+    if (isRefusal(amount)) return amount
     const payment = this.#find({ payOrderId: payID })
-    if (!payment) return no('4001', 'payID is not known')
-    if (this.#isUsed(requestId)) return no('480010', 'requestId is used')
-    if (payment.refunds.some(({ state }) => state === 'pending')) return no('480015', 'a refund is in progress')
-    if (payment.state !== 'paid' || unitsOf(amount) === 0n || !isAtLeast(desk.refundable(payment), amount))
-      return no('480017', 'the refund exceeds what is left')
-    const refund = desk.refund(payment, { id: `kpr_${randomBytes(12).toString('hex')}`, requestId, amount })
+    if (!payment) return refusal('4001', 'payID is not known')
+    if (this.#isUsed(requestId)) return refusal('480010', 'requestId is used')
+    if (payment.refunds.some(({ state }) => state === 'pending')) return refusal('480015', 'a refund is in progress')
+    if (payment.state !== 'paid' || unitsOf(amount) === 0n || !isAtLeast(payerConsole.refundable(payment), amount))
+      return refusal('480017', 'the refund exceeds what is left')
+    const refund = payerConsole.refund(payment, { id: `kpr_${randomBytes(12).toString('hex')}`, requestId, amount })
+    await payerConsole.beforeRefundAnswer(request, payment)
     return { data: { refundId: refund.id, requestId } }
   }
 
@@ -216,8 +236,8 @@ class KucoinpayImitation implements Imitation {
     return { data: null }
   }
 
-  #trade(payment: DeskPayment, status: string): Fields {
-    const { desk, now, secretOf } = this.#options
+  #orderFields(payment: ProviderPayment, status: string): Fields {
+    const { payerConsole, now, secretOf } = this.#options
     const { merchantReference, reference, currency, amount, facts, state } = payment
     const isPaid = state === 'paid'
     if (isPaid) facts.payTime ??= now()
@@ -232,7 +252,7 @@ class KucoinpayImitation implements Imitation {
       reference: facts.reference,
       subMerchantId: facts.subMerchantId ?? null,
       payTime: isPaid ? facts.payTime : null,
-      canRefundAmount: isPaid ? desk.refundable(payment) : null,
+      canRefundAmount: isPaid ? payerConsole.refundable(payment) : null,
       refundCurrency: isPaid ? currency : null,
       errorReason: state === 'failed' ? 'PAYER_DECLINED' : null,
       ...(isPaid
@@ -248,10 +268,9 @@ class KucoinpayImitation implements Imitation {
     }
   }
 
-  #refundFields(payment: DeskPayment, refund: DeskRefund): Fields {
-    const { desk, now } = this.#options
-    const left = desk.refundable(payment)
-
+  #refundFields(payment: ProviderPayment, refund: ProviderRefund): Fields {
+    const { payerConsole, now } = this.#options
+    const left = payerConsole.refundable(payment)
     const done = unitsOf(left) === 0n ? 'REFUND_FULL' : 'REFUND_PART'
     return {
       orderType: 'REFUND',
@@ -270,15 +289,15 @@ class KucoinpayImitation implements Imitation {
     }
   }
 
-  /** A payment is told twice: when the goods can go out, and when it is settled. */
-  callbacks(payment: DeskPayment, happening: Happening, refund?: DeskRefund): SignedCallback[] {
-    if (refund) return [this.#signed(REFUND_NAMES, this.#refundFields(payment, refund))]
-    if (happening === 'created' || happening === 'part') return []
-    const words = happening === 'paid' ? ['USER_PAY_COMPLETED', 'SUCCEEDED'] : [statusOf(payment)]
-    return words.map((status) => this.#signed(TRADE_NAMES, this.#trade(payment, status)))
+  /** A payment has two callbacks: the goods can be shipped, and it is settled. */
+  callbacks(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): SignedCallback[] {
+    if (refund) return [this.#signed(REFUND_NAMES, this.#refundFields(payment, refund), payment)]
+    if (event === 'created' || event === 'part' || event === 'confirming') return []
+    const statuses = event === 'paid' ? ['USER_PAY_COMPLETED', 'SUCCEEDED'] : [statusOf(payment)]
+    return statuses.map((status) => this.#signed(TRADE_NAMES, this.#orderFields(payment, status), payment))
   }
 
-  #signed(names: readonly string[], fields: Fields): SignedCallback {
+  #signed(names: readonly string[], fields: Fields, payment: ProviderPayment): SignedCallback {
     const { callbackBase, now } = this.#options
     const body = JSON.stringify(fields)
     const timestamp = String(now())
@@ -287,7 +306,7 @@ class KucoinpayImitation implements Imitation {
       'content-type': 'application/json',
       'PAY-API-SIGN': signedWith(this.#key, text),
       'PAY-API-TIMESTAMP': timestamp,
-      'PAY-API-VERSION': '1.0',
+      'PAY-API-VERSION': String(payment.facts.version),
     }
     return { url: `${callbackBase}/api/next/channels/kucoinpay/callback`, headers, body }
   }

@@ -30,7 +30,7 @@ const base64url = (value: bigint): string => {
   return Buffer.from(hex.padStart(hex.length + (hex.length % 2), '0'), 'hex').toString('base64url')
 }
 
-/** An RSA-2048 key that is the same over restarts, so that what a merchant typed in stays good. Worth nothing. */
+/** An RSA-2048 key that survives restarts, so that configured credentials stay valid. It protects nothing. */
 export function rsaKeyOf(seed: string): KeyObject {
   const p = primeOf(seed, 'p')
   const q = primeOf(seed, 'q')

@@ -1,12 +1,14 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
 import formbody from '@fastify/formbody'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { Desk } from './desk.ts'
-import { deskRoutes } from './desk-routes.ts'
 import type { Imitation, ImitationOptions } from './imitation.ts'
 import { IMITATIONS } from './imitations.ts'
+import { PayerConsole } from './payer-console.ts'
+import { payerConsoleRoutes, type StoryTeller } from './payer-console-routes.ts'
+import { type Oracle, openScreening } from './screening.ts'
 import { openSumsub, type SumsubOptions } from './sumsub.ts'
 import { type Wallet, walletRoutes } from './wallet.ts'
 
@@ -14,15 +16,19 @@ export type Providers = {
   url: string
   /** What the service is configured with to use them: variable name to value. */
   credentials: Record<string, string>
+  /** The same for the screening services. Apart, because a service configured with them screens every payment. */
+  screening: Record<string, string>
   stop(): Promise<void>
 }
 
 type Options = {
   port: number
   chain: Wallet
-  /** Where the merchant's server is; callbacks go below it. Null: no provider is imitated, only the wallet. */
+  /** The sanctions oracle on that chain; without it the screening services answer alone. */
+  oracle?: Oracle | null
+  /** Address of the merchant's server; callbacks go below it. Null: no provider is imitated, only the wallet. */
   callbackBase?: string | null
-  /** Where payments are kept over restarts; null: in memory. */
+  /** The file that keeps payments over restarts; null: in memory only. */
   file?: string | null
   log?(line: string): void
   now?(): number
@@ -30,7 +36,7 @@ type Options = {
   sumsub?: SumsubOptions
 }
 
-/** Its address stands in what imitations answer, so the port is known before they are made. */
+/** Answers name the sandbox's address, so the port is chosen before the imitations are made. */
 async function choosePort(port: number): Promise<number> {
   if (port !== 0) return port
   const probe = createServer().listen(0, '127.0.0.1')
@@ -41,22 +47,46 @@ async function choosePort(port: number): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
-/** An imitation's requests: raw bytes in, and nothing at all while its outage lasts. */
-async function registerImitation(app: FastifyInstance, desk: Desk, imitation: Imitation): Promise<void> {
-  desk.add(imitation)
+/** The screening services keep their file beside the payments. */
+const besides = (file: string | null): string | null => file && join(dirname(file), 'screening.json')
+
+/** How far a provider's clock is ahead during the story `clock-skew`. */
+const SKEW_MS = 10 * 60_000
+
+const clockOf = (payerConsole: PayerConsole, prefix: string): number =>
+  payerConsole.now() + (payerConsole.stories.isOn('clock-skew', prefix) ? SKEW_MS : 0)
+
+/** Mounts an imitation: raw bytes in, 503 while its outage lasts, its own clock. */
+async function registerImitation(
+  app: FastifyInstance,
+  payerConsole: PayerConsole,
+  imitation: Imitation,
+): Promise<void> {
+  payerConsole.add(imitation)
   const { prefix } = imitation
+  const { stories } = payerConsole
   await app.register(
     async (scope) => {
       scope.removeAllContentTypeParsers()
       scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-      scope.addHook('onRequest', async (_request, reply) => {
-        if (!desk.stories.isOut(prefix)) return
-        return reply.code(503).type('text/html').send('<h1>503 Service Unavailable</h1>')
+      scope.addHook('onRequest', async (request, reply) => {
+        if (stories.isOn('outage', prefix))
+          return reply.code(503).type('text/html').send('<h1>503 Service Unavailable</h1>')
+        if (stories.isOn('credentials-refused', prefix)) request.headers[imitation.credentialHeader] = 'revoked'
+      })
+      scope.addHook('onSend', async (_request, reply) => {
+        reply.header('date', new Date(clockOf(payerConsole, prefix)).toUTCString())
       })
       imitation.register(scope)
     },
     { prefix: `/${prefix}` },
   )
+}
+
+/** Each provider has a clock of its own, which a story moves. */
+function openWithClock(open: (options: ImitationOptions) => Imitation, options: ImitationOptions): Imitation {
+  const imitation: Imitation = open({ ...options, now: () => clockOf(options.payerConsole, imitation.prefix) })
+  return imitation
 }
 
 /** Credentials of the identity provider, and the variables that a merchant would type for them. */
@@ -80,18 +110,24 @@ export async function startProviders(options: Options): Promise<Providers> {
   const port = await choosePort(options.port)
   const url = `http://127.0.0.1:${port}`
   const app = Fastify({ bodyLimit: 256 * 1024, forceCloseConnections: true })
-  const desk = new Desk({ file, now, log, newSecret: () => randomBytes(32).toString('hex') })
-  const secretOf = (purpose: string): string => createHmac('sha256', desk.secret).update(purpose).digest('hex')
+  const payerConsole = new PayerConsole({ file, now, log, newSecret: () => randomBytes(32).toString('hex') })
+  const secretOf = (purpose: string): string => createHmac('sha256', payerConsole.secret).update(purpose).digest('hex')
   await app.register(formbody)
   walletRoutes(app, chain)
   const made: ImitationOptions | null =
-    callbackBase === null ? null : { desk, url, callbackBase, secretOf, now, wallet: chain }
-  const imitations = made === null ? [] : IMITATIONS.map((open) => open(made))
-  for (const imitation of imitations) await registerImitation(app, desk, imitation)
+    callbackBase === null ? null : { payerConsole, url, callbackBase, secretOf, now, wallet: chain }
+  const imitations = made === null ? [] : IMITATIONS.map((open) => openWithClock(open, made))
+  for (const imitation of imitations) await registerImitation(app, payerConsole, imitation)
   const [checks, variables] = made === null ? [options.sumsub, {}] : sumsubOf(made)
   const sumsub = checks && openSumsub(checks)
   if (sumsub) await app.register(async (scope) => sumsub.register(scope), { prefix: `/${sumsub.prefix}` })
-  deskRoutes(app, desk, (name) => sumsub?.tellStory(name) === true)
+  const { chainId, payerAddress } = chain
+  const screening =
+    made && openScreening({ ...made, chainId, payerAddress, oracle: options.oracle ?? null, file: besides(file) })
+  await screening?.register(app)
+  const tellers: StoryTeller[] = [(name) => sumsub?.startStory(name) === true]
+  if (screening) tellers.push((name, more) => screening.startStory(name, more))
+  payerConsoleRoutes(app, payerConsole, tellers)
   const shown = imitations.map((one) => one.credentials())
   const credentials = Object.assign({}, ...shown, variables) as Record<string, string>
   // loopback only, for the nodes of this sandbox
@@ -100,9 +136,10 @@ export async function startProviders(options: Options): Promise<Providers> {
   return {
     url,
     credentials,
+    screening: screening?.variables ?? {},
     async stop() {
       await app.close()
-      desk.stop()
+      payerConsole.stop()
     },
   }
 }

@@ -6,13 +6,20 @@ export const STORIES = [
   'forged-callback',
   'unknown-status',
   'outage',
+  'credentials-refused',
+  'clock-skew',
   'late-payment',
   'partial-refund',
+  'refund-pending',
+  'refund-timeout-after-acceptance',
+  'kyt-blocked',
+  'kyt-sanctioned',
+  'kyt-outage',
   'kyc-refused',
 ] as const
 export type Story = (typeof STORIES)[number]
 
-/** Amounts that tell a story by themselves: the cents of what the provider is asked for. */
+/** Amounts that start a story by themselves: the cents of what the provider is asked for. */
 export const MAGIC_CENTS: Readonly<Record<string, Story | 'pays' | 'declines' | 'pays-half' | 'expires'>> = {
   '.01': 'pays',
   '.02': 'declines',
@@ -27,7 +34,7 @@ export const MAGIC_CENTS: Readonly<Record<string, Story | 'pays' | 'declines' | 
   '.12': 'partial-refund',
 }
 
-/** A refund of so many cents is refused. */
+/** The provider refuses a refund with these cents. */
 export const REFUSED_REFUND_CENTS = '.13'
 
 const centsOf = (amount: string): string | undefined => /^\d+(\.\d\d)0*$/.exec(amount)?.[1]
@@ -42,10 +49,16 @@ export function magicOf(amount: string): (typeof MAGIC_CENTS)[string] | undefine
 
 export type ArmOptions = { provider?: string; seconds?: number }
 
-/** Which stories wait for the next payment. Each is told once, but for the outage, which lasts. */
+/** These last for some seconds; the others happen once. */
+const LASTING = ['outage', 'credentials-refused', 'clock-skew'] as const
+export type LastingStory = (typeof LASTING)[number]
+const isLasting = (name: Story): name is LastingStory => (LASTING as readonly Story[]).includes(name)
+
+/** Which stories wait for the next payment, and which last. */
 export class Stories {
   readonly #armed: { name: Story; provider: string | null }[] = []
-  readonly #outages = new Map<string, number>()
+  /** Story and provider (`*`: all) to the time it ends. */
+  readonly #lasting = new Map<string, number>()
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -53,7 +66,7 @@ export class Stories {
   }
 
   arm(name: Story, { provider, seconds = 5 }: ArmOptions): void {
-    if (name === 'outage') this.#outages.set(provider ?? '*', this.#now() + seconds * 1000)
+    if (isLasting(name)) this.#lasting.set(`${name} ${provider ?? '*'}`, this.#now() + seconds * 1000)
     else this.#armed.push({ name, provider: provider ?? null })
   }
 
@@ -65,8 +78,8 @@ export class Stories {
     return true
   }
 
-  isOut(provider: string): boolean {
-    const until = Math.max(this.#outages.get('*') ?? 0, this.#outages.get(provider) ?? 0)
-    return this.#now() < until
+  isOn(name: LastingStory, provider: string): boolean {
+    const until = [`${name} *`, `${name} ${provider}`].map((key) => this.#lasting.get(key) ?? 0)
+    return this.#now() < Math.max(...until)
   }
 }

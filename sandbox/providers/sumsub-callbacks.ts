@@ -6,7 +6,7 @@ export type Trouble = 'twice' | 'reordered' | 'forged'
 
 export type CallbackOptions = { callbackUrl: string; webhookSecret: string; log?(line: string): void }
 
-/** Real gaps are 5 min, 1 h, 5 h, 18 h; a person who tries things out waits less. */
+/** The original waits 5 min, 1 h, 5 h and 18 h; a developer waits less. */
 const RETRY_MS = [1000, 5000, 30_000]
 
 /** "2024-06-10 06:15:00.123" */
@@ -28,7 +28,7 @@ function bodyOf(applicant: Applicant, type: string, review: Applicant['review'])
   })
 }
 
-/** Sends signed callbacks, in order unless told otherwise, and again when they are not taken. */
+/** Sends signed callbacks in order, unless a story reorders them, and repeats the ones that are not accepted. */
 export class CallbackSender {
   readonly #options: CallbackOptions
   readonly #timers = new Set<NodeJS.Timeout>()

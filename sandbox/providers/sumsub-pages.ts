@@ -30,15 +30,15 @@ function row(applicant: Applicant, prefix: string): string {
   return `<tr>${cells.join('')}<td><form method="post" action="${prefix}/applicants/${id}/answer">${buttons}</form></td></tr>`
 }
 
-/** For a person who plays the provider. */
+/** The provider's reviewer sees this page. */
 export function applicantsPage(applicants: readonly Applicant[], prefix: string): string {
   const head = '<tr><th>Applicant</th><th>External user</th><th>Level</th><th>Review</th><th>Decide</th></tr>'
   const rows = applicants.map((applicant) => row(applicant, prefix)).join('')
-  const body = rows === '' ? '<p>Nobody is being checked.</p>' : `<table>${head}${rows}</table>`
+  const body = rows === '' ? '<p>No applicants yet.</p>' : `<table>${head}${rows}</table>`
   return page('Applicants', `<h1>Identity provider (imitation)</h1>${body}`)
 }
 
-/** What stands in the frame where the original takes photographs. */
+/** The content of the frame in which the original takes photographs. */
 export function framePage(token: string, prefix: string, levelName: string): string {
   const script = `const tell = (method) => parent.postMessage({ method }, '*')
 tell('idCheck.onReady')
@@ -51,7 +51,7 @@ for (const b of document.querySelectorAll('button')) b.onclick = async () => {
   return page(
     'Identity check (imitation)',
     `<p>Imitation of the identity provider, level <b>${escapeText(levelName)}</b>. Nothing is photographed.</p>` +
-      '<button value="approve">My documents are good</button><button value="refuse">My documents are forged</button>' +
+      '<button value="approve">My documents are valid</button><button value="refuse">My documents are forged</button>' +
       `<button value="retry">My photo is too dark</button><script>${script}</script>`,
   )
 }

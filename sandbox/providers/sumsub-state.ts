@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** How an applicant's review stands, in the words of the original. */
+/** An applicant's review, with the provider's own field names. */
 export type Review = {
   reviewStatus: string
   reviewResult?: {
@@ -22,7 +22,7 @@ export type Applicant = {
 
 export type Token = { userId: string; levelName: string; expiresAt: number }
 
-/** Who answers for an applicant on the person's page, and how. */
+/** A decision about an applicant. */
 export type Answer = 'approve' | 'retry' | 'refuse' | 'enhanced' | 'reset'
 
 const RESULTS: Record<Exclude<Answer, 'reset'>, NonNullable<Review['reviewResult']>> = {
@@ -48,7 +48,7 @@ export const isAnswer = (text: string): text is Answer => text === 'reset' || Ob
 
 export const resultOf = (answer: Exclude<Answer, 'reset'>): NonNullable<Review['reviewResult']> => RESULTS[answer]
 
-/** Everything that the imitation remembers; it forgets it when it ends. */
+/** The imitation's state; it is lost when the process ends. */
 export class SumsubState {
   readonly applicants = new Map<string, Applicant>()
   readonly tokens = new Map<string, Token>()
@@ -74,7 +74,7 @@ export class SumsubState {
     return token
   }
 
-  /** Everything as plain data. */
+  /** The state as plain data. */
   snapshot(): { applicants: Applicant[] } {
     return { applicants: [...this.applicants.values()] }
   }

@@ -15,12 +15,12 @@ export type SumsubOptions = {
   log?(line: string): void
 }
 
-/** It checks people, not payments: of the desk it needs the port and the stories alone. */
+/** It checks people, not payments: it shares the port and the stories with the other imitations. */
 export type SumsubImitation = {
   prefix: 'sumsub'
   register(app: FastifyInstance): Promise<void>
   /** Scripted trouble by name. @returns whether it knows the story */
-  tellStory(name: string): boolean
+  startStory(name: string): boolean
   snapshot(): unknown
 }
 
@@ -36,10 +36,10 @@ const STORIES = ['kyc-refused', 'kyc-timeout-after-acceptance', 'kyc-unknown-sta
 const fail = (reply: FastifyReply, code: number, description: string): FastifyReply =>
   reply.code(code).send({ description, code, correlationId: 'sandbox' })
 
-/** What is wrong with a request's signature, in the original's words; null: nothing. */
+/** The original's message for a bad signature; null when the signature is right. */
 function authFault(request: FastifyRequest, { appToken, secretKey }: SumsubOptions): string | null {
   const { 'x-app-token': token, 'x-app-access-ts': seconds, 'x-app-access-sig': given } = request.headers
-  // a live token has no business here, whatever was configured
+  // a live token is refused even when it is configured
   if (typeof token !== 'string' || token !== appToken || !token.startsWith('sbx:')) return 'Invalid app token'
   if (typeof seconds !== 'string' || !/^\d+$/.test(seconds)) return 'Invalid X-App-Access-Ts'
   if (Math.abs(Date.now() / 1000 - Number(seconds)) > TOLERANCE_SECONDS) return 'Token expired'
@@ -75,9 +75,9 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
   const sender = new CallbackSender(options)
 
   const complete = (applicant: Applicant, answer: Exclude<Answer, 'reset'>): void => {
-    const told = stories.delete('kyc-refused') ? 'refuse' : answer
-    if (told === 'enhanced') applicant.levelName = eddLevel
-    const review: Review = { reviewStatus: 'completed', reviewResult: resultOf(told) }
+    const decided = stories.delete('kyc-refused') ? 'refuse' : answer
+    if (decided === 'enhanced') applicant.levelName = eddLevel
+    const review: Review = { reviewStatus: 'completed', reviewResult: resultOf(decided) }
     applicant.review = review
     const news = [
       { type: 'applicantPending', review: { reviewStatus: 'pending' } },
@@ -200,7 +200,7 @@ export function openSumsub(options: SumsubOptions): SumsubImitation {
   return {
     prefix: 'sumsub',
     snapshot: () => state.snapshot(),
-    tellStory(name) {
+    startStory(name) {
       const trouble = Object.hasOwn(TROUBLES, name) ? TROUBLES[name] : undefined
       if (trouble) sender.plan(trouble)
       else if (STORIES.includes(name)) stories.add(name)

@@ -1,12 +1,14 @@
 import { createHmac } from 'node:crypto'
-import type { DeskPayment, Happening, SignedCallback } from './imitation.ts'
-import { orderJson, transactionJson } from './whitepay-words.ts'
+import type { PaymentEvent, ProviderPayment, SignedCallback } from './imitation.ts'
+import { coinOf, depositsOf, isOverpaid, SETTLEMENT_ASSET } from './whitepay-coins.ts'
+import { orderJson, transactionJson } from './whitepay-objects.ts'
 
-/** One token for each payment page by its slug, and the general one. */
+/** One token for each payment page by its slug, and the merchant's general one. */
 export type Tokens = { page: Record<string, string>; merchant: string }
 
 type Sender = { url: string; target: string; tokens: Tokens; escapedSlashes: boolean }
 
+/** `Signature` = lower-case hex HMAC-SHA256 of the body (docs/webhooks/auth). */
 const signed = (target: string, token: string, body: string, message = body): SignedCallback => ({
   url: target,
   headers: {
@@ -16,34 +18,55 @@ const signed = (target: string, token: string, body: string, message = body): Si
   body,
 })
 
-function orderEvent(payment: DeskPayment, event: string, sender: Sender, status?: string): SignedCallback {
+/** The body as an older PHP writer encodes it: every slash escaped, everything beyond ASCII as \uXXXX. */
+const escaped = (body: string): string =>
+  body
+    .replaceAll('/', '\\/')
+    .replace(/[\u0080-\uffff]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** Order events are signed with the token of the payment page. */
+function orderEvent(payment: ProviderPayment, event: string, sender: Sender, status?: string): SignedCallback {
   const { url, target, tokens, escapedSlashes } = sender
   const body = JSON.stringify({ order: orderJson(payment, url, status), event_type: event })
   const token = tokens.page[String(payment.facts.slug)] ?? ''
-  return signed(target, token, body, escapedSlashes ? body.replaceAll('/', '\\/') : body)
+  return signed(target, token, body, escapedSlashes ? escaped(body) : body)
 }
 
-function transactionEvent(payment: DeskPayment, { target, tokens }: Sender): SignedCallback {
-  const transaction = {
-    ...transactionJson(payment),
-    order_id: payment.reference,
-    external_order_id: payment.merchantReference,
-  }
-  return signed(target, tokens.merchant, JSON.stringify({ transaction, event_type: 'transaction::complete' }))
+/** Transaction, withdrawal and rollback events are signed with the merchant's general token. */
+function transactionEvent(payment: ProviderPayment, event: string, { target, tokens }: Sender): SignedCallback {
+  const { reference, merchantReference, createdAt } = payment
+  const deposits = depositsOf(payment)
+  // a forged callback speaks of a deposit that never came
+  const last = deposits.at(-1) ?? { value: payment.amount, currency: SETTLEMENT_ASSET, received: '0', at: createdAt }
+  const made = transactionJson(payment, last, Math.max(0, deposits.length - 1))
+  const transaction = { ...made, order_id: reference, external_order_id: merchantReference }
+  return signed(target, tokens.merchant, JSON.stringify({ transaction, event_type: event }))
 }
 
-/** Nothing is told of a new order; when old news comes late, it is that a part had arrived. */
-export function callbacksOf(payment: DeskPayment, happening: Happening, sender: Sender): SignedCallback[] {
-  const event = (name: string, status?: string): SignedCallback => orderEvent(payment, `order::${name}`, sender, status)
-  if (happening === 'created')
-    return payment.received === '0' ? [] : [event('partially_fulfilled', 'PARTIALLY_FULFILLED')]
-  if (happening === 'part') return [event('partially_fulfilled')]
-  if (happening === 'paid') return [transactionEvent(payment, sender), event('completed')]
-  if (happening === 'failed' || happening === 'expired' || happening === 'closed') return [event('declined')]
-  return []
+/** The events of docs/webhooks/events. A new order has none; a reordered callback says that a part had arrived. */
+export function callbacksOf(payment: ProviderPayment, event: PaymentEvent, sender: Sender): SignedCallback[] {
+  const order = (name: string, status?: string): SignedCallback => orderEvent(payment, `order::${name}`, sender, status)
+  if (event === 'created') return payment.received === '0' ? [] : [order('partially_fulfilled', 'PARTIALLY_FULFILLED')]
+  if (event === 'part') return [order('partially_fulfilled')]
+  if (event === 'failed' || event === 'expired' || event === 'closed') return [order('declined')]
+  if (event !== 'paid') return []
+  const sold = coinOf(payment) !== null && coinOf(payment) !== SETTLEMENT_ASSET
+  return [
+    transactionEvent(payment, 'transaction::complete', sender),
+    ...(sold && payment.facts.announcesConversion === true ? conversionEvents(payment, sender) : []),
+    order('completed'),
+    // the body of a rollback is not documented; the transaction's is the nearest
+    ...(isOverpaid(payment) ? [transactionEvent(payment, 'rollback::to_client', sender)] : []),
+  ]
 }
 
-/** What somebody sends who has no token. */
+/** Money is in and being sold. The status that the order shows meanwhile is not documented. */
+const conversionEvents = (payment: ProviderPayment, sender: Sender): SignedCallback[] => [
+  orderEvent(payment, 'order::final_amount_was_received', sender, 'OPEN'),
+  transactionEvent(payment, 'transaction::was_final_exchange', sender),
+]
+
+/** The same body, signed by a stranger without a token. */
 export const forge = (callback: SignedCallback): SignedCallback => ({
   ...signed(callback.url, 'a guess', callback.body),
 })

@@ -1,16 +1,26 @@
-import { randomUUID, timingSafeEqual } from 'node:crypto'
+import { randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast } from './decimal.ts'
-import type { DeskPayment, Imitation, ImitationOptions } from './imitation.ts'
+import type { Imitation, ImitationOptions, ProviderPayment } from './imitation.ts'
+import { COINS, chooseCoin, receiveCoin } from './whitepay-coins.ts'
+import {
+  ACQUIRING_SHAPES,
+  type AcquiringShape,
+  acquiringOrder,
+  CURRENCIES,
+  MEMO_NETWORKS,
+  orderJson,
+  WALLET_CURRENCIES,
+} from './whitepay-objects.ts'
 import { callbacksOf, forge, type Tokens } from './whitepay-webhooks.ts'
-import { acquiringOrder, CURRENCIES, orderJson, WALLET_CURRENCIES } from './whitepay-words.ts'
 
-/** Slug of the page for everybody, and of the page that only takes outside wallets. */
+/** Slug of the page for all payers, and of the page that takes outside wallets only. */
 const SLUGS = ['sandbox-shop', 'sandbox-wallets'] as const
 type Slug = (typeof SLUGS)[number]
 
 const PREFIX = 'whitepay'
 const LIFE_MS = 24 * 60 * 60 * 1000
+/** Create a crypto order: `amount` at most 10 000 000. */
 const CEILING = '10000000'
 
 type Params = { slug: string; id: string }
@@ -34,13 +44,13 @@ function fieldsOf(request: FastifyRequest): Fields | null {
 
 const isAmount = (text: string): boolean => /^\d{1,15}(\.\d{1,18})?$/.test(text)
 
-function amountFault(amount: unknown, { min_amount: least, max_amount: most }: Record<string, unknown>): string | null {
+function amountFault(amount: unknown, { min_amount: min, max_amount: max }: Record<string, unknown>): string | null {
   const text = String(amount ?? '')
   if (text === '') return 'The amount field is required.'
   if (!isAmount(text)) return 'The amount must be a number.'
-  if (!isAtLeast(text, String(least))) return `The amount must be at least ${least}.`
+  if (!isAtLeast(text, String(min))) return `The amount must be at least ${min}.`
   if (isAtLeast(text, CEILING) && text !== CEILING) return `The amount may not be greater than ${CEILING}.`
-  return isAtLeast(String(most), text) ? null : `The amount may not be greater than ${most}.`
+  return isAtLeast(String(max), text) ? null : `The amount may not be greater than ${max}.`
 }
 
 function referenceFault(reference: unknown): string | null {
@@ -84,16 +94,21 @@ function payFaults(fields: Fields): Faults {
 
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** Whitepay under `/whitepay`: crypto orders of two payment pages, and the acquiring family. */
+const isShape = (word: unknown): word is AcquiringShape => ACQUIRING_SHAPES.some((shape) => shape === word)
+
+/**
+ * Whitepay under `/whitepay`: crypto orders of two payment pages, and the acquiring family. The payer chooses a coin;
+ * Whitepay sells it for the settlement asset and takes a fee.
+ */
 export const openWhitepay = (options: ImitationOptions): Imitation => {
-  const { desk, url, now, secretOf } = options
+  const { payerConsole, url, now, secretOf } = options
   const apiToken = secretOf('whitepay-token')
   const tokens: Tokens = {
     page: { [SLUGS[0]]: secretOf('whitepay-page'), [SLUGS[1]]: secretOf('whitepay-wallet-page') },
     merchant: secretOf('whitepay-merchant'),
   }
-  /** What a person of the provider has switched on: the old way of writing JSON before it is signed. */
-  const quirks = { escapedSlashes: false }
+  /** What staff of the provider switch on: JSON escaped before it is signed, older shapes, events of a conversion. */
+  const quirks = { escapedSlashes: false, announcesConversion: false, acquiringShape: 'documented' as AcquiringShape }
   const target = `${options.callbackBase}/api/next/channels/whitepay/callback`
 
   const guard = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -104,9 +119,9 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
     return undefined
   }
 
-  const keep = (fields: Fields, facts: Fields): DeskPayment => {
+  const keep = (fields: Fields, facts: Fields): ProviderPayment => {
     const reference = randomUUID()
-    return desk.open({
+    return payerConsole.open({
       reference,
       provider: PREFIX,
       merchantReference: text(fields.external_order_id) ?? reference,
@@ -115,21 +130,24 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
       expiresAt: now() + LIFE_MS,
       returnUrl: text(fields.successful_link),
       cancelUrl: text(fields.failure_link),
-      facts,
+      facts: { ...facts, announcesConversion: quirks.announcesConversion },
     })
   }
-  const ofPage = (slug: string): DeskPayment[] =>
-    desk
+  const ofPage = (slug: string): ProviderPayment[] =>
+    payerConsole
       .list()
       .filter(({ provider, facts }) => provider === PREFIX && facts.slug === slug)
-      .map((payment) => desk.refresh(payment))
+      .map((payment) => payerConsole.refresh(payment))
   const findOrder = ({ slug, id }: Params) => ofPage(slug).find(({ reference }) => reference === id)
-  const told = (payment: DeskPayment): Fields => orderJson(payment, url)
+  const view = (payment: ProviderPayment): Fields => orderJson(payment, url)
 
   const register = (app: FastifyInstance): void => {
     app.get('/currencies/crypto-order-target-currencies', async () => ({ currencies: CURRENCIES }))
     app.post('/console', async (request) => {
-      quirks.escapedSlashes = fieldsOf(request)?.escapedSlashes === true
+      const { escapedSlashes, announcesConversion, acquiringShape } = fieldsOf(request) ?? {}
+      if (typeof escapedSlashes === 'boolean') quirks.escapedSlashes = escapedSlashes
+      if (typeof announcesConversion === 'boolean') quirks.announcesConversion = announcesConversion
+      if (isShape(acquiringShape)) quirks.acquiringShape = acquiringShape
       return quirks
     })
     app.register(async (scope) => {
@@ -151,60 +169,72 @@ export const openWhitepay = (options: ImitationOptions): Imitation => {
       if (Object.keys(faults).length > 0) return invalid(reply, faults)
       const { slug } = request.params as Params
       const payment = keep(fields, { slug, currency: fields.currency, isInternal: slug === SLUGS[0] })
-      await desk.beforeAnswer(request, payment)
-      return reply.code(201).send({ order: told(payment) })
+      await payerConsole.beforeAnswer(request, payment)
+      return reply.code(201).send({ order: view(payment) })
     })
     app.get(root, async (request) => {
       const { params, query } = request as Request
       const { external_order_id: wanted, page = '1', per_page: perPage = '15' } = query
       const all = ofPage(params.slug).filter((one) => wanted === undefined || one.merchantReference === wanted)
       const start = (Number(page) - 1) * Number(perPage)
-      const orders = all.slice(start, start + Number(perPage)).map(told)
+      const orders = all.slice(start, start + Number(perPage)).map(view)
       const lastPage = Math.max(1, Math.ceil(all.length / Number(perPage)))
       return { orders, meta: { per_page: Number(perPage), last_page: lastPage, total: all.length } }
     })
     app.get(`${root}/:id`, async (request, reply) => {
       const payment = findOrder(request.params as Params)
-      return payment ? { order: told(payment) } : reply.code(404).send({ message: 'Not found.' })
+      return payment ? { order: view(payment) } : reply.code(404).send({ message: 'Not found.' })
     })
     app.post(`${root}/:id/complete`, async (request, reply) => {
       const payment = findOrder(request.params as Params)
       if (!payment) return reply.code(404).send({ message: 'Not found.' })
       if (payment.state !== 'part') return invalid(reply, { order: ['The order is not partially fulfilled.'] })
       payment.facts.completed = true
-      desk.save()
-      return { order: told(payment) }
+      payerConsole.save()
+      return { order: view(payment) }
     })
   }
 
   const acquiringRoutes = (app: FastifyInstance): void => {
-    app.get('/acquiring/:slug/currencies', async () => ({ currencies: WALLET_CURRENCIES }))
+    app.get('/acquiring/:slug/currencies', async () =>
+      quirks.acquiringShape === 'documented'
+        ? { currencies: WALLET_CURRENCIES }
+        : { crypto_currency: WALLET_CURRENCIES },
+    )
     app.post('/acquiring/:slug/pay', async (request, reply) => {
       const fields = fieldsOf(request)
       if (fields === null) return reply.code(400).send({ message: 'Malformed JSON.' })
       const faults = payFaults(fields)
       if (Object.keys(faults).length > 0) return invalid(reply, faults)
       const { slug } = request.params as Params
-      const currency = WALLET_CURRENCIES.find(({ id }) => id === fields.currency_id)?.ticker
+      const currency = WALLET_CURRENCIES.find(({ id }) => id === fields.currency_id)?.ticker ?? ''
+      const { network, currency_id: currencyId } = fields
       const address = `0x${secretOf(`whitepay-address-${randomUUID()}`).slice(0, 40)}`
-      const payment = keep(fields, { slug, currency, network: fields.network, isInternal: false, address })
-      await desk.beforeAnswer(request, payment)
+      const memo = MEMO_NETWORKS.includes(String(network)) ? { memo: String(randomInt(1e6, 1e9)) } : {}
+      const payment = keep(fields, { slug, currency, currencyId, network, isInternal: false, address, ...memo })
+      chooseCoin(payment, currency)
+      await payerConsole.beforeAnswer(request, payment)
       return { order: { id: payment.reference } }
     })
     app.get('/acquiring/:slug/order/:id', async (request, reply) => {
       const payment = findOrder(request.params as Params)
-      return payment ? acquiringOrder(payment, url) : reply.code(404).send({ message: 'Not found.' })
+      return payment
+        ? acquiringOrder(payment, url, quirks.acquiringShape)
+        : reply.code(404).send({ message: 'Not found.' })
     })
   }
 
   return {
     prefix: PREFIX,
     name: 'Whitepay',
+    credentialHeader: 'authorization',
     register,
-    callbacks: (payment, happening) => callbacksOf(payment, happening, { url, target, tokens, ...quirks }),
+    coins: Object.keys(COINS),
+    receive: async (payment, deposit) => receiveCoin(payment, deposit, now()),
+    callbacks: (payment, event) => callbacksOf(payment, event, { url, target, tokens, ...quirks }),
     forge,
     isAcknowledged: (status) => status === 200,
-    // not documented: a few patient repetitions
+    // not documented; an invention
     retryDelaysMs: [2000, 10_000, 60_000],
     credentials: () => ({
       CHANNEL_WHITEPAY_BASE_URL: `${url}/${PREFIX}`,

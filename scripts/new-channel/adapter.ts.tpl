@@ -26,8 +26,8 @@ const settings = {
 }
 
 /** 0.10 and 100,000 USDC. */
-const LEAST: Money = { asset: 'USDC', units: 100_000n }
-const MOST: Money = { asset: 'USDC', units: 100_000_000_000n }
+const MIN: Money = { asset: 'USDC', units: 100_000n }
+const MAX: Money = { asset: 'USDC', units: 100_000_000_000n }
 /** The provider allows one day from its own clock. */
 const LONGEST_MS = DAY - MINUTE
 
@@ -53,8 +53,8 @@ const paymentOf = (request: PaymentRequest, nowMs: number) => ({
 
 async function create(api: __PASCAL__Api, request: PaymentRequest, nowMs: number) {
   const { units } = request.due
-  if (units < LEAST.units || units > MOST.units) {
-    const range = `${formatMoney(LEAST)} to ${formatMoney(MOST)} USDC`
+  if (units < MIN.units || units > MAX.units) {
+    const range = `${formatMoney(MIN)} to ${formatMoney(MAX)} USDC`
     throw new ProviderRefusal('amount', `__NAME__ takes ${range}, not ${formatMoney(request.due)}`)
   }
   const data = await api.post('/v1/payments', paymentOf(request, nowMs))
@@ -110,7 +110,7 @@ function open__PASCAL__(values: Readonly<Record<keyof typeof settings, string>>,
     id: '__ID__',
     networks: [],
     async findLimits() {
-      return { min: LEAST, max: MOST }
+      return { min: MIN, max: MAX }
     },
     createPayment: (request) => create(api, request, clock()),
     recoverPayment: (request) => recover(api, request),

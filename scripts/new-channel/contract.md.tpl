@@ -31,7 +31,7 @@ A row that still says **open** was not looked up. Walk-through: [adding a channe
 | our reference | `reference`, 26 hexadecimal digits fit, unique for ever | `adapter.ts` | open |
 | a repeated reference | 409 `reference_exists`, and nothing new is made | `api.ts` | open |
 | asset and price | USDC, decimal text with up to 6 digits | `adapter.ts` | open |
-| least and most | 0.10 and 100,000 USDC | `adapter.ts` | open |
+| min and max | 0.10 and 100,000 USDC | `adapter.ts` | open |
 | longest life | one day | `adapter.ts` | open |
 | query | `GET /v1/payments/{id}`, `GET /v1/payments?reference=` | `adapter.ts` | open |
 | unknown payment | 404 `payment_not_found` | `api.ts` | open |
@@ -94,7 +94,7 @@ tests do.
 
 ## On the first live day
 
-1. One payment of the least amount: created, paid, its callback verified (no `a callback was refused` in the log), PAID.
+1. One payment of the minimum amount: created, paid, its callback verified (no `a callback was refused` in the log), PAID.
 2. The amounts in the provider's console and in `GET /api/next/channel-exchanges/{code}` are the same to the last digit.
 3. A refund of a part, then of the rest; the console shows two.
 4. An order cancelled here is closed there. One that nobody pays becomes `expired` there with the word above.

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAtLeast, sum, textOf, unitsOf } from './decimal.ts'
-import type { DeskPayment, DeskRefund, Happening, Imitation, ImitationOptions } from './imitation.ts'
+import type { Imitation, ImitationOptions, PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
 
 const PREFIX = '__ID__'
 const DAY_MS = 86_400_000
@@ -10,10 +10,10 @@ const MAX_DRIFT_MS = 60_000
 const RETRY_DELAYS_MS = [10, 60, 300, 1800, 7200].map((seconds) => seconds * 1000)
 
 const REFERENCE = /^[0-9a-z]{8,40}$/
-const LEAST = '0.1'
-const MOST = '100000'
+const MIN_AMOUNT = '0.1'
+const MAX_AMOUNT = '100000'
 
-const REFUND_WORDS: Record<DeskRefund['state'], string> = {
+const REFUND_STATUS: Record<ProviderRefund['state'], string> = {
   pending: 'pending',
   settled: 'settled',
   refused: 'rejected',
@@ -70,7 +70,7 @@ function readBody({ body, headers }: FastifyRequest): Fields {
 /**
  * __NAME__: JSON over HTTP, every request signed, callbacks signed with a secret of their own.
  */
-export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): Imitation => {
+export const open__PASCAL__ = ({ payerConsole, url, secretOf, now }: ImitationOptions): Imitation => {
   const apiKey = `key_${secretOf(`${PREFIX} key`).slice(0, 20)}`
   const apiSecret = secretOf(`${PREFIX} secret`)
   const callbackSecret = secretOf(`${PREFIX} callbacks`)
@@ -88,10 +88,10 @@ export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): 
       throw new Refused(401, 'timestamp_stale', 'The time is more than a minute from ours')
   }
 
-  const view = (payment: DeskPayment): Fields => ({
+  const view = (payment: ProviderPayment): Fields => ({
     id: payment.reference,
     reference: payment.merchantReference,
-    status: wordOf(payment),
+    status: statusOf(payment),
     currency: payment.currency,
     amount: exact(payment.amount),
     received: exact(payment.received),
@@ -101,26 +101,26 @@ export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): 
     expires_at: new Date(payment.expiresAt).toISOString(),
   })
 
-  const refundView = (payment: DeskPayment, refund: DeskRefund): Fields => ({
+  const refundView = (payment: ProviderPayment, refund: ProviderRefund): Fields => ({
     id: refund.id,
     reference: refund.requestId,
     payment_id: payment.reference,
     payment_reference: payment.merchantReference,
     currency: payment.currency,
     amount: exact(refund.amount),
-    status: REFUND_WORDS[refund.state],
+    status: REFUND_STATUS[refund.state],
   })
 
-  const found = (payment: DeskPayment | undefined): DeskPayment => {
+  const found = (payment: ProviderPayment | undefined): ProviderPayment => {
     if (payment?.provider !== PREFIX) throw new Refused(404, 'payment_not_found', 'There is no such payment')
-    return desk.refresh(payment)
+    return payerConsole.refresh(payment)
   }
 
-  const create = (fields: Fields): DeskPayment => {
+  const create = (fields: Fields): ProviderPayment => {
     const merchantReference = textIn(fields, 'reference', REFERENCE)
     const amount = amountIn(fields)
-    if (!isAtLeast(amount, LEAST) || !isAtLeast(MOST, amount))
-      throw new Refused(422, 'amount_not_allowed', `The amount must be ${LEAST} to ${MOST}`)
+    if (!isAtLeast(amount, MIN_AMOUNT) || !isAtLeast(MAX_AMOUNT, amount))
+      throw new Refused(422, 'amount_not_allowed', `The amount must be ${MIN_AMOUNT} to ${MAX_AMOUNT}`)
     textIn(fields, 'description')
     const expiresAt = Date.parse(textIn(fields, 'expires_at', /^\d{4}-\d\d-\d\dT[\d:.]+Z$/))
     if (!(expiresAt > now() && expiresAt <= now() + DAY_MS)) throw invalid('expires_at')
@@ -128,29 +128,29 @@ export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): 
       fields[name] === undefined ? null : textIn(fields, name, /^https?:\/\/./)
     const callbackUrl = textIn(fields, 'callback_url', /^https?:\/\/./)
     const links = { callbackUrl, returnUrl: link('return_url'), cancelUrl: link('cancel_url') }
-    if (desk.findByMerchant(PREFIX, merchantReference))
+    if (payerConsole.findByMerchant(PREFIX, merchantReference))
       throw new Refused(409, 'reference_exists', 'There is a payment with this reference')
     const reference = `pay_${randomBytes(9).toString('hex')}`
-    return desk.open({ reference, provider: PREFIX, merchantReference, amount, currency: 'USDC', expiresAt, ...links })
+    return payerConsole.open({ reference, provider: PREFIX, merchantReference, amount, currency: 'USDC', expiresAt, ...links })
   }
 
-  const findRefund = (requestId: string): { payment: DeskPayment; refund: DeskRefund } | undefined => {
-    for (const payment of desk.list().filter(({ provider }) => provider === PREFIX)) {
+  const findRefund = (requestId: string): { payment: ProviderPayment; refund: ProviderRefund } | undefined => {
+    for (const payment of payerConsole.list().filter(({ provider }) => provider === PREFIX)) {
       const refund = payment.refunds.find((one) => one.requestId === requestId)
       if (refund) return { payment, refund }
     }
     return undefined
   }
 
-  const refund = (payment: DeskPayment, fields: Fields): DeskRefund => {
+  const refund = (payment: ProviderPayment, fields: Fields): ProviderRefund => {
     const requestId = textIn(fields, 'reference', REFERENCE)
     const amount = amountIn(fields)
     textIn(fields, 'reason')
     if (findRefund(requestId)) throw new Refused(409, 'refund_exists', 'There is a refund with this reference')
     if (payment.state !== 'paid') throw new Refused(409, 'payment_not_paid', 'The payment is not paid')
-    if (!isAtLeast(desk.refundable(payment), amount))
-      throw new Refused(422, 'refund_too_large', `Only ${desk.refundable(payment)} is left`)
-    return desk.refund(payment, { id: `re_${randomBytes(9).toString('hex')}`, requestId, amount })
+    if (!isAtLeast(payerConsole.refundable(payment), amount))
+      throw new Refused(422, 'refund_too_large', `Only ${payerConsole.refundable(payment)} is left`)
+    return payerConsole.refund(payment, { id: `re_${randomBytes(9).toString('hex')}`, requestId, amount })
   }
 
   const answer = async (request: FastifyRequest, reply: FastifyReply, work: () => unknown): Promise<unknown> => {
@@ -166,37 +166,38 @@ export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): 
   return {
     prefix: PREFIX,
     name: '__NAME__',
+    credentialHeader: 'x-api-key',
     register(app: FastifyInstance) {
       type ById = { Params: { id: string } }
       type ByReference = { Querystring: Fields }
       app.post('/v1/payments', (request, reply) =>
         answer(request, reply, async () => {
           const payment = create(readBody(request))
-          await desk.beforeAnswer(request, payment)
+          await payerConsole.beforeAnswer(request, payment)
           reply.code(201)
           return view(payment)
         }),
       )
       app.get<ByReference>('/v1/payments', (request, reply) =>
         answer(request, reply, () =>
-          view(found(desk.findByMerchant(PREFIX, textIn(request.query, 'reference', REFERENCE)))),
+          view(found(payerConsole.findByMerchant(PREFIX, textIn(request.query, 'reference', REFERENCE)))),
         ),
       )
       app.get<ById>('/v1/payments/:id', (request, reply) =>
-        answer(request, reply, () => view(found(desk.find(request.params.id)))),
+        answer(request, reply, () => view(found(payerConsole.find(request.params.id)))),
       )
       app.post<ById>('/v1/payments/:id/close', (request, reply) =>
         answer(request, reply, () => {
           readBody(request)
-          const payment = found(desk.find(request.params.id))
+          const payment = found(payerConsole.find(request.params.id))
           if (payment.state !== 'open') throw new Refused(409, 'payment_not_open', 'The payment is not open')
-          desk.close(payment)
+          payerConsole.close(payment)
           return view(payment)
         }),
       )
       app.post<ById>('/v1/payments/:id/refunds', (request, reply) =>
         answer(request, reply, () => {
-          const payment = found(desk.find(request.params.id))
+          const payment = found(payerConsole.find(request.params.id))
           const made = refund(payment, readBody(request))
           reply.code(201)
           return refundView(payment, made)
@@ -210,8 +211,8 @@ export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): 
         }),
       )
     },
-    callbacks(payment, happening, kept) {
-      const type = typeOf(happening)
+    callbacks(payment, event, kept) {
+      const type = typeOf(event)
       if (type === undefined || payment.callbackUrl === null) return []
       const about = kept ? { refund: refundView(payment, kept) } : { payment: view(payment) }
       const body = JSON.stringify({ type, ...about })
@@ -234,16 +235,16 @@ export const open__PASCAL__ = ({ desk, url, secretOf, now }: ImitationOptions): 
     }),
   }
 
-  function wordOf({ state, unknownWord, facts }: DeskPayment): string {
-    if (unknownWord) return 'under_mystery'
+  function statusOf({ state, unknownStatus, facts }: ProviderPayment): string {
+    if (unknownStatus) return 'under_mystery'
     if (state === 'failed' && facts.blocked === true) return 'blocked'
     return state === 'part' ? 'partly_paid' : state
   }
 
-  /** Undefined: the provider says nothing of it. */
-  function typeOf(happening: Happening): string | undefined {
-    if (happening === 'created') return undefined
-    if (happening === 'part') return 'payment.partly_paid'
-    return happening.startsWith('refund-') ? happening.replace('-', '.') : `payment.${happening}`
+  /** Undefined: the provider sends no callback for it. */
+  function typeOf(event: PaymentEvent): string | undefined {
+    if (event === 'created' || event === 'confirming') return undefined
+    if (event === 'part') return 'payment.partly_paid'
+    return event.startsWith('refund-') ? event.replace('-', '.') : `payment.${event}`
   }
 }

@@ -1087,6 +1087,17 @@ export interface Operations {
       available: boolean
       /** Why it is hidden from the payer now. */
       reason: string | null
+      /** The circuit of the provider: whether it is asked at all. */
+      circuit: {
+        /** open: the provider is not called until `openUntil`; half-open: the next call is a trial. */
+        state: "closed" | "open" | "half-open"
+        /** Why it opened: no answers, a pause that was asked for, a refused key, a refused time. */
+        cause: "trouble" | "busy" | "credentials" | "clock" | null
+        /** When the next call is let through. */
+        openUntil: string | null
+        /** How far this server’s clock is ahead of the provider’s; negative: behind. */
+        clockAheadSeconds: number | null
+      } | null
     }>
   }
   /** A company’s own accounts at providers. What can be set, and hints of what is set. Secrets are never shown again. */

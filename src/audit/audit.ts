@@ -1,26 +1,24 @@
 import { createHmac } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
-import type { Actor } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
+import { type AnyContext, nameOf } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type AuditRow, findAuditHead, insertAuditRow, listAuditChain, lockAuditHead } from './audit-queries.ts'
 
 export type AuditEntry = {
-  /** `user:<id>`, `apiKey:<id>`, `payer:<code>`, `operator` (the admin command), `anyone` or `service`. */
-  actor: string
+  /** Where the context does not say it: whose login, whose link. Else the context's actor. */
+  actor?: string
   /** A dotted verb, for example `session.revoke`. */
   action: string
   result?: 'ok' | 'refused'
   companyId?: string | null
   /** `kind:id` of what was touched. */
   object?: string | null
-  caller?: Caller | null
   /** Facts for people; never a secret, a password or a code. */
   detail?: Record<string, string | number | boolean | null | readonly string[]>
 }
 
 export type AuditKey = { id: string; key: Buffer }
-export type AuditKeys = { current(): Promise<AuditKey>; find(id: string): Promise<AuditKey | undefined> }
+export type AuditKeys = { current(tx: Tx): Promise<AuditKey>; find(id: string): Promise<AuditKey | undefined> }
 
 export type AuditVerdict = { entries: number; fault: null | { seq: bigint; reason: string } }
 
@@ -29,13 +27,10 @@ export type Audit = {
    * Writes an entry in the transaction of the action, so that no action happens without its entry. It holds the end
    * of the chain until the commit: make it the last statement of the transaction.
    */
-  write(tx: Tx, entry: AuditEntry): Promise<void>
+  write(tx: Tx, context: AnyContext, entry: AuditEntry): Promise<void>
   /** Recomputes the whole chain. */
   verify(): Promise<AuditVerdict>
 }
-
-export const actorName = (actor: Pick<Actor, 'kind' | 'id'> | null): string =>
-  actor ? `${actor.kind}:${actor.id}` : 'anyone'
 
 /** One text for each row: a change of any field changes the hash. */
 function hashOf(row: Omit<AuditRow, 'hash'>, before: string, key: Buffer): string {
@@ -55,20 +50,20 @@ export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: Aud
     return hashOf(row, before, key.key) === row.hash ? null : 'it was changed, or the entry before it'
   }
   return {
-    async write(tx, entry) {
-      const { id: keyId, key } = await keys.current()
+    async write(tx, context, entry) {
+      const { id: keyId, key } = await keys.current(tx)
       const head = await lockAuditHead(tx)
       const row = {
         seq: head.seq + 1n,
         at: new Date(clock()),
-        actor: entry.actor,
+        actor: entry.actor ?? nameOf(context),
         action: entry.action,
         result: entry.result ?? 'ok',
         companyId: entry.companyId ?? null,
         object: entry.object ?? null,
-        ip: entry.caller?.ip ?? null,
-        userAgent: entry.caller?.userAgent ?? null,
-        requestId: entry.caller?.requestId ?? null,
+        ip: context.ip,
+        userAgent: context.userAgent,
+        requestId: context.requestId,
         detail: JSON.stringify(entry.detail ?? {}),
         keyId,
       } as const
@@ -93,26 +88,3 @@ export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: Aud
     },
   }
 }
-
-/** Entries of features that know the request only by its id. */
-export const auditOf =
-  (audit: Audit) =>
-  async (
-    tx: Tx,
-    entry: {
-      actor: Pick<Actor, 'kind' | 'id'>
-      companyId: string | null
-      action: string
-      object?: string
-      requestId: string | null
-      details: object
-    },
-  ): Promise<void> => {
-    const { actor, requestId, companyId, action, object = null, details } = entry
-    const caller = requestId === null ? null : { requestId, ip: null, userAgent: null }
-    const detail = details as NonNullable<AuditEntry['detail']>
-    await audit.write(tx, { actor: actorName(actor), action, companyId, object, caller, detail })
-  }
-
-/** Writes down who decided what, in the transaction of the decision and as its last statement. */
-export type AuditLog = ReturnType<typeof auditOf>

@@ -1,5 +1,6 @@
 import { ConfigError } from '../config/config.ts'
-import type { Db } from '../db/db.ts'
+import type { Db, Queryable } from '../db/db.ts'
+import { withoutHolding } from '../db/held.ts'
 import { type Clock, SECOND } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import {
@@ -13,7 +14,7 @@ import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } fr
 import { CHANNEL_KINDS } from './kinds.ts'
 import { openProviderHttp } from './provider-http.ts'
 import { type ChannelSet, type Channels, channelSet } from './registry.ts'
-import { type Supervised, type Supervision, supervise } from './supervised.ts'
+import { HEALTHY, type Supervised, type Supervision, supervise } from './supervised.ts'
 
 export type AccountDeps = {
   db: Db
@@ -45,11 +46,11 @@ function openKind(
   account: { values: Readonly<Record<string, string>>; secrets: readonly string[]; own: boolean },
 ): Opened[] {
   if (!deps.wallet && NEEDS_WALLET.includes(kind.id)) return []
-  const { http, close } = openProviderHttp(account)
   const { clock, live, wallet } = deps
+  const { http, clockAheadMs, close } = openProviderHttp({ ...account, clock })
   const context: ChannelContext = { http, clock, live, ...(wallet && { wallet }) }
   const channel = kind.open(account.values, context)
-  return [{ supervised: supervise(channel, deps.supervision), own: account.own, close }]
+  return [{ supervised: supervise(channel, deps.supervision, clockAheadMs), own: account.own, close }]
 }
 
 /** @throws ConfigError with one line for each wrong or missing variable */
@@ -105,19 +106,18 @@ type Cached = { mark: string; until: number; opened: Opened[]; set: ChannelSet }
 /** All channels: the payer's wallet, the operator's accounts at providers, and the companies' own. */
 export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Promise<void> } {
   const { clock, db, wallet } = deps
-  const healthy = { available: true, reason: null }
   const base: Opened[] = wallet
-    ? [{ supervised: { channel: wallet, health: () => healthy }, own: false, close: async () => {} }]
+    ? [{ supervised: { channel: wallet, health: () => HEALTHY }, own: false, close: async () => {} }]
     : []
   const operators = [...base, ...openOperator(deps)]
   const operator = channelSet(operators)
   const cache = new Map<string, Cached>()
 
   /** A circuit's memory outlives a look at the table: accounts that did not change stay open. */
-  async function load(companyId: string): Promise<Cached> {
+  async function load(companyId: string, q: Queryable = db): Promise<Cached> {
     const known = cache.get(companyId)
     if (known && known.until > clock()) return known
-    const accounts = await listChannelAccounts(db, companyId)
+    const accounts = await listChannelAccounts(q, companyId)
     const mark = accounts.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
     const until = clock() + CACHE_MS
     const fresh = (): Cached => {
@@ -135,14 +135,22 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
 
   return {
     operator,
-    of: async (companyId) => (await load(companyId)).set,
-    async forPayment({ companyId, channel, ownAccount }) {
+    of: async (companyId, q) => (await load(companyId, q)).set,
+    async forPayment({ companyId, channel, ownAccount }, q) {
       if (!ownAccount) return operator.find(channel)
-      // asked inside transactions, too: what is known answers without another connection
+      // what is known answers at once and is renewed behind the caller's back
       const known = cache.get(companyId)
-      if (known && known.until <= clock()) void load(companyId).catch(() => {})
-      const { set } = known ?? (await load(companyId))
+      if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
+      const { set } = known ?? (await load(companyId, q))
       return set.isOwn(channel) ? set.find(channel) : undefined
+    },
+    healths() {
+      const companies = [...cache.values()].flatMap(({ opened }) => opened)
+      return [...operators, ...companies].map(({ supervised, own }) => ({
+        channel: supervised.channel.id,
+        account: own ? ('company' as const) : ('operator' as const),
+        health: supervised.health(),
+      }))
     },
     forget: (companyId) => void cache.delete(companyId),
     async close() {

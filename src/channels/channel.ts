@@ -92,6 +92,8 @@ export type SeenReport = {
   transfers: SeenTransfer[]
   /** Other tokens that came to the same place: noticed, never counted. */
   unmatched: { asset: string; units: bigint; reference: string }[]
+  /** The provider says that this is not all: it never completes a payment, however little is missing. */
+  isPart?: true
   /** What the provider says went back of it so far, by us or from its own console; absent where it does not say. */
   refunded?: bigint
   words: string
@@ -129,6 +131,18 @@ export const paidReport = (
   words,
 })
 
+/** What a verified callback says of one refund, from a provider that cannot be asked about refunds. */
+export type RefundNews = {
+  /** The provider's id of the refund. */
+  reference: string
+  /** Ours, when the provider hands it back; null: it may have been started from the provider's console. */
+  refundId: string | null
+  outcome: 'pending' | 'settled' | 'unknown'
+  /** In the currency that the payment was priced in. */
+  fiat: Money
+  words: string
+}
+
 /** What a verified callback is about. It only says "look now": what is true is asked for. */
 export type CallbackNews = {
   /** At least one of the two is known, else there is nothing to look at. */
@@ -136,6 +150,8 @@ export type CallbackNews = {
   providerReference: string | null
   /** What the callback claims; the query's answer decides. Null: it says nothing of a payment (a refund, a test). */
   report: PaymentReport | null
+  /** Only from a provider whose callback is the only word on a refund: it decides. */
+  refund?: RefundNews
   /** For the log: event and status words. */
   words: string
 }
@@ -158,6 +174,8 @@ export type RefundRequest = {
   /** What earlier refunds of the same payment sent back, in both. */
   earlierUnits: bigint
   earlierFiat: Money
+  /** The provider's id of the refund before this one of the same payment; absent: there was none. */
+  lastReference?: string
   /** The provider's id of this refund, once it is known. */
   reference: string | null
   /** It may have been sent before: ask first. */
@@ -168,7 +186,7 @@ export type RefundRequest = {
 }
 
 /**
- * `manual`: this channel cannot send here (no signer is set up); a person sends and names the transaction.
+ * `manual`: not sent, a person does: no signer is set up, or the provider would send something else than was asked.
  * `unknown`: nobody can say; it is asked again with the same id, never sent blindly a second time.
  */
 export type RefundReport = {
@@ -176,6 +194,8 @@ export type RefundReport = {
   reference: string | null
   txHash: string | null
   words: string
+  /** What went back of the payment in all, where the provider sent more than it was asked to. */
+  refundedUnits?: bigint
 }
 
 /** What became of a creation that never got an answer. */
@@ -223,6 +243,11 @@ export interface Channel {
   refundPayment?(refund: RefundRequest): Promise<RefundReport>
   /** The provider refunds in the order's fiat: `fiat` of the request counts, and must not be zero. */
   readonly refundsInFiat?: true
+  /**
+   * Only callbacks tell the end of a refund. Where none comes, a person looks it up at the provider and says that it
+   * was sent, with a proof, or that it never was.
+   */
+  readonly refundsByCallback?: true
   /** Whether a refund's destination must be known (a chain), or the provider sends it back where it came from. */
   readonly refundsToAddress?: true
   /** Checks that a transaction which a person names pays this refund. @throws VALIDATION_FAILED saying what is wrong */

@@ -1,5 +1,8 @@
-/** What a refusal is about; `credentials` and `account` are the operator's to put right. */
-export type RefusalReason = 'credentials' | 'account' | 'amount' | 'request' | 'state'
+/** What a refusal is about; `credentials`, `clock` and `account` are the operator's to put right. */
+export type RefusalReason = 'credentials' | 'clock' | 'account' | 'amount' | 'request' | 'state'
+
+/** Whether the operator can put it right: then what was refused is tried again, and nothing is decided yet. */
+export const isForOperator = (reason: RefusalReason): boolean => ['credentials', 'clock', 'account'].includes(reason)
 
 /**
  * The provider answered, and definitely did not do it. Whatever else goes wrong on the way to a provider and back
@@ -20,8 +23,11 @@ export class ProviderTrouble extends Error {
   override readonly name = 'ProviderTrouble'
   /** Milliseconds it asks to be left alone (HTTP 429), or null. */
   readonly retryAfterMs: number | null
-  constructor(words: string, options: { cause?: unknown; retryAfterMs?: number } = {}) {
+  /** The request never reached it: certainly not done. */
+  readonly notSent: boolean
+  constructor(words: string, options: { cause?: unknown; retryAfterMs?: number; notSent?: boolean } = {}) {
     super(words, options.cause === undefined ? undefined : { cause: options.cause })
     this.retryAfterMs = options.retryAfterMs ?? null
+    this.notSent = options.notSent ?? false
   }
 }

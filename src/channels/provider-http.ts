@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import { type Clock, SECOND, systemClock } from '../kernel/clock.ts'
 import { recordProviderCall } from './provider-calls.ts'
 import { ProviderTrouble } from './provider-errors.ts'
 
@@ -18,6 +19,8 @@ export type ProviderHttp = (call: ProviderCall) => Promise<ProviderAnswer>
 
 /** Shorter than the time after which a job takes over an accept that got no answer. */
 const TIMEOUT_MS = 10_000
+/** No connection was made. */
+const NOT_SENT: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 const MAX_ANSWER_BYTES = 1024 * 1024
 
 /** The whole answer within the time, at most 1 MiB of it. */
@@ -36,32 +39,49 @@ const flat = (headers: Record<string, string | string[] | undefined>): Record<st
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value ?? '')]))
 
 /**
+ * `Date` has whole seconds, and was written somewhere between the question and its answer. What lies within that is no
+ * difference. RFC 9110, 6.6.1
+ */
+function compareClocks(date: string | string[] | undefined, askedAt: number, answeredAt: number): number | null {
+  const written = typeof date === 'string' ? Date.parse(date) : Number.NaN
+  if (Number.isNaN(written)) return null
+  if (askedAt > written + SECOND) return askedAt - written - SECOND
+  return answeredAt < written ? answeredAt - written : 0
+}
+
+/**
  * Calls providers: redirects are not followed, each exchange is recorded without headers and without the secrets that
  * are named here.
  */
-export function openProviderHttp(options: { secrets: readonly string[] }): {
+export function openProviderHttp(options: { secrets: readonly string[]; clock?: Clock }): {
   http: ProviderHttp
+  /** How far our clock was ahead of the `Date` of the last answer; null: none came. */
+  clockAheadMs(): number | null
   close(): Promise<void>
 } {
   const agent = new Agent({ connect: { timeout: 5000 }, keepAliveTimeout: 20_000, connections: 32 })
+  const clock = options.clock ?? systemClock
+  let clockAheadMs: number | null = null
   const http: ProviderHttp = async ({ method, url, headers, body, timeoutMs = TIMEOUT_MS }) => {
-    const startedAt = Date.now()
+    const startedAt = clock()
     const note = (outcome: { status: number | null; answer: string }): void =>
       recordProviderCall(
-        { method, url, body: body ?? '', ...outcome, durationMs: Date.now() - startedAt, startedAt },
+        { method, url, body: body ?? '', ...outcome, durationMs: clock() - startedAt, startedAt },
         options,
       )
     try {
       const signal = AbortSignal.timeout(timeoutMs)
       const answer = await request(url, { method, headers, body: body ?? null, dispatcher: agent, signal })
+      clockAheadMs = compareClocks(answer.headers.date, startedAt, clock()) ?? clockAheadMs
       const text = await readText(answer.body)
       note({ status: answer.statusCode, answer: text })
       return { status: answer.statusCode, headers: flat(answer.headers), text }
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error)
       note({ status: null, answer: words })
-      throw new ProviderTrouble(`no answer from ${new URL(url).host}: ${words}`, { cause: error })
+      const notSent = NOT_SENT.has((error as { code?: string }).code ?? '')
+      throw new ProviderTrouble(`no answer from ${new URL(url).host}: ${words}`, { cause: error, notSent })
     }
   }
-  return { http, close: () => agent.destroy() }
+  return { http, clockAheadMs: () => clockAheadMs, close: () => agent.destroy() }
 }

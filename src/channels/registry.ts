@@ -1,6 +1,7 @@
+import type { Queryable } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Channel, ChannelId } from './channel.ts'
-import type { Health, Supervised } from './supervised.ts'
+import { HEALTHY, type Health, type Supervised } from './supervised.ts'
 
 /** The channels that one merchant can use; one that is not set up is simply not offered. */
 export type ChannelSet = {
@@ -20,9 +21,14 @@ export type Channels = {
   /** The operator's. */
   readonly operator: ChannelSet
   /** A company's: its own accounts win over the operator's. */
-  of(companyId: string): Promise<ChannelSet>
-  /** The channel with the very account that the payment was opened with; undefined when that is gone. */
-  forPayment(payment: PaymentAccount): Promise<Channel | undefined>
+  of(companyId: string, q?: Queryable): Promise<ChannelSet>
+  /**
+   * The channel with the very account that the payment was opened with; undefined when that is gone.
+   * @param q the transaction, for callers that hold one
+   */
+  forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
+  /** How every account fares that this node has open, for the operator's metrics. */
+  healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
   /** A company's accounts were changed. */
   forget(companyId: string): void
 }
@@ -42,8 +48,6 @@ export async function askProvider<Answer>(ask: Promise<Answer>): Promise<Answer>
     throw unavailable(error)
   }
 }
-
-const HEALTHY: Health = { available: true, reason: null }
 
 export function channelSet(channels: readonly { supervised: Supervised; own: boolean }[]): ChannelSet {
   const byId = new Map(channels.map((one) => [one.supervised.channel.id, one]))
@@ -73,6 +77,7 @@ export function openChannels(channels: readonly Channel[]): Channels {
     operator,
     of: async () => operator,
     forPayment: async ({ channel }) => operator.find(channel),
+    healths: () => [],
     forget: () => {},
   }
 }

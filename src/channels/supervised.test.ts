@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Channel, NO_INSTRUCTIONS, type PaymentRequest } from './channel.ts'
+import { AppError } from '../kernel/errors.ts'
+import { type Channel, NO_INSTRUCTIONS, type PaymentRequest, type RefundRequest } from './channel.ts'
 import { type ProviderCallRecord, recordProviderCall, scrub } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
-import { supervise } from './supervised.ts'
+import { type Supervision, supervise } from './supervised.ts'
 
 const REQUEST = {
   companyId: 'company',
   merchantReference: '0123456789abcdef0123456701',
 } as PaymentRequest
+
+const REFUND = { companyId: 'company', merchantReference: REQUEST.merchantReference } as RefundRequest
 
 const EXCHANGE: ProviderCallRecord = {
   method: 'POST',
@@ -21,7 +24,7 @@ const EXCHANGE: ProviderCallRecord = {
 }
 
 /** A provider that does what the test says, behind its supervision, with a clock that the test moves. */
-function open(behave: () => Promise<void>) {
+function open(behave: () => Promise<void>, clockAheadMs: () => number | null = () => null) {
   let nowMs = 0
   let calls = 0
   const seen: { step: string; answer: string }[] = []
@@ -35,16 +38,22 @@ function open(behave: () => Promise<void>) {
       await behave()
       return { ...NO_INSTRUCTIONS, providerReference: 'p1' }
     },
+    async refundPayment() {
+      await behave()
+      return { outcome: 'settled', reference: 'r1', txHash: null, words: 'done' }
+    },
     fetchPayment: async () => ({ outcome: 'waiting', providerReference: 'p1', words: 'OPEN' }),
   }
-  const supervised = supervise(channel, {
+  const supervision: Supervision = {
     clock: () => nowMs,
     sink: ({ step }, { body, answer }) => void seen.push({ step, answer: body + answer }),
     count: (_channel, step, outcome) => void counted.push(`${step} ${outcome}`),
-  })
+  }
+  const supervised = supervise(channel, supervision, clockAheadMs)
   return {
     ...{ seen, counted, health: supervised.health },
     create: () => supervised.channel.createPayment(REQUEST),
+    refund: async () => supervised.channel.refundPayment?.(REFUND),
     calls: () => calls,
     pass: (ms: number) => {
       nowMs += ms
@@ -74,7 +83,7 @@ test('after five troubles in a row the provider is left alone, then one call dec
   broken = false
   provider.pass(20_001)
   await provider.create()
-  assert.deepEqual(provider.health(), { available: true, reason: null })
+  assert.equal(provider.health().available, true)
 })
 
 test('a provider that asks to be left alone is, as long as it says but not for ever', async () => {
@@ -88,20 +97,82 @@ test('a provider that asks to be left alone is, as long as it says but not for e
   await assert.rejects(provider.create(), /too many requests/)
 })
 
-test('a definite no is an answer: it opens no circuit; refused credentials hide the channel until one call works', async () => {
-  let refusal: ProviderRefusal | null = new ProviderRefusal('amount', 'too little')
+test('a definite no is an answer: it opens no circuit', async () => {
   const provider = open(async () => {
-    if (refusal) throw refusal
+    throw new ProviderRefusal('amount', 'too little')
   })
   for (let index = 0; index < 8; index += 1) await assert.rejects(provider.create(), ProviderRefusal)
   assert.equal(provider.health().available, true)
-  refusal = new ProviderRefusal('credentials', 'signature wrong')
-  await assert.rejects(provider.create())
-  assert.match(provider.health().reason ?? '', /credentials/)
+  assert.equal(provider.calls(), 8)
+})
+
+test('refused credentials hide the channel for a pause, then a trial brings it back without a restart', async () => {
+  let refusal: ProviderRefusal | null = new ProviderRefusal('credentials', 'signature wrong')
+  const provider = open(async () => {
+    if (refusal) throw refusal
+  })
+  await assert.rejects(provider.create(), ProviderRefusal)
+  assert.match(provider.health().reason ?? '', /refuses our credentials/)
+  assert.equal(provider.health().circuit.cause, 'credentials')
+  await assert.rejects(provider.create(), /left alone/)
+  provider.pass(59_999)
+  assert.equal(provider.health().available, false)
+  provider.pass(1)
+  assert.equal(provider.health().available, true, 'the next payer is the trial')
+  await assert.rejects(provider.create(), /signature wrong/)
+  provider.pass(60_000)
+  assert.equal(provider.health().available, false, 'the second pause is longer')
+  provider.pass(60_000)
   refusal = null
   await provider.create()
   assert.equal(provider.health().available, true)
-  assert.deepEqual(provider.counted.slice(-2), ['create refused', 'create done'])
+  assert.deepEqual(provider.counted, ['create refused', 'create refused', 'create done'])
+})
+
+test('a wrong clock is told apart from a wrong key, by the provider’s word or by its Date', async () => {
+  let clockAheadMs: number | null = null
+  let reason: 'clock' | 'credentials' = 'clock'
+  const provider = open(
+    async () => {
+      throw new ProviderRefusal(reason, 'refused')
+    },
+    () => clockAheadMs,
+  )
+  await assert.rejects(provider.create(), ProviderRefusal)
+  assert.equal(provider.health().circuit.cause, 'clock')
+  assert.equal(provider.health().reason, 'the provider refuses our time')
+  provider.pass(60_000)
+  reason = 'credentials'
+  clockAheadMs = -95_000
+  await assert.rejects(provider.create(), ProviderRefusal)
+  assert.equal(provider.health().circuit.cause, 'clock')
+  assert.match(provider.health().reason ?? '', /clock is 95 s behind the provider’s/)
+  provider.pass(120_000)
+  clockAheadMs = 10_000
+  await assert.rejects(provider.create(), ProviderRefusal)
+  assert.equal(provider.health().circuit.cause, 'credentials', 'ten seconds are tolerated')
+})
+
+test('refunds that are not allowed take no payment channel away', async () => {
+  const provider = open(async () => {
+    throw new ProviderRefusal('credentials', 'no right to refund')
+  })
+  await assert.rejects(provider.refund(), ProviderRefusal)
+  assert.equal(provider.health().available, true)
+})
+
+test('a fault of our own in the trial leaves the circuit half-open: the next call tries', async () => {
+  let fault: Error | null = new ProviderTrouble('no answer')
+  const provider = open(async () => {
+    if (fault) throw fault
+  })
+  for (let index = 0; index < 5; index += 1) await assert.rejects(provider.create(), ProviderTrouble)
+  provider.pass(20_000)
+  fault = new AppError('CHANNEL_NOT_AVAILABLE')
+  await assert.rejects(provider.create(), AppError)
+  fault = null
+  await provider.create()
+  assert.equal(provider.health().circuit.state, 'closed')
 })
 
 test('what is said to a provider is recorded with its step, without secrets and without who pays', async () => {

@@ -1,15 +1,46 @@
+import {
+  Circuit,
+  CircuitOpen,
+  type CircuitRules,
+  type CircuitState,
+  type OpenCause,
+  type Verdict,
+} from '../kernel/circuit.ts'
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Channel } from './channel.ts'
 import { type ProviderCallScope, type ProviderCallSink, withProviderCallScope } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
 
-/** Troubles in a row after which a provider is left alone. */
-const OPEN_AFTER = 5
-const PAUSE_MS = 20 * SECOND
-const MAX_PAUSE_MS = 10 * MINUTE
+/** A key that is put right works again within ten minutes; a clock is usually right a minute later. */
+const RULES: CircuitRules = {
+  openAfter: 5,
+  pausesMs: {
+    trouble: [20 * SECOND],
+    credentials: [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE],
+    clock: [MINUTE],
+  },
+  maxBusyMs: 10 * MINUTE,
+}
 
-export type Health = { available: boolean; reason: string | null }
+/** Beyond this a refused credential is our clock's fault: Gate Pay allows 10 s, Binance less. */
+const SKEW_TOLERANCE_MS = 10 * SECOND
+
+export type Health = {
+  available: boolean
+  /** For people; null while the channel is available. */
+  reason: string | null
+  circuit: CircuitState
+  /** How far our clock is ahead of the provider's `Date`; null: it never answered. */
+  clockAheadMs: number | null
+}
+
+export const HEALTHY: Health = {
+  available: true,
+  reason: null,
+  circuit: { state: 'closed', cause: null, openUntil: null },
+  clockAheadMs: null,
+}
 
 export type Supervision = {
   clock: Clock
@@ -18,75 +49,61 @@ export type Supervision = {
   count(channel: string, step: string, outcome: 'done' | 'refused' | 'trouble'): void
 }
 
-/** How a provider fares: after five troubles in a row it is left alone; then one call is let through, which decides. */
-export class Circuit {
-  readonly #clock: Clock
-  #troubles = 0
-  #openUntil = 0
-  #trying = false
-  #refusal: string | null = null
+const REASONS: Readonly<Record<OpenCause, string>> = {
+  trouble: 'the provider does not answer at the moment',
+  busy: 'the provider asked for a pause',
+  credentials: 'the provider refuses our credentials',
+  clock: 'the provider refuses our time',
+}
 
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
+function reasonOf({ state, cause }: CircuitState, clockAheadMs: number | null): string | null {
+  if (state !== 'open' || cause === null) return null
+  if (cause !== 'clock' || clockAheadMs === null || Math.abs(clockAheadMs) < SECOND) return REASONS[cause]
+  const seconds = Math.round(Math.abs(clockAheadMs) / SECOND)
+  return `${REASONS.clock}: this server’s clock is ${seconds} s ${clockAheadMs > 0 ? 'ahead of' : 'behind'} the provider’s`
+}
 
-  health(): Health {
-    if (this.#refusal !== null) return { available: false, reason: this.#refusal }
-    const open = this.#troubles >= OPEN_AFTER && this.#clock() < this.#openUntil
-    return { available: !open, reason: open ? 'the provider does not answer at the moment' : null }
-  }
-
-  /** @throws ProviderTrouble while it is left alone */
-  enter(): void {
-    if (this.#clock() < this.#openUntil || (this.#troubles >= OPEN_AFTER && this.#trying))
-      throw new ProviderTrouble('the provider is left alone for a moment, it did not answer')
-    this.#trying = this.#troubles >= OPEN_AFTER
-  }
-
-  done(): void {
-    this.#troubles = 0
-    this.#openUntil = 0
-    this.#trying = false
-    this.#refusal = null
-  }
-
-  /** The provider answers but will not work with us: nothing is hidden from the payer longer than that lasts. */
-  refused(refusal: ProviderRefusal): void {
-    this.done()
-    if (refusal.reason === 'credentials') this.#refusal = 'the provider does not accept our credentials'
-  }
-
-  failed(error: unknown): void {
-    this.#trying = false
-    this.#troubles += 1
-    const asked = error instanceof ProviderTrouble ? error.retryAfterMs : null
-    if (asked !== null) this.#openUntil = this.#clock() + Math.min(asked, MAX_PAUSE_MS)
-    else if (this.#troubles >= OPEN_AFTER) this.#openUntil = this.#clock() + PAUSE_MS
-  }
+/**
+ * What an error says of the provider. A definite no is an answer. A refund may need a right that payments do not need:
+ * its refused credentials say nothing of them.
+ */
+function judge(error: unknown, step: string, clockAheadMs: number | null): Verdict {
+  if (error instanceof AppError) return { means: 'nothing' }
+  if (error instanceof ProviderTrouble) return { means: 'fails', retryAfterMs: error.retryAfterMs }
+  if (!(error instanceof ProviderRefusal)) return { means: 'fails' }
+  const { reason } = error
+  if ((reason !== 'credentials' && reason !== 'clock') || step === 'refund') return { means: 'works' }
+  const isClock = reason === 'clock' || Math.abs(clockAheadMs ?? 0) > SKEW_TOLERANCE_MS
+  return { means: 'refuses', cause: isClock ? 'clock' : 'credentials' }
 }
 
 type CallScope = Pick<ProviderCallScope, 'companyId' | 'merchantReference'>
 
 export type Supervised = { channel: Channel; health(): Health }
 
-/** The same channel with its exchanges recorded, its calls counted, and a circuit around it. */
-export function supervise(channel: Channel, { clock, sink, count }: Supervision): Supervised {
-  const circuit = new Circuit(clock)
+/**
+ * The same channel with its exchanges recorded, its calls counted, and a circuit around it.
+ * @param readClockAhead how far our clock was ahead of the provider's in its last answer
+ */
+export function supervise(
+  channel: Channel,
+  { clock, sink, count }: Supervision,
+  readClockAhead: () => number | null = () => null,
+): Supervised {
+  const circuit = new Circuit(clock, RULES)
   const guard = async <Result>(step: string, place: CallScope, work: () => Promise<Result>): Promise<Result> => {
-    circuit.enter()
     const { companyId, merchantReference } = place
+    const scope: ProviderCallScope = { companyId, merchantReference, channel: channel.id, step }
     try {
-      const result = await withProviderCallScope(
-        { companyId, merchantReference, channel: channel.id, step },
-        sink,
-        work,
+      const result = await circuit.run(
+        () => withProviderCallScope(scope, sink, work),
+        (error) => judge(error, step, readClockAhead()),
       )
-      circuit.done()
       count(channel.id, step, 'done')
       return result
     } catch (error) {
-      if (error instanceof ProviderRefusal) circuit.refused(error)
-      else if (!(error instanceof AppError)) circuit.failed(error)
+      if (error instanceof CircuitOpen)
+        throw new ProviderTrouble('the provider is left alone for a pause', { cause: error, notSent: true })
       count(channel.id, step, error instanceof ProviderRefusal ? 'refused' : 'trouble')
       throw error
     }
@@ -111,5 +128,11 @@ export function supervise(channel: Channel, { clock, sink, count }: Supervision)
       checkRefundTransaction: (refund, txHash) => checkRefundTransaction.call(channel, refund, txHash),
     }),
   }
-  return { channel: supervised, health: () => circuit.health() }
+  const health = (): Health => {
+    const { state } = circuit
+    const clockAheadMs = readClockAhead()
+    const reason = reasonOf(state, clockAheadMs)
+    return { available: reason === null, reason, circuit: state, clockAheadMs }
+  }
+  return { channel: supervised, health }
 }

@@ -6,6 +6,7 @@ import { readMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
 import { migrate } from '../db/migrate.ts'
+import { systemContext } from '../http/request-context.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { openVault, type Vault } from '../kernel/vault.ts'
 import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
@@ -18,6 +19,8 @@ import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts
 type Say = (line: string) => void
 type Options = { email?: string | undefined; password?: string | undefined; all: boolean; yes: boolean }
 type Work = { db: Db; vault: Vault; accounts: Accounts; options: Options; say: Say }
+
+const OPERATOR = systemContext('operator')
 
 const USAGE = `admin create --email <address> [--password <password>]     a SuperAdmin; without a password one is made
 admin reset-2fa --email <address>                             forget the authenticator; codes come by e-mail again
@@ -64,7 +67,7 @@ async function resetTwoFactor(work: Work): Promise<void> {
   const { auth, sessions } = work.accounts
   await work.db.tx(async (tx) => {
     await sessions.endAll(tx, user.id, 'second factor reset by the operator')
-    await auth.twoFactor.remove(tx, user, { actor: 'operator', caller: null })
+    await auth.twoFactor.remove(tx, user, OPERATOR)
   })
   work.say(`Codes for ${user.email} come by e-mail again; all sessions have ended.`)
 }
@@ -85,8 +88,8 @@ async function setPassword(work: Work): Promise<void> {
     await updateUserPassword(tx, user.id, { passwordHash, at: new Date(systemClock()) })
     await accounts.auth.lockOuts.clear(tx, user.emailKey)
     await accounts.sessions.endAll(tx, user.id, 'password set by the operator')
-    const entry = { actor: 'operator', action: 'user.set-password', object: `user:${user.id}` }
-    await accounts.audit.write(tx, { ...entry, companyId: user.company?.id ?? null })
+    const entry = { action: 'user.set-password', object: `user:${user.id}` }
+    await accounts.audit.write(tx, OPERATOR, { ...entry, companyId: user.company?.id ?? null })
   })
   say(options.password === undefined ? `Password, shown only now: ${password}` : 'The password was set.')
 }
@@ -98,7 +101,7 @@ async function revokeSessions(work: Work): Promise<void> {
   const count = await work.db.tx(async (tx) => {
     const ended = await sessions.endAll(tx, user?.id ?? null, 'revoked by the operator')
     const object = user ? `user:${user.id}` : 'everybody'
-    await audit.write(tx, { actor: 'operator', action: 'session.revoke-all', object, detail: { ended } })
+    await audit.write(tx, OPERATOR, { action: 'session.revoke-all', object, detail: { ended } })
     return ended
   })
   work.say(`${count} sessions have ended; running services refuse them within five seconds.`)
@@ -109,7 +112,7 @@ async function rotateKeys(work: Work): Promise<void> {
   const { audit, keys } = work.accounts
   const key = await work.db.tx(async (tx) => {
     const made = await keys.rotate(tx, 'access-token')
-    await audit.write(tx, { actor: 'operator', action: 'keys.rotate', object: `key:${made.id}` })
+    await audit.write(tx, OPERATOR, { action: 'keys.rotate', object: `key:${made.id}` })
     return made
   })
   work.say(`Key ${key.id} signs from now on.`)
@@ -146,6 +149,7 @@ async function withDatabase(
     try {
       const vault = openVault(readMasterKey(config), config.previousMasterKeys)
       const accounts = openAccounts({ config, db, vault, clock: systemClock })
+      await accounts.keys.prepare()
       await work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
     } finally {
       await db.close()

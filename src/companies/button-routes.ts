@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
-import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import * as service from './button-service.ts'
 import * as schemas from './company-schemas.ts'
 
@@ -46,8 +45,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
     async (request) => {
       const { query } = request
       const fields = request.body as service.ButtonFields
-      const { remember } = callOf(request)
-      const button = await service.createButton(deps, actorOf(request), query, fields, callerOf(request), remember)
+      const button = await service.createButton(deps, contextOf(request), query, fields)
       return ok(service.viewButton(button) as never)
     },
   )
@@ -83,7 +81,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
     async (request) => {
       const fields = request.body as Partial<service.ButtonFields>
       const { id } = request.params
-      const button = await service.changeButton(deps, actorOf(request), id, fields, callerOf(request))
+      const button = await service.changeButton(deps, contextOf(request), id, fields)
       return ok(service.viewButton(button) as never)
     },
   )
@@ -100,7 +98,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
       },
     },
     async (request) => {
-      await service.deleteButton(deps, actorOf(request), request.params.id, callerOf(request))
+      await service.deleteButton(deps, contextOf(request), request.params.id)
       return ok(null)
     },
   )
@@ -122,7 +120,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
     },
     async (request) => {
       const fields = request.body as service.SessionFields
-      const session = await service.createSession(deps, actorOf(request), fields, callOf(request).remember)
+      const session = await service.createSession(deps, contextOf(request), fields)
       return ok(service.viewSession(session) as never)
     },
   )

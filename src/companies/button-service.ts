@@ -1,6 +1,6 @@
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal } from '../kernel/money.ts'
@@ -8,7 +8,6 @@ import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
-import type { Remember } from './till-service.ts'
 
 export type ButtonDeps = CompanyDeps & { fiatAssets: readonly Fiat[] }
 
@@ -91,12 +90,11 @@ const seen = (actor: Actor, button: BuyButton | undefined): button is BuyButton 
 
 export async function createButton(
   deps: ButtonDeps,
-  actor: Actor,
+  context: RequestContext,
   choice: CompanyChoice,
   fields: ButtonFields,
-  caller: Caller,
-  remember: Remember,
 ): Promise<BuyButton> {
+  const { actor } = context
   const companyId = await companyFor(deps.db, actor, choice)
   const at = new Date(deps.clock())
   const button: BuyButton = {
@@ -113,14 +111,8 @@ export async function createButton(
   }
   await deps.db.tx(async (tx) => {
     await queries.insertButton(tx, button)
-    await remember(tx, viewButton(button))
-    await noteChange(deps, tx, {
-      actor,
-      companyId,
-      action: 'buy-button.create',
-      object: `buy-button:${button.id}`,
-      caller,
-    })
+    await context.remember(tx, viewButton(button))
+    await noteChange(deps, tx, context, { companyId, action: 'buy-button.create', object: `buy-button:${button.id}` })
   })
   return button
 }
@@ -149,11 +141,11 @@ export async function readButton({ db }: ButtonDeps, actor: Actor, id: string): 
 /** Changes what is given. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
 export async function changeButton(
   deps: ButtonDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   fields: Partial<ButtonFields>,
-  caller: Caller,
 ): Promise<BuyButton> {
+  const { actor } = context
   return deps.db.tx(async (tx) => {
     const button = await queries.lockButton(tx, id)
     if (!seen(actor, button)) throw new AppError('OBJECT_NOT_FOUND')
@@ -170,19 +162,20 @@ export async function changeButton(
     }
     await queries.updateButton(tx, changed)
     const { companyId } = button
-    await noteChange(deps, tx, { actor, companyId, action: 'buy-button.change', object: `buy-button:${id}`, caller })
+    await noteChange(deps, tx, context, { companyId, action: 'buy-button.change', object: `buy-button:${id}` })
     return changed
   })
 }
 
 /** @throws OBJECT_NOT_FOUND */
-export async function deleteButton(deps: ButtonDeps, actor: Actor, id: string, caller: Caller): Promise<void> {
+export async function deleteButton(deps: ButtonDeps, context: RequestContext, id: string): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const button = await queries.lockButton(tx, id)
     if (!seen(actor, button)) throw new AppError('OBJECT_NOT_FOUND')
     await queries.updateButtonDeleted(tx, id, new Date(deps.clock()))
     const { companyId } = button
-    await noteChange(deps, tx, { actor, companyId, action: 'buy-button.delete', object: `buy-button:${id}`, caller })
+    await noteChange(deps, tx, context, { companyId, action: 'buy-button.delete', object: `buy-button:${id}` })
   })
 }
 
@@ -200,10 +193,10 @@ export type SessionFields = {
 /** @throws OBJECT_NOT_FOUND for an unknown button, OBJECT_CONFLICT when a live session has this reference */
 export async function createSession(
   deps: ButtonDeps,
-  actor: Actor,
+  context: RequestContext,
   fields: SessionFields,
-  remember: Remember,
 ): Promise<ButtonSession> {
+  const { actor } = context
   const at = new Date(deps.clock())
   const make = async (tx: Tx): Promise<ButtonSession> => {
     const button = await queries.findButton(tx, fields.button)
@@ -227,7 +220,7 @@ export async function createSession(
     await queries.updatePaidSessionsEnded(tx, session, at)
     await queries.insertButtonSession(tx, session)
     const made = { ...session, websiteUrl: button.websiteUrl, orderId: null, endedAt: null }
-    await remember(tx, viewSession(made))
+    await context.remember(tx, viewSession(made))
     return made
   }
   return deps.db.tx(make).catch((error: unknown) => {

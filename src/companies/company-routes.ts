@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
-import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import { contextOf } from '../http/request-context.ts'
 import { CompanyChangeBody, CompanyQuery, IdParams, pageOf } from './company-schemas.ts'
 import * as service from './company-service.ts'
 
@@ -61,7 +61,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
     },
     async (request) => {
       const change = request.body as service.CompanyChange
-      const company = await service.changeCompany(deps, actorOf(request), request.params.id, change, callerOf(request))
+      const company = await service.changeCompany(deps, contextOf(request), request.params.id, change)
       return ok(service.viewCompany(company) as never)
     },
   )
@@ -78,7 +78,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
       },
     },
     async (request) => {
-      const company = await service.approveCompany(deps, actorOf(request), request.params.id, callerOf(request))
+      const company = await service.approveCompany(deps, contextOf(request), request.params.id)
       return ok(service.viewCompany(company) as never)
     },
   )

@@ -1,9 +1,9 @@
 import { isAddress } from 'viem/utils'
-import { type Audit, actorName } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import type { Lang } from '../kernel/lang.ts'
@@ -131,11 +131,11 @@ const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
  */
 export async function changeCompany(
   deps: CompanyDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   change: CompanyChange,
-  caller: Caller,
 ): Promise<Company> {
+  const { actor } = context
   const { db, clock, audit, cache } = deps
   const forbidden = OPERATOR_FIELDS.filter((field) => change[field] !== undefined)
   if (forbidden.length > 0 && actor.role !== 'SuperAdmin') {
@@ -160,14 +160,15 @@ export async function changeCompany(
     }
     const fields = [...Object.keys(given), ...(wanted ? ['refundLimits'] : [])]
     const detail = { fields, settlement, settlementAddress: changed?.settlementAddress ?? null, ...limits }
-    const entry = { actor: actorName(actor), action: 'company.change', companyId: id, object: `company:${id}`, caller }
-    await audit.write(tx, { ...entry, detail })
+    const entry = { action: 'company.change', companyId: id, object: `company:${id}` }
+    await audit.write(tx, context, { ...entry, detail })
     return changed ?? company
   })
 }
 
 /** The operator lets a company sell. Repeating it changes nothing. */
-export async function approveCompany(deps: CompanyDeps, actor: Actor, id: string, caller: Caller): Promise<Company> {
+export async function approveCompany(deps: CompanyDeps, context: RequestContext, id: string): Promise<Company> {
+  const { actor } = context
   const { db, clock, audit, cache, mailer } = deps
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
@@ -182,8 +183,8 @@ export async function approveCompany(deps: CompanyDeps, actor: Actor, id: string
       const data = { name: manager.firstName, company: company.name }
       await mailer.send(tx, { to: manager.email, lang: manager.lang as Lang, kind: 'companyApproved', data })
     }
-    const entry = { actor: actorName(actor), action: 'company.approve', companyId: id, object: `company:${id}`, caller }
-    await audit.write(tx, entry)
+    const entry = { action: 'company.approve', companyId: id, object: `company:${id}` }
+    await audit.write(tx, context, entry)
     return approved
   })
 }
@@ -194,10 +195,11 @@ export async function approveCompany(deps: CompanyDeps, actor: Actor, id: string
 export async function noteChange(
   deps: CompanyDeps,
   tx: Tx,
-  change: { actor: Actor; companyId: string; action: string; object: string; caller: Caller },
+  context: RequestContext,
+  change: { companyId: string; action: string; object: string },
 ): Promise<void> {
-  const { actor, companyId, action, object, caller } = change
+  const { companyId } = change
   await queries.updateCompanyVersion(tx, companyId)
   tx.afterCommit(() => deps.cache.forget(companyId))
-  await deps.audit.write(tx, { actor: actorName(actor), action, companyId, object, caller })
+  await deps.audit.write(tx, context, change)
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../db/db.ts'
+import type { Db, Queryable } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { findSaleCollector, findSaleCompany, type SaleCollector, type SaleCompany } from './sale-queries.ts'
 
@@ -13,8 +13,8 @@ type Entry<Value> = { value: Value | undefined; at: number }
  * fresh copies.
  */
 export type SaleCache = {
-  company(id: string): Promise<SaleCompany | undefined>
-  collector(companyId: string | null, identifier: string): Promise<SaleCollector | undefined>
+  company(id: string, q?: Queryable): Promise<SaleCompany | undefined>
+  collector(companyId: string | null, identifier: string, q?: Queryable): Promise<SaleCollector | undefined>
   forget(companyId: string): void
 }
 
@@ -34,9 +34,9 @@ export function openSaleCache(db: Db, clock: Clock): SaleCache {
     return value
   }
   return {
-    company: (id) => cached(companies, id, () => findSaleCompany(db, id)),
-    collector: (companyId, identifier) =>
-      cached(collectors, `${companyId ?? ''}|${identifier}`, () => findSaleCollector(db, companyId, identifier)),
+    company: (id, q = db) => cached(companies, id, () => findSaleCompany(q, id)),
+    collector: (companyId, identifier, q = db) =>
+      cached(collectors, `${companyId ?? ''}|${identifier}`, () => findSaleCollector(q, companyId, identifier)),
     forget(companyId) {
       companies.delete(companyId)
       for (const key of collectors.keys())

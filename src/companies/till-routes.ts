@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
-import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import * as schemas from './company-schemas.ts'
 import type { CompanyDeps } from './company-service.ts'
 import * as service from './till-service.ts'
@@ -46,9 +45,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     },
     async (request) => {
       const { query, body } = request
-      const { remember } = callOf(request)
-      const caller = callerOf(request)
-      const point = await service.createSalesPoint(deps, actorOf(request), query, body as never, caller, remember)
+      const point = await service.createSalesPoint(deps, contextOf(request), query, body as never)
       return ok(service.viewSalesPoint(point) as never)
     },
   )
@@ -84,7 +81,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     async (request) => {
       const fields = request.body as service.SalesPointFields
       const { id } = request.params
-      const point = await service.changeSalesPoint(deps, actorOf(request), id, fields, callerOf(request))
+      const point = await service.changeSalesPoint(deps, contextOf(request), id, fields)
       return ok(service.viewSalesPoint(point) as never)
     },
   )
@@ -134,10 +131,8 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       },
     },
     async (request) => {
-      const { remember } = callOf(request)
-      const caller = callerOf(request)
       const body = request.body as Parameters<typeof service.createCollector>[2]
-      const collector = await service.createCollector(deps, actorOf(request), body, caller, remember)
+      const collector = await service.createCollector(deps, contextOf(request), body)
       return ok(service.viewCollector(collector) as never)
     },
   )
@@ -157,7 +152,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     async (request) => {
       const { id } = request.params
       const change = request.body as service.CollectorChange
-      const collector = await service.changeCollector(deps, actorOf(request), id, change, callerOf(request))
+      const collector = await service.changeCollector(deps, contextOf(request), id, change)
       return ok(service.viewCollector(collector) as never)
     },
   )

@@ -1,6 +1,6 @@
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
@@ -44,12 +44,11 @@ function checkLogo(fields: SalesPointFields): void {
 
 export async function createSalesPoint(
   deps: CompanyDeps,
-  actor: Actor,
+  context: RequestContext,
   choice: CompanyChoice,
   fields: SalesPointFields & { name: string },
-  caller: Caller,
-  remember: Remember,
 ): Promise<SalesPoint> {
+  const { actor } = context
   checkLogo(fields)
   const companyId = await companyFor(deps.db, actor, choice)
   const at = new Date(deps.clock())
@@ -64,9 +63,9 @@ export async function createSalesPoint(
   }
   await deps.db.tx(async (tx) => {
     await queries.insertSalesPoint(tx, point)
-    await remember(tx, viewSalesPoint(point))
+    await context.remember(tx, viewSalesPoint(point))
     const object = `sales-point:${point.id}`
-    await noteChange(deps, tx, { actor, companyId, action: 'sales-point.create', object, caller })
+    await noteChange(deps, tx, context, { companyId, action: 'sales-point.create', object })
   })
   return point
 }
@@ -95,11 +94,11 @@ export async function readSalesPoint({ db }: CompanyDeps, actor: Actor, id: stri
 /** Changes what is given; null clears. @throws OBJECT_NOT_FOUND */
 export async function changeSalesPoint(
   deps: CompanyDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   fields: SalesPointFields,
-  caller: Caller,
 ): Promise<SalesPoint> {
+  const { actor } = context
   checkLogo(fields)
   return deps.db.tx(async (tx) => {
     const point = await queries.lockSalesPoint(tx, id)
@@ -107,7 +106,7 @@ export async function changeSalesPoint(
     const changed = { ...point, ...given(fields), updatedAt: new Date(deps.clock()) }
     await queries.updateSalesPoint(tx, changed)
     const { companyId } = point
-    await noteChange(deps, tx, { actor, companyId, action: 'sales-point.change', object: `sales-point:${id}`, caller })
+    await noteChange(deps, tx, context, { companyId, action: 'sales-point.change', object: `sales-point:${id}` })
     return changed
   })
 }
@@ -154,11 +153,10 @@ function explainIdentifier(error: unknown): unknown {
 /** @throws OBJECT_NOT_FOUND for an unknown or foreign sales point, OBJECT_CONFLICT for an identifier that is taken */
 export async function createCollector(
   deps: CompanyDeps,
-  actor: Actor,
+  context: RequestContext,
   body: { identifier: string; salePoint: string; uuid?: string },
-  caller: Caller,
-  remember: Remember,
 ): Promise<Collector> {
+  const { actor } = context
   const at = new Date(deps.clock())
   const make = async (tx: Tx): Promise<Collector> => {
     const point = await queries.findSalesPoint(tx, body.salePoint)
@@ -170,8 +168,8 @@ export async function createCollector(
     await queries.insertCollector(tx, { id, companyId, salesPointId: point.id, identifier, uuid, createdAt: at })
     const collector = await queries.findCollector(tx, id)
     if (!collector) throw new Error('the new till is not there')
-    await remember(tx, viewCollector(collector))
-    await noteChange(deps, tx, { actor, companyId, action: 'collector.create', object: `collector:${id}`, caller })
+    await context.remember(tx, viewCollector(collector))
+    await noteChange(deps, tx, context, { companyId, action: 'collector.create', object: `collector:${id}` })
     return collector
   }
   return deps.db.tx(make).catch((error: unknown) => {
@@ -184,11 +182,11 @@ export type CollectorChange = { identifier?: string; active?: boolean; cashiers?
 /** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for somebody who is no cashier of the company */
 export async function changeCollector(
   deps: CompanyDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   change: CollectorChange,
-  caller: Caller,
 ): Promise<Collector> {
+  const { actor } = context
   const at = new Date(deps.clock())
   const apply = async (tx: Tx): Promise<Collector> => {
     const collector = await queries.lockCollector(tx, id)
@@ -204,7 +202,7 @@ export async function changeCollector(
       tx.afterCommit(() => deps.forgetActors())
     }
     const changed = (await queries.findCollector(tx, id)) ?? collector
-    await noteChange(deps, tx, { actor, companyId, action: 'collector.change', object: `collector:${id}`, caller })
+    await noteChange(deps, tx, context, { companyId, action: 'collector.change', object: `collector:${id}` })
     return changed
   }
   return deps.db.tx(apply).catch((error: unknown) => {

@@ -1,7 +1,5 @@
-import { actorName } from '../audit/audit.ts'
 import type { Tx } from '../db/db.ts'
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
@@ -10,21 +8,21 @@ import { type Change, changeKyc, type KycDeps, lockSeenKyc, openEmail } from './
 import { completeEdd, NOTHING } from './kyc-states.ts'
 import { viewKyc } from './kyc-views.ts'
 
-type Deciding = { actor: Actor; id: string; call: Call; reason?: string | undefined }
+type Deciding = { context: RequestContext; id: string; reason?: string | undefined }
 type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
 
 /** One decision of a person in one transaction; null: it stands like that already. */
-async function decide(deps: KycDeps, { actor, id, call, reason }: Deciding, work: Work): Promise<Kyc> {
+async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Work): Promise<Kyc> {
   return deps.db.tx(async (tx) => {
-    const kyc = await lockSeenKyc(tx, actor, id)
+    const kyc = await lockSeenKyc(tx, context.actor, id)
     const change = await work(tx, kyc)
     if (!change) {
-      await call.remember(tx, viewKyc(kyc))
+      await context.remember(tx, viewKyc(kyc))
       return kyc
     }
-    const cause = { actor: actorName(actor), requestId: call.requestId, reason: reason ?? null }
+    const cause = { by: context, reason: reason ?? null }
     const changed = await changeKyc(deps, tx, kyc, change, cause)
-    await call.remember(tx, viewKyc(changed))
+    await context.remember(tx, viewKyc(changed))
     return changed
   })
 }
@@ -57,7 +55,7 @@ function readLimit(text: string): string {
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
  */
 export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: string | undefined): Promise<Kyc> {
-  const { actor } = deciding
+  const { actor } = deciding.context
   if (limit !== undefined && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', {
       message: 'Only a SuperAdmin names a spendingLimit. Leave it out, or ask the operator.',

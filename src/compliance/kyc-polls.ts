@@ -1,18 +1,15 @@
-import type { FastifyBaseLogger } from 'fastify'
-import { DAY, HOUR, MINUTE } from '../kernel/clock.ts'
+import type { PollSpec } from '../db/polling.ts'
+import { systemContext } from '../http/request-context.ts'
+import { DAY, MINUTE } from '../kernel/clock.ts'
+import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RemoteProvider, Review } from './identity-provider.ts'
 import { askedLevel, isOpenCheck, type Kyc } from './kyc.ts'
 import * as queries from './kyc-queries.ts'
 import { changeKyc, type KycDeps } from './kyc-service.ts'
 import { applyReview } from './kyc-states.ts'
 
-const LEASE_MS = MINUTE
-const BATCH = 20
-const DELAYS_MS = [MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 20 * MINUTE, 30 * MINUTE]
 /** A check that nobody goes on with is no longer asked about; its page and every callback wake it. */
 const PATIENCE_MS = 30 * DAY
-
-const delayMs = (checks: number): number => DELAYS_MS[checks - 1] ?? HOUR
 
 const remoteOf = (deps: KycDeps, kyc: Kyc): RemoteProvider | null =>
   deps.provider.id !== 'manual' && deps.provider.id === kyc.provider ? deps.provider : null
@@ -34,7 +31,7 @@ async function ensureApplicant(deps: KycDeps, remote: RemoteProvider, kyc: Kyc):
 function nextCheckOf(claimed: Kyc, current: Kyc, stillOpen: boolean, nowMs: number): Date | null {
   if (current.nextCheckAt?.getTime() !== claimed.nextCheckAt?.getTime()) return current.nextCheckAt
   const isForgotten = nowMs - current.updatedAt.getTime() > PATIENCE_MS
-  return stillOpen && !isForgotten ? new Date(nowMs + delayMs(claimed.checks)) : null
+  return stillOpen && !isForgotten ? new Date(nowMs + pollGapMs('identity', claimed.checks - 1)) : null
 }
 
 /** Applies what the provider says: the only way that its word changes a check. */
@@ -48,7 +45,7 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
     await queries.updateKycNews(tx, kyc, { words: review.words, payerMessage, nextCheckAt })
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
-    const cause = { actor: `provider:${kyc.provider}`, requestId: null, reason: review.words }
+    const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.words }
     await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt }, cause)
   })
 }
@@ -65,18 +62,14 @@ export async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   await applyNews(deps, kyc, review ?? GONE)
 }
 
-/** Looks at checks that are due. One that fails is looked at again, later each time. */
-export async function pollDueKycs(deps: KycDeps, log: FastifyBaseLogger): Promise<number> {
-  const now = deps.clock()
-  const due = await queries.claimDueKycs(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
-  const visit = (kyc: Kyc): Promise<void> =>
-    pollKyc(deps, kyc).catch(async (error: unknown) => {
-      log.warn({ err: error, kycId: kyc.id }, 'a check could not be read')
-      await queries.updateKycRetry(deps.db, kyc, new Date(deps.clock() + delayMs(kyc.checks)))
-    })
-  await Promise.all(due.map(visit))
-  return due.length === BATCH ? due.length : 0
-}
+/** Checks without a final answer, for the polling engine. */
+export const kycPolls = (deps: KycDeps): PollSpec => ({
+  ...queries.KYC_POLLS,
+  async work(db, { id }) {
+    const kyc = await queries.findKyc(db, id)
+    if (kyc) await pollKyc({ ...deps, db }, kyc)
+  },
+})
 
 /**
  * A token for one load of the payer's page, at the level that is asked for; null: there is nothing to go through.

@@ -1,10 +1,13 @@
 import { type Queryable, sql, type Tx, unnamed } from '../db/db.ts'
+import type { PollTopic } from '../db/polling.ts'
 import type { Kyc, KycState, KycStatus } from './kyc.ts'
 
 type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
   spendingLimitAmount: string | null
   eddLimitAmount: string | null
 }
+
+export const KYC_POLLS: PollTopic = { kind: 'identity', table: { table: sql`kyc_records`, lane: sql`t.provider` } }
 
 const COLUMNS = sql`company_id, id, payer_key, email_sealed, provider, status, edd_status, edd_outcome,
   spending_limit_amount, edd_limit_amount, applicant_id, creation_tried, payer_message, last_words, checks,
@@ -186,28 +189,11 @@ export async function listWaitingOrders(q: Queryable, kyc: Key, limit: number): 
     where k.company_id = ${kyc.companyId} and k.kyc_id = ${kyc.id} order by k.order_id desc limit ${limit}`)
 }
 
-/** Takes checks that are due; a node that dies leaves them to the next one. */
-export async function claimDueKycs(q: Queryable, now: Date, until: Date, limit: number): Promise<Kyc[]> {
-  const rows = await q.many<Row>(sql`
-    update kyc_records set next_check_at = ${until}, checks = checks + 1
-    where (company_id, id) in (
-      select company_id, id from kyc_records where next_check_at <= ${now} order by next_check_at limit ${limit}
-      for update skip locked)
-    returning ${COLUMNS}`)
-  return rows.map(toKyc)
-}
-
-/** After a visit that failed; a "look now" that came meanwhile stays. */
-export async function updateKycRetry(q: Queryable, claimed: Kyc, at: Date): Promise<void> {
-  await q.run(sql`
-    update kyc_records set next_check_at = ${at}
-    where company_id = ${claimed.companyId} and id = ${claimed.id} and next_check_at = ${claimed.nextCheckAt}`)
-}
-
 /** "Look now": a visit that was planned for later comes at once. */
 export async function updateKycDue(q: Queryable, kyc: Key, at: Date): Promise<void> {
   await q.run(sql`
-    update kyc_records set next_check_at = ${at}, checks = 0 where company_id = ${kyc.companyId} and id = ${kyc.id}`)
+    update kyc_records set next_check_at = ${at}, checks = 0, poll_again = lease_until is not null
+    where company_id = ${kyc.companyId} and id = ${kyc.id}`)
 }
 
 /** The same by what a callback names. @returns how many checks that are */
@@ -217,7 +203,7 @@ export async function updateKycDueByProvider(
   at: Date,
 ): Promise<number> {
   return tx.run(sql`
-    update kyc_records set next_check_at = ${at}, checks = 0
+    update kyc_records set next_check_at = ${at}, checks = 0, poll_again = lease_until is not null
     where provider = 'sumsub' and (applicant_id = ${names.applicantId} or id = ${names.externalUserId})`)
 }
 

@@ -5,8 +5,8 @@ import { pageOf } from '../companies/company-schemas.ts'
 import { companiesFor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
 import { callbackOf, keepRawBodies } from '../http/raw-bodies.ts'
+import { contextOf } from '../http/request-context.ts'
 import type { KycStatus } from './kyc.ts'
 import { takeCallback } from './kyc-callback.ts'
 import { decideByHand, finishEdd, requestEdd } from './kyc-decisions.ts'
@@ -23,8 +23,7 @@ const answer = { 200: Envelope(KycRef) }
 type Decision = { id: string; reason?: string | undefined }
 
 const deciding = (request: FastifyRequest, { id, reason }: Decision) => ({
-  actor: actorOf(request),
-  call: callOf(request),
+  context: contextOf(request),
   id,
   reason,
 })
@@ -67,7 +66,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
         response: { 200: Envelope(schemas.AskedSchema) },
       },
     },
-    async (request) => ok(await startCheck(deps, actorOf(request), request.body.code, callOf(request))),
+    async (request) => ok(await startCheck(deps, contextOf(request), request.body.code)),
   )
   app.get(
     '/kyc/:id',

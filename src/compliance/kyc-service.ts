@@ -1,7 +1,7 @@
-import { type Audit, actorName } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import { type AnyContext, nameOf, type RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -34,16 +34,14 @@ export type KycDeps = {
 }
 
 /** Who caused a change, for history and audit. */
-export type Cause = { actor: string; requestId: string | null; reason?: string | null }
+export type Cause = { by: AnyContext; reason?: string | null }
 
 const MAX_ORDERS = 100
 
-const auditEntry = (kyc: Kyc, action: string, { actor, requestId, reason }: Cause) => ({
-  actor,
+const auditEntry = (kyc: Kyc, action: string, { reason }: Cause) => ({
   action,
   companyId: kyc.companyId,
   object: `kyc:${kyc.id}`,
-  caller: requestId === null ? null : { requestId, ip: null, userAgent: null },
   detail: { status: kyc.status, eddStatus: kyc.eddStatus, spendingLimit: kyc.spendingLimit, reason: reason ?? null },
 })
 
@@ -82,14 +80,15 @@ export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: Change,
   const { state, trigger, nextCheckAt } = change
   const eddLimit = change.eddLimit === undefined ? kyc.eddLimit : change.eddLimit
   const changed = await queries.updateKycState(tx, kyc, { ...state, eddLimit, nextCheckAt }, new Date(deps.clock()))
-  const { actor, requestId, reason = null } = cause
-  await queries.insertKycHistory(tx, changed, { trigger, actor, reason, requestId })
+  const { by, reason = null } = cause
+  const { requestId } = by
+  await queries.insertKycHistory(tx, changed, { trigger, actor: nameOf(by), reason, requestId })
   const event = eventOf(kyc, changed)
   if (event !== null) {
     const orders = await queries.listWaitingOrders(tx, changed, MAX_ORDERS)
     await announce(deps, tx, changed, event, orders, requestId)
   }
-  await deps.audit.write(tx, auditEntry(changed, `kyc.${trigger}`, cause))
+  await deps.audit.write(tx, by, auditEntry(changed, `kyc.${trigger}`, cause))
   return changed
 }
 
@@ -120,27 +119,31 @@ export async function askCheck(deps: KycDeps, tx: Tx, order: Order, email: strin
   const kyc = known
     ? await refresh(deps, tx, known, email, now)
     : await queries.insertKyc(tx, { ...payer, id, emailSealed, provider: deps.provider.id, createdAt: now })
-  if (!known) await queries.insertKycHistory(tx, kyc, { trigger: 'ask', reason: null, ...cause })
+  if (!known)
+    await queries.insertKycHistory(tx, kyc, {
+      ...{ trigger: 'ask', reason: null, actor: nameOf(cause.by), requestId: cause.by.requestId },
+    })
   tx.afterCommit(() => deps.signals.look())
   if (await queries.upsertKycOrder(tx, kyc, order.id, now)) {
-    if (kyc.status === 'pending') await announce(deps, tx, kyc, 'kyc.pending', [order], cause.requestId)
+    if (kyc.status === 'pending') await announce(deps, tx, kyc, 'kyc.pending', [order], cause.by.requestId)
     if (isOpenCheck(kyc)) await deps.askPayer(tx, order, kyc, email)
   }
-  if (!known) await deps.audit.write(tx, auditEntry(kyc, 'kyc.ask', cause))
+  if (!known) await deps.audit.write(tx, cause.by, auditEntry(kyc, 'kyc.ask', cause))
   return kyc
 }
 
 export type Asked = { kycId: string; url: string; status: string }
 
 /** Starts a check for an order's payer. @throws PAYER_IDENTITY_REQUIRED when nobody knows who that is */
-export async function startCheck(deps: KycDeps, actor: Actor, code: string, call: Call): Promise<Asked> {
+export async function startCheck(deps: KycDeps, context: RequestContext, code: string): Promise<Asked> {
+  const { actor } = context
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     const { email } = await findPayerContact(deps.payers, tx, order)
     if (email === null) throw new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
-    const kyc = await askCheck(deps, tx, order, email, { actor: actorName(actor), requestId: call.requestId })
+    const kyc = await askCheck(deps, tx, order, email, { by: context })
     const asked = { kycId: kyc.id, url: deps.links.urlOf(order.code, kyc.id), status: kyc.status }
-    await call.remember(tx, asked)
+    await context.remember(tx, asked)
     return asked
   })
 }

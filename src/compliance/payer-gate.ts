@@ -1,4 +1,5 @@
 import type { Queryable, Tx } from '../db/db.ts'
+import type { AnyContext } from '../http/request-context.ts'
 import { DAY } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal, parseDecimal } from '../kernel/money.ts'
@@ -17,8 +18,7 @@ export type Accepting = {
   email: string | null
   /** USDC for one EUR, scaled; null: no fresh rate. */
   euroRate: bigint | null
-  actor: string
-  requestId: string
+  by: AnyContext
 }
 
 /**
@@ -108,8 +108,7 @@ export function openPayerGate(deps: KycDeps): PayerGate {
         return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)
       }
     } else if (total >= threshold) {
-      const { actor, requestId } = accepting
-      const asked = await askCheck(deps, tx, order, email, { actor, requestId })
+      const asked = await askCheck(deps, tx, order, email, { by: accepting.by })
       return required(asked, deps.links.urlOf(order.code, asked.id))
     }
     await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })

@@ -1,5 +1,7 @@
 import pg from 'pg'
 import { AppError } from '../kernel/errors.ts'
+import { assertHoldsNone, whileHolding } from './held.ts'
+import { openShares } from './shares.ts'
 import { type Sql, sql } from './sql.ts'
 
 export { joinSql, json, type Sql, sql, unnamed } from './sql.ts'
@@ -76,7 +78,10 @@ const CONNECTION_CODES = new Set([
   '08003',
 ])
 
-/** A lost or refused connection becomes 503; a broken rule of the schema stays what it is. */
+/** A wait for a lock, or a statement, that took too long (PostgreSQL Appendix A: 55P03, 57014). */
+const TOO_LONG = new Set(['55P03', '57014'])
+
+/** A lost or refused connection, and a wait that ended, become 503; a broken rule of the schema stays what it is. */
 function translate(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string }
   const lost =
@@ -87,8 +92,15 @@ function translate(error: unknown): unknown {
   if (lost || (code !== undefined && CONNECTION_CODES.has(code))) {
     return new AppError('DATABASE_UNAVAILABLE', { cause: error, retryAfter: 2 })
   }
+  if (code !== undefined && TOO_LONG.has(code)) return busy(error)
   return error
 }
+
+const busy = (cause: unknown): AppError =>
+  new AppError('BUSY', {
+    message: 'Another request changes the same object. Nothing was changed; try again as Retry-After says.',
+    ...{ cause, retryAfter: 2 },
+  })
 
 const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string }).code ?? '')
 
@@ -138,6 +150,9 @@ export type DbOptions = {
   applicationName?: string
 }
 
+/** Of the connections, what one company may hold at once: the rest is there for the others. */
+const SHARE = 0.6
+
 /** Opens the pool. Statements are cut off after 30 s, idle transactions after 10 s, lock waits after 5 s. */
 export function openDb(options: DbOptions): Db {
   const named = options.namedStatements ?? true
@@ -149,7 +164,15 @@ export function openDb(options: DbOptions): Db {
     application_name: options.applicationName ?? 'comptoir',
     options: '-c statement_timeout=30s -c idle_in_transaction_session_timeout=10s -c lock_timeout=5s -c timezone=UTC',
   })
+  const share = openShares(Math.max(1, Math.ceil(pool.options.max * SHARE)))
   pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
+  /** One statement outside a transaction. */
+  const statements: Runner = {
+    query: ((query: pg.QueryConfig) => {
+      assertHoldsNone()
+      return share(() => pool.query(query))
+    }) as Runner['query'],
+  }
   const runOnce = async <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => {
     const client = await pool.connect().catch((error: unknown) => {
       throw translate(error)
@@ -159,7 +182,7 @@ export function openDb(options: DbOptions): Db {
     try {
       await execute(client, sql`begin`, false)
       const tx = { ...queryable(client, named), afterCommit: (action: () => void) => void actions.push(action) } as Tx
-      const result = await work(tx)
+      const result = await whileHolding(() => work(tx))
       const commit = await execute(client, sql`commit`, false)
       if (commit.command !== 'COMMIT') throw new Error('the transaction was rolled back by the server')
       for (const action of actions) action()
@@ -174,14 +197,16 @@ export function openDb(options: DbOptions): Db {
     }
   }
   const tx = async <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => {
+    assertHoldsNone()
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await runOnce(work)
+        return await share(() => runOnce(work))
       } catch (error) {
-        if (attempt >= 3 || !isRetryable(error)) throw error
+        if (!isRetryable(error)) throw error
+        if (attempt >= 3) throw busy(error)
       }
     }
   }
   const { connectionString } = options
-  return { ...queryable(pool as unknown as Runner, named), tx, pool, connectionString, close: () => pool.end() }
+  return { ...queryable(statements, named), tx, pool, connectionString, close: () => pool.end() }
 }

@@ -1,7 +1,8 @@
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
-import { invalid } from '../kernel/errors.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import { isTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
@@ -19,7 +20,7 @@ function findUnstorable(value: unknown, path: string): string | undefined {
   return undefined
 }
 
-/** `null` and `""` count as absent for optional fields, at every depth (decisions 1.6). */
+/** `null` and `""` count as absent for optional fields, at every depth. */
 function dropEmpty(value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
@@ -28,6 +29,9 @@ function dropEmpty(value: unknown): void {
     else dropEmpty(inner)
   }
 }
+
+const tooDeep = (): AppError =>
+  new AppError('MALFORMED_JSON', { message: `The body is nested deeper than ${MAX_JSON_DEPTH} levels.` })
 
 /**
  * How bodies are read and checked: JSON only, 64 KiB, no coercion (a coerced `true` would be 1 EUR);
@@ -43,6 +47,7 @@ export function registerBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body === '') done(null, undefined)
+    else if (isTooDeep(body as string)) done(tooDeep())
     else void parse(request, body as string, done)
   })
   app.addHook('preValidation', async (request) => {

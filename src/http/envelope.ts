@@ -2,7 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import type { AppError, ErrorCode, ErrorDetail } from '../kernel/errors.ts'
 import { CATALOGUE } from '../kernel/errors.ts'
 
-/** What every successful JSON answer looks like (decisions 1.2). */
+/** What every successful JSON answer looks like. */
 export type Success<Data> = { success: true; status: 200; data: Data }
 
 export const ok = <Data>(data: Data): Success<Data> => ({ success: true, status: 200, data })
@@ -18,8 +18,8 @@ export type Failure = {
   error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string; docs: string }
 }
 
-/** @param baseUrl where the documentation is served, which has a page for each code */
-export function failure(error: AppError, requestId: string, baseUrl: string): Failure {
+/** @param baseUrl where each code has its page; without it (a request that is no HTTP) the path alone is named */
+export function failure(error: AppError, requestId: string, baseUrl = ''): Failure {
   const details = error.details && error.details.length > 0 ? { details: error.details } : {}
   return {
     success: false,

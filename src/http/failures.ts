@@ -1,6 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDetail } from '../kernel/errors.ts'
+import { answerPreflight, isPreflight } from './cors.ts'
 import { failure } from './envelope.ts'
+import { openRouteTable } from './route-table.ts'
 
 type AjvFault = { instancePath: string; keyword: string; message?: string; params: Record<string, unknown> }
 
@@ -10,6 +12,7 @@ const FRAMEWORK_CODES: Record<string, ConstructorParameters<typeof AppError>[0]>
   FST_ERR_CTP_INVALID_JSON_BODY: 'MALFORMED_JSON',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'MALFORMED_JSON',
   FST_ERR_BAD_URL: 'NOT_FOUND',
+  FST_ERR_MAX_PARAM_LENGTH: 'NOT_FOUND',
 }
 
 function detailOf(fault: AjvFault): ErrorDetail {
@@ -59,20 +62,10 @@ const openSend =
       .send(failure(error, request.id, baseUrl))
   }
 
-type Pattern = { method: string; regex: RegExp }
-
-function toRegex(url: string): RegExp {
-  const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&').replace(/:[A-Za-z]+/g, '[^/]+')
-  return new RegExp(`^${escaped.replace(/\*/g, '.*')}$`)
-}
-
 /** One answer for every failure: envelope, code, request id; bugs are logged whole and answered without internals. */
 export function registerFailures(app: FastifyInstance, { baseUrl }: { baseUrl: string }): void {
   const send = openSend(baseUrl)
-  const patterns: Pattern[] = []
-  app.addHook('onRoute', (route) => {
-    for (const method of [route.method].flat()) patterns.push({ method, regex: toRegex(route.url) })
-  })
+  const methodsAt = openRouteTable(app)
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
     if (error.code === 'INTERNAL_ERROR') request.log.error({ err: thrown }, 'unexpected error')
@@ -80,10 +73,13 @@ export function registerFailures(app: FastifyInstance, { baseUrl }: { baseUrl: s
     return send(request, reply, error)
   })
   app.setNotFoundHandler((request, reply) => {
-    const path = request.url.split('?')[0] ?? ''
-    const allowed = [...new Set(patterns.filter(({ regex }) => regex.test(path)).map(({ method }) => method))]
+    if (isPreflight(request)) {
+      const answered = answerPreflight(request, reply, methodsAt)
+      if (answered) return answered
+    }
+    const allowed = methodsAt(request.url)
     if (allowed.length === 0 || allowed.includes(request.method)) return send(request, reply, new AppError('NOT_FOUND'))
-    void reply.header('allow', allowed.sort().join(', '))
+    void reply.header('allow', allowed.join(', '))
     const message = `${request.method} is not possible here. Allowed: ${allowed.join(', ')}.`
     return send(request, reply, new AppError('METHOD_NOT_ALLOWED', { message }))
   })

@@ -22,13 +22,6 @@ export type Claim = queries.IdempotencyKey & {
   write(response: string): string
 }
 
-/** What a service needs to know of the request that it works for. */
-export type Call = {
-  requestId: string
-  /** Writes the answer under the Idempotency-Key, in the transaction of the effect. Nothing without a key. */
-  remember(tx: Tx, data: unknown): Promise<void>
-}
-
 declare module 'fastify' {
   interface FastifyRequest {
     claim: Claim | null
@@ -82,25 +75,22 @@ export const sendStored = (reply: FastifyReply, response: string): FastifyReply 
 export const replay = (reply: FastifyReply, response: string): FastifyReply =>
   sendStored(reply.header('idempotency-replayed', 'true'), response)
 
-export const callOf = (request: FastifyRequest): Call => ({
-  requestId: request.id,
-  async remember(tx, data) {
-    const { claim } = request
-    if (!claim) return
-    const response = JSON.stringify(ok(data))
-    const written = { claimedBy: claim.claimedBy, response: claim.write(response) }
-    const changed = await queries.updateIdempotencyResponse(tx, claim, written)
-    if (changed === 0) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
-    tx.afterCommit(() => {
-      claim.stored = response
-    })
-  },
-})
+/** Stores the answer of a claimed key; see `RequestContext.remember`. */
+export async function rememberAnswer(claim: Claim | null, tx: Tx, data: unknown): Promise<void> {
+  if (!claim) return
+  const response = JSON.stringify(ok(data))
+  const written = { claimedBy: claim.claimedBy, response: claim.write(response) }
+  const changed = await queries.updateIdempotencyResponse(tx, claim, written)
+  if (changed === 0) throw new AppError('IDEMPOTENCY_IN_PROGRESS', { retryAfter: 1 })
+  tx.afterCommit(() => {
+    claim.stored = response
+  })
+}
 
 /**
- * `Idempotency-Key` on every authenticated POST (decisions 1.5): claimed before the handler runs, the answer stored
- * with the effect (`Call.remember`), or after it when the handler had no transaction of its own; only 2xx answers are
- * kept.
+ * `Idempotency-Key` on every authenticated POST: claimed before the handler runs, the answer stored
+ * with the effect (`RequestContext.remember`), or after it when the handler had no transaction of its own. Only 2xx
+ * answers are kept.
  */
 export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock: Clock; vault: Vault }): void {
   const { db, clock, vault } = deps

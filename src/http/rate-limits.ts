@@ -39,7 +39,7 @@ declare module 'fastify' {
 }
 
 /**
- * Header fields of decisions 1.7: the tightest limit in the common fields, all in those of the IETF draft
+ * Header fields: the tightest limit in the common fields, all in those of the IETF draft
  * (draft-ietf-httpapi-ratelimit-headers).
  */
 function writeHeaders(reply: FastifyReply, standings: readonly Standing[]): void {

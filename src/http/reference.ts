@@ -1,6 +1,6 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 
-const PREFIX = '/docs'
+const PREFIX = '/docs/api'
 const POLICY =
   "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; " +
   "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -24,7 +24,7 @@ async function openReference(): Promise<FastifyInstance> {
   return reference
 }
 
-/** A readable API reference at `/docs` that makes no call home. */
+/** A readable API reference at `/docs/api` that makes no call home. */
 export function registerReference(app: FastifyInstance): void {
   let opened: Promise<FastifyInstance> | undefined
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -1,17 +1,21 @@
 import cookie from '@fastify/cookie'
-import cors from '@fastify/cors'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
+import { askFor } from '../db/shares.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Actor, Authenticate } from './actor.ts'
+import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
+import { answerBroken, answerUnroutable } from './broken-requests.ts'
+import { registerCors } from './cors.ts'
 import { registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency.ts'
+import { registerIgnored } from './ignored.ts'
 import { registerOpenApi } from './openapi.ts'
 import { checkPermission, isPermission, ruleOf } from './permissions.ts'
 import type { RateLimits } from './rate-limits.ts'
@@ -70,6 +74,17 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
   })
 }
 
+/** What counts as one when connections of the database run short: a company, a person without one, an address. */
+function sharerOf({ actor, ip }: FastifyRequest): string {
+  if (actor === null || actor.kind === 'payer') return `address:${networkOf(ip)}`
+  return actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
+}
+
+/** After the body was read, whose events know nothing of who asked; everything later in the request counts. */
+function registerShares(app: FastifyInstance): void {
+  app.addHook('preValidation', (request, _reply, done) => askFor(sharerOf(request), done))
+}
+
 function registerMetrics(app: FastifyInstance, metrics: Registry): void {
   collectDefaultMetrics({ register: metrics })
   const duration = new Histogram({
@@ -103,21 +118,19 @@ const SECURITY_HEADERS = {
   'x-permitted-cross-domain-policies': 'none',
 }
 
-async function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): Promise<void> {
+function registerHeaders(app: FastifyInstance, config: ServerDeps['config']): void {
   const https = config.baseUrl.startsWith('https://')
   const headers = { ...SECURITY_HEADERS, ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}) }
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
     done()
   })
-  if (config.corsOrigins.length > 0) {
-    await app.register(cors, {
-      origin: config.corsOrigins,
-      credentials: true,
-      exposedHeaders: ['x-request-id', 'retry-after', 'x-total-count', 'content-disposition'],
-    })
-  }
+  if (config.corsOrigins.length > 0) registerCors(app, config.corsOrigins)
 }
+
+/** A head, and a whole request, that takes longer is closed: slow clients hold no connection for long. */
+const HEAD_MS = 15_000
+const REQUEST_MS = 30_000
 
 /**
  * The HTTP floor: envelope, one answer for every failure, request ids, schemas, permissions, idempotency, headers,
@@ -127,7 +140,10 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { config, db, clock } = deps
   const app = Fastify({
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: 30_000,
+    requestTimeout: REQUEST_MS,
+    http: { headersTimeout: HEAD_MS, connectionsCheckingInterval: 1000 },
+    clientErrorHandler: answerBroken,
+    frameworkErrors: answerUnroutable,
     keepAliveTimeout: 65_000,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     genReqId: (raw) => requestIdOf(raw.headers),
@@ -153,10 +169,12 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     }
     done()
   })
-  await registerHeaders(app, config)
+  registerHeaders(app, config)
   await app.register(cookie)
   registerMetrics(app, deps.metrics)
   registerPermissions(app, deps)
+  registerShares(app)
+  registerIgnored(app)
   await registerOpenApi(app, config)
   registerIdempotency(app, { db, clock, vault: deps.vault })
   return app

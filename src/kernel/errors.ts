@@ -69,7 +69,7 @@ export const CATALOGUE = {
     message: 'This action needs a second factor not older than five minutes. Confirm with POST /auth/otp and repeat.',
   },
   CROSS_SITE_REQUEST: { status: 403, message: 'This request came from another website and was refused.' },
-  NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs.' },
+  NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs/api.' },
   ORDER_NOT_FOUND: {
     status: 404,
     message: 'No order has this code or reference. Check it, and which account you use.',
@@ -90,6 +90,9 @@ export const CATALOGUE = {
     message: 'A request with this Idempotency-Key is still running. Wait a moment and send it again.',
   },
   OBJECT_CONFLICT: { status: 409, message: 'The object has changed or is in use. Read it again and repeat.' },
+  MALFORMED_REQUEST: { status: 400, message: 'This is not a valid HTTP/1.1 request.' },
+  REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again.' },
+  HEADERS_TOO_LARGE: { status: 431, message: 'The request line or the headers are larger than 16 KiB.' },
   BODY_TOO_LARGE: { status: 413, message: 'The body is larger than 64 KiB.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send JSON with the header Content-Type: application/json.' },
   VALIDATION_FAILED: { status: 422, message: 'Some fields are not valid. See details.' },

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
+import { withoutHolding } from '../db/held.ts'
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
 import {
@@ -12,12 +14,18 @@ import {
   updateServerKeysRetired,
 } from './server-key-queries.ts'
 
-export type KeyPurpose = 'access-token' | 'audit'
+const PURPOSES = ['access-token', 'audit'] as const
+export type KeyPurpose = (typeof PURPOSES)[number]
 export type ServerKey = { id: string; key: Buffer }
 
 export type ServerKeys = {
-  /** The key that signs now; made at first use, once for all nodes. */
-  current(purpose: KeyPurpose): Promise<ServerKey>
+  /**
+   * The key that signs now; made at first use, once for all nodes.
+   * @param tx for callers that hold a transaction
+   */
+  current(purpose: KeyPurpose, tx?: Tx): Promise<ServerKey>
+  /** Makes what is missing and reads the keys, so that transactions find them. */
+  prepare(): Promise<void>
   /** A key that may still verify. */
   find(purpose: KeyPurpose, id: string): Promise<ServerKey | undefined>
   /** A new key signs from now on; the old one verifies until what it signed has expired. */
@@ -30,7 +38,7 @@ const MAX_AGE_MS = 5 * SECOND
 
 /** The audit log's view of the keys. */
 export const auditKeysOf = (keys: ServerKeys) => ({
-  current: () => keys.current('audit'),
+  current: (tx: Tx) => keys.current('audit', tx),
   find: (id: string) => keys.find('audit', id),
 })
 
@@ -63,7 +71,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
   /** Old copies answer at once and are renewed behind the back of the request, which may hold the last connection. */
   const list = async (): Promise<Opened[]> => {
     if (known === undefined) return load()
-    if (clock() - loadedAt > MAX_AGE_MS) void load().catch(() => {})
+    if (clock() - loadedAt > MAX_AGE_MS) void withoutHolding(load).catch(() => {})
     return known
   }
   const make = async (tx: Tx, purpose: KeyPurpose): Promise<ServerKey> => {
@@ -74,20 +82,26 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
     return { id, key }
   }
   const signs = (purpose: KeyPurpose) => (key: Opened) => key.purpose === purpose && key.retiredAt === null
+  const current = async (purpose: KeyPurpose, tx?: Tx): Promise<ServerKey> => {
+    const isOld = purpose !== 'audit' && clock() - loadedAt > MAX_AGE_MS
+    const keys = tx && known === undefined ? (await listServerKeys(tx, new Date(clock()))).map(open) : undefined
+    const key = (keys ?? (isOld ? await load() : await list())).find(signs(purpose))
+    if (key) return key
+    if (tx) throw new AppError('DATABASE_UNAVAILABLE', { retryAfter: 5, cause: `no ${purpose} key yet` })
+    await db.tx(async (tx) => {
+      await lockServerKeys(tx)
+      const keys = (await listServerKeys(tx, new Date(clock()))).map(open)
+      for (const missing of PURPOSES) if (!keys.some(signs(missing))) await make(tx, missing)
+    })
+    const made = (await load()).find(signs(purpose))
+    if (!made) throw new Error(`no ${purpose} key`)
+    return made
+  }
   return {
-    async current(purpose) {
-      // audit entries are written inside transactions, where waiting for another connection could last for ever
-      const isOld = purpose !== 'audit' && clock() - loadedAt > MAX_AGE_MS
-      const key = (isOld ? await load() : await list()).find(signs(purpose))
-      if (key) return key
-      await db.tx(async (tx) => {
-        await lockServerKeys(tx)
-        const rows = await listServerKeys(tx, new Date(clock()))
-        if (!rows.map(open).some(signs(purpose))) await make(tx, purpose)
-      })
-      const made = (await load()).find(signs(purpose))
-      if (!made) throw new Error(`no ${purpose} key`)
-      return made
+    current,
+    async prepare() {
+      await current('access-token')
+      await current('audit')
     },
     async find(purpose, id) {
       const fits = (key: Opened): boolean =>
@@ -104,7 +118,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
       if (purpose !== 'audit') await deleteServerKeys(tx, purpose, new Date(clock() - KEY_OVERLAP_MS))
       const key = await make(tx, purpose)
       tx.afterCommit(() => {
-        known = undefined
+        loadedAt = 0
       })
       return key
     },

@@ -1,4 +1,5 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { PollTopic } from '../db/polling.ts'
 
 export const SETTLEMENT_STATUSES = ['open', 'approved', 'paid', 'cancelled'] as const
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
@@ -26,6 +27,12 @@ export type Settlement = {
 }
 
 type Row = Omit<Settlement, 'units'> & { units: string }
+
+/** A lane is the chain whose signer pays. */
+export const SETTLEMENT_POLLS: PollTopic = {
+  kind: 'settlement',
+  table: { table: sql`settlements`, lane: sql`t.network::text` },
+}
 
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words, checks, next_check_at,
   created_by, approved_by, created_at, updated_at, paid_at`
@@ -104,15 +111,4 @@ export async function updateSettlement(
       last_words = coalesce(${change.words ?? null}, last_words), next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       paid_at = case when ${change.status} = 'paid' then ${now}::timestamptz else paid_at end
     where company_id = ${settlement.companyId} and id = ${settlement.id}`)
-}
-
-/** Takes settlements whose time to be sent or asked about has come; a node that dies leaves them to the next one. */
-export async function claimDueSettlements(q: Queryable, now: Date, until: Date, limit: number): Promise<Settlement[]> {
-  const rows = await q.many<Row>(sql`
-    update settlements set next_check_at = ${until}, checks = checks + 1
-    where (company_id, id) in (
-      select company_id, id from settlements where next_check_at <= ${now} order by next_check_at limit ${limit}
-      for update skip locked)
-    returning ${COLUMNS}`)
-  return rows.map(toSettlement)
 }

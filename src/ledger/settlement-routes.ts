@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { type Actor, actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import { listSettlements } from './settlement-queries.ts'
 import {
   CreateSettlementBody,
@@ -99,7 +99,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
       },
     },
     async (request) => {
-      return ok(await createSettlement(deps, actorOf(request), request.body ?? {}, callOf(request)))
+      return ok(await createSettlement(deps, contextOf(request), request.body ?? {}))
     },
   )
   app.post(
@@ -114,7 +114,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
         response: { 200: Envelope(SettlementSchema) },
       },
     },
-    async (request) => ok(await approveSettlement(deps, actorOf(request), request.params.id, callOf(request))),
+    async (request) => ok(await approveSettlement(deps, contextOf(request), request.params.id)),
   )
   app.post(
     '/settlements/:id/paid',
@@ -132,7 +132,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
     },
     async (request) => {
       const txHash = request.body.txHash.toLowerCase()
-      await reportSettlementPaid(deps, actorOf(request), request.params.id, txHash, callOf(request))
+      await reportSettlementPaid(deps, contextOf(request), request.params.id, txHash)
       return ok(viewSettlement(await findReachableSettlement(deps, actorOf(request), request.params.id)))
     },
   )
@@ -148,6 +148,6 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
         response: { 200: Envelope(SettlementSchema) },
       },
     },
-    async (request) => ok(await cancelSettlement(deps, actorOf(request), request.params.id, callOf(request))),
+    async (request) => ok(await cancelSettlement(deps, contextOf(request), request.params.id)),
   )
 }

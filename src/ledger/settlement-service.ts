@@ -1,7 +1,7 @@
-import type { AuditLog } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -39,7 +39,7 @@ export type SettlementChain = {
   stop(request: SettlementRequest): Promise<boolean>
 }
 
-export type SettlementDeps = { db: Db; clock: Clock; audit: AuditLog; chains: readonly SettlementChain[] }
+export type SettlementDeps = { db: Db; clock: Clock; audit: Audit; chains: readonly SettlementChain[] }
 
 export const viewSettlement = (settlement: Settlement) => ({
   _id: settlement.id,
@@ -98,10 +98,10 @@ async function readTarget(
  */
 export async function createSettlement(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   body: { companyId?: string },
-  call: Call,
 ): Promise<SettlementView> {
+  const { actor } = context
   const companyId = await companyFor(deps, actor, body.companyId)
   return deps.db.tx(async (tx) => {
     const target = await readTarget(deps, tx, companyId)
@@ -123,7 +123,7 @@ export async function createSettlement(
     }
     await insertSettlement(tx, settlement)
     await bookSettlement(tx, bookingOf(settlement, now), units)
-    return finish(deps, tx, actor, settlement, 'settlement.create', call)
+    return finish(deps, tx, context, settlement, 'settlement.create')
   })
 }
 
@@ -131,18 +131,17 @@ export async function createSettlement(
 async function finish(
   deps: SettlementDeps,
   tx: Tx,
-  actor: Actor,
+  context: RequestContext,
   { companyId, id }: Pick<Settlement, 'companyId' | 'id'>,
   action: string,
-  call: Call,
 ): Promise<SettlementView> {
   const settlement = await lockSettlement(tx, companyId, id)
   if (!settlement) throw new Error(`settlement ${id} was not stored`)
   const view = viewSettlement(settlement)
-  await call.remember(tx, view)
+  await context.remember(tx, view)
   const { amount, address, network, status } = view
-  const details = { settlementId: id, amount, address, network, status }
-  await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details })
+  const detail = { settlementId: id, amount, address, network, status }
+  await deps.audit.write(tx, context, { companyId, action, object: `settlement:${id}`, detail })
   return view
 }
 
@@ -162,10 +161,10 @@ async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['st
 /** A SuperAdmin lets the money go: at once by the chain's signer where its keys are set, else a person sends it. */
 export async function approveSettlement(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
-  call: Call,
 ): Promise<SettlementView> {
+  const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, ['open'])
@@ -179,7 +178,7 @@ export async function approveSettlement(
       { status: 'approved', approvedBy, words, nextCheckAt: pays ? now : null },
       now,
     )
-    return finish(deps, tx, actor, settlement, 'settlement.approve', call)
+    return finish(deps, tx, context, settlement, 'settlement.approve')
   })
 }
 
@@ -206,11 +205,11 @@ export async function settlePaid(
  */
 export async function reportSettlementPaid(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   txHash: string,
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   if (!/^0x[0-9a-f]{64}$/.test(txHash))
     throw invalid('txHash', 'must be a transaction hash: 0x and 64 hexadecimal digits')
   const key = await findReachableSettlement(deps, actor, id)
@@ -224,13 +223,9 @@ export async function reportSettlementPaid(
     const now = new Date(deps.clock())
     const { words } = report
     await updateSettlement(tx, settlement, { status: 'approved', txHash, byHand: true, words, nextCheckAt: now }, now)
-    const details = { settlementId: id, txHash }
-    await deps.audit(tx, {
-      actor,
-      companyId: key.companyId,
-      action: 'settlement.paid',
-      requestId: call.requestId,
-      details,
+    const detail = { settlementId: id, txHash }
+    await deps.audit.write(tx, context, {
+      ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   })
   if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, words: report.words })
@@ -242,10 +237,10 @@ export async function reportSettlementPaid(
  */
 export async function cancelSettlement(
   deps: SettlementDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
-  call: Call,
 ): Promise<SettlementView> {
+  const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
   if (key.status === 'approved') {
     if (actor.role !== 'SuperAdmin')
@@ -260,6 +255,6 @@ export async function cancelSettlement(
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', words: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
-    return finish(deps, tx, actor, settlement, 'settlement.cancel', call)
+    return finish(deps, tx, context, settlement, 'settlement.cancel')
   })
 }

@@ -1,7 +1,7 @@
 import { escapeHtml } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
-import { TEXTS } from '../pages/texts/languages.ts'
-import type { MailKind, MailKinds, MailText } from '../pages/texts/mail-texts.ts'
+import { TEXTS } from '../texts/languages.ts'
+import type { MailKind, MailKinds, MailText } from '../texts/mail-texts.ts'
 import type { MailOrder } from './mail.ts'
 
 export type WrittenMail = { subject: string; text: string; html: string }

@@ -3,7 +3,7 @@ import type { JobQueue } from '../db/job-runner.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import type { Lang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
-import type { MailKind, MailKinds } from '../pages/texts/mail-texts.ts'
+import type { MailKind, MailKinds } from '../texts/mail-texts.ts'
 
 /** A mail of a feature that brings its own words. */
 export type Notice = { subject: string; paragraphs: string[]; button?: { label: string; url: string } }

@@ -1,6 +1,6 @@
 import type { Lang } from '../kernel/lang.ts'
-import { TEXTS } from '../pages/texts/languages.ts'
-import type { FailureFacts, KycFacts, NoticeText, RefundFacts } from '../pages/texts/mail-texts.ts'
+import { TEXTS } from '../texts/languages.ts'
+import type { FailureFacts, KycFacts, NoticeText, RefundFacts } from '../texts/mail-texts.ts'
 import type { Notice } from './mail.ts'
 
 function write<Facts>({ subject, paragraphs, button }: NoticeText<Facts>, facts: Facts, url: string): Notice {

@@ -7,16 +7,17 @@ import {
 } from '../companies/sale-queries.ts'
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
-import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import { brokenConstraint, type Db, type Queryable, type Tx } from '../db/db.ts'
 import { type Actor, companyOf } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency.ts'
 import { findIdempotencyKey } from '../http/idempotency-queries.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode, newShortCode } from '../kernel/ids.ts'
 import { convert } from '../kernel/money.ts'
-import type { Rates } from '../rates/rate-service.ts'
+import type { Quote, Rates } from '../rates/rate-service.ts'
 import { isSubscribed } from '../webhooks/outbox/events.ts'
 import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
 import { type Order, paymentUrlOf, viewOrder } from './order.ts'
@@ -28,7 +29,7 @@ import { isOpen } from './order-states.ts'
 import type { Announce } from './order-transition.ts'
 
 export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; paymentUrl: string }
-export type CreateRequest = { actor: Actor; body: CreateOrderBody; requestId: string; claim: Claim | null }
+export type CreateRequest = { context: RequestContext; body: CreateOrderBody; claim: Claim | null }
 /** Either the new order's answer, or the stored text of an earlier request with the same Idempotency-Key. */
 export type CreateResult = { created: CreatedOrder } | { replay: string }
 export type CreateOrder = (request: CreateRequest) => Promise<CreateResult>
@@ -54,7 +55,8 @@ class StaleCopy extends Error {}
 
 async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, tx: Tx | null): Promise<SaleOrigin> {
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
-  const collector = body.merchantIdentifier === undefined ? null : await findTill(deps, actor, body.merchantIdentifier)
+  const collector =
+    body.merchantIdentifier === undefined ? null : await findTill(deps, actor, body.merchantIdentifier, tx)
   if (websiteUrl === null || tx === null)
     return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
   const session = await lockSaleSession(tx, body.sessionId ?? '')
@@ -67,27 +69,39 @@ async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, 
   return { companyId: session.companyId, collector, session, websiteUrl }
 }
 
-async function findTill({ cache }: CreateDeps, actor: Actor, identifier: string): Promise<SaleCollector> {
+async function findTill(
+  { cache }: CreateDeps,
+  actor: Actor,
+  identifier: string,
+  tx: Tx | null,
+): Promise<SaleCollector> {
   const companyId = actor.role === 'SimpleUser' ? null : companyOf(actor)
-  const collector = await cache.collector(companyId, identifier)
+  const collector = await cache.collector(companyId, identifier, tx ?? undefined)
   const given = actor.role !== 'Cashier' || (collector !== undefined && actor.collectorIds.includes(collector.id))
   if (!collector || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   return collector
+}
+
+/** Read before any transaction: it may ask sources on the internet. @throws INVALID_EXCHANGE_RATE, VALIDATION_FAILED */
+async function readQuote({ config, rates }: CreateDeps, body: CreateOrderBody): Promise<Quote> {
+  const quote = await rates.quote(readAssets(body, config.fiatAssets))
+  await rates.store(quote)
+  return quote
 }
 
 async function buildOrder(
   deps: CreateDeps,
   request: CreateRequest,
   place: SaleOrigin,
+  quoted: { quote: Quote; tx: Tx | null },
 ): Promise<{ order: Order; companyVersion: bigint; optionalEvents: string[] }> {
-  const { body, actor, requestId } = request
+  const { body, context } = request
   const from = readAssets(body, deps.config.fiatAssets)
   if (body.webhookUrl !== undefined) checkWebhookUrl(body.webhookUrl, deps.config.webhooks)
-  const company = await deps.cache.company(place.companyId)
+  const company = await deps.cache.company(place.companyId, quoted.tx ?? undefined)
   if (!company) throw new AppError('UNAUTHORIZED')
   const amount = readAmount(body.amount, from, company.maxOrderAmount)
-  const quote = await deps.rates.quote(from)
-  await deps.rates.store(quote)
+  const { quote } = quoted
   const nowMs = deps.clock()
   const order: Order = {
     companyId: place.companyId,
@@ -111,8 +125,8 @@ async function buildOrder(
     returnUrl: readPageUrl('returnUrl', body.returnUrl) ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
     anonymous: body.anonymous ?? false,
-    createdBy: actor.id,
-    requestId,
+    createdBy: context.actor.id,
+    requestId: context.requestId,
     createdAt: new Date(nowMs),
     updatedAt: new Date(nowMs),
     expiresAt: expiryOf(body, nowMs, deps.config.orders.expiryMinutes),
@@ -133,8 +147,13 @@ function answerOf(deps: CreateDeps, order: Order): CreatedOrder {
 }
 
 /** Why an insert that the database accepted as such put nothing in. */
-async function explainRefusal(deps: CreateDeps, request: CreateRequest, order: Order): Promise<CreateResult> {
-  const row = request.claim ? await findIdempotencyKey(deps.db, request.claim) : undefined
+async function explainRefusal(
+  deps: CreateDeps,
+  request: CreateRequest,
+  order: Order,
+  q: Queryable = deps.db,
+): Promise<CreateResult> {
+  const row = request.claim ? await findIdempotencyKey(q, request.claim) : undefined
   if (row && request.claim) return { replay: answerOfKey(row, request.claim) }
   deps.cache.forget(order.companyId)
   throw new StaleCopy()
@@ -149,14 +168,14 @@ function explainConstraint(error: unknown): unknown {
 }
 
 function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
-  const { claim, actor } = request
+  const { claim, context } = request
   const idempotency = claim && {
     scope: claim.scope,
     key: claim.key,
     fingerprint: claim.fingerprint,
     response: JSON.stringify(ok(answer)),
   }
-  return { order, companyVersion, actor: `${actor.kind}:${actor.id}`, idempotency }
+  return { order, companyVersion, actor: nameOf(context), idempotency }
 }
 
 /**
@@ -174,8 +193,9 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     },
   })
   const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
-    const place = await findPlace(deps, request.actor, request.body, null)
-    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place)
+    const place = await findPlace(deps, request.context.actor, request.body, null)
+    const quote = await readQuote(deps, request.body)
+    const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { quote, tx: null })
     const answer = answerOf(deps, order)
     const newOrder = newOrderOf(request, order, companyVersion, answer)
     const alone = order.webhookUrl !== null && isSubscribed(optionalEvents, 'order.initial')
@@ -190,16 +210,18 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     await deps.announce(tx, newOrder.order, 'order.initial', { requestId: newOrder.order.requestId, refundId: null })
     return true
   }
-  const createOnWebsite = (request: CreateRequest): Promise<CreateResult> =>
-    deps.db.tx(async (tx) => {
-      const place = await findPlace(deps, request.actor, request.body, tx)
-      const { order, companyVersion } = await buildOrder(deps, request, place)
+  const createOnWebsite = async (request: CreateRequest): Promise<CreateResult> => {
+    const quote = await readQuote(deps, request.body)
+    return deps.db.tx(async (tx) => {
+      const place = await findPlace(deps, request.context.actor, request.body, tx)
+      const { order, companyVersion } = await buildOrder(deps, request, place, { quote, tx })
       const answer = answerOf(deps, order)
       if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer))))
-        return explainRefusal(deps, request, order)
+        return explainRefusal(deps, request, order, tx)
       if (place.session) await updateSaleSessionOrder(tx, place.session.id, order.id)
       return { created: answer }
     })
+  }
   return async (request) => {
     checkPlace(request.body)
     if (request.body.merchantIdentifier !== undefined && request.body.merchantIdentifier.length > 100) {

@@ -2,7 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf, claimOf, replay, sendStored } from '../http/idempotency.ts'
+import { claimOf, replay, sendStored } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import type { CreateOrder } from './order-create.ts'
 import { CodeParams, CreateOrderBody, LinksQuery, ListQuery, OrderSchema } from './order-schemas.ts'
 import {
@@ -33,9 +34,9 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
       },
     },
     async (request, reply) => {
-      const { body, id: requestId } = request
+      const { body } = request
       const claim = claimOf(request)
-      const result = await deps.createOrder({ actor: actorOf(request), body, requestId, claim })
+      const result = await deps.createOrder({ context: contextOf(request), body, claim })
       if ('replay' in result) return replay(reply, result.replay) as never
       if (claim) return sendStored(reply, JSON.stringify(ok(result.created))) as never
       return ok(result.created as never)
@@ -92,7 +93,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         },
       },
       async (request) => {
-        await endOrder(deps, actorOf(request), request.params.code, trigger, callOf(request))
+        await endOrder(deps, contextOf(request), request.params.code, trigger)
         return ok(null)
       },
     )

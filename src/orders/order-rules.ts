@@ -39,7 +39,7 @@ export function readAssets(body: CreateOrderBody, fiatAssets: readonly Fiat[]): 
 export function readPageUrl(path: string, text: string | undefined): string | null {
   if (text === undefined) return null
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !['http:', 'https:'].includes(url.protocol))
+  if (!url || !/^https?:\/\/[^\\/?#]/i.test(text))
     throw invalid(path, 'must be a URL that starts with https:// or http://')
   return text
 }
@@ -63,7 +63,7 @@ export function checkPlace(body: CreateOrderBody): void {
   }
 }
 
-/** Five minutes; a payment link one calendar month or as asked (decisions 2.7). */
+/** Five minutes; a payment link one calendar month or as asked. */
 export function expiryOf(body: CreateOrderBody, nowMs: number, defaultMinutes: number): Date {
   if (body.alias === undefined) return new Date(nowMs + defaultMinutes * MINUTE)
   if (body.expiryMinutes !== undefined) return new Date(nowMs + body.expiryMinutes * MINUTE)

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import type { Db, Tx } from '../db/db.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { type Order, type OrderView, viewOrder, viewOrderPublicly } from './order.ts'
 import * as queries from './order-queries.ts'
@@ -81,18 +81,18 @@ export async function readOrderByAlias(
 /** Cancel and expire: repeating is fine; a state that forbids it is 409. */
 export async function endOrder(
   { db, transition }: OrderDeps,
-  actor: Actor,
+  context: RequestContext,
   code: string,
   trigger: 'cancel' | 'expire',
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   const reached = trigger === 'cancel' ? 'CANCELLED' : 'EXPIRED'
   await db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     if (order.status !== reached) {
-      await transition(tx, order, { trigger, actor: `${actor.kind}:${actor.id}`, requestId: call.requestId })
+      await transition(tx, order, { trigger, actor: `${actor.kind}:${actor.id}`, requestId: context.requestId })
     }
-    await call.remember(tx, null)
+    await context.remember(tx, null)
   })
 }
 

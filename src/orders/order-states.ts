@@ -24,7 +24,7 @@ type Transition = {
   description: string
 }
 
-/** The whole machine (decisions 3). `docs/order-states.md` is printed from it. */
+/** The whole machine. `docs/order-states.md` is printed from it. */
 export const TRANSITIONS = {
   accept: {
     from: ['INITIAL', 'PENDING', 'AWAITING'],

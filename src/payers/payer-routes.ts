@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { PayerEmailBody, PayerInformation, SavePayerBody } from './payer-schemas.ts'
 import { erasePayer, type PayerDeps, readPayer, savePayer, savePayerEmail } from './payer-service.ts'
@@ -22,7 +22,7 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
       },
     },
     async (request) => {
-      await savePayer(deps, actorOf(request), request.body, callOf(request))
+      await savePayer(deps, contextOf(request), request.body)
       return ok(null)
     },
   )
@@ -40,7 +40,7 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
       },
     },
     async (request) => {
-      await savePayerEmail(deps, actorOf(request), request.params.code, request.body.email, callOf(request))
+      await savePayerEmail(deps, contextOf(request), request.params.code, request.body.email)
       return ok(null)
     },
   )

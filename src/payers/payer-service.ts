@@ -1,6 +1,6 @@
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { isCountry, isSiret, readAddress } from '../kernel/addresses.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -48,26 +48,27 @@ async function write(deps: PayerDeps, tx: Tx, order: Order, payer: PayerInformat
 }
 
 /** Adds to what is known of the payer of an order; a field that is sent again replaces the earlier one. */
-export async function savePayer(deps: PayerDeps, actor: Actor, body: SavePayerBody, call: Call): Promise<void> {
+export async function savePayer(deps: PayerDeps, context: RequestContext, body: SavePayerBody): Promise<void> {
+  const { actor } = context
   checkPayer(body.payerInformation, 'payerInformation')
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, body.code)
     await write(deps, tx, order, { ...(await open(deps, tx, order)), ...body.payerInformation })
-    await call.remember(tx, null)
+    await context.remember(tx, null)
   })
 }
 
 export async function savePayerEmail(
   deps: PayerDeps,
-  actor: Actor,
+  context: RequestContext,
   code: string,
   email: string,
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     await notePayerEmail(deps, tx, order, email)
-    await call.remember(tx, null)
+    await context.remember(tx, null)
   })
 }
 

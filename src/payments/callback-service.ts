@@ -5,8 +5,11 @@ import {
   type Channel,
   type ChannelId,
   type PaymentReport,
+  type RefundNews,
 } from '../channels/channel.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
+import { wakeItem } from '../db/poll-queries.ts'
+import { pollNow } from '../db/polling.ts'
 import { type Callback, CallbackRefused } from '../kernel/callback.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -16,9 +19,9 @@ import {
   findPaymentByReference,
   insertPayment,
   lockPayment,
+  PAYMENT_POLLS,
   type Payment,
   updatePayment,
-  updatePaymentNextCheck,
   updatePaymentReference,
 } from './payment-queries.ts'
 import { applyReport } from './payment-report.ts'
@@ -26,6 +29,8 @@ import { type PaymentDeps, pollPayment } from './payment-service.ts'
 
 export type CallbackDeps = PaymentDeps & {
   log: FastifyBaseLogger
+  /** A refund of this payment was named by a provider that cannot be asked about refunds. */
+  reportRefund(payment: Payment, news: RefundNews): Promise<void>
   /** A refund of this payment may have news, too. */
   wakeRefunds(payment: Payment): Promise<void>
 }
@@ -100,23 +105,17 @@ async function findReportedPayment(
   return payment
 }
 
-/** If this process dies over it, the job looks after so long. */
-const LEASE_MS = 30_000
-
 /**
- * The payment is looked at at once, beside the rounds of the job, so that another provider that hangs holds nothing up;
- * what has to be done is written down before. A creation that may be under way is left to whoever waits for its answer.
+ * Writes down that the payment is due, then polls it here and now instead of waiting for the engine's next round. A
+ * creation under way is left to whoever waits for its answer.
  */
-async function lookNow(deps: CallbackDeps, payment: Payment): Promise<void> {
+async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') return
-  await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + LEASE_MS))
-  void pollPayment(deps, payment).catch(async (error: unknown) => {
-    deps.log.warn(
-      { err: error, channel: payment.channel, paymentId: payment.id },
-      'news of a payment is looked at later',
-    )
-    await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock())).catch(() => {})
-  })
+  await wakeItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
+  void pollNow(deps, PAYMENT_POLLS, payment, async (db) => pollPayment({ ...deps, db }, payment)).catch(
+    (error: unknown) =>
+      deps.log.warn({ err: error, channel: payment.channel, paymentId: payment.id }, 'poll after a callback failed'),
+  )
 }
 
 /**
@@ -156,11 +155,12 @@ export async function takeCallback(
     return acknowledgement
   }
   const payment = await findReportedPayment(deps, found, providerReference, channel.onChain === true)
-  await lookNow(deps, payment)
+  await pollSoon(deps, payment)
   await holdBlocked(deps, payment, news.report)
   // some providers name a refund from their console only here; the sum is signed like everything else
   if (news.report?.outcome === 'seen' && news.report.refunded !== undefined)
     await deps.onRefunded(payment, news.report.refunded)
+  if (news.refund) await deps.reportRefund(payment, news.refund)
   await deps.wakeRefunds(payment)
   return acknowledgement
 }

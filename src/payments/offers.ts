@@ -1,4 +1,5 @@
 import type { Channel, ChannelId, ChannelLimits } from '../channels/channel.ts'
+import { ProviderRefusal } from '../channels/provider-errors.ts'
 import type { ChannelSet } from '../channels/registry.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatMoney, type Money } from '../kernel/money.ts'
@@ -12,10 +13,15 @@ const NO_LIMITS: ChannelLimits = { min: null, max: null }
 /** Limits are a courtesy: a provider that does not tell them in time is offered without. */
 const LIMITS_MS = 3000
 
+/** @throws ProviderRefusal where the provider does not take this currency at all */
 async function limitsOf(channel: Channel, price: OfferedPrice): Promise<ChannelLimits> {
   if (!channel.findLimits) return NO_LIMITS
+  const withoutAnswer = (error: unknown): ChannelLimits => {
+    if (error instanceof ProviderRefusal && error.reason === 'request') throw error
+    return NO_LIMITS
+  }
   const late = new Promise<ChannelLimits>((resolve) => setTimeout(() => resolve(NO_LIMITS), LIMITS_MS).unref())
-  return Promise.race([channel.findLimits(price).catch(() => NO_LIMITS), late])
+  return Promise.race([channel.findLimits(price).catch(withoutAnswer), late])
 }
 
 const show = (money: Money): string => `${formatMoney(money)} ${money.asset}`
@@ -31,10 +37,20 @@ function outside({ min, max }: ChannelLimits, { due, fiat }: OfferedPrice): stri
   return null
 }
 
+/** Why the channel cannot take this price; null: it can. */
+async function faultOf(channel: Channel, price: OfferedPrice): Promise<string | null> {
+  try {
+    return outside(await limitsOf(channel, price), price)
+  } catch (error) {
+    if (error instanceof ProviderRefusal) return error.message
+    throw error
+  }
+}
+
 async function readOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): Promise<Offer> {
   const channel = set.get(id)
   const health = set.health(id)
-  const fault = health.available ? outside(await limitsOf(channel, price), price) : health.reason
+  const fault = health.available ? await faultOf(channel, price) : health.reason
   return { channel: id, networks: channel.networks, available: fault === null, reason: fault }
 }
 
@@ -51,5 +67,7 @@ export async function checkOffer(set: ChannelSet, id: ChannelId, price: OfferedP
   }
   const { reason } = await readOffer(set, id, price)
   if (reason !== null)
-    throw new AppError('CHANNEL_NOT_AVAILABLE', { message: `${id} cannot take this amount: ${reason}.` })
+    throw new AppError('CHANNEL_NOT_AVAILABLE', {
+      message: `${id} cannot take this amount: ${reason.replace(/\.$/, '')}.`,
+    })
 }

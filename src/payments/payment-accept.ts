@@ -1,7 +1,6 @@
 import type { Channel, ChannelId } from '../channels/channel.ts'
 import type { Tx } from '../db/db.ts'
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { readAddress } from '../kernel/addresses.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -16,10 +15,9 @@ import { findPayment, lockPayment, type Payment, updatePayment } from './payment
 import type { AcceptBody } from './payment-schemas.ts'
 
 export type AcceptRequest = {
-  actor: Actor
+  context: RequestContext
   code: string
   body: AcceptBody
-  call: Call
   /** Where the payer's own browser is, when it is the one that asks. */
   payerIp?: string
 }
@@ -68,7 +66,7 @@ type Choice = { channel: Channel; own: boolean; network: number | null }
 
 /** What was chosen, and whether this order can be paid that way at all: asked before anything is stored. */
 async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Choice> {
-  const order = await findReachableOrder(deps.db, request.actor, request.code)
+  const order = await findReachableOrder(deps.db, request.context.actor, request.code)
   const set = await deps.channels.of(order.companyId)
   const id = request.body.paymentChannel as ChannelId
   const channel = set.get(id)
@@ -81,14 +79,14 @@ type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refu
 
 /** Stores the choice before anybody is called. */
 async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<OpenedPayment> {
-  const { body, actor, call } = request
+  const { body, context } = request
   const { channel, own, network } = choice
   const userAddress = body.userAddress === undefined ? null : readAddress('userAddress', body.userAddress)
   const cancelUrl = readPageUrl('cancelUrl', body.cancelUrl)
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
   const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
-    const order = await lockReachableOrder(tx, actor, request.code)
+    const order = await lockReachableOrder(tx, context.actor, request.code)
     const now = new Date(deps.clock())
     const same = await findSamePayment(tx, order, channel.id, network)
     if (same) return { order, payment: same, fresh: false }
@@ -99,13 +97,12 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const email = body.payerEmail ?? null
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
     if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
-    const by = `${actor.kind}:${actor.id}`
-    const refused = await deps.gate(tx, order, { email, euroRate, actor: by, requestId: call.requestId })
+    const refused = await deps.gate(tx, order, { email, euroRate, by: context })
     if (refused) return { refused }
     await abandonPayment(tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const fields = { channel: channel.id, own, network, userAddress, pastOrders, cancelUrl, returnUrl }
-    const move = { actor: by, requestId: call.requestId }
+    const move = { actor: nameOf(context), requestId: context.requestId }
     return { ...(await startPayment(deps, tx, order, fields, move)), fresh: true }
   })
 }
@@ -122,8 +119,8 @@ export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Pro
   crashPoint('accept:after-choice')
   const channel = fresh ? choice.channel : ((await deps.channels.forPayment(payment)) ?? choice.channel)
   const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }
-  const called: ChannelCall = { channel, order, payment, payer, requestId: request.call.requestId }
-  const accepted = await createAtProvider(deps, called, fresh, (tx, answer) => request.call.remember(tx, answer))
+  const called: ChannelCall = { channel, order, payment, payer, requestId: request.context.requestId }
+  const accepted = await createAtProvider(deps, called, fresh, (tx, answer) => request.context.remember(tx, answer))
   crashPoint('accept:after-forward')
   if (!PAYABLE.includes(accepted.status)) {
     throw new AppError('ORDER_STATE_CONFLICT', {

@@ -1,9 +1,10 @@
 import type { Channel, ChannelId, Instructions, PaymentKey, PaymentRequest } from '../channels/channel.ts'
-import { ProviderRefusal } from '../channels/provider-errors.ts'
+import { isForOperator, ProviderRefusal } from '../channels/provider-errors.ts'
 import { askProvider, type Channels, type PaymentAccount, unavailable } from '../channels/registry.ts'
 import type { PayerGate } from '../compliance/payer-gate.ts'
 import type { Config } from '../config/config.ts'
 import type { Db, Tx } from '../db/db.ts'
+import { LeaseLost, pollNow } from '../db/polling.ts'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -15,12 +16,12 @@ import { allows } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import {
-  claimPayment,
   countPayments,
   findPayment,
   insertPayment,
   lockPayment,
   type NewPayment,
+  PAYMENT_POLLS,
   type Payment,
   updatePayment,
   updatePaymentInstructions,
@@ -48,7 +49,6 @@ export type Accepted = { paymentChannel: string; status: string; expiresAt: stri
 const FIRST_CHECK_MS = 15_000
 /** How long a repeated accept waits for the answer to the first one. */
 const WAIT_MS = 8_000
-const LEASE_MS = 30_000
 
 const instructionsOf = (order: Order, channel: ChannelId, instructions: Instructions): Accepted => ({
   paymentChannel: channel,
@@ -181,6 +181,8 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
   } catch (error) {
     if (error instanceof ProviderRefusal) {
       await recordProviderRefusal(deps, payment, error.message)
+      // what the operator must put right is no matter of the payer's, and may be right in a minute
+      if (isForOperator(error.reason)) throw unavailable(error)
       const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
       throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
     }
@@ -258,6 +260,16 @@ async function waitForAnswer(deps: AcceptDeps, called: ChannelCall, finish: Fini
   throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
 }
 
+/** Takes the payment before the engine's next poll. Undefined: another call is asking for it. */
+async function recoverNow(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted | undefined> {
+  try {
+    const taken = await pollNow(deps, PAYMENT_POLLS, called.payment, (db) => recover({ ...deps, db }, called, finish))
+    return taken?.result
+  } catch (error) {
+    throw error instanceof LeaseLost ? unavailable(error) : error
+  }
+}
+
 /** Brings an attempt to its provider: one order there, whatever was tried before. */
 export async function createAtProvider(
   deps: AcceptDeps,
@@ -270,9 +282,7 @@ export async function createAtProvider(
   // deposit addresses are ours: asking twice is safe, and nobody needs to wait
   if (payment.status === 'creating' && channel.onChain) return create(deps, called, finish)
   if (payment.status === 'creating') {
-    const now = deps.clock()
-    const mine = await claimPayment(deps.db, payment, new Date(now), new Date(now + LEASE_MS))
-    return mine ? recover(deps, called, finish) : waitForAnswer(deps, called, finish)
+    return (await recoverNow(deps, called, finish)) ?? waitForAnswer(deps, called, finish)
   }
   if (channel.singleUseLink && payment.status === 'awaiting') return refreshLink(deps, called, finish)
   if (payment.instructions === null) throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })

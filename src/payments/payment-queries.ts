@@ -1,5 +1,6 @@
 import type { ChannelId, Instructions } from '../channels/channel.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import type { PollTopic } from '../db/polling.ts'
 
 export type PaymentStatus = 'creating' | 'awaiting' | 'confirming' | 'paid' | 'failed' | 'closing' | 'closed'
 
@@ -33,6 +34,15 @@ type Row = Omit<Payment, 'dueUnits' | 'receivedUnits' | 'priceUnits'> & {
   dueUnits: string
   receivedUnits: string
   priceUnits: string | null
+}
+
+/** A lane is one account at one provider. */
+export const PAYMENT_POLLS: PollTopic = {
+  kind: 'payment',
+  table: {
+    table: sql`payments`,
+    lane: sql`(t.channel || case when t.own_account then ':' || t.company_id else '' end)`,
+  },
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, status, merchant_reference, provider_reference, instructions,
@@ -164,14 +174,6 @@ export async function updatePaymentLinks(tx: Tx, payment: Payment, instructions:
     where company_id = ${payment.companyId} and id = ${payment.id} and status in ('awaiting', 'confirming')`)
 }
 
-/** Takes one payment before its turn, if nobody looks at it now. @returns whether it is ours until then */
-export async function claimPayment(q: Queryable, payment: Payment, now: Date, until: Date): Promise<boolean> {
-  const taken = await q.run(sql`
-    update payments set next_check_at = ${until}, checks = checks + 1
-    where company_id = ${payment.companyId} and id = ${payment.id} and status = 'creating' and next_check_at <= ${now}`)
-  return taken > 0
-}
-
 /** By what a callback names: our reference, or the provider's. */
 export async function findPaymentByReference(
   q: Queryable,
@@ -200,25 +202,14 @@ export async function wakePaymentOfOrder(
 ): Promise<void> {
   if (order.paymentId === null) return
   await q.run(sql`
-    update payments set next_check_at = ${now}
-    where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at > ${now}`)
+    update payments set next_check_at = ${now}, poll_again = lease_until is not null
+    where company_id = ${order.companyId} and id = ${order.paymentId} and next_check_at is not null`)
 }
 
 /** The payment is looked at again from then on. */
 export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nextCheckAt: Date): Promise<void> {
   await q.run(sql`
     update payments set next_check_at = ${nextCheckAt} where company_id = ${payment.companyId} and id = ${payment.id}`)
-}
-
-/** Takes payments whose time to be looked at has come; a node that dies leaves them to the next one after `until`. */
-export async function claimDuePayments(q: Queryable, now: Date, until: Date, limit: number): Promise<Payment[]> {
-  const rows = await q.many<Row>(sql`
-    update payments set next_check_at = ${until}, checks = checks + 1
-    where (company_id, id) in (
-      select company_id, id from payments where next_check_at <= ${now} order by next_check_at limit ${limit}
-      for update skip locked)
-    returning ${COLUMNS}`)
-  return rows.map(toPayment)
 }
 
 /** Payments that wait for money at these deposit addresses, also those whose order ended: money can come late. */

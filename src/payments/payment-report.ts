@@ -101,7 +101,7 @@ async function applyEnding(scene: ReportCase, ending: Ending, words: string): Pr
 async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order> {
   const { tx, order, payment, policy, now } = scene
   const least = payment.priceUnits ?? minAcceptedUnits(payment.dueUnits, policy)
-  const complete = report.final >= least
+  const complete = report.final >= least && report.isPart !== true
   if (payment.status === 'paid' && !complete) {
     // more money may ask for more confirmations than the payment had when it counted; that is no loss
     if (report.final + report.pending < least)

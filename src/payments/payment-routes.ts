@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { acceptOrder } from './payment-accept.ts'
 import { AcceptBody, InstructionsSchema } from './payment-schemas.ts'
@@ -26,7 +25,7 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<PaymentDeps> = async (app,
     },
     async (request) => {
       const { body, params } = request
-      return ok(await acceptOrder(deps, { actor: actorOf(request), code: params.code, body, call: callOf(request) }))
+      return ok(await acceptOrder(deps, { context: contextOf(request), code: params.code, body }))
     },
   )
   app.post(
@@ -42,7 +41,7 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<PaymentDeps> = async (app,
       },
     },
     async (request) => {
-      await confirmOrder(deps, actorOf(request), request.params.code, callOf(request))
+      await confirmOrder(deps, contextOf(request), request.params.code)
       return ok(null)
     },
   )

@@ -45,6 +45,23 @@ export const OfferSchema = Type.Object({
   networks: Type.Array(Type.Integer()),
   available: Type.Boolean(),
   reason: NullableText('Why it is hidden from the payer now.'),
+  circuit: Nullable(
+    Type.Object({
+      state: Type.Union([Type.Literal('closed'), Type.Literal('open'), Type.Literal('half-open')], {
+        description: 'open: the provider is not called until `openUntil`; half-open: the next call is a trial.',
+      }),
+      cause: Nullable(
+        Type.Union(
+          [Type.Literal('trouble'), Type.Literal('busy'), Type.Literal('credentials'), Type.Literal('clock')],
+          { description: 'Why it opened: no answers, a pause that was asked for, a refused key, a refused time.' },
+        ),
+      ),
+      openUntil: NullableText('When the next call is let through.'),
+      clockAheadSeconds: Nullable(
+        Type.Number({ description: 'How far this server’s clock is ahead of the provider’s; negative: behind.' }),
+      ),
+    }),
+  ),
 })
 
 export const AccountBody = Type.Object({

@@ -1,7 +1,6 @@
 import type { Channel, PaymentReport } from '../channels/channel.ts'
 import { askProvider } from '../channels/registry.ts'
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -45,7 +44,8 @@ export const checkPayment = async (
  * "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED,
  * ORDER_STATE_CONFLICT
  */
-export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string, call: Call): Promise<void> {
+export async function confirmOrder(deps: PaymentDeps, context: RequestContext, code: string): Promise<void> {
+  const { actor } = context
   crashPoint('confirm:start')
   const order = await findReachableOrder(deps.db, actor, code)
   const payment = order.paymentId === null ? undefined : await findPayment(deps.db, order.companyId, order.paymentId)
@@ -57,11 +57,11 @@ export async function confirmOrder(deps: PaymentDeps, actor: Actor, code: string
           : 'No payment channel was chosen yet. Accept the order first.',
       })
     }
-    const after = await checkPayment(deps, payment, call.requestId)
+    const after = await checkPayment(deps, payment, context.requestId)
     if (!after || after.paidAt === null) throw new AppError('PAYMENT_NOT_RECEIVED')
   }
   crashPoint('confirm:before-answer')
-  await deps.db.tx((tx) => call.remember(tx, null))
+  await deps.db.tx((tx) => context.remember(tx, null))
 }
 
 /** One look at a payment whose time has come: ask, resume an unanswered creation, or close a given-up attempt. */
@@ -109,6 +109,8 @@ async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const now = new Date(deps.clock())
   const channel = await deps.channels.forPayment(payment)
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
+  // an address stays payable: what came to it before it was given up is read first
+  if (channel?.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
   const asks = channel && !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null
   if (!asks || providerReference === null) return updatePaymentClosed(deps.db, payment, now)

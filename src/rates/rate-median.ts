@@ -3,6 +3,8 @@ export type Evidence = {
   source: string
   /** Scaled by 10^RATE_EXPONENT. */
   rate: bigint | null
+  /** Milliseconds since 1970: what time the price is of; null: there is none. */
+  at: number | null
   taken: boolean
   reason: string | null
 }
@@ -16,6 +18,13 @@ const middle = (sorted: readonly bigint[]): bigint => {
 }
 
 const ascending = (rates: readonly bigint[]): bigint[] => [...rates].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+
+/** Two prices have no middle that one of them could be measured by: their distance from each other counts. */
+function contradict([one, other]: readonly bigint[], percent: number): boolean {
+  if (one === undefined || other === undefined) return false
+  const [low, high] = one < other ? [one, other] : [other, one]
+  return (high - low) * 100n > low * BigInt(percent)
+}
 
 /**
  * Median of the answers, after those further than the allowed deviation from the first median are dropped.
@@ -36,6 +45,13 @@ export function medianRate(
     return { ...answer, taken: false, reason: `more than ${rules.maxDeviationPercent} % from the median` }
   })
   const taken = evidence.flatMap((answer) => (answer.taken && answer.rate !== null ? [answer.rate] : []))
+  if (taken.length === 2 && contradict(taken, rules.maxDeviationPercent)) {
+    const reason = `more than ${rules.maxDeviationPercent} % from the only other source`
+    return {
+      rate: undefined,
+      evidence: evidence.map((answer) => (answer.taken ? { ...answer, taken: false, reason } : answer)),
+    }
+  }
   const rate = taken.length >= Math.max(1, rules.minSources) ? middle(ascending(taken)) : undefined
   return { rate, evidence }
 }

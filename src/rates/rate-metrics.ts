@@ -1,11 +1,20 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { type Clock, SECOND } from '../kernel/clock.ts'
+import type { Fiat } from '../kernel/money.ts'
 
-export type RateMetrics = { noteAnswer(source: string): void; noteFailure(source: string): void }
+export type RateMetrics = {
+  /** @param at what time its price is of */
+  noteAnswer(source: string, at: number): void
+  noteFailure(source: string): void
+  noteFrozen(source: string, from: Fiat, isFrozen: boolean): void
+  /** @param at the oldest price that the rate was made from */
+  noteRate(from: Fiat, at: number): void
+}
 
 /** What an operator watches of the price sources: how old each one's last answer is, and how often it fails. */
 export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
   const answeredAt = new Map<string, number>()
+  const ratedAt = new Map<Fiat, number>()
   const failures = new Counter({
     name: 'comptoir_rate_source_failures_total',
     help: 'Questions that a price source did not answer with a price.',
@@ -21,8 +30,25 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
       for (const [source, at] of answeredAt) this.set({ source }, (clock() - at) / SECOND)
     },
   })
+  new Gauge({
+    name: 'comptoir_rate_age_seconds',
+    help: 'Age of the oldest price in the rate that orders are made with.',
+    labelNames: ['from'],
+    registers: [registry],
+    collect() {
+      for (const [from, at] of ratedAt) this.set({ from }, (clock() - at) / SECOND)
+    },
+  })
+  const frozen = new Gauge({
+    name: 'comptoir_rate_source_frozen',
+    help: '1 while the price of a source has not changed for longer than its market allows.',
+    labelNames: ['source', 'from'],
+    registers: [registry],
+  })
   return {
-    noteAnswer: (source) => void answeredAt.set(source, clock()),
+    noteAnswer: (source, at) => void answeredAt.set(source, at),
+    noteFrozen: (source, from, isFrozen) => frozen.set({ source, from }, isFrozen ? 1 : 0),
+    noteRate: (from, at) => void ratedAt.set(from, at),
     noteFailure: (source) => failures.inc({ source }),
   }
 }

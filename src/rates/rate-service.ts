@@ -2,10 +2,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Fiat } from '../kernel/money.ts'
+import { type FreshnessWatch, watchFreshness } from './rate-freshness.ts'
 import { type Evidence, medianRate } from './rate-median.ts'
 import { openRateMetrics, type RateMetrics } from './rate-metrics.ts'
 import { insertQuote } from './rate-queries.ts'
@@ -32,28 +33,41 @@ export type Rates = {
 /** Legal parity of the franc Pacifique (ieom.fr): 1000 XPF are 8.38 EUR. */
 const XPF_IN_EUR = { times: 838n, by: 100_000n } as const
 
-async function ask(source: RateSource, from: Fiat, metrics: RateMetrics | undefined): Promise<Evidence[]> {
+type AskDeps = { sources: readonly RateSource[]; watch: FreshnessWatch; metrics: RateMetrics | undefined }
+
+const failed = (source: string, reason: string): Evidence => ({ source, rate: null, at: null, taken: false, reason })
+
+async function ask(source: RateSource, from: Fiat, { watch, metrics }: AskDeps): Promise<Evidence[]> {
+  const { name } = source
   try {
-    const rate = await source.fetchRate(from)
-    if (rate === undefined) return []
-    metrics?.noteAnswer(source.name)
-    return [{ source: source.name, rate, taken: false, reason: null }]
+    const price = await source.fetchPrice(from)
+    if (price === undefined) return []
+    const frozenMs = source.moves ? watch.frozenFor(name, from, price.rate) : null
+    metrics?.noteAnswer(name, price.at)
+    metrics?.noteFrozen(name, from, frozenMs !== null)
+    if (frozenMs !== null)
+      return [failed(name, `the price has not changed for ${Math.floor(frozenMs / MINUTE)} minutes`)]
+    return [{ source: name, ...price, taken: false, reason: null }]
   } catch (error) {
-    metrics?.noteFailure(source.name)
-    return [{ source: source.name, rate: null, taken: false, reason: (error as Error).message.slice(0, 200) }]
+    metrics?.noteFailure(name)
+    return [failed(name, (error as Error).message.slice(0, 200))]
   }
 }
 
-async function askAll(sources: readonly RateSource[], from: Fiat, metrics?: RateMetrics): Promise<Evidence[]> {
-  const answers = (await Promise.all(sources.map((source) => ask(source, from, metrics)))).flat()
+async function askAll(deps: AskDeps, from: Fiat): Promise<Evidence[]> {
+  const { sources } = deps
+  const answers = (await Promise.all(sources.map((source) => ask(source, from, deps)))).flat()
   if (from !== 'XPF' || answers.length > 0) return answers
-  const euro = (await Promise.all(sources.map((source) => ask(source, 'EUR', metrics)))).flat()
+  const euro = (await Promise.all(sources.map((source) => ask(source, 'EUR', deps)))).flat()
   return euro.map((answer) => ({
     ...answer,
     source: `${answer.source} (EUR, parity)`,
     rate: answer.rate === null ? null : (answer.rate * XPF_IN_EUR.times) / XPF_IN_EUR.by,
   }))
 }
+
+const oldestOf = (evidence: readonly Evidence[]): number =>
+  Math.min(...evidence.flatMap(({ taken, at }) => (taken && at !== null ? [at] : [])))
 
 /** Median of the configured sources, cached, renewed in the background before it grows old; never a default. */
 export function openRates(deps: {
@@ -66,13 +80,14 @@ export function openRates(deps: {
   const { config, db, clock, log } = deps
   const sources = openSources(config, clock)
   const metrics = deps.metrics && openRateMetrics(deps.metrics, clock)
+  const asking: AskDeps = { sources, watch: watchFreshness(clock), metrics }
   const cache = new Map<Fiat, Quote>()
   const running = new Map<Fiat, Promise<Quote>>()
   const stored = new Set<string>()
 
   const make = async (from: Fiat): Promise<Quote> => {
     const at = new Date(clock())
-    const { rate, evidence } = medianRate(await askAll(sources, from, metrics), config)
+    const { rate, evidence } = medianRate(await askAll(asking, from), config)
     if (rate === undefined) {
       log.warn({ from, evidence: evidence.map(({ source, reason }) => ({ source, reason })) }, 'no exchange rate')
       throw new AppError('INVALID_EXCHANGE_RATE')
@@ -80,6 +95,7 @@ export function openRates(deps: {
     const names = evidence.filter((answer) => answer.taken).map((answer) => answer.source)
     const quote: Quote = { id: newId(), from, to: 'USDC', rate, sources: names, at, evidence }
     cache.set(from, quote)
+    metrics?.noteRate(from, oldestOf(evidence))
     return quote
   }
   const renew = (from: Fiat): Promise<Quote> => {

@@ -5,11 +5,16 @@ import { parseJsonExact, textAt } from '../kernel/json.ts'
 import { type Fiat, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import { SourceBusy, withCircuit } from './rate-circuit.ts'
 
-/** One place that knows prices. It answers units of USDC for one unit of `from`, scaled by 10^RATE_EXPONENT. */
+/** Units of USDC for one unit of a currency, scaled by 10^RATE_EXPONENT, and the time that it is of. */
+export type Price = { rate: bigint; at: number }
+
+/** One place that knows prices. */
 export type RateSource = {
   readonly name: string
+  /** Its price moves with a market: one that stays the same for too long is no price. */
+  readonly moves: boolean
   /** Undefined: this source does not know the currency. Throws when it cannot answer. */
-  fetchRate(from: Fiat): Promise<bigint | undefined>
+  fetchPrice(from: Fiat): Promise<Price | undefined>
 }
 
 const ONE = 10n ** BigInt(RATE_EXPONENT)
@@ -29,16 +34,35 @@ function parseRate(text: string | undefined, source: string): bigint {
   return rate
 }
 
-/** @param seconds Unix time in seconds, as text */
-function checkAge(seconds: string | undefined, clock: Clock, source: string): void {
-  const ageMs = clock() - Number(seconds) * SECOND
+/** @throws Error for a price that is too old, or of no time */
+function checkAge(at: number, clock: Clock, source: string): number {
+  const ageMs = clock() - at
   if (!(ageMs <= MAX_PRICE_AGE_MS)) throw new Error(`${source}: the price is ${Math.round(ageMs / SECOND)} s old`)
+  return Math.min(at, clock())
 }
+
+/** @param seconds Unix time in seconds, as text */
+const ownTime = (seconds: string | undefined): number => Number(seconds) * SECOND
+
+/**
+ * The time of an answer that says none of its price: when it was asked for, or earlier when a cache on the way kept it
+ * (RFC 9111, 5.1) or its `Date` is older.
+ */
+function timeOf(headers: Record<string, string | string[] | undefined>, askedAt: number): number {
+  const keptSeconds = Number(headers.age ?? 0)
+  const written = Date.parse(String(headers.date ?? ''))
+  const asked = askedAt - (keptSeconds > 0 ? keptSeconds * SECOND : 0)
+  // Date has whole seconds
+  return Number.isNaN(written) ? asked : Math.min(asked, written + SECOND)
+}
+
+type Reply = { text: string; at: number }
 
 /** A price that means "fiat for one USDC", turned round. */
 const inverse = (price: bigint): bigint => (ONE * ONE) / price
 
-async function get(url: string): Promise<string> {
+async function get(url: string, clock: Clock): Promise<Reply> {
+  const askedAt = clock()
   const answer = await request(url, {
     headersTimeout: TIMEOUT_MS,
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -54,7 +78,7 @@ async function get(url: string): Promise<string> {
     throw new SourceBusy(answer.statusCode, seconds > 0 ? seconds * SECOND : MINUTE)
   }
   if (answer.statusCode !== 200) throw new Error(`HTTP ${answer.statusCode}`)
-  return text
+  return { text, at: timeOf(answer.headers, askedAt) }
 }
 
 type Make = (baseUrl: string, clock: Clock) => RateSource
@@ -66,39 +90,46 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
    */
   kraken: {
     baseUrl: 'https://api.kraken.com',
-    make: (baseUrl) => ({
+    make: (baseUrl, clock) => ({
       name: 'kraken',
-      async fetchRate(from) {
+      moves: true,
+      async fetchPrice(from) {
         if (from === 'XPF') return undefined
-        const body = parseJsonExact(await get(`${baseUrl}/0/public/Ticker?pair=USDC${from}`))
+        const { text, at } = await get(`${baseUrl}/0/public/Ticker?pair=USDC${from}`, clock)
+        const body = parseJsonExact(text)
         const refusal = textAt(body, 'error', 0)
         if (refusal !== undefined) throw new Error(`kraken: ${refusal}`)
         const [pair] = Object.values((body as { result?: Record<string, unknown> } | null)?.result ?? {})
-        return inverse(parseRate(textAt(pair, 'a', 0), 'kraken'))
+        const rate = inverse(parseRate(textAt(pair, 'a', 0), 'kraken'))
+        return { rate, at: checkAge(at, clock, 'kraken') }
       },
     }),
   },
   /** docs.cdp.coinbase.com, exchange rates: already units of USDC for one unit of the currency. */
   coinbase: {
     baseUrl: 'https://api.coinbase.com',
-    make: (baseUrl) => ({
+    make: (baseUrl, clock) => ({
       name: 'coinbase',
-      async fetchRate(from) {
+      moves: true,
+      async fetchPrice(from) {
         if (from === 'XPF') return undefined
-        const body = parseJsonExact(await get(`${baseUrl}/v2/exchange-rates?currency=${from}`))
-        return parseRate(textAt(body, 'data', 'rates', 'USDC'), 'coinbase')
+        const { text, at } = await get(`${baseUrl}/v2/exchange-rates?currency=${from}`, clock)
+        const rate = parseRate(textAt(parseJsonExact(text), 'data', 'rates', 'USDC'), 'coinbase')
+        return { rate, at: checkAge(at, clock, 'coinbase') }
       },
     }),
   },
   /** binance-spot-api-docs, bookTicker: EURUSDC is USDC for one EUR; the bid is what one EUR buys. */
   binance: {
     baseUrl: 'https://data-api.binance.vision',
-    make: (baseUrl) => ({
+    make: (baseUrl, clock) => ({
       name: 'binance',
-      async fetchRate(from) {
+      moves: true,
+      async fetchPrice(from) {
         if (from !== 'EUR') return undefined
-        const body = parseJsonExact(await get(`${baseUrl}/api/v3/ticker/bookTicker?symbol=EURUSDC`))
-        return parseRate(textAt(body, 'bidPrice'), 'binance')
+        const { text, at } = await get(`${baseUrl}/api/v3/ticker/bookTicker?symbol=EURUSDC`, clock)
+        const rate = parseRate(textAt(parseJsonExact(text), 'bidPrice'), 'binance')
+        return { rate, at: checkAge(at, clock, 'binance') }
       },
     }),
   },
@@ -107,11 +138,13 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://www.bitstamp.net',
     make: (baseUrl, clock) => ({
       name: 'bitstamp',
-      async fetchRate(from) {
+      moves: true,
+      async fetchPrice(from) {
         if (from !== 'EUR' && from !== 'USD') return undefined
-        const body = parseJsonExact(await get(`${baseUrl}/api/v2/ticker/usdc${from.toLowerCase()}/`))
-        checkAge(textAt(body, 'timestamp'), clock, 'bitstamp')
-        return inverse(parseRate(textAt(body, 'ask'), 'bitstamp'))
+        const { text } = await get(`${baseUrl}/api/v2/ticker/usdc${from.toLowerCase()}/`, clock)
+        const body = parseJsonExact(text)
+        const at = checkAge(ownTime(textAt(body, 'timestamp')), clock, 'bitstamp')
+        return { rate: inverse(parseRate(textAt(body, 'ask'), 'bitstamp')), at }
       },
     }),
   },
@@ -120,13 +153,15 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://api.coingecko.com',
     make: (baseUrl, clock) => ({
       name: 'coingecko',
-      async fetchRate(from) {
+      moves: true,
+      async fetchPrice(from) {
         if (from === 'XPF') return undefined
         const fiat = from.toLowerCase()
         const query = `ids=usd-coin&vs_currencies=${fiat}&precision=full&include_last_updated_at=true`
-        const body = parseJsonExact(await get(`${baseUrl}/api/v3/simple/price?${query}`))
-        checkAge(textAt(body, 'usd-coin', 'last_updated_at'), clock, 'coingecko')
-        return inverse(parseRate(textAt(body, 'usd-coin', fiat), 'coingecko'))
+        const { text } = await get(`${baseUrl}/api/v3/simple/price?${query}`, clock)
+        const body = parseJsonExact(text)
+        const at = checkAge(ownTime(textAt(body, 'usd-coin', 'last_updated_at')), clock, 'coingecko')
+        return { rate: inverse(parseRate(textAt(body, 'usd-coin', fiat), 'coingecko')), at }
       },
     }),
   },
@@ -138,9 +173,10 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
     baseUrl: 'https://www.ecb.europa.eu',
     make: (baseUrl, clock) => ({
       name: 'ecb',
-      async fetchRate(from) {
+      moves: false,
+      async fetchPrice(from) {
         if (from === 'XPF') return undefined
-        const xml = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`)
+        const { text: xml, at } = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`, clock)
         const day = /time=['"](\d{4}-\d{2}-\d{2})['"]/.exec(xml)?.[1]
         const days = day === undefined ? Number.NaN : Math.floor((clock() - Date.parse(day)) / DAY)
         if (!(days <= MAX_REFERENCE_DAYS)) throw new Error(`ecb: the reference rates are of ${day ?? 'no day'}`)
@@ -148,23 +184,26 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
           currency === 'EUR'
             ? ONE
             : parseRate(new RegExp(`currency=['"]${currency}['"]\\s+rate=['"]([\\d.]+)['"]`).exec(xml)?.[1], 'ecb')
-        return (perEuro('USD') * ONE) / perEuro(from)
+        return { rate: (perEuro('USD') * ONE) / perEuro(from), at }
       },
     }),
   },
 }
 
-function fixedSource(rates: Record<string, string>): RateSource {
+function fixedSource(rates: Record<string, string>, clock: Clock): RateSource {
   return {
     name: 'fixed',
-    fetchRate: async (from) => (rates[from] === undefined ? undefined : parseRate(rates[from], 'fixed')),
+    moves: false,
+    async fetchPrice(from) {
+      return rates[from] === undefined ? undefined : { rate: parseRate(rates[from], 'fixed'), at: clock() }
+    },
   }
 }
 
 /** The sources that the configuration names, in its order. None is asked before its first quote. */
 export function openSources(config: Config['rates'], clock: Clock): RateSource[] {
   return config.sources.flatMap((name) => {
-    if (name === 'fixed') return [fixedSource(config.fixed)]
+    if (name === 'fixed') return [fixedSource(config.fixed, clock)]
     const maker = MAKERS[name]
     return maker ? [withCircuit(maker.make(config.baseUrls[name] ?? maker.baseUrl, clock), clock)] : []
   })

@@ -1,11 +1,13 @@
+import type { Tx } from '../db/db.ts'
+import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { convert, proportion } from '../kernel/money.ts'
+import { convert, type Money, proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
+import { countRefunds, insertRefund, isRefundReferenceUsed, type NewRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
 import { bookingOf, type RefundDeps, settleRefundIn } from './refund-service.ts'
 
@@ -13,6 +15,9 @@ import { bookingOf, type RefundDeps, settleRefundIn } from './refund-service.ts'
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
 
 type Share = { number: number; units: bigint; excess: bigint }
+
+type Returned = Awaited<ReturnType<typeof readReturned>>
+type Case = { order: Order; payment: Payment; returned: Returned; units: bigint; reference: string | null }
 
 function foreignRefund(order: Order, payment: Payment, { number, units, excess }: Share, at: Date): NewRefund {
   const share = proportion(order.from.units, units, order.paidUnits)
@@ -42,6 +47,21 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
   }
 }
 
+/** Written down as a refund that is settled already. */
+async function bookForeign(deps: RefundDeps, tx: Tx, { order, payment, returned, units, reference }: Case) {
+  const now = new Date(deps.clock())
+  const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
+  const free = above > 0n ? above : 0n
+  const number = (await countRefunds(tx, order.companyId, order.id)) + 1
+  const refund = foreignRefund(order, payment, { number, units, excess: units < free ? units : free }, now)
+  await insertRefund(tx, refund)
+  await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
+  const actor = refund.requestedBy
+  await deps.transition(tx, order, { trigger: 'revert', actor, requestId: null, refundId: refund.id })
+  const words = 'refunded from the provider’s console'
+  await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, words })
+}
+
 /**
  * The provider says that so many units of a payment went back. What we did not send ourselves was sent from its own
  * console: it is written down as a refund, so that order, books and merchant know of it.
@@ -55,16 +75,32 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
     const left = order.paidUnits - known
     const units = refunded - known > left ? left : refunded - known
     if (units <= 0n || (units < leastOf(order) && units < left)) return
-    const now = new Date(deps.clock())
-    const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
-    const free = above > 0n ? above : 0n
-    const number = (await countRefunds(tx, order.companyId, order.id)) + 1
-    const refund = foreignRefund(order, payment, { number, units, excess: units < free ? units : free }, now)
-    await insertRefund(tx, refund)
-    await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
-    const actor = refund.requestedBy
-    await deps.transition(tx, order, { trigger: 'revert', actor, requestId: null, refundId: refund.id })
-    const words = 'refunded from the provider’s console'
-    await settleRefundIn(deps, tx, refund, { actor, reference: null, txHash: null, words })
+    await bookForeign(deps, tx, { order, payment, returned, units, reference: null })
+  })
+}
+
+/**
+ * A provider that tells of each refund by itself says that one which we did not start was transferred. Told twice, it
+ * is written down once.
+ * @throws CHANNEL_UNAVAILABLE while a refund of ours runs: the callback must come again
+ */
+export async function recordForeignRefund(
+  deps: RefundDeps,
+  payment: Payment,
+  { reference, fiat }: { reference: string; fiat: Money },
+): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, payment.companyId, payment.orderId)
+    if (!order || order.paymentId !== payment.id || fiat.asset !== order.from.asset) return
+    if (await isRefundReferenceUsed(tx, payment.companyId, payment.channel, reference)) return
+    if (order.status === 'REFUNDING') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 60 })
+    if (!allows(order.status, 'revert')) return
+    const returned = await readReturned(tx, order)
+    const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
+    const left = order.paidUnits - known
+    const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
+    const share = proportion(order.paidUnits, fiat.units, order.from.units)
+    const units = before + fiat.units >= order.from.units || share > left ? left : share
+    if (units > 0n) await bookForeign(deps, tx, { order, payment, returned, units, reference })
   })
 }

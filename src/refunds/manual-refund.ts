@@ -1,10 +1,17 @@
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { Channel } from '../channels/channel.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
-import type { RefundDeskDeps } from './mispayment-refund.ts'
+import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-service.ts'
+
+/** The channel cannot send it, said that a person must, or cannot be asked what became of it. */
+function isForPerson(channel: Channel | undefined, { status, nextCheckAt }: Refund): boolean {
+  if (channel?.checkRefundTransaction) return false
+  if (!channel?.refundPayment || (status === 'ready' && nextCheckAt === null)) return true
+  return channel.refundsByCallback === true && status === 'submitted'
+}
 
 /**
  * A provider without refunds: a person sent the money another way (the provider's withdrawal, a bank, a wallet) and
@@ -12,16 +19,16 @@ import { lockRefundWithOrder, settleRefundIn } from './refund-service.ts'
  * @throws OBJECT_CONFLICT where the refund can be proved by its chain, or goes through its provider by itself
  */
 export async function settleByHand(
-  deps: RefundDeskDeps,
-  actor: Actor,
+  deps: MispaymentRefundDeps,
+  context: RequestContext,
   refund: Refund,
   proof: { reference: string; statement: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
   const channel = payment && (await deps.channels.forPayment(payment))
-  if (channel?.refundPayment || channel?.checkRefundTransaction) {
-    const message = channel.checkRefundTransaction
+  if (!isForPerson(channel, refund)) {
+    const message = channel?.checkRefundTransaction
       ? 'This refund is proved by its transaction: POST /refunds/{id}/transaction.'
       : `${refund.channel} refunds by itself; there is nothing to prove.`
     throw new AppError('OBJECT_CONFLICT', { message })
@@ -40,9 +47,14 @@ export async function settleByHand(
     }
     const words = `sent by hand: ${statement}`
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, words })
-    await call.remember(tx, null)
-    const details = { refundId: current.id, reference, statement }
+    await context.remember(tx, null)
+    const detail = { refundId: current.id, reference, statement }
     const { companyId } = current
-    await deps.audit(tx, { actor, companyId, action: 'refund.settled_by_hand', requestId: call.requestId, details })
+    await deps.audit.write(tx, context, {
+      companyId,
+      action: 'refund.settled_by_hand',
+      object: `refund:${current.id}`,
+      detail,
+    })
   })
 }

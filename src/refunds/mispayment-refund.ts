@@ -1,5 +1,4 @@
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
@@ -14,7 +13,7 @@ import { readReturned } from './refund-records.ts'
 import type { MispaymentRefundBody } from './refund-schemas.ts'
 import { bookingOf, newRefund, type RefundDeps } from './refund-service.ts'
 
-export type RefundDeskDeps = RefundDeps & { links: RefundLinks }
+export type MispaymentRefundDeps = RefundDeps & { links: RefundLinks }
 
 const RETURNABLE: readonly Mispayment['kind'][] = ['under', 'late', 'duplicate', 'over']
 
@@ -39,12 +38,12 @@ function checkReturnable({ record }: MispaymentCase, free: bigint): void {
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED, VALIDATION_FAILED
  */
 export async function refundMispayment(
-  deps: RefundDeskDeps,
-  actor: Actor,
+  deps: MispaymentRefundDeps,
+  context: RequestContext,
   id: string,
   body: MispaymentRefundBody,
-  call: Call,
 ): Promise<string> {
+  const { actor } = context
   const wanted = readWanted(body)
   return deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
@@ -63,16 +62,16 @@ export async function refundMispayment(
       excessUnits: units,
       fiatUnits: proportion(order.from.units, units, order.to.units),
       reason: body.reason ?? null,
-      requestId: call.requestId,
+      requestId: context.requestId,
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess: units })
     const { requestedBy: decidedBy, reason } = refund
     await updateMispayment(tx, record, { status: 'refunded', decidedBy, reason }, now)
     if (refund.status === 'needs_address') await deps.askForAddress(tx, order, refund, destination.email)
-    await call.remember(tx, { refundId: refund.id })
+    await context.remember(tx, { refundId: refund.id })
     const more = { mispaymentId: record.id, kind: record.kind }
-    await writeRefundAudit(deps, tx, { actor, refund, action: 'mispayment.refund', call, more })
+    await writeRefundAudit(deps, tx, context, { refund, action: 'mispayment.refund', more })
     return refund.id
   })
 }

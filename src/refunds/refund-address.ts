@@ -1,5 +1,6 @@
 import type { Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
 import { lockReachableOrder } from '../orders/order-service.ts'
@@ -7,7 +8,6 @@ import { nextStatus } from '../orders/order-states.ts'
 import { findMispayment } from '../payments/mispayments/mispayment-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
-import type { Decider } from './refund-decisions.ts'
 import { findDestination, readWanted, type Wanted } from './refund-destination.ts'
 import { type AddressProof, addressMessage, type RefundFacts } from './refund-proof.ts'
 import { countRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
@@ -28,9 +28,9 @@ export async function setRefundAddress(
   deps: RefundDeps,
   key: Refund,
   wanted: Wanted & { address: string },
-  by: Decider,
+  context: RequestContext,
 ): Promise<void> {
-  const { actor, call } = by
+  const { actor } = context
   const given = readWanted(wanted)
   await deps.db.tx(async (tx) => {
     const { order, refund } = await lockWaiting(tx, key)
@@ -53,7 +53,7 @@ export async function setRefundAddress(
     await updateRefund(tx, refund, change, now)
     const changed = { ...refund, address, proposedAddress, addressProof }
     if (asks && isNew) await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
-    await writeRefundAudit(deps, tx, { actor, call, refund: changed, action: 'refund.address' })
+    await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
   })
 }
 
@@ -62,10 +62,10 @@ export async function confirmRefundAddress(
   deps: RefundDeps,
   key: Refund,
   address: string,
-  requestId: string,
+  context: RequestContext,
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
-    const { order, refund } = await lockWaiting(tx, key)
+    const { refund } = await lockWaiting(tx, key)
     const now = new Date(deps.clock())
     const addressProof: AddressProof = { kind: 'payer', by: 'payer', at: now.toISOString() }
     await updateRefund(
@@ -74,9 +74,8 @@ export async function confirmRefundAddress(
       { status: 'ready', address, addressProof, decidedBy: 'payer', nextCheckAt: now },
       now,
     )
-    const actor = { kind: 'payer', id: order.code } as const
     const changed = { ...refund, address, addressProof }
-    await writeRefundAudit(deps, tx, { actor, call: { requestId }, refund: changed, action: 'refund.address' })
+    await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
   })
 }
 

@@ -1,5 +1,4 @@
-import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
@@ -9,21 +8,25 @@ import { type Refund, updateRefund } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, lockRefundWithOrder, type RefundDeps } from './refund-service.ts'
 
-/** A person's request; without one it is a channel that speaks. */
-export type Decider = { actor: Actor; call: Call }
-
-const nameOf = ({ actor }: Decider): string => `${actor.kind}:${actor.id}`
+/** Its answer was lost, and nothing but a callback tells of it: a person looks it up at the provider. */
+async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
+  if (status !== 'submitted' || providerReference !== null) return false
+  const payment = await findPayment(deps.db, companyId, paymentId)
+  return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
+}
 
 /** The refund will not happen: rejected by a person, or definitely refused by the provider. @throws OBJECT_CONFLICT */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
-  news: { words: string } & ({ status: 'rejected'; by: Decider } | { status: 'refused'; channel: string }),
+  news: { words: string } & ({ status: 'rejected'; by: RequestContext } | { status: 'refused'; channel: string }),
 ): Promise<void> {
+  const neverSent = news.status === 'rejected' && (await isLost(deps, key))
   await deps.db.tx(async (tx) => {
     const { order, refund } = await lockRefundWithOrder(tx, key)
-    const possible = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
-    if (!possible.includes(refund.status)) {
+    const open = news.status === 'rejected' ? ['needs_approval', 'needs_address', 'ready'] : ['ready', 'submitted']
+    const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
+    if (!open.includes(refund.status) && !isStillLost) {
       throw new AppError('OBJECT_CONFLICT', {
         message: `The refund is ${refund.status}; it cannot be ${news.status} any more.`,
       })
@@ -39,12 +42,12 @@ export async function dropRefund(
       await deps.transition(tx, order, { trigger, actor: decidedBy, requestId: null })
     }
     if (news.status === 'rejected')
-      await writeRefundAudit(deps, tx, { ...news.by, refund, action: 'refund.reject', more: { reason: words } })
+      await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: words } })
   })
 }
 
 /** A SuperAdmin lets a refund go on. @throws OBJECT_CONFLICT */
-export async function approveRefund(deps: RefundDeps, key: Refund, by: Decider): Promise<void> {
+export async function approveRefund(deps: RefundDeps, key: Refund, context: RequestContext): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { order, refund } = await lockRefundWithOrder(tx, key)
     if (refund.status !== 'needs_approval') {
@@ -52,13 +55,13 @@ export async function approveRefund(deps: RefundDeps, key: Refund, by: Decider):
     }
     const now = new Date(deps.clock())
     const payment = await findPayment(tx, refund.companyId, refund.paymentId)
-    const onChain = payment !== undefined && (await deps.channels.forPayment(payment))?.refundsToAddress === true
+    const onChain = payment !== undefined && (await deps.channels.forPayment(payment, tx))?.refundsToAddress === true
     const status = onChain && refund.address === null ? 'needs_address' : 'ready'
     const { email } = await findPayerContact(deps.payers, tx, order)
     const askedByMail = status === 'needs_address' && email !== null
     const nextCheckAt = status === 'ready' ? now : null
-    await updateRefund(tx, refund, { status, decidedBy: nameOf(by), askedByMail, nextCheckAt }, now)
+    await updateRefund(tx, refund, { status, decidedBy: nameOf(context), askedByMail, nextCheckAt }, now)
     if (status === 'needs_address') await deps.askForAddress(tx, order, { ...refund, requestId: null }, email)
-    await writeRefundAudit(deps, tx, { ...by, refund, action: 'refund.approve' })
+    await writeRefundAudit(deps, tx, context, { refund, action: 'refund.approve' })
   })
 }

@@ -42,7 +42,7 @@ export async function findDestination(
   const { order, payment, number, units, actor, now } = scene
   const known = await findPayerContact(deps.payers, tx, order)
   const believed = { email: known.email, proposedAddress: null, status: 'ready' } as const
-  if ((await deps.channels.forPayment(payment))?.refundsToAddress !== true)
+  if ((await deps.channels.forPayment(payment, tx))?.refundsToAddress !== true)
     return { ...believed, address: address ?? payment.userAddress ?? known.address, addressProof: null }
   const stated = [
     { source: 'accept', own: payment.userAddress },

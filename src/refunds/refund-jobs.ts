@@ -1,20 +1,26 @@
-import type { FastifyBaseLogger } from 'fastify'
 import type { Channel, RefundReport, RefundRequest } from '../channels/channel.ts'
+import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts'
+import type { Tx } from '../db/db.ts'
+import type { PollSpec } from '../db/polling.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { pollGapMs } from '../kernel/poll-gaps.ts'
 import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { noticeForeignRefund } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
-import { type Decider, dropRefund } from './refund-decisions.ts'
-import { claimDueRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
+import { dropRefund } from './refund-decisions.ts'
+import {
+  findRefund,
+  listRefundsOfOrder,
+  REFUND_POLLS,
+  type Refund,
+  updateRefund,
+  updateRefundNextCheck,
+} from './refund-queries.ts'
 import { lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
-
-const LEASE_MS = 60_000
-const BATCH = 20
-const DELAYS_MS = [1000, 1000, 2000, 3000, 5000, 10_000, 30_000, 60_000, 300_000]
-
-const delayMs = (checks: number): number => DELAYS_MS[Math.min(checks, DELAYS_MS.length - 1)] ?? 300_000
 
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
@@ -33,7 +39,9 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
   ])
   if (!order || !payment) throw new Error(`refund ${refund.id} without its order or payment`)
   const all = await listRefundsOfOrder(deps.db, refund.companyId, refund.orderId)
-  const earlier = all.filter(({ status, paymentId }) => status === 'settled' && paymentId === payment.id)
+  const others = all.filter(({ id, paymentId }) => id !== refund.id && paymentId === payment.id)
+  const earlier = others.filter(({ status }) => status === 'settled')
+  const lastReference = others.findLast(({ providerReference }) => providerReference !== null)?.providerReference
   return {
     refundId: refund.id,
     companyId: refund.companyId,
@@ -45,6 +53,7 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
     paidFiat: order.from,
     earlierUnits: sumOf(earlier, 'units'),
     earlierFiat: { asset: order.from.asset, units: sumOf(earlier, 'fiatUnits') },
+    ...(lastReference ? { lastReference } : {}),
     reference: refund.providerReference,
     attempted: refund.status === 'submitted',
     network: refund.network,
@@ -53,15 +62,47 @@ export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise
   }
 }
 
+/**
+ * Whether another refund of the same payment was sent and has no final answer. Two at once cannot be told apart at a
+ * provider that only says what went back in all.
+ */
+async function anotherRuns(tx: Tx, refund: Refund): Promise<boolean> {
+  const all = await listRefundsOfOrder(tx, refund.companyId, refund.orderId)
+  return all.some(
+    ({ id, paymentId, status }) => id !== refund.id && paymentId === refund.paymentId && status === 'submitted',
+  )
+}
+
 /** Before anything is sent the refund is no longer one that a person can reject. @returns whether it may be sent */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'submitted') return true
-    if (current.status !== 'ready') return false
     const now = new Date(deps.clock())
-    await updateRefund(tx, current, { status: 'submitted', nextCheckAt: new Date(now.getTime() + LEASE_MS) }, now)
+    if (current.status !== 'ready') {
+      await updateRefundNextCheck(tx, current, null)
+      return false
+    }
+    if (await anotherRuns(tx, current)) {
+      await updateRefundNextCheck(tx, current, new Date(now.getTime() + pollGapMs('refund', current.checks)))
+      return false
+    }
+    await updateRefund(tx, current, { status: 'submitted', nextCheckAt: current.nextCheckAt }, now)
     return true
+  })
+}
+
+const isNotDone = (error: unknown): boolean =>
+  error instanceof ProviderRefusal || (error instanceof ProviderTrouble && error.notSent)
+
+/** It certainly did not leave: it is as if it had not been tried, and the next poll sends it. */
+async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (current.status !== 'submitted') return
+    const now = new Date(deps.clock())
+    const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', current.checks))
+    await updateRefund(tx, current, { status: 'ready', words: 'not sent yet', nextCheckAt }, now)
   })
 }
 
@@ -77,7 +118,10 @@ async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundRepor
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   if (!(await beginSending(deps, refund))) return
   crashPoint('refund:before-send')
-  const report = await askChannel(deps, refund)
+  const report = await askChannel(deps, refund).catch(async (error: unknown) => {
+    if (refund.status === 'ready' && isNotDone(error)) await takeBack(deps, refund)
+    throw error
+  })
   crashPoint('refund:after-send')
   await applyRefundReport(deps, refund, report)
   crashPoint('refund:after-settle')
@@ -86,14 +130,20 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
   const { reference, txHash, words } = report
   const actor = `channel:${refund.channel}`
-  if (report.outcome === 'settled') return settleRefund(deps, refund, { actor, reference, txHash, words })
+  if (report.outcome === 'settled') {
+    await settleRefund(deps, refund, { actor, reference, txHash, words })
+    const payment =
+      report.refundedUnits !== undefined && (await findPayment(deps.db, refund.companyId, refund.paymentId))
+    if (payment) await noticeForeignRefund(deps, payment, report.refundedUnits ?? 0n)
+    return
+  }
   if (report.outcome === 'refused') return dropRefund(deps, refund, { status: 'refused', channel: actor, words })
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') return
     const now = new Date(deps.clock())
     const manual = report.outcome === 'manual'
-    const nextCheckAt = manual ? null : new Date(now.getTime() + delayMs(current.checks))
+    const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
     await updateRefund(
       tx,
       current,
@@ -115,7 +165,12 @@ export function readTxHash(hash: string): string {
  * refund is settled when it is final.
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
-export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash: string, by: Decider): Promise<void> {
+export async function reportTransaction(
+  deps: RefundDeps,
+  refund: Refund,
+  txHash: string,
+  context: RequestContext,
+): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
   const { network, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
@@ -133,19 +188,16 @@ export async function reportTransaction(deps: RefundDeps, refund: Refund, txHash
     const now = new Date(deps.clock())
     if (current.status === 'ready' || current.status === 'submitted')
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
-    await writeRefundAudit(deps, tx, { ...by, refund: current, action: 'refund.transaction', more: { txHash } })
+    await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   })
   await applyRefundReport(deps, refund, report)
 }
 
-/** Sends and follows refunds. One that fails is tried again after its lease, with the same id. */
-export async function pollDueRefunds(deps: RefundDeps, log: FastifyBaseLogger): Promise<number> {
-  const now = deps.clock()
-  const due = await claimDueRefunds(deps.db, new Date(now), new Date(now + LEASE_MS), BATCH)
-  for (const refund of due) {
-    await pollRefund(deps, refund).catch((error: unknown) =>
-      log.warn({ err: error, refundId: refund.id }, 'refund could not be sent'),
-    )
-  }
-  return due.length
-}
+/** Refunds that are to be sent, or have no final answer, for the polling engine: sent once, with the same id. */
+export const refundPolls = (deps: RefundDeps): PollSpec => ({
+  ...REFUND_POLLS,
+  async work(db, { id }) {
+    const refund = await findRefund(db, id)
+    if (refund) await pollRefund({ ...deps, db }, refund)
+  },
+})

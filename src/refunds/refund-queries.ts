@@ -1,5 +1,6 @@
 import type { ChannelId } from '../channels/channel.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import type { PollTopic } from '../db/polling.ts'
 import type { AddressProof } from './refund-proof.ts'
 
 export const REFUND_STATUSES = [
@@ -48,6 +49,8 @@ export type Refund = {
   byHand: boolean
   lastWords: string | null
   checks: number
+  /** Null: nothing is asked any more, or a person sends it. */
+  nextCheckAt: Date | null
   createdAt: Date
   updatedAt: Date
   settledAt: Date | null
@@ -59,9 +62,19 @@ type Row = Omit<Refund, 'units' | 'excessUnits' | 'fiatUnits'> & {
   fiatUnits: string
 }
 
+/** A lane is the account at the provider that the payment was made to. */
+export const REFUND_POLLS: PollTopic = {
+  kind: 'refund',
+  table: {
+    table: sql`refunds`,
+    lane: sql`(select p.channel || case when p.own_account then ':' || p.company_id else '' end
+      from payments p where p.company_id = t.company_id and p.id = t.payment_id)`,
+  },
+}
+
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
   fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval, requested_by,
-  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, created_at, updated_at, settled_at`
+  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, next_check_at, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
   ...row,
@@ -72,7 +85,15 @@ const toRefund = (row: Row): Refund => ({
 
 export type NewRefund = Omit<
   Refund,
-  'decidedBy' | 'providerReference' | 'txHash' | 'byHand' | 'lastWords' | 'checks' | 'updatedAt' | 'settledAt'
+  | 'decidedBy'
+  | 'providerReference'
+  | 'txHash'
+  | 'byHand'
+  | 'lastWords'
+  | 'checks'
+  | 'nextCheckAt'
+  | 'updatedAt'
+  | 'settledAt'
 > & { requestId: string | null }
 
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
@@ -150,16 +171,11 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
     where company_id = ${refund.companyId} and id = ${refund.id}`)
 }
 
-/** Takes refunds whose time to be sent or asked about has come; a node that dies leaves them to the next one. */
-export async function claimDueRefunds(q: Queryable, now: Date, until: Date, limit: number): Promise<Refund[]> {
-  const rows = await q.many<Row>(sql`
-    update refunds set next_check_at = ${until}, checks = checks + 1
-    where (company_id, id) in (
-      select company_id, id from refunds where next_check_at <= ${now} order by next_check_at limit ${limit}
-      for update skip locked)
-    returning ${COLUMNS}`)
-  return rows.map(toRefund)
-}
+/** No change of state: only when it is polled again; null: there is nothing to ask any more. */
+export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date | null): Promise<number> =>
+  tx.run(sql`
+    update refunds set next_check_at = ${nextCheckAt}
+    where company_id = ${refund.companyId} and id = ${refund.id}`)
 
 export async function isRefundReferenceUsed(
   q: Queryable,
@@ -176,7 +192,7 @@ export async function isRefundReferenceUsed(
 /** Refunds of a payment that are under way are asked about again now. */
 export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId: string, now: Date): Promise<number> =>
   q.run(sql`
-    update refunds set next_check_at = least(next_check_at, ${now})
+    update refunds set next_check_at = least(next_check_at, ${now}), poll_again = lease_until is not null
     where company_id = ${companyId} and payment_id = ${paymentId} and next_check_at is not null`)
 
 /** The shop as its payers know it. */

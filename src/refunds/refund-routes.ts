@@ -1,18 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Actor, actorOf, sees } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
 import { settleByHand } from './manual-refund.ts'
-import { type RefundDeskDeps, refundMispayment } from './mispayment-refund.ts'
+import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
 import { readAddressMessage, setRefundAddress } from './refund-address.ts'
-import { approveRefund, type Decider, dropRefund } from './refund-decisions.ts'
+import { approveRefund, dropRefund } from './refund-decisions.ts'
 import { readTxHash, reportTransaction } from './refund-jobs.ts'
 import { addressMessage } from './refund-proof.ts'
 import { findRefund, listRefunds, type Refund } from './refund-queries.ts'
@@ -35,7 +34,7 @@ const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
  * Where its payer says where it goes, for handing over, and what can be signed instead; only while that is asked. Who
  * started the refund could answer on that page himself: where the payer got the link by mail, nobody else gets it.
  */
-async function viewQuestion(deps: RefundDeskDeps, refund: Refund) {
+async function viewQuestion(deps: MispaymentRefundDeps, refund: Refund) {
   const { status, proposedAddress, askedByMail } = refund
   const order = status === 'needs_address' && (await findOrderById(deps.db, refund.companyId, refund.orderId))
   if (!order) return { addressUrl: null, addressMessage: null }
@@ -45,9 +44,7 @@ async function viewQuestion(deps: RefundDeskDeps, refund: Refund) {
   }
 }
 
-const deciderOf = (request: FastifyRequest): Decider => ({ actor: actorOf(request), call: callOf(request) })
-
-const viewRefund = async (deps: RefundDeskDeps, refund: Refund) => ({
+const viewRefund = async (deps: MispaymentRefundDeps, refund: Refund) => ({
   ...(await viewQuestion(deps, refund)),
   _id: refund.id,
   orderId: refund.orderId,
@@ -95,13 +92,12 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
         response: { 200: Envelope(RevertAnswer) },
       },
     },
-    async (request) =>
-      ok(await revertOrder(deps, actorOf(request), request.params.code, request.body, callOf(request))),
+    async (request) => ok(await revertOrder(deps, contextOf(request), request.params.code, request.body)),
   )
 }
 
 /** Refunds as objects: list, decide, give a destination, report one that was sent by hand. */
-export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (app, deps) => {
+export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = async (app, deps) => {
   app.get(
     '/refunds',
     {
@@ -170,7 +166,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      await approveRefund(deps, refund, deciderOf(request))
+      await approveRefund(deps, refund, contextOf(request))
       return answer(refund)
     },
   )
@@ -189,7 +185,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      await dropRefund(deps, refund, { status: 'rejected', by: deciderOf(request), words: request.body.reason })
+      await dropRefund(deps, refund, { status: 'rejected', by: contextOf(request), words: request.body.reason })
       return answer(refund)
     },
   )
@@ -210,7 +206,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      await setRefundAddress(deps, refund, request.body, deciderOf(request))
+      await setRefundAddress(deps, refund, request.body, contextOf(request))
       return answer(refund)
     },
   )
@@ -230,7 +226,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     },
     async (request) => {
       const { params, body = {} } = request
-      return ok({ refundId: await refundMispayment(deps, actorOf(request), params.id, body, callOf(request)) })
+      return ok({ refundId: await refundMispayment(deps, contextOf(request), params.id, body) })
     },
   )
   app.post(
@@ -253,7 +249,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     async (request) => {
       const actor = actorOf(request)
       const refund = await findReachableRefund(deps, actor, request.params.id)
-      await settleByHand(deps, actor, refund, request.body, callOf(request))
+      await settleByHand(deps, contextOf(request), refund, request.body)
       return answer(refund)
     },
   )
@@ -273,7 +269,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<RefundDeskDeps> = async (ap
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      await reportTransaction(deps, refund, readTxHash(request.body.txHash), deciderOf(request))
+      await reportTransaction(deps, refund, readTxHash(request.body.txHash), contextOf(request))
       return answer(refund)
     },
   )

@@ -1,8 +1,8 @@
-import type { AuditLog } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Channels } from '../channels/registry.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
-import type { Call } from '../http/idempotency.ts'
+import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -38,7 +38,7 @@ export type RefundDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
-  audit: AuditLog
+  audit: Audit
   /** Asks the payer where the money shall go; called in the refund's transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }
@@ -71,8 +71,8 @@ function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund
 }
 
 /** A provider that refunds in fiat cannot send less than its smallest unit. @throws ILLEGAL_AMOUNT */
-async function checkSendable(deps: RefundDeps, payment: Payment, fiatUnits: bigint): Promise<void> {
-  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment))?.refundsInFiat) return
+async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, fiatUnits: bigint): Promise<void> {
+  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment, tx))?.refundsInFiat) return
   const message = `${payment.channel} refunds in the order’s currency; this is less than its smallest unit.`
   throw new AppError('ILLEGAL_AMOUNT', { message })
 }
@@ -80,11 +80,11 @@ async function checkSendable(deps: RefundDeps, payment: Payment, fiatUnits: bigi
 /** Starts a refund of what is left, or of a part of it. The order is REFUNDING until it is settled or dropped. */
 export async function revertOrder(
   deps: RefundDeps,
-  actor: Actor,
+  context: RequestContext,
   code: string,
   body: RevertBody,
-  call: Call,
 ): Promise<{ refundId: string }> {
+  const { actor } = context
   const wanted = readWanted(body)
   const refundId = await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
@@ -98,7 +98,7 @@ export async function revertOrder(
     const number = (await countRefunds(tx, order.companyId, order.id)) + 1
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
     const fiatUnits = fiatShare(order, share, returned.refunds)
-    await checkSendable(deps, payment, fiatUnits)
+    await checkSendable(deps, tx, payment, fiatUnits)
     const refund: NewRefund = {
       ...newRefund({ order, payment, number, actor, approval, destination, now }),
       mispaymentId: null,
@@ -106,7 +106,7 @@ export async function revertOrder(
       excessUnits: excess,
       fiatUnits,
       reason: body.reason ?? null,
-      requestId: call.requestId,
+      requestId: context.requestId,
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess })
@@ -115,11 +115,11 @@ export async function revertOrder(
     await deps.transition(tx, order, {
       trigger: 'revert',
       actor: refund.requestedBy,
-      requestId: call.requestId,
+      requestId: context.requestId,
       refundId: refund.id,
     })
-    await call.remember(tx, { refundId: refund.id })
-    await writeRefundAudit(deps, tx, { actor, refund, action: 'refund.revert', call })
+    await context.remember(tx, { refundId: refund.id })
+    await writeRefundAudit(deps, tx, context, { refund, action: 'refund.revert' })
     crashPoint('revert:before-commit')
     return refund.id
   })

@@ -1,10 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { actorName } from '../audit/audit.ts'
 import { type Actor, actorOf } from '../http/actor.ts'
-import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextAs, contextOf, visitorContextOf } from '../http/request-context.ts'
 import { MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { isLang } from '../kernel/lang.ts'
@@ -47,16 +45,16 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
     },
     async (request, reply) => {
       const { actor, query, body } = request
-      const caller = callerOf(request)
+      const context = visitorContextOf(request)
       await limits.checkAccount(request, reply, emailKeyOf(body.email))
       const prepared = await registration.prepare(body as never, actor)
       const { user, started } = await db.tx(async (tx) => {
         const user = await registration.register(tx, prepared, langOf(query.lang) ?? 'en')
         const kind = kindOf(body.origin)
-        const started = await sessions.start(tx, { user, kind, namedCookie: false, secondFactorAt: null, caller })
+        const started = await sessions.start(tx, { user, kind, namedCookie: false, secondFactorAt: null, context })
         const companyId = user.company?.id ?? null
-        const facts = { companyId, object: `user:${user.id}`, caller, detail: { role: user.role } }
-        await audit.write(tx, { actor: actorName(actor), action: 'user.register', ...facts })
+        const facts = { companyId, object: `user:${user.id}`, detail: { role: user.role } }
+        await audit.write(tx, context, { action: 'user.register', ...facts })
         return { user, started }
       })
       // somebody who registers another person keeps his own session
@@ -95,7 +93,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         const { email, password } = request.body
         const userId = cookies.userIdOf(request)
         const { origin } = request.body as { origin?: string }
-        const login = { email, password, kind: kindOf(origin), roles, userId, caller: callerOf(request) }
+        const login = { email, password, kind: kindOf(origin), roles, userId, context: visitorContextOf(request) }
         const result = await deps.passwords.admit(async () => {
           await deps.lockOuts.check(emailKeyOf(email))
           await limits.checkAccount(request, reply, emailKeyOf(email))
@@ -145,13 +143,13 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       const who = await challengerOf(cookies.challengeOf(request), bearerOf(request))
       if ('actor' in who) {
         await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
-        await answerStepUp(deps, who.actor, body, callerOf(request))
+        await answerStepUp(deps, contextAs(request, who.actor), body)
         const user = await findUserById(db, who.actor.id)
         return ok({ token: bearerOf(request), user: user && viewUser(user) } as never)
       }
       const pending = await findChallengeByToken(db, hashToken(who.token))
       if (pending) await limits.checkAccount(request, reply, await emailKeyOfUser(pending.userId))
-      const answer = { token: who.token, userId, codes: body, caller: callerOf(request) }
+      const answer = { token: who.token, userId, codes: body, context: visitorContextOf(request) }
       const loggedIn = await answerLogin(deps, answer)
       cookies.clearChallenge(reply)
       return ok(answerOfLogin(deps, reply, loggedIn) as never)
@@ -211,7 +209,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       await db.tx(async (tx) => {
         const isWaiting = await findRecentVerification(tx, user.id, new Date(deps.clock() - MINUTE))
         if (user.verifiedAt === null && !isWaiting) await registration.sendVerification(tx, user)
-        await callOf(request).remember(tx, null)
+        await contextOf(request).remember(tx, null)
       })
       return ok(null)
     },

@@ -22,7 +22,7 @@ export type Cookies = {
   checkSite(request: FastifyRequest): void
 }
 
-/** The cookies of the authentication endpoints (decisions 5.2) and who may send them. */
+/** The cookies of the authentication endpoints and who may send them. */
 export function openCookies(
   config: Pick<Config, 'baseUrl' | 'payUrl' | 'officeUrl' | 'corsOrigins'>,
   clock: Clock,

@@ -1,7 +1,7 @@
-import { type Audit, actorName } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
-import type { Actor, UserRole } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
+import type { UserRole } from '../http/actor.ts'
+import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Passwords } from '../users/password.ts'
@@ -31,7 +31,7 @@ export type LoginRequest = {
   roles: readonly UserRole[]
   /** `x-user-id`: the refresh cookie gets this user's name. */
   userId: string | null
-  caller: Caller
+  context: AnyContext
 }
 
 export type LoginDeps = {
@@ -47,21 +47,26 @@ export type LoginDeps = {
 export const MANAGER_ROLES: readonly UserRole[] = ['Manager', 'SuperManager', 'Cashier', 'Observer', 'Association']
 export const OTHER_ROLES: readonly UserRole[] = ['SimpleUser', 'SuperAdmin', 'Service']
 
-const sessionEntry = (user: User, action: string, caller: Caller) => ({
+const sessionEntry = (user: User, action: string) => ({
   actor: `user:${user.id}`,
   action,
   companyId: user.company?.id ?? null,
   object: `user:${user.id}`,
-  caller,
 })
 
 /** Counts a wrong password the same way whether the address is known or not. */
-async function refuse(deps: LoginDeps, emailKey: string, user: User | undefined, caller: Caller): Promise<never> {
+async function refuse(deps: LoginDeps, emailKey: string, user: User | undefined, context: AnyContext): Promise<never> {
   await deps.db.tx(async (tx) => {
     const locked = await deps.lockOuts.count(tx, emailKey)
-    const facts = { companyId: user?.company?.id ?? null, object: user ? `user:${user.id}` : null, caller }
+    const facts = { companyId: user?.company?.id ?? null, object: user ? `user:${user.id}` : null }
     const detail = { locked }
-    await deps.audit.write(tx, { actor: 'anyone', action: 'session.login', result: 'refused', ...facts, detail })
+    await deps.audit.write(tx, context, {
+      actor: 'anyone',
+      action: 'session.login',
+      result: 'refused',
+      ...facts,
+      detail,
+    })
   })
   throw new AppError('INVALID_CREDENTIALS')
 }
@@ -80,13 +85,13 @@ export async function logIn(deps: LoginDeps, request: LoginRequest): Promise<Log
   const emailKey = emailKeyOf(request.email)
   const user = await findUserByEmailKey(db, emailKey)
   const right = await deps.passwords.verify(request.password, user?.passwordHash ?? null)
-  if (!user || !right || user.disabledAt !== null) return refuse(deps, emailKey, user, request.caller)
+  if (!user || !right || user.disabledAt !== null) return refuse(deps, emailKey, user, request.context)
   if (!request.roles.includes(user.role)) {
     const place = MANAGER_ROLES.includes(user.role) ? '/auth/login/manager' : '/auth/login'
     throw new AppError('FORBIDDEN', { message: `The role ${user.role} logs in with POST ${place}.` })
   }
   await renewHash(deps, user, request.password)
-  const { kind, caller } = request
+  const { kind, context } = request
   const namedCookie = request.userId === user.id
   if (user.twoFactorEnabled) {
     const challenge = await db.tx(async (tx) => {
@@ -97,8 +102,8 @@ export async function logIn(deps: LoginDeps, request: LoginRequest): Promise<Log
   }
   const started = await db.tx(async (tx) => {
     await lockOuts.clear(tx, emailKey)
-    const result = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt: null, caller })
-    await audit.write(tx, sessionEntry(user, 'session.login', caller))
+    const result = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt: null, context })
+    await audit.write(tx, context, sessionEntry(user, 'session.login'))
     return result
   })
   return { user, started, accessToken: await sessions.issue(started.session, user) }
@@ -130,21 +135,21 @@ const wrongCode = (): AppError => new AppError('INVALID_OTP')
  */
 export async function answerLogin(
   deps: LoginDeps,
-  answer: { token: string; userId: string | null; codes: Codes; caller: Caller },
+  answer: { token: string; userId: string | null; codes: Codes; context: AnyContext },
 ): Promise<LoggedIn> {
-  const { token, codes, caller } = answer
+  const { token, codes, context } = answer
   const { db, challenges, sessions, audit, clock } = deps
   const outcome = await db.tx(async (tx): Promise<'ended' | 'wrong' | { user: User; started: Started }> => {
     const challenge = await lockChallengeByToken(tx, hashToken(token))
     const user = challenge && (await findUserById(tx, challenge.userId))
     if (!user || user.disabledAt !== null || !challenges.isLive(challenge)) return 'ended'
-    const proof = await challenges.answer(tx, challenge, user, codes, caller)
+    const proof = await challenges.answer(tx, challenge, user, codes, context)
     if (proof === null) return 'wrong'
     const { kind } = challenge
     const namedCookie = challenge.namedCookie || answer.userId === user.id
     const secondFactorAt = new Date(clock())
-    const started = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt, caller })
-    await audit.write(tx, { ...sessionEntry(user, 'session.login', caller), detail: { secondFactor: proof } })
+    const started = await begin(deps, tx, { user, kind, namedCookie, secondFactorAt, context })
+    await audit.write(tx, context, { ...sessionEntry(user, 'session.login'), detail: { secondFactor: proof } })
     return { user, started }
   })
   if (outcome === 'ended') throw challengeEnded()
@@ -153,7 +158,8 @@ export async function answerLogin(
 }
 
 /** A fresh second factor for a session that runs already (step-up). @throws INVALID_OTP, UNAUTHORIZED */
-export async function answerStepUp(deps: LoginDeps, actor: Actor, codes: Codes, caller: Caller): Promise<Proof> {
+export async function answerStepUp(deps: LoginDeps, context: RequestContext, codes: Codes): Promise<Proof> {
+  const { actor } = context
   const { db, challenges, sessions, audit, clock } = deps
   const { sessionId } = actor
   if (sessionId === null) throw challengeEnded()
@@ -162,11 +168,11 @@ export async function answerStepUp(deps: LoginDeps, actor: Actor, codes: Codes, 
     if (!user) return 'ended'
     const challenge = await challenges.openForSession(tx, { userId: actor.id, sessionId })
     if (!challenges.isLive(challenge)) return 'ended'
-    const proof = await challenges.answer(tx, challenge, user, codes, caller)
+    const proof = await challenges.answer(tx, challenge, user, codes, context)
     if (proof === null) return 'wrong'
     await sessions.confirmSecondFactor(tx, sessionId, new Date(clock()))
-    const entry = sessionEntry(user, 'session.step-up', caller)
-    await audit.write(tx, { ...entry, actor: actorName(actor), detail: { secondFactor: proof } })
+    const entry = sessionEntry(user, 'session.step-up')
+    await audit.write(tx, context, { ...entry, detail: { secondFactor: proof } })
     return { proof }
   })
   if (outcome === 'ended') {

@@ -1,10 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { actorName } from '../audit/audit.ts'
 import { actorOf } from '../http/actor.ts'
-import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf, visitorContextOf } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { isLang } from '../kernel/lang.ts'
 import { checkPassword } from '../users/password-rules.ts'
@@ -43,7 +41,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       await limits.checkAccount(request, reply, emailKeyOf(body.email))
       const lang = query.lang !== undefined && isLang(query.lang) ? query.lang : null
       const application = body.origin === 'application'
-      return ok(await resets.send({ email: body.email, application, lang, caller: callerOf(request) }))
+      return ok(await resets.send({ email: body.email, application, lang, context: visitorContextOf(request) }))
     },
   )
 
@@ -62,7 +60,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
     },
     async (request) => {
       const { token, newPassword, emailOtp = null } = request.body
-      await resets.change({ token, newPassword, emailOtp, actor: request.actor, caller: callerOf(request) })
+      await resets.change({ token, newPassword, emailOtp, context: visitorContextOf(request) })
       return ok(null)
     },
   )
@@ -81,7 +79,8 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       },
     },
     async (request, reply) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
+      const { actor } = context
       const user = await userOfActor(db, actor)
       await deps.lockOuts.check(user.emailKey)
       await limits.checkAccount(request, reply, user.emailKey)
@@ -103,9 +102,9 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         await deps.lockOuts.clear(tx, user.emailKey)
         const data = { name: user.firstName }
         await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'passwordChanged', data })
-        await callOf(request).remember(tx, null)
-        const facts = { companyId: actor.companyId, object: `user:${user.id}`, caller: callerOf(request) }
-        await audit.write(tx, { actor: actorName(actor), action: 'user.change-password', ...facts })
+        await context.remember(tx, null)
+        const facts = { companyId: actor.companyId, object: `user:${user.id}` }
+        await audit.write(tx, context, { action: 'user.change-password', ...facts })
       })
       return ok(null)
     },
@@ -124,7 +123,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       },
     },
     async (request) => {
-      await verifyEmail(deps, request.body.token, callerOf(request))
+      await verifyEmail(deps, request.body.token, visitorContextOf(request))
       return ok(null)
     },
   )
@@ -163,7 +162,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
     async (request, reply) => {
       const user = await userOfActor(db, actorOf(request))
       await limits.checkAccount(request, reply, user.emailKey)
-      return ok(await twoFactor.enable(actorOf(request), request.body.otp, callerOf(request)))
+      return ok(await twoFactor.enable(contextOf(request), request.body.otp))
     },
   )
   app.post(
@@ -177,7 +176,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
         response: { 200: Envelope(Codes) },
       },
     },
-    async (request) => ok(await twoFactor.renewCodes(actorOf(request), callerOf(request))),
+    async (request) => ok(await twoFactor.renewCodes(contextOf(request))),
   )
   app.post(
     '/2fa/disable',
@@ -191,11 +190,12 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
+      const { actor } = context
       const user = await userOfActor(db, actor)
       await db.tx(async (tx) => {
-        await callOf(request).remember(tx, null)
-        await twoFactor.remove(tx, user, { actor: actorName(actor), caller: callerOf(request) })
+        await context.remember(tx, null)
+        await twoFactor.remove(tx, user, context)
       })
       return ok(null)
     },

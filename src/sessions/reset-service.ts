@@ -1,10 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { type Audit, actorName } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { JobQueue } from '../db/job-runner.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
+import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import { type Clock, DAY, HOUR, MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Lang } from '../kernel/lang.ts'
@@ -26,7 +26,7 @@ export type Resets = {
    * Asks for a new password. Does the same work for unknown addresses; SuperAdmins are left out silently.
    * @returns the token for `origin=application`, which proves nothing by itself; null otherwise
    */
-  send(request: { email: string; application: boolean; lang: Lang | null; caller: Caller }): Promise<string | null>
+  send(request: { email: string; application: boolean; lang: Lang | null; context: AnyContext }): Promise<string | null>
   /** The mailed link of an application reset was opened and its button pressed. */
   prove(proof: string): Promise<boolean>
   /** Whose password a mailed link may change; null when the link is not good any more. */
@@ -42,8 +42,7 @@ export type ChangeRequest = {
   newPassword: string
   emailOtp: string | null
   /** A Service credential stands in for the mailed proof, within its own company. */
-  actor: Actor | null
-  caller: Caller
+  context: RequestContext<Actor | null>
 }
 
 export type ResetDeps = {
@@ -113,7 +112,7 @@ export function openResets(deps: ResetDeps): Resets {
     request: ChangeRequest,
   ): Promise<'good' | 'wrong' | 'missing'> => {
     if (reset.kind !== 'application' || reset.provenAt !== null) return 'good'
-    if (user && mayVouch(request.actor, user)) return 'good'
+    if (user && mayVouch(request.context.actor, user)) return 'good'
     if (request.emailOtp === null || reset.wrongCodes >= MAX_WRONG_CODES) return 'missing'
     const right = reset.codeHash === codeHash(`reset:${reset.tokenHash}`, request.emailOtp)
     if (right && user) return 'good'
@@ -134,7 +133,7 @@ export function openResets(deps: ResetDeps): Resets {
     await updateChallengesEnded(tx, user.id, at)
     await lockOuts.clear(tx, user.emailKey)
     await sessions.endAll(tx, user.id, 'password changed')
-    if (reset.kind !== 'application' || !isService(request.actor)) await updateUserVerified(tx, user.id, at)
+    if (reset.kind !== 'application' || !isService(request.context.actor)) await updateUserVerified(tx, user.id, at)
     if (reset.kind !== 'invitation') {
       await mailer.send(tx, {
         to: user.email,
@@ -143,12 +142,11 @@ export function openResets(deps: ResetDeps): Resets {
         data: { name: user.firstName },
       })
     }
-    await audit.write(tx, {
-      actor: request.actor ? actorName(request.actor) : `user:${user.id}`,
+    await audit.write(tx, request.context, {
+      ...(request.context.actor ? {} : { actor: `user:${user.id}` }),
       action: reset.kind === 'invitation' ? 'user.accept-invitation' : 'user.reset-password',
       companyId: user.company?.id ?? null,
       object: `user:${user.id}`,
-      caller: request.caller,
     })
   }
   const insert = async (
@@ -174,7 +172,7 @@ export function openResets(deps: ResetDeps): Resets {
     return { token, proof, code, expiresAt }
   }
   return {
-    async send({ email, application, lang, caller }) {
+    async send({ email, application, lang, context }) {
       const user = await findUserByEmailKey(db, emailKeyOf(email))
       const eligible = user && user.role !== 'SuperAdmin' && user.disabledAt === null ? user : null
       return db.tx(async (tx) => {
@@ -183,8 +181,8 @@ export function openResets(deps: ResetDeps): Resets {
         const secrets = await insert(tx, known?.id ?? null, application ? 'application' : 'link', LINK_MS)
         if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets }, secrets.expiresAt)
         else await jobs.enqueue(tx, { kind: NO_MAIL_JOB, payload: { sealed: vault.seal(email, NO_MAIL_JOB) } })
-        const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null, caller }
-        await audit.write(tx, { actor: 'anyone', action: 'user.ask-reset', ...facts })
+        const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null }
+        await audit.write(tx, context, { actor: 'anyone', action: 'user.ask-reset', ...facts })
         return application ? secrets.token : null
       })
     },

@@ -1,10 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { actorName } from '../audit/audit.ts'
 import { actorOf } from '../http/actor.ts'
-import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { callOf } from '../http/idempotency.ts'
+import { contextOf, visitorContextOf } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { IdParams } from '../users/user-schemas.ts'
 import * as schemas from './auth-schemas.ts'
@@ -51,7 +49,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
         throw new AppError('UNAUTHORIZED', { message: 'There is no refresh cookie for this session. Log in.' })
       }
       try {
-        const { session, refreshToken, accessToken } = await sessions.refresh(token, userId, callerOf(request))
+        const { session, refreshToken, accessToken } = await sessions.refresh(token, userId, visitorContextOf(request))
         cookies.setRefresh(reply, session, refreshToken)
         return ok({ token: accessToken })
       } catch (error) {
@@ -80,7 +78,6 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       const token = cookies.refreshTokenOf(request, userId)
       const bearer = bearerOf(request)
       const actor = bearer === null ? null : await sessions.actorOf(bearer).catch(() => null)
-      const caller = callerOf(request)
       const disconnected = await db.tx(async (tx) => {
         const session = token === null ? null : await sessions.endByToken(tx, token, userId)
         const sid = actor?.sessionId ?? null
@@ -88,8 +85,8 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
         const endedId = session?.id ?? (byBearer ? sid : null)
         if (endedId === null) return false
         const who = session?.userId ?? actor?.id ?? ''
-        const facts = { companyId: actor?.companyId ?? null, object: `session:${endedId}`, caller }
-        await audit.write(tx, { actor: `user:${who}`, action: 'session.sign-out', ...facts })
+        const facts = { companyId: actor?.companyId ?? null, object: `session:${endedId}` }
+        await audit.write(tx, visitorContextOf(request), { actor: `user:${who}`, action: 'session.sign-out', ...facts })
         return true
       })
       cookies.clearRefresh(reply, userId)
@@ -128,14 +125,15 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
+      const { actor } = context
       const { id } = request.params
       const mine = await listLiveSessions(db, actor.id, new Date(clock()))
       if (!mine.some((session) => session.id === id)) throw new AppError('OBJECT_NOT_FOUND')
       await db.tx(async (tx) => {
         await sessions.end(tx, id, 'revoked by its user')
-        const facts = { companyId: actor.companyId, object: `session:${id}`, caller: callerOf(request) }
-        await audit.write(tx, { actor: actorName(actor), action: 'session.revoke', ...facts })
+        const facts = { companyId: actor.companyId, object: `session:${id}` }
+        await audit.write(tx, context, { action: 'session.revoke', ...facts })
       })
       return ok(null)
     },
@@ -153,12 +151,13 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
+      const { actor } = context
       const revoked = await db.tx(async (tx) => {
         const count = await sessions.endAll(tx, actor.id, 'revoked by its user', actor.sessionId)
-        await callOf(request).remember(tx, { revoked: count })
-        const facts = { companyId: actor.companyId, object: `user:${actor.id}`, caller: callerOf(request) }
-        await audit.write(tx, { actor: actorName(actor), action: 'session.revoke-others', ...facts })
+        await context.remember(tx, { revoked: count })
+        const facts = { companyId: actor.companyId, object: `user:${actor.id}` }
+        await audit.write(tx, context, { action: 'session.revoke-others', ...facts })
         return count
       })
       return ok({ revoked })

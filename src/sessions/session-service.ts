@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
+import type { AnyContext } from '../http/request-context.ts'
 import { type Clock, DAY, HOUR, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -19,7 +19,7 @@ export type NewSession = {
   kind: SessionKind
   namedCookie: boolean
   secondFactorAt: Date | null
-  caller: Caller
+  context: AnyContext
 }
 
 /** What a client gets: the access token for the answer, the refresh token for its cookie. */
@@ -35,7 +35,7 @@ export type Sessions = {
    * @param userId of `x-user-id`: the token must be this user's
    * @throws UNAUTHORIZED
    */
-  refresh(token: string, userId: string | null, caller: Caller): Promise<Refreshed>
+  refresh(token: string, userId: string | null, context: AnyContext): Promise<Refreshed>
   /** Ends the session of a refresh token; null when there is none. */
   endByToken(tx: Tx, token: string, userId: string | null): Promise<Session | null>
   end(tx: Tx, sessionId: string, reason: string): Promise<boolean>
@@ -55,7 +55,7 @@ const MAX_STATES = 20_000
 
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** Idle and absolute life by role and client (decisions 5.2). */
+/** Idle and absolute life by role and client. */
 export function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteMs: number } {
   const absoluteMs = kind === 'dashboard' ? DAY : 7 * DAY
   if (role === 'SuperAdmin' || role === 'SuperManager') return { idleMs: HOUR, absoluteMs }
@@ -74,13 +74,13 @@ export function openSessions(deps: SessionDeps): Sessions {
   /** The successor follows from the old token, so that repeated requests get the same one and none is kept readable. */
   const successorOf = (token: string): string => createHmac('sha256', successorKey).update(token).digest('base64url')
 
-  const rotate = async (tx: Tx, session: Session, token: string, caller: Caller): Promise<string> => {
+  const rotate = async (tx: Tx, session: Session, token: string, context: AnyContext): Promise<string> => {
     const at = new Date(clock())
     const next = successorOf(token)
     await queries.updateRefreshTokenReplaced(tx, hashToken(token), at)
     await queries.insertRefreshToken(tx, { hash: hashToken(next), sessionId: session.id, createdAt: at })
     const idleExpiresAt = new Date(Math.min(at.getTime() + Number(session.idleMs), session.expiresAt.getTime()))
-    const { ip, userAgent } = caller
+    const { ip, userAgent } = context
     await queries.updateSessionUsed(tx, session.id, { at, idleExpiresAt, ip, userAgent })
     return next
   }
@@ -91,13 +91,13 @@ export function openSessions(deps: SessionDeps): Sessions {
     const successor = await queries.findRefreshToken(tx, hashToken(next))
     return successor?.replacedAt === null ? next : undefined
   }
-  const endReused = async (tx: Tx, session: Session, user: User, caller: Caller): Promise<void> => {
+  const endReused = async (tx: Tx, session: Session, user: User, context: AnyContext): Promise<void> => {
     await queries.updateSessionRevoked(tx, session.id, new Date(clock()), 'refresh token used twice')
     tx.afterCommit(states.forget)
     await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'sessionStolen', data: { name: user.firstName } })
     const object = `session:${session.id}`
     const companyId = user.company?.id ?? null
-    await audit.write(tx, { actor: 'anyone', action: 'session.reuse', result: 'refused', companyId, object, caller })
+    await audit.write(tx, context, { actor: 'anyone', action: 'session.reuse', result: 'refused', companyId, object })
   }
   const isLive = (session: Session, user: User): boolean =>
     session.revokedAt === null &&
@@ -105,23 +105,23 @@ export function openSessions(deps: SessionDeps): Sessions {
     session.idleExpiresAt.getTime() > clock() &&
     user.disabledAt === null
 
-  const refresh: Sessions['refresh'] = async (token, userId, caller) => {
+  const refresh: Sessions['refresh'] = async (token, userId, context) => {
     const result = await deps.db.tx(async (tx) => {
       const session = await queries.lockSessionByToken(tx, hashToken(token))
       const user = session && (await findUserById(tx, session.userId))
       if (!session || !user || (userId !== null && user.id !== userId) || !isLive(session, user)) return null
       const current = await queries.findRefreshToken(tx, hashToken(token))
       const replacedAt = current?.replacedAt ?? null
-      const next = replacedAt === null ? await rotate(tx, session, token, caller) : await repeat(tx, token, replacedAt)
+      const next = replacedAt === null ? await rotate(tx, session, token, context) : await repeat(tx, token, replacedAt)
       if (next !== undefined) return { session, user, refreshToken: next }
-      await endReused(tx, session, user, caller)
+      await endReused(tx, session, user, context)
       return null
     })
     if (!result) throw ended()
     return { ...result, accessToken: await tokens.issue(claimsOf(result.session, result.user)) }
   }
   return {
-    async start(tx, { user, kind, namedCookie, secondFactorAt, caller }) {
+    async start(tx, { user, kind, namedCookie, secondFactorAt, context }) {
       const now = clock()
       const { idleMs, absoluteMs } = livesOf(user.role, kind)
       const session: Session = {
@@ -131,8 +131,8 @@ export function openSessions(deps: SessionDeps): Sessions {
         namedCookie,
         idleMs: BigInt(idleMs),
         secondFactorAt,
-        ip: caller.ip,
-        userAgent: caller.userAgent,
+        ip: context.ip,
+        userAgent: context.userAgent,
         createdAt: new Date(now),
         lastUsedAt: new Date(now),
         idleExpiresAt: new Date(now + idleMs),

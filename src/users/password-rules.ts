@@ -13,7 +13,7 @@ const CLASSES: readonly [RegExp, string][] = [
 ]
 
 /**
- * Checks a new password (decisions 5.3): 12 to 128 characters, four classes, not a common one.
+ * Checks a new password: 12 to 128 characters, four classes, not a common one.
  * @param path the field's name in the body
  * @param own words of the person, which a guesser tries first
  * @throws WEAK_PASSWORD that names everything missing

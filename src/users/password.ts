@@ -7,7 +7,13 @@ export const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 } as con
 
 const CURRENT = `$argon2id$v=19$m=${ARGON2.memoryCost},t=${ARGON2.timeCost},p=${ARGON2.parallelism}$`
 
-const QUEUE = 32
+/** Hashes that wait; a login that has a place must never be refused here, and registrations come beside them. */
+const QUEUE = 200
+/** Logins under way at once: the last of them is answered after 100 hashes, about 4 s on one core. */
+const PLACES = 100
+/** As long as further logins wait for a place, and how many of them. */
+const PLACE_WAIT_MS = 2000
+const MAX_WAITING = 500
 const RETRY_AFTER_SECONDS = 2
 
 /**
@@ -24,8 +30,8 @@ export type Passwords = {
   /** Takes the same time for an unknown user (`stored` null), which is never right. @throws BUSY */
   verify(password: string, stored: string | null): Promise<boolean>
   /**
-   * Does the whole of a login, unless too many are under way already: a flood then costs no database work either.
-   * @throws BUSY
+   * Does the whole of a login once it has a place, in the order of arrival: a flood that waits costs no database work.
+   * @throws BUSY when no place got free in time
    */
   admit<Result>(work: () => Promise<Result>): Promise<Result>
   /** True when `stored` was made with older parameters and should be made again at the next login. */
@@ -37,13 +43,52 @@ export type Passwords = {
 /** Unicode that looks the same counts as the same: NFKC, nothing trimmed, nothing cut off. */
 export const normalize = (password: string): string => password.normalize('NFKC')
 
+const busy = (): AppError => new AppError('BUSY', { retryAfter: RETRY_AFTER_SECONDS })
+
+/** Places that are given in the order of arrival; whoever gets none in time is refused. */
+function openPlaces(places: number, waitMs: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  const waiting: (() => void)[] = []
+  let taken = 0
+  const enter = (): Promise<void> => {
+    if (taken < places) {
+      taken += 1
+      return Promise.resolve()
+    }
+    if (waiting.length >= MAX_WAITING) return Promise.reject(busy())
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(admit), 1)
+        reject(busy())
+      }, waitMs)
+      const admit = (): void => {
+        clearTimeout(timer)
+        resolve()
+      }
+      waiting.push(admit)
+    })
+  }
+  return async (work) => {
+    await enter()
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else taken -= 1
+    }
+  }
+}
+
+export type PasswordLimits = { atOnce?: number; queue?: number; places?: number; placeWaitMs?: number }
+
 /** Password hashing, fewer at once than cores, a short queue, then BUSY: hash work must not be a lever. */
-export function openPasswords({ atOnce = AT_ONCE, queue = QUEUE } = {}): Passwords {
+export function openPasswords(limits: PasswordLimits = {}): Passwords {
+  const { atOnce = AT_ONCE, queue = QUEUE, places = PLACES, placeWaitMs = PLACE_WAIT_MS } = limits
   const load = { running: 0, most: 0 }
   const waiting: (() => void)[] = []
   const bounded = async <Result>(work: () => Promise<Result>): Promise<Result> => {
     if (load.running >= atOnce) {
-      if (waiting.length >= queue) throw new AppError('BUSY', { retryAfter: RETRY_AFTER_SECONDS })
+      if (waiting.length >= queue) throw busy()
       await new Promise<void>((resolve) => waiting.push(resolve))
     } else load.running += 1
     load.most = Math.max(load.most, load.running)
@@ -55,7 +100,6 @@ export function openPasswords({ atOnce = AT_ONCE, queue = QUEUE } = {}): Passwor
       else load.running -= 1
     }
   }
-  let admitted = 0
   let decoy: Promise<string> | undefined
   return {
     hash: (password) => bounded(() => hash(normalize(password), ARGON2)),
@@ -66,15 +110,7 @@ export function openPasswords({ atOnce = AT_ONCE, queue = QUEUE } = {}): Passwor
       const right = await bounded(() => verify(against, normalize(password)))
       return right && against === stored
     },
-    async admit(work) {
-      if (admitted >= atOnce + queue) throw new AppError('BUSY', { retryAfter: RETRY_AFTER_SECONDS })
-      admitted += 1
-      try {
-        return await work()
-      } finally {
-        admitted -= 1
-      }
-    },
+    admit: openPlaces(places, placeWaitMs),
     isOutdated: (stored) => !stored.startsWith(CURRENT),
     load,
   }

@@ -65,7 +65,7 @@ const isManager = (actor: Actor | null): actor is Actor =>
 const isOperator = (actor: Actor | null): actor is Actor =>
   actor?.kind === 'user' && actor.valid && actor.role === 'SuperAdmin'
 
-/** @throws FORBIDDEN for a role that this caller cannot give (decisions 5.5) */
+/** @throws FORBIDDEN for a role that this caller cannot give */
 function checkRole(role: UserRole, actor: Actor | null): void {
   if (PUBLIC_ROLES.includes(role) || JOINING_ROLES.includes(role)) return
   if (OPERATOR_ROLES.includes(role) && isOperator(actor)) return

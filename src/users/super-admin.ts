@@ -1,5 +1,6 @@
 import { openAudit } from '../audit/audit.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
+import { systemContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -32,7 +33,9 @@ export async function makeSuperAdmin(
   const passwordHash = await passwords.hash(password)
   const at = new Date(clock())
   const id = newId(at.getTime())
-  const audit = openAudit({ db, clock, keys: auditKeysOf(openServerKeys({ db, vault, clock })) })
+  const keys = openServerKeys({ db, vault, clock })
+  await keys.prepare()
+  const audit = openAudit({ db, clock, keys: auditKeysOf(keys) })
   const make = async (tx: Tx): Promise<boolean> => {
     await insertUser(tx, {
       id,
@@ -51,7 +54,7 @@ export async function makeSuperAdmin(
       twoFactorEnabled: true,
       createdAt: at,
     })
-    await audit.write(tx, { actor: 'operator', action: 'user.create-super-admin', object: `user:${id}` })
+    await audit.write(tx, systemContext('operator'), { action: 'user.create-super-admin', object: `user:${id}` })
     return true
   }
   // another node may be making the same one

@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PageQuery } from '../companies/company-schemas.ts'
 import { actorOf } from '../http/actor.ts'
-import { callerOf } from '../http/caller.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import { contextOf } from '../http/request-context.ts'
 import { viewUser } from './user.ts'
 import { CountryCode, Email, IdParams, LangSchema, PersonName, Role } from './user-schemas.ts'
 import * as service from './user-service.ts'
@@ -74,7 +74,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const change = request.body as service.ProfileChange
-      return ok(viewUser(await service.changeMe(deps, actorOf(request), change, callerOf(request))) as never)
+      return ok(viewUser(await service.changeMe(deps, contextOf(request), change)) as never)
     },
   )
   app.get(
@@ -109,7 +109,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const invitation = request.body as service.Invitation
-      return ok(viewUser(await service.inviteUser(deps, actorOf(request), invitation, callerOf(request))) as never)
+      return ok(viewUser(await service.inviteUser(deps, contextOf(request), invitation)) as never)
     },
   )
   app.get(
@@ -143,7 +143,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     async (request) => {
       const { id } = request.params
       const change = request.body as service.ManagedChange
-      return ok(viewUser(await service.changeUser(deps, actorOf(request), id, change, callerOf(request))) as never)
+      return ok(viewUser(await service.changeUser(deps, contextOf(request), id, change)) as never)
     },
   )
   app.post(
@@ -158,8 +158,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
         response: { 200: Envelope(UserRef) },
       },
     },
-    async (request) =>
-      ok(viewUser(await service.approveUser(deps, actorOf(request), request.params.id, callerOf(request))) as never),
+    async (request) => ok(viewUser(await service.approveUser(deps, contextOf(request), request.params.id)) as never),
   )
   app.get(
     '/users/:id/companies',
@@ -193,9 +192,8 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const { params, body } = request
-      const caller = callerOf(request)
       return ok({
-        companies: await service.attachCompanies(deps, actorOf(request), params.id, body.companies, caller),
+        companies: await service.attachCompanies(deps, contextOf(request), params.id, body.companies),
       })
     },
   )
@@ -212,7 +210,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       },
     },
     async (request) => {
-      await service.resetTwoFactor(deps, actorOf(request), request.params.id, callerOf(request))
+      await service.resetTwoFactor(deps, contextOf(request), request.params.id)
       return ok(null)
     },
   )

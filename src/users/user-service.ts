@@ -1,9 +1,9 @@
-import { type Audit, actorName } from '../audit/audit.ts'
+import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
 import { type Actor, sees, type UserRole } from '../http/actor.ts'
-import type { Caller } from '../http/caller.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
+import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -18,7 +18,7 @@ export type SessionHooks = {
   endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
   forgetSessions(): void
   sendInvitation(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
-  removeTwoFactor(tx: Tx, user: User, by: { actor: string; caller: Caller }): Promise<void>
+  removeTwoFactor(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
 
 export type UserDeps = {
@@ -46,12 +46,10 @@ async function lockManaged(tx: Tx, actor: Actor, id: string): Promise<User> {
   return user
 }
 
-const entryOf = (actor: Actor, user: User, action: string, caller: Caller) => ({
-  actor: actorName(actor),
+const entryOf = (user: User, action: string) => ({
   action,
   companyId: user.company?.id ?? null,
   object: `user:${user.id}`,
-  caller,
 })
 
 const changeOf = (user: User): queries.UserChange => ({
@@ -86,14 +84,15 @@ export type ProfileChange = {
   lang?: Lang
 }
 
-export async function changeMe(deps: UserDeps, actor: Actor, change: ProfileChange, caller: Caller): Promise<User> {
+export async function changeMe(deps: UserDeps, context: RequestContext, change: ProfileChange): Promise<User> {
+  const { actor } = context
   const me = await readMe(deps, actor)
   return deps.db.tx(async (tx) => {
     const user = (await queries.lockUserById(tx, me.id)) ?? me
     await queries.updateUser(tx, user.id, { ...changeOf(user), ...change }, new Date(deps.clock()))
     const changed = await readAgain(tx, user.id)
     const detail = { fields: Object.keys(change) }
-    await deps.audit.write(tx, { ...entryOf(actor, user, 'user.change-profile', caller), detail })
+    await deps.audit.write(tx, context, { ...entryOf(user, 'user.change-profile'), detail })
     return changed
   })
 }
@@ -145,7 +144,8 @@ async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: st
  * Makes an approved account without a password; the mailed link lets its owner choose one and proves the address.
  * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that is not the actor's to give
  */
-export async function inviteUser(deps: UserDeps, actor: Actor, body: Invitation, caller: Caller): Promise<User> {
+export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
+  const { actor } = context
   const { db, clock, hooks } = deps
   const operatorOnly = !COMPANY_ROLES.includes(body.role)
   if (operatorOnly && (actor.role !== 'SuperAdmin' || body.role !== 'SuperManager')) {
@@ -183,7 +183,7 @@ export async function inviteUser(deps: UserDeps, actor: Actor, body: Invitation,
       })
     const user = await readAgain(tx, id)
     await hooks.sendInvitation(tx, user, { inviter, company: company?.name ?? 'Comptoir' })
-    await deps.audit.write(tx, { ...entryOf(actor, user, 'user.invite', caller), detail: { role: user.role } })
+    await deps.audit.write(tx, context, { ...entryOf(user, 'user.invite'), detail: { role: user.role } })
     return user
   })
 }
@@ -195,7 +195,8 @@ function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void
 }
 
 /** A manager lets a Cashier or an Observer in. Repeating it changes nothing. */
-export async function approveUser(deps: UserDeps, actor: Actor, id: string, caller: Caller): Promise<User> {
+export async function approveUser(deps: UserDeps, context: RequestContext, id: string): Promise<User> {
+  const { actor } = context
   return deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
     if (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role)) return user
@@ -204,7 +205,7 @@ export async function approveUser(deps: UserDeps, actor: Actor, id: string, call
     const data = { name: user.firstName, company: user.company?.name ?? '' }
     await deps.mailer.send(tx, { to: user.email, lang: user.lang, kind: 'accountApproved', data })
     const approved = await readAgain(tx, id)
-    await deps.audit.write(tx, entryOf(actor, user, 'user.approve', caller))
+    await deps.audit.write(tx, context, entryOf(user, 'user.approve'))
     return approved
   })
 }
@@ -225,11 +226,11 @@ function checkRoleChange(actor: Actor, user: User, role: UserRole, nowMs: number
  */
 export async function changeUser(
   deps: UserDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   change: ManagedChange,
-  caller: Caller,
 ): Promise<User> {
+  const { actor } = context
   const { db, clock, hooks } = deps
   return db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
@@ -261,7 +262,7 @@ export async function changeUser(
     if (touchesAccess) await hooks.endSessions(tx, id, 'role or access changed')
     const changed = await readAgain(tx, id)
     const detail = { role, disabled: disabledAt !== null }
-    await deps.audit.write(tx, { ...entryOf(actor, user, 'user.change', caller), detail })
+    await deps.audit.write(tx, context, { ...entryOf(user, 'user.change'), detail })
     return changed
   })
 }
@@ -269,11 +270,11 @@ export async function changeUser(
 /** The companies that a SuperManager works for; replaces the list. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
 export async function attachCompanies(
   deps: UserDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   companyIds: readonly string[],
-  caller: Caller,
 ): Promise<string[]> {
+  const { actor } = context
   const wanted = [...new Set(companyIds)]
   return deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
@@ -284,8 +285,8 @@ export async function attachCompanies(
     const count = await queries.insertSuperManagerCompanies(tx, id, wanted)
     if (count !== wanted.length) throw invalid('companies', 'contains an id that no company has')
     tx.afterCommit(() => deps.hooks.forgetSessions())
-    await deps.audit.write(tx, {
-      ...entryOf(actor, user, 'user.attach-companies', caller),
+    await deps.audit.write(tx, context, {
+      ...entryOf(user, 'user.attach-companies'),
       detail: { companies: wanted },
     })
     return wanted
@@ -293,11 +294,12 @@ export async function attachCompanies(
 }
 
 /** For a person who lost the phone: codes come by e-mail again, and all sessions end. */
-export async function resetTwoFactor(deps: UserDeps, actor: Actor, id: string, caller: Caller): Promise<void> {
+export async function resetTwoFactor(deps: UserDeps, context: RequestContext, id: string): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
     await deps.hooks.endSessions(tx, id, 'second factor reset')
-    await deps.hooks.removeTwoFactor(tx, user, { actor: actorName(actor), caller })
+    await deps.hooks.removeTwoFactor(tx, user, context)
   })
 }
 

@@ -56,7 +56,7 @@ export function missingOf(user: Standing): string[] {
   return missing
 }
 
-/** E-mail verified and, for Cashier and Observer, approved (decisions 5.5). */
+/** E-mail verified and, for Cashier and Observer, approved. */
 export const isValidUser = (user: Standing): boolean =>
   user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
 

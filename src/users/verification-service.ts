@@ -1,6 +1,6 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Db } from '../db/db.ts'
-import type { Caller } from '../http/caller.ts'
+import type { AnyContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { hashLinkToken } from './registration.ts'
@@ -13,7 +13,7 @@ export type VerificationDeps = { db: Db; clock: Clock; audit: Audit; sessions: {
  * The mailed link proves that the address is the user's. Opening it twice is fine.
  * @throws INVALID_RESET_TOKEN when the link is unknown or older than 48 hours
  */
-export async function verifyEmail(deps: VerificationDeps, token: string, caller: Caller): Promise<void> {
+export async function verifyEmail(deps: VerificationDeps, token: string, context: AnyContext): Promise<void> {
   const { db, clock, audit, sessions } = deps
   const at = new Date(clock())
   const verified = await db.tx(async (tx) => {
@@ -23,8 +23,8 @@ export async function verifyEmail(deps: VerificationDeps, token: string, caller:
     if (user.verifiedAt !== null) return true
     await updateUserVerified(tx, user.id, at)
     tx.afterCommit(() => sessions.forget())
-    const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}`, caller }
-    await audit.write(tx, { actor: `user:${user.id}`, action: 'user.verify-email', ...facts })
+    const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
+    await audit.write(tx, context, { actor: `user:${user.id}`, action: 'user.verify-email', ...facts })
     return true
   })
   if (verified) return

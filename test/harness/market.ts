@@ -74,7 +74,13 @@ const json = (body: unknown): RequestInit => ({
   body: JSON.stringify(body ?? {}),
 })
 
-export async function openMarket(options: { env?: Record<string, string> } = {}): Promise<Market> {
+export async function openMarket(
+  options: {
+    env?: Record<string, string>
+    /** What needs the imitations' own addresses. */
+    envOf?(credentials: Record<string, string>): Promise<Record<string, string>>
+  } = {},
+): Promise<Market> {
   const chain = await startTestChain()
   const port = await freePort()
   const wallet = {
@@ -89,7 +95,8 @@ export async function openMarket(options: { env?: Record<string, string> } = {})
   }
   const providers = await startProviders({ port: 0, chain: wallet, callbackBase: `http://127.0.0.1:${port}` })
   const env = { ...chainEnv(chain), ...(await payoutEnv(chain)), ...providers.credentials, PORT: String(port) }
-  const host = await startTestService({ env: { ...env, ...options.env }, workers: true })
+  const more = await options.envOf?.(providers.credentials)
+  const host = await startTestService({ env: { ...env, ...options.env, ...more }, workers: true })
   const receiver = await startReceiver()
   const merchant = await host.createMerchant()
   await host.db.run(sql`update companies set optional_events = ${[...EVENTS]} where id = ${merchant.companyId}`)

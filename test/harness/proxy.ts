@@ -4,6 +4,8 @@ export type TestProxy = {
   url: string
   /** Breaks all connections and refuses new ones until `mend`. */
   cut(): void
+  /** From now on questions arrive and no answer comes back, until `mend`. */
+  hang(): void
   mend(): void
   stop(): Promise<void>
 }
@@ -13,6 +15,7 @@ export async function startProxy(targetUrl: string): Promise<TestProxy> {
   const { port } = new URL(targetUrl)
   const sockets = new Set<Socket>()
   let open = true
+  let hanging = false
   const server = createServer((socket) => {
     if (!open) {
       socket.destroy()
@@ -29,7 +32,8 @@ export async function startProxy(targetUrl: string): Promise<TestProxy> {
         sockets.delete(one)
         other.destroy()
       })
-      one.pipe(other)
+      if (one === socket) one.pipe(other)
+      else one.on('data', (chunk) => void (hanging || other.write(chunk)))
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -41,8 +45,12 @@ export async function startProxy(targetUrl: string): Promise<TestProxy> {
   return {
     url: `http://127.0.0.1:${ownPort}`,
     cut,
+    hang: () => {
+      hanging = true
+    },
     mend: () => {
       open = true
+      hanging = false
     },
     stop: async () => {
       cut()

@@ -388,7 +388,7 @@ describe('refunds', () => {
     assert.ok(calls.every(({ url }) => url.endsWith('/query')))
   })
 
-  test('one that Binance never had is sent; a definite no is refused; another amount is unknown', async () => {
+  test('one that Binance never had is sent; a definite no is refused; a smaller amount is unknown', async () => {
     const { channel } = openWire({
       '/order/refund/query': [failed('400202'), failed('400202')],
       '/order/refund': [said(), failed('400102'), said({ refundAmount: '4' })],
@@ -396,6 +396,37 @@ describe('refunds', () => {
     assert.equal((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome, 'pending')
     assert.equal((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome, 'refused')
     assert.equal((await channel.refundPayment?.(refund))?.outcome, 'unknown')
+  })
+
+  // developers.binance.com, api-order-refund: remainingAttempts
+  test('on the last attempt a part is left to a person, and all that is left is sent', async () => {
+    const last = { ...refund, lastReference: 'e'.repeat(24), earlierUnits: 2_000_000n }
+    const told = (remainingAttempts: number) =>
+      done({ refundRequestId: last.lastReference, refundStatus: 'REFUND_SUCCESS', remainingAttempts })
+    const part = openWire({ '/order/refund/query': [told(1)] })
+    const report = await part.channel.refundPayment?.(last)
+    assert.equal(report?.outcome, 'manual')
+    assert.match(report?.words ?? '', /all that is left/)
+    assert.deepEqual(
+      part.calls.map(({ url }) => url.endsWith('/query')),
+      [true],
+      'nothing was sent',
+    )
+    const rest = { ...last, units: 10_340_000n }
+    const sent = openWire({ '/order/refund/query': [told(1)], '/order/refund': [said({ refundAmount: '10.34' })] })
+    assert.equal((await sent.channel.refundPayment?.(rest))?.outcome, 'pending')
+    const two = openWire({ '/order/refund/query': [told(2)], '/order/refund': [said()] })
+    assert.equal((await two.channel.refundPayment?.(last))?.outcome, 'pending')
+    const none = openWire({ '/order/refund/query': [told(0)] })
+    assert.equal((await none.channel.refundPayment?.(rest))?.outcome, 'manual')
+  })
+
+  test('more than was asked for is settled, and says what went back in all', async () => {
+    const { channel } = openWire({
+      '/order/refund/query': [said({ refundAmount: '10.34', refundStatus: 'REFUND_SUCCESS', remainingAttempts: 0 })],
+    })
+    const report = await channel.refundPayment?.({ ...refund, attempted: true, earlierUnits: 2_000_000n })
+    assert.deepEqual([report?.outcome, report?.refundedUnits], ['settled', 12_340_000n])
   })
 
   test('a wrong key refuses no refund: it goes out when the key is right', async () => {

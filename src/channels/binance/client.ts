@@ -28,7 +28,7 @@ export const NOT_FOUND = '400202'
 const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   ['400001', 'request'],
   ['400002', 'credentials'],
-  ['400003', 'credentials'],
+  ['400003', 'clock'],
   ['400004', 'credentials'],
   ['400005', 'credentials'],
   ['400006', 'request'],

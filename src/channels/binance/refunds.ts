@@ -1,5 +1,7 @@
 import { numberLiteral, textAt } from '../../kernel/json.ts'
+import { formatDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
+import { isForOperator } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type BinanceClient, PATHS } from './client.ts'
 
@@ -12,23 +14,39 @@ const STATUSES: ReadonlyMap<string, RefundReport['outcome']> = new Map([
 const LONGEST_REASON = 256
 
 /** Credentials and accounts are put right by the operator, and the refund goes out then. */
-const isForOperator = (answer: Answer): boolean =>
-  answer.outcome === 'refused' && ['credentials', 'account'].includes(answer.refusal.reason)
+const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
-/** The same refund of the same money, or nobody knows what it is. */
+/**
+ * The same refund of the same money, else unknown. On the last attempt of an order Binance sends everything that is
+ * left, more than was asked for.
+ */
 function reportOf(refund: RefundRequest, data: unknown, status: string | undefined): RefundReport {
-  const { refundId, units } = refund
+  const { refundId, units, earlierUnits } = refund
   const report = { reference: refundId, txHash: null, words: status ?? 'no status' }
-  const said = usdcUnits(textAt(data, 'refundAmount'))
-  if (textAt(data, 'refundRequestId') !== refundId || (said !== undefined && said !== units))
+  const said = usdcUnits(textAt(data, 'refundAmount')) ?? units
+  if (textAt(data, 'refundRequestId') !== refundId || said < units)
     return { ...report, outcome: 'unknown', words: `${report.words} of another refund` }
-  return { ...report, outcome: STATUSES.get(status ?? '') ?? 'unknown' }
+  const outcome = STATUSES.get(status ?? '') ?? 'unknown'
+  if (said === units) return { ...report, outcome }
+  const words = `${report.words}: it was the last attempt, so Binance sent ${formatDecimal(said, 6)} USDC, all that was left`
+  return { ...report, outcome, words, refundedUnits: earlierUnits + said }
 }
+
+/** How many more refunds Binance takes of the order; undefined: it was not asked for one before. */
+async function attemptsLeft(client: BinanceClient, { lastReference }: RefundRequest): Promise<number | undefined> {
+  if (lastReference === undefined) return undefined
+  const answer = await client.ask(PATHS.refundQuery, { refundRequestId: lastReference })
+  if (needsOperator(answer) && answer.outcome === 'refused') throw answer.refusal
+  const left = answer.outcome === 'done' ? Number(textAt(answer.data, 'remainingAttempts') ?? Number.NaN) : Number.NaN
+  return Number.isInteger(left) ? left : undefined
+}
+
+const byHand = (words: string): RefundReport => ({ outcome: 'manual', reference: null, txHash: null, words })
 
 async function findRefund(client: BinanceClient, refund: RefundRequest): Promise<RefundReport | undefined> {
   const answer = await client.ask(PATHS.refundQuery, { refundRequestId: refund.refundId })
   if (answer.outcome === 'done') return reportOf(refund, answer.data, textAt(answer.data, 'refundStatus'))
-  if (isForOperator(answer)) throw answer.refusal
+  if (needsOperator(answer)) throw answer.refusal
   return undefined
 }
 
@@ -41,6 +59,11 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
   const { refundId, providerReference, units, reason } = refund
   const found = refund.attempted || refund.reference !== null ? await findRefund(client, refund) : undefined
   if (found) return found
+  const left = await attemptsLeft(client, refund)
+  if (left === 0) return byHand('Binance takes no more refunds of this order: send it another way, with a proof')
+  // api-order-refund: with one attempt left "we will refund all the remaing amount", whatever is asked
+  if (left === 1 && units !== refund.paidUnits - refund.earlierUnits)
+    return byHand('Binance would send back all that is left: send this part another way, with a proof')
   const answer = await client.ask(PATHS.refund, {
     refundRequestId: refundId,
     prepayId: providerReference,
@@ -48,6 +71,6 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
     ...(reason ? { refundReason: reason.slice(0, LONGEST_REASON).replace(/\p{Cs}/gu, '') } : {}),
   })
   if (answer.outcome === 'done') return reportOf(refund, answer.data, 'REFUND_PENDING')
-  if (isForOperator(answer)) throw answer.refusal
+  if (needsOperator(answer)) throw answer.refusal
   return { outcome: 'refused', reference: null, txHash: null, words: answer.refusal.message }
 }

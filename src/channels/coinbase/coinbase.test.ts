@@ -2,14 +2,18 @@ import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, verify } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { CallbackRefused } from '../../kernel/callback.ts'
+import type { Fiat } from '../../kernel/money.ts'
+import type { PaymentRequest } from '../channel.ts'
 import { readSettings } from '../kind.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import { coinbase } from './adapter.ts'
-import { openCoinbaseApi } from './api.ts'
+import { type CoinbaseApi, openCoinbaseApi } from './api.ts'
 import { readCoinbaseCallback } from './callback.ts'
 import { verifyHook } from './hook-signature.ts'
 import { jwtUri, makeJwt, readCdpKey } from './jwt.ts'
+import { openOnramp } from './onramp.ts'
 import { publicAddress } from './public-address.ts'
+import type { CoinbaseValues } from './settings.ts'
 import { hintOf, readPurchase } from './transactions.ts'
 
 // THROW-AWAY: the seed bytes 00..1f, and secrets that were made up for vectors
@@ -265,5 +269,36 @@ describe('coinbase: answers', () => {
     await assert.rejects(ask(201, 'no'), ProviderTrouble)
     const tooMany = ask(429, '', { 'retry-after': '3' })
     await assert.rejects(tooMany, (error) => error instanceof ProviderTrouble && error.retryAfterMs === 3000)
+  })
+})
+
+// openapi.yaml of the CDP SDK, OnrampSessionRequest: paymentCurrency is required together with a preset amount
+describe('coinbase: sessions', () => {
+  const sent = async (asset: Fiat): Promise<Record<string, unknown>> => {
+    const bodies: Record<string, unknown>[] = []
+    const api: CoinbaseApi = async ({ body }) => {
+      bodies.push({ ...body })
+      return { session: { onrampUrl: 'https://pay.example/buy' } }
+    }
+    const values = { BASE_URL: 'https://api.example', STATUS_BASE_URL: '' } as CoinbaseValues
+    const http = async () => ({ status: 200, headers: {}, text: '{}' })
+    const onramp = openOnramp(api, values, { http, clock: () => 0, live: true })
+    const request = { due: { asset: 'USDC', units: 54_000_000n }, fiat: { asset, units: 5000n }, returnUrl: null }
+    await onramp.createSession({ ...request, payerIp: null, merchantReference: 'm' } as PaymentRequest, {
+      address: '0x1',
+      networkName: 'base',
+    })
+    return bodies[0] ?? {}
+  }
+
+  it('a preset amount names the currency that the payer pays in', async () => {
+    for (const asset of ['EUR', 'USD', 'GBP'] as const) {
+      const body = await sent(asset)
+      assert.deepEqual([body.purchaseAmount, body.paymentCurrency], ['54.000000', asset])
+    }
+  })
+
+  it('francs are no preset currency: the payer chooses on the page', async () => {
+    for (const asset of ['CHF', 'XPF'] as const) assert.ok(!('paymentCurrency' in (await sent(asset))), asset)
   })
 })

@@ -10,6 +10,9 @@ import { publicAddress } from './public-address.ts'
 import { type CoinbaseValues, V1, V2 } from './settings.ts'
 import { type Hint, hintOf } from './transactions.ts'
 
+/** Preset prices are taken in these alone; a payment in another currency is chosen on Coinbase's page. */
+const PAYMENT_CURRENCIES: readonly string[] = ['USD', 'GBP', 'EUR']
+
 const HINT_MS = 15 * SECOND
 const MAX_HINTS = 1000
 
@@ -23,11 +26,13 @@ export function openOnramp(api: CoinbaseApi, values: CoinbaseValues, { live }: C
 
   return {
     async createSession(request: PaymentRequest, place: { address: string; networkName: string }): Promise<string> {
-      const { due, payerIp, returnUrl } = request
+      const { due, fiat, payerIp, returnUrl } = request
       const clientIp = publicAddress(payerIp)
       const session = {
         purchaseCurrency: due.asset,
         purchaseAmount: formatMoney(due),
+        // openapi.yaml of the CDP SDK: required together with a preset amount
+        ...(PAYMENT_CURRENCIES.includes(fiat.asset) ? { paymentCurrency: fiat.asset } : {}),
         destinationNetwork: place.networkName,
         destinationAddress: place.address,
         partnerUserRef: referenceOf(request),

@@ -44,9 +44,10 @@ const settings = {
 
 type Values = Readonly<Record<keyof typeof settings, string>>
 
-function assertTaken({ fiat }: PaymentRequest, { FIATS }: Values): void {
+/** @throws ProviderRefusal for a currency that it does not price in */
+function assertTaken({ fiat }: Pick<PaymentRequest, 'fiat'>, { FIATS }: Values): void {
   if (list(FIATS).includes(fiat.asset)) return
-  const words = `Crypto.com Pay is not known to price in ${fiat.asset}; CHANNEL_CRYPTOPAY_FIATS lists what it takes.`
+  const words = `Crypto.com Pay is not known to price in ${fiat.asset}; the setting FIATS lists what it takes.`
   throw new ProviderRefusal('request', words)
 }
 
@@ -117,6 +118,10 @@ function openCryptoPay(values: Values, context: ChannelContext): Channel {
   const channel: Channel = {
     id: 'cryptopay',
     networks: [],
+    async findLimits(payment) {
+      assertTaken(payment, values)
+      return { min: null, max: null }
+    },
     createPayment: (request) => create(api, request, values, context),
     fetchPayment: (payment) => fetchReport(api, payment, { live, clock, weCancel }),
     async readCallback(callback) {
@@ -125,6 +130,7 @@ function openCryptoPay(values: Values, context: ChannelContext): Channel {
     acknowledgement: { contentType: 'application/json', body: '{}' },
     refundPayment: (refund) => refundPayment(api, refund),
     refundsInFiat: true,
+    refundsByCallback: true,
   }
   if (!weCancel) return channel
   return {

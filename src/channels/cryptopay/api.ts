@@ -1,5 +1,5 @@
 import { parseJsonExact, textAt } from '../../kernel/json.ts'
-import { ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
+import { isForOperator, ProviderRefusal, ProviderTrouble, type RefusalReason } from '../provider-errors.ts'
 import type { ProviderAnswer, ProviderHttp } from '../provider-http.ts'
 
 /** Answers are parsed JSON whose numbers are still text. */
@@ -46,6 +46,7 @@ function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
   const seconds = Number(headers['retry-after'])
   throw new ProviderTrouble(words, {
     cause: { status, text: text.slice(0, 500) },
+    notSent: status === 429,
     ...(seconds > 0 ? { retryAfterMs: seconds * 1000 } : {}),
   })
 }
@@ -68,4 +69,4 @@ export function openPayApi({ baseUrl, secretKey }: { baseUrl: string; secretKey:
 
 /** A request that the provider definitely did not do, and that is not the operator's to put right. */
 export const isDefiniteNo = (error: unknown): error is ProviderRefusal =>
-  error instanceof ProviderRefusal && error.reason !== 'credentials' && error.reason !== 'account'
+  error instanceof ProviderRefusal && !isForOperator(error.reason)

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { textAt } from '../../kernel/json.ts'
 import type { CallbackNews } from '../channel.ts'
 import { fieldAt, flagAt, tryParse } from './api.ts'
+import { readRefundNews } from './refunds.ts'
 import { isSigned, readPaySignature } from './signature.ts'
 import { reportOf } from './status-map.ts'
 
@@ -32,7 +33,11 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
   if (live !== rules.live && !(isRefund && live === undefined))
     throw new CallbackRefused(`of ${live ? 'live' : 'test'} mode`)
   const words = `${type} ${textAt(object, 'status') ?? ''}`.trim()
-  if (isRefund) return { ...nothing, providerReference: textAt(object, 'payment_id') ?? null, words }
+  if (isRefund) {
+    const refund = readRefundNews(type, object)
+    const providerReference = textAt(object, 'payment_id') ?? null
+    return { ...nothing, providerReference, words, ...(refund && { refund }) }
+  }
   return {
     merchantReference: textAt(object, 'order_id') ?? null,
     providerReference: textAt(object, 'id') ?? null,

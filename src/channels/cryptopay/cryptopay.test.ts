@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
 import type { Money } from '../../kernel/money.ts'
@@ -9,7 +10,6 @@ import type { ProviderAnswer, ProviderCall } from '../provider-http.ts'
 import { cryptopay } from './adapter.ts'
 import { tryParse } from './api.ts'
 import { type CallbackRules, readCallback } from './callback.ts'
-import { judgeRefund } from './refunds.ts'
 import { isSigned, readPaySignature, signatureOf } from './signature.ts'
 import { MEANINGS, minorUnits, reportOf } from './status-map.ts'
 
@@ -128,12 +128,6 @@ test('another currency is unknown, whatever the amount', () => {
   assert.equal(report({ amount: '12.34' }).outcome, 'unknown')
 })
 
-test('what was refunded there is told in USDC, also all of it', () => {
-  assert.equal((report({}) as SeenReport).refunded, 0n)
-  assert.equal((report({ amount_refunded: '617' }) as SeenReport).refunded, 6_685_000n)
-  assert.equal((report({ amount_refunded: '1234' }) as SeenReport).refunded, 13_370_001n)
-})
-
 test('money on its way is pending: all of it, a part of it, and none where the coin does not fit', () => {
   const pending = (fund: object): bigint =>
     (report({ status: 'pending', current_inbound_fund: fund }) as SeenReport).pending
@@ -148,41 +142,6 @@ test('money on its way is pending: all of it, a part of it, and none where the c
 test('amounts beyond 2^53 keep every digit', () => {
   const payment = tryParse('{"amount":100000000000000000001}')
   assert.equal(minorUnits(payment, 'amount'), 100_000_000_000_000_000_001n)
-})
-
-const REFUND: RefundRequest = {
-  refundId: '65f0c0ffee65f0c0ffee65f0',
-  companyId: 'c',
-  merchantReference: 'm',
-  providerReference: 'p1',
-  units: 5_000_000n,
-  fiat: { asset: 'EUR', units: 460n },
-  paidUnits: 13_370_001n,
-  paidFiat: EUR,
-  earlierUnits: 0n,
-  earlierFiat: { asset: 'EUR', units: 100n },
-  reference: null,
-  attempted: true,
-  network: null,
-  address: null,
-  reason: null,
-}
-
-test('a refund that may have been sent is found by what the payment says was refunded in all', () => {
-  const judge = (amountRefunded: string, reference: string | null = null) => {
-    const found = judgeRefund({ ...REFUND, reference }, { currency: 'EUR', amount_refunded: amountRefunded })
-    return found === 'not there' ? found : found.outcome
-  }
-  assert.equal(judge('100'), 'not there')
-  assert.equal(judge('560'), 'settled')
-  assert.equal(judge('100', 'r1'), 'pending')
-  assert.equal(judge('800', 'r1'), 'settled')
-  // somebody refunded from the dashboard in between: a person must look, nothing is sent
-  assert.equal(judge('300'), 'unknown')
-  assert.equal(judge('800'), 'unknown')
-  assert.equal(judge('0'), 'unknown')
-  const silent = judgeRefund(REFUND, { currency: 'EUR' })
-  assert.equal(silent !== 'not there' && silent.outcome, 'unknown')
 })
 
 /* ---- what is sent, and what its answers mean ---- */
@@ -252,9 +211,11 @@ test('francs of the Pacific have no minor unit, and are asked for only where the
   const xpf: Money = { asset: 'XPF', units: 6000n }
   const shut = open([])
   await assert.rejects(shut.channel.createPayment(request(xpf)), (error) => {
-    return error instanceof ProviderRefusal && /CHANNEL_CRYPTOPAY_FIATS/.test(error.message)
+    return error instanceof ProviderRefusal && /setting FIATS/.test(error.message)
   })
   assert.equal(shut.calls.length, 0)
+  const price = { due: PRICE.due, fiat: xpf }
+  await assert.rejects(async () => shut.channel.findLimits?.(price), ProviderRefusal, 'it is not offered')
   const { channel, calls } = open([created(xpf)], { FIATS: 'EUR,XPF' })
   await channel.createPayment(request(xpf))
   assert.equal(new URLSearchParams(calls[0]?.body).get('amount'), '6000')
@@ -283,6 +244,76 @@ test('closing and recovering are not offered, closing only where it is switched 
   assert.equal(channel.closePayment, undefined)
   assert.equal(channel.recoverPayment, undefined)
   assert.notEqual(open([], { CANCEL: 'on' }).channel.closePayment, undefined)
+})
+
+/* ---- refunds: pay-docs.crypto.com, "refunds" and "webhooks" ---- */
+
+const REFUND: RefundRequest = {
+  refundId: '65f0c0ffee65f0c0ffee65f0',
+  companyId: 'c',
+  merchantReference: 'm',
+  providerReference: 'p1',
+  units: 5_000_000n,
+  fiat: { asset: 'EUR', units: 460n },
+  paidUnits: 13_370_001n,
+  paidFiat: EUR,
+  earlierUnits: 0n,
+  earlierFiat: { asset: 'EUR', units: 100n },
+  reference: null,
+  attempted: true,
+  network: null,
+  address: null,
+  reason: null,
+}
+const OURS = `refund ${REFUND.refundId}`
+const event = (type: string, object: Record<string, unknown>): Callback => {
+  const fields = { id: 'r1', payment_id: 'p1', amount: 460, currency: 'EUR', description: OURS, ...object }
+  const body = JSON.stringify({ id: 'e1', object_type: 'event', type, created: T, data: { object: fields } })
+  const signature = createHmac('sha256', SECRET).update(`${T}.${body}`).digest('hex')
+  return { headers: { 'pay-signature': `t=${T},v1=${signature}` }, rawBody: Buffer.from(body) }
+}
+const newsOf = async (type: string, object: Record<string, unknown> = {}) =>
+  (await open([]).channel.readCallback?.(event(type, object)))?.refund
+
+test('a refund that was requested is pending, whatever amount_refunded says; it is settled by its transfer alone', async () => {
+  const accepted = { text: '{"id":"r1","payment_id":"p1","amount":460,"currency":"EUR","status":"succeeded"}' }
+  const { channel, calls } = open([accepted])
+  const sent = await channel.refundPayment?.({ ...REFUND, attempted: false })
+  assert.deepEqual([sent?.outcome, sent?.reference], ['pending', 'r1'])
+  assert.equal(new URLSearchParams(calls[0]?.body).get('description'), OURS)
+  const later = await channel.refundPayment?.({ ...REFUND, reference: 'r1' })
+  assert.equal(later?.outcome, 'pending')
+  assert.equal(calls.length, 1, 'nothing that can be asked tells the end of a refund')
+  assert.equal((await newsOf('payment.refund_requested', { status: 'succeeded' }))?.outcome, 'pending')
+  const transferred = await newsOf('payment.refund_transferred', { status: 'succeeded' })
+  assert.deepEqual(transferred, {
+    reference: 'r1',
+    refundId: REFUND.refundId,
+    outcome: 'settled',
+    fiat: { asset: 'EUR', units: 460n },
+    words: 'payment.refund_transferred succeeded',
+  })
+  assert.equal((await newsOf('payment.refund_transferred', { status: 'failed' }))?.outcome, 'unknown')
+})
+
+test('a refund whose answer was lost is never sent again: it waits for its callback, or for a person', async () => {
+  const { channel, calls } = open([])
+  const told = await channel.refundPayment?.({ ...REFUND, attempted: true })
+  assert.equal(told?.outcome, 'unknown')
+  assert.match(told?.words ?? '', new RegExp(OURS))
+  assert.equal(calls.length, 0)
+  assert.equal(channel.refundsByCallback, true)
+})
+
+test('a refund from the dashboard names no id of ours', async () => {
+  const news = await newsOf('payment.refund_transferred', { status: 'succeeded', description: 'customer called' })
+  assert.deepEqual([news?.refundId, news?.reference], [null, 'r1'])
+})
+
+test('amount_refunded of a payment says nothing: it may grow at the request', async () => {
+  const told = report({ amount_refunded: '1234' })
+  assert.ok(told.outcome === 'seen')
+  assert.equal(told.refunded, undefined)
 })
 
 test('a refund of nothing is refused before anything is sent', async () => {

@@ -1,39 +1,18 @@
 import { textAt } from '../../kernel/json.ts'
-import { formatMoney } from '../../kernel/money.ts'
-import type { RefundReport, RefundRequest } from '../channel.ts'
+import { isAsset } from '../../kernel/money.ts'
+import type { RefundNews, RefundReport, RefundRequest } from '../channel.ts'
 import { isDefiniteNo, type PayApi } from './api.ts'
 import { minorUnits } from './status-map.ts'
 
-/** Refund objects: only the last word of a refund that was transferred is known. */
-export const REFUND_OUTCOMES: Readonly<Record<string, RefundReport['outcome']>> = {
-  succeeded: 'settled',
-  pending: 'pending',
-}
-
-type Found = RefundReport | 'not there'
-
-/**
- * There is no lookup of a refund and no key against repetition: what the payment says was refunded in all, against
- * what earlier refunds of ours were, shows whether this one exists.
+/*
+ * Refunds are asynchronous, cannot be looked up, and have no key against repetition (pay-docs.crypto.com, refunds and
+ * webhooks). `amount_refunded` of a payment may grow at the request or at the transfer: nothing here depends on it.
+ * `payment.refund_transferred` alone means that the money is with the payer, and our id in `description` says whose
+ * refund an event is about.
  */
-export function judgeRefund(refund: RefundRequest, payment: unknown): Found {
-  const { reference, fiat, earlierFiat } = refund
-  const told = (outcome: RefundReport['outcome'], words: string): RefundReport => ({
-    outcome,
-    reference,
-    txHash: null,
-    words,
-  })
-  const total = minorUnits(payment, 'amount_refunded')
-  if (total === undefined || textAt(payment, 'currency') !== fiat.asset)
-    return told('unknown', 'the payment does not say what was refunded')
-  const more = total - earlierFiat.units
-  const all = formatMoney({ asset: fiat.asset, units: total })
-  if (more === fiat.units || (more > fiat.units && reference !== null))
-    return told('settled', `refunded in all: ${all}`)
-  if (more === 0n) return reference === null ? 'not there' : told('pending', `refunded in all: ${all}`)
-  return told('unknown', `refunded in all: ${all}, which fits neither with nor without this refund`)
-}
+
+const DESCRIPTION = /^refund ([0-9a-f]{24})$/
+const describe = (refundId: string): string => `refund ${refundId}`
 
 async function send(api: PayApi, { providerReference, fiat, refundId, reason }: RefundRequest): Promise<RefundReport> {
   try {
@@ -42,30 +21,44 @@ async function send(api: PayApi, { providerReference, fiat, refundId, reason }: 
       amount: fiat.units.toString(),
       currency: fiat.asset,
       reason,
-      description: `refund ${refundId}`,
+      description: describe(refundId),
     })
-    const word = textAt(answer, 'status') ?? 'accepted'
-    return {
-      outcome: REFUND_OUTCOMES[word] ?? 'pending',
-      reference: textAt(answer, 'id') ?? null,
-      txHash: null,
-      words: word,
-    }
+    const words = `requested: ${textAt(answer, 'status') ?? 'accepted'}`
+    return { outcome: 'pending', reference: textAt(answer, 'id') ?? null, txHash: null, words }
   } catch (error) {
     if (!isDefiniteNo(error)) throw error
     return { outcome: 'refused', reference: null, txHash: null, words: error.message }
   }
 }
 
+/** Sends a refund once. Afterwards only callbacks tell of it; one whose answer was lost is never sent again. */
 export async function refundPayment(api: PayApi, refund: RefundRequest): Promise<RefundReport> {
-  const { fiat, reference, attempted, providerReference } = refund
+  const { fiat, reference, attempted, refundId } = refund
   if (fiat.units <= 0n) {
     const words = `the refund is less than the smallest amount in ${fiat.asset}`
     return { outcome: 'refused', reference, txHash: null, words }
   }
-  if (attempted || reference !== null) {
-    const found = judgeRefund(refund, await api.get(`/payments/${encodeURIComponent(providerReference)}`))
-    if (found !== 'not there') return found
+  if (reference !== null)
+    return { outcome: 'pending', reference, txHash: null, words: 'requested; its transfer is told by a callback' }
+  if (!attempted) return send(api, refund)
+  const words = `the answer was lost: wait for its callback, or look for “${describe(refundId)}” in the dashboard`
+  return { outcome: 'unknown', reference, txHash: null, words }
+}
+
+/** What an event says of a refund; undefined: it does not name one. */
+export function readRefundNews(type: string, object: unknown): RefundNews | undefined {
+  const reference = textAt(object, 'id')
+  const units = minorUnits(object, 'amount')
+  const asset = textAt(object, 'currency')
+  if (reference === undefined || units === undefined || asset === undefined || !isAsset(asset)) return undefined
+  const status = textAt(object, 'status') ?? 'no status'
+  const isTransferred = type === 'payment.refund_transferred' && status === 'succeeded'
+  const isRequested = type === 'payment.refund_requested'
+  return {
+    reference,
+    refundId: DESCRIPTION.exec(textAt(object, 'description') ?? '')?.[1] ?? null,
+    outcome: isTransferred ? 'settled' : isRequested ? 'pending' : 'unknown',
+    fiat: { asset, units },
+    words: `${type} ${status}`,
   }
-  return send(api, refund)
 }

@@ -80,6 +80,5 @@ export function reportOf(payment: unknown, price: Price | null, { clock, weCance
       pending: inUsdc(price, received),
       words: `${word}, not captured`,
     })
-  const refunded = inUsdc(price, minorUnits(payment, 'amount_refunded') ?? 0n)
-  return paidReport(providerReference, { final: inUsdc(price, received), refunded, words })
+  return paidReport(providerReference, { final: inUsdc(price, received), words })
 }

@@ -27,7 +27,10 @@ const settings = {
   SECRET: secret('payment secret of the application'),
   ON_BEHALF_OF: plain('sub-merchant that an institution acts for', ''),
   CLIENT_TYPE: plain('header GatePay-client-Type (IOS, ANDROID), should Gate ask for it', ''),
-  CLOSED_WORDS: plain('status words, comma list, of an order that we closed, besides EXPIRED', ''),
+  CLOSED_WORDS: plain(
+    'status words, comma list, of an order that was closed, besides EXPIRED',
+    'CANCELLED,CANCELED,CANCEL,CLOSED,CLOSE',
+  ),
   REFUND_UNKNOWN_CODES: plain('codes, comma list, by which Gate says that it does not know a refund', ORDER_UNKNOWN),
   REFUND_WAIT_SECONDS: seconds('least time between a payment or refund and the next refund of an order', '10'),
   CALLBACK_MAX_AGE_SECONDS: seconds('how old a signed callback may be', '300'),

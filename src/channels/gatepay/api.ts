@@ -31,7 +31,7 @@ export const TIMED_OUT = '400603'
 const REFUSALS: Readonly<Record<string, readonly [RefusalReason, string]>> = {
   '400001': ['request', 'a parameter is wrong'],
   '400002': ['credentials', 'the signature was not accepted: check the client id and the payment secret'],
-  '400003': ['credentials', 'the time of this server differs by more than 10 seconds'],
+  '400003': ['clock', 'the time of this server differs by more than 10 seconds'],
   '400007': ['request', 'the media type was not accepted'],
   [ORDER_UNKNOWN]: ['state', 'the order is not known there'],
   [WRONG_STATUS]: ['state', 'the status of the order does not allow it'],

@@ -166,6 +166,31 @@ test('what was not paid of a tolerated order is not counted', () => {
   assert.equal(report('PAID', { ...ORDER, underpaidAmount: '99' }).outcome, 'unknown')
 })
 
+test('more than was asked for is shown to a person and not counted', () => {
+  const over = { ...ORDER, pay_amount: '12.34', transaction_info: { done_amount: '15', confirming_list: [] } }
+  const seen = report('PAID', over) as SeenReport
+  assert.equal(seen.final, 12_340_000n)
+  assert.deepEqual(seen.unmatched, [{ asset: 'USDC', units: 2_660_000n, reference: 'gatepay:5:over' }])
+  // the payer sent another coin: its share of what was asked for in that coin
+  const coin = { ...ORDER, pay_amount: '0.5', transaction_info: { done_amount: '0.75', confirming_list: [] } }
+  assert.equal((report('PAID', coin) as SeenReport).unmatched[0]?.units, 6_170_000n)
+  const exact = { ...ORDER, pay_amount: '12.34', transaction_info: { done_amount: '12.34' } }
+  assert.deepEqual((report('PAID', exact) as SeenReport).unmatched, [])
+})
+
+test('the words that Gate may use after a close end the attempt, and money is still seen', () => {
+  const values = readSettings(gatepay, { CLIENT_ID: 'a', SECRET: 'b' })
+  assert.ok(values.outcome === 'set')
+  const closedWords = (values.values.CLOSED_WORDS ?? '').split(',')
+  const told = (word: string, data: unknown) => reportOf(word, data, { providerReference: '5', closedWords })
+  for (const word of ['CANCELLED', 'CLOSED', 'EXPIRED']) {
+    assert.equal(told(word, ORDER).outcome, 'expired', word)
+    const late = { ...ORDER, transaction_info: { done_amount: '12.34', confirming_list: [] } }
+    assert.equal((told(word, late) as SeenReport).unmatched.length, 1, word)
+  }
+  assert.equal(told('CLOSING', ORDER).outcome, 'unknown')
+})
+
 test('money at the address before the order is paid is pending, as a share of the price in whatever coin', () => {
   const transaction_info = { done_amount: '0.001', confirming_list: [{ amount: '0.0005', confirm: 1 }] }
   const seen = report('PENDING', { ...ORDER, pay_currency: 'BTC', pay_amount: '0.003', transaction_info }) as SeenReport

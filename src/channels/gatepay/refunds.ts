@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { formatMoney, parseDecimal } from '../../kernel/money.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
-import { ProviderRefusal } from '../provider-errors.ts'
+import { isForOperator, ProviderRefusal } from '../provider-errors.ts'
 import { filledAt, type GateApi, isRefusedWith } from './api.ts'
 
 /** Words of the older and of the newer generation. */
@@ -59,7 +59,7 @@ async function send(api: GateApi, refund: RefundRequest): Promise<RefundReport> 
     return { outcome: 'pending', reference: filledAt(data, 'refundGateId'), txHash: null, words }
   } catch (error) {
     // what the operator must put right is not the refund's fault
-    if (!(error instanceof ProviderRefusal) || ['credentials', 'account'].includes(error.reason)) throw error
+    if (!(error instanceof ProviderRefusal) || isForOperator(error.reason)) throw error
     return { outcome: 'refused', reference: null, txHash: null, words: error.message }
   }
 }

@@ -49,6 +49,16 @@ function received(data: unknown, price: bigint): bigint | undefined {
   return units === undefined || units > price ? undefined : price - units
 }
 
+/**
+ * What came beyond the price; 0 as long as the query does not say what came. Whether Gate credits or returns it is
+ * documented nowhere, so it is noticed and not counted.
+ */
+function overpaid(data: unknown, price: bigint): bigint {
+  const came = coins(filledAt(data, 'transaction_info', 'done_amount'))
+  const asked = coins(filledAt(data, 'pay_amount') ?? filledAt(data, 'payAmount') ?? filledAt(data, 'orderAmount'))
+  return asked > 0n && came > asked ? proportion(price, came, asked) - price : 0n
+}
+
 /** Money at Gate that will not pay this order any more: a person must see it, and it is never counted. */
 const unmatchedReport = (providerReference: string, units: bigint, words: string): SeenReport => ({
   ...paidReport(providerReference, { final: 0n, words }),
@@ -75,7 +85,12 @@ export function reportOf(
   }
   if (meaning === 'paid') {
     const final = received(data, price)
-    return final === undefined ? unknown(`${word}: underpaid`) : paidReport(providerReference, { final, words: word })
+    if (final === undefined) return unknown(`${word}: underpaid`)
+    const report = paidReport(providerReference, { final, words: word })
+    const over = overpaid(data, price)
+    if (over === 0n) return report
+    const unmatched = [{ asset: 'USDC', units: over, reference: `gatepay:${providerReference}:over` }]
+    return { ...report, unmatched, words: `${word}, more than was asked for` }
   }
   if (meaning === 'confirming') return paidReport(providerReference, { final: 0n, pending: price, words: word })
   const came = arrived(data, price)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type Clock, SECOND } from '../../kernel/clock.ts'
 import { textAt } from '../../kernel/json.ts'
 import {
@@ -20,7 +21,21 @@ import { readPrivateKey, readPublicKey } from './signature.ts'
 import { readSignedNames } from './signed-names.ts'
 import { meaningOf, reportOfOrder } from './status-map.ts'
 
-type Options = { clock: Clock; subMerchantId: string; source: string; longestMs: number; qrField: string }
+type Options = {
+  clock: Clock
+  subMerchantOf(companyId: string): string
+  source: string
+  longestMs: number
+  qrField: string
+}
+
+/** The same for a company for ever: a refund names the sub-merchant of its payment. Empty text is not sent. */
+const subMerchants =
+  (setting: string) =>
+  (companyId: string): string => {
+    if (setting === 'none') return ''
+    return setting === 'shop' ? createHash('sha256').update(companyId).digest('hex').slice(0, 8) : setting
+  }
 
 const httpUrl = (text: string | undefined): string | null => (text && /^https?:\/\//.test(text) ? text : null)
 
@@ -35,7 +50,7 @@ function findInstructions(data: unknown, qrField: string): (Instructions & { pro
 }
 
 /** `expireTime` is how long it may be paid, in milliseconds. */
-function orderBody(request: PaymentRequest, { clock, subMerchantId, source, longestMs }: Options): Body {
+function orderBody(request: PaymentRequest, { clock, subMerchantOf, source, longestMs }: Options): Body {
   const { merchantReference, due, expiresAt, description, goods, returnUrl, cancelUrl } = request
   const openMs = Math.max(SECOND, Math.min(expiresAt.getTime() - clock(), longestMs))
   const goodsName = goods?.goodsName || description || 'Order'
@@ -47,7 +62,7 @@ function orderBody(request: PaymentRequest, { clock, subMerchantId, source, long
     goods: [{ goodsId: merchantReference, goodsName, goodsDesc: goods?.goodsDetail || goodsName }],
     reference: merchantReference,
     source,
-    subMerchantId,
+    subMerchantId: subMerchantOf(request.companyId),
     returnUrl,
     cancelUrl,
   }
@@ -122,7 +137,7 @@ export const kucoinpay = defineChannel({
     const maxAgeMs = Number(values.CALLBACK_MAX_AGE_SECONDS) * SECOND
     const options: Options = {
       clock,
-      subMerchantId: values.SUB_MERCHANT_ID,
+      subMerchantOf: subMerchants(values.SUB_MERCHANT_ID),
       source: values.SOURCE,
       longestMs: Number(values.EXPIRE_SECONDS) * SECOND,
       qrField: values.QR_FIELD,
@@ -136,7 +151,7 @@ export const kucoinpay = defineChannel({
       readCallback: async (callback) => readCallback(callback, { apiKey, publicKey, names, clock, maxAgeMs }),
       acknowledgement: { contentType: 'application/json', body: '{"returnCode":"SUCCESS","returnMessage":null}' },
       closePayment: (payment) => closePayment(client, payment),
-      refundPayment: (refund) => refundPayment(client, refund, options),
+      refundPayment: (refund) => refundPayment(client, refund, options.subMerchantOf(refund.companyId)),
     }
   },
 })

@@ -94,6 +94,24 @@ function openWire(answers: Record<string, ProviderAnswer[]>, { now = CALLED_AT, 
   return { channel: kucoinpay.open(reading.values, { http, clock: () => now, live: true }), calls }
 }
 
+const REFUND: RefundRequest = {
+  refundId: 'f'.repeat(24),
+  companyId: 'c'.repeat(24),
+  merchantReference: REQUEST.merchantReference,
+  providerReference: 'kpt_test0001',
+  units: 5_000_000n,
+  fiat: { asset: 'EUR', units: 460n },
+  paidUnits: 12_340_000n,
+  paidFiat: { asset: 'EUR', units: 1140n },
+  earlierUnits: 0n,
+  earlierFiat: { asset: 'EUR', units: 0n },
+  reference: null,
+  attempted: false,
+  network: null,
+  address: null,
+  reason: 'a & b=c',
+}
+
 describe('signature', () => {
   const values = {
     ...{ apiKey: API_KEY, timestamp: '1718000000000', requestId: 'ord20240610A1', reference: 'A1', source: 'WEB' },
@@ -147,7 +165,7 @@ describe('the order', () => {
   const links = { payOrderId: 'kpt_1', appPayUrl: 'https://app.test/1', qrcodeUrl: 'https://qr.test/1', qrcode: 'cXI=' }
 
   test('is sent as the vector’s kind, signed with its own text', async () => {
-    const { channel, calls } = openWire({ '/order/create': [done(links)] })
+    const { channel, calls } = openWire({ '/order/create': [done(links)] }, { settings: { SUB_MERCHANT_ID: 'none' } })
     const instructions = await channel.createPayment({ ...REQUEST, due: { asset: 'USDC', units: 20_000_000n } })
     assert.deepEqual(
       [instructions.providerReference, instructions.qrData, instructions.deepLink, instructions.checkoutUrl],
@@ -165,18 +183,31 @@ describe('the order', () => {
       'content-type': 'application/json',
       'PAY-API-KEY': API_KEY,
       'PAY-API-SIGN': signText(MERCHANT_KEY, text),
-      'PAY-API-VERSION': '1.0',
+      'PAY-API-VERSION': '3.8.1',
       'PAY-API-TIMESTAMP': String(CALLED_AT),
     })
   })
 
   test('a month is sent as less than an hour; settings choose version, link and sub-merchant', async () => {
-    const settings = { VERSION: '3.8.1', QR_FIELD: 'qrcodeUrl', SUB_MERCHANT_ID: 'sub001' }
+    const settings = { VERSION: '1.0', QR_FIELD: 'qrcodeUrl', SUB_MERCHANT_ID: 'sub001' }
     const { channel, calls } = openWire({ '/order/create': [done(links)] }, { settings })
     const month = new Date(CALLED_AT + 30 * 86_400_000)
     assert.equal((await channel.createPayment({ ...REQUEST, expiresAt: month })).qrData, 'https://qr.test/1')
     assert.match(calls[0]?.body ?? '', /"expireTime":3540000,.*"subMerchantId":"sub001"/)
-    assert.equal(calls[0]?.headers['PAY-API-VERSION'], '3.8.1')
+    assert.equal(calls[0]?.headers['PAY-API-VERSION'], '1.0')
+  })
+
+  test('each company is a sub-merchant of its own, of 8 characters, the same in its refunds', async () => {
+    const { channel, calls } = openWire({
+      '/order/create': [done(links), done(links), done(links)],
+      '/refund/create': [done({ refundId: 'kpr_1' })],
+    })
+    for (const companyId of ['one', 'two', 'one']) await channel.createPayment({ ...REQUEST, companyId })
+    await channel.refundPayment?.({ ...REFUND, companyId: 'one', attempted: false, reference: null })
+    const named = calls.map(({ body }) => /"subMerchantId":"([^"]*)"/.exec(body ?? '')?.[1] ?? '')
+    assert.match(named[0] ?? '', /^[0-9a-f]{8}$/)
+    assert.notEqual(named[0], named[1])
+    assert.deepEqual([named[2], named[3]], [named[0], named[0]])
   })
 
   test('a repeated requestId is trouble, so that the order is looked for; other noes are refusals', async () => {
@@ -320,28 +351,15 @@ describe('after a creation without an answer', () => {
 })
 
 describe('refunds', () => {
-  const refund: RefundRequest = {
-    refundId: 'f'.repeat(24),
-    companyId: 'c'.repeat(24),
-    merchantReference: REQUEST.merchantReference,
-    providerReference: 'kpt_test0001',
-    units: 5_000_000n,
-    fiat: { asset: 'EUR', units: 460n },
-    paidUnits: 12_340_000n,
-    paidFiat: { asset: 'EUR', units: 1140n },
-    earlierUnits: 0n,
-    earlierFiat: { asset: 'EUR', units: 0n },
-    reference: null,
-    attempted: false,
-    network: null,
-    address: null,
-    reason: 'a & b=c',
-  }
+  const refund = REFUND
   const told = (status: string, fields = {}) =>
     done({ requestId: refund.refundId, refundId: 'kpr_1', refundAmount: '5.0', status, ...fields })
 
   test('sent with our id; a reason cannot be taken for another field', async () => {
-    const { channel, calls } = openWire({ '/refund/create': [done({ refundId: 'kpr_1' })] })
+    const { channel, calls } = openWire(
+      { '/refund/create': [done({ refundId: 'kpr_1' })] },
+      { settings: { SUB_MERCHANT_ID: 'none' } },
+    )
     const report = await channel.refundPayment?.(refund)
     assert.deepEqual([report?.outcome, report?.reference], ['pending', 'kpr_1'])
     const { refundId } = refund

@@ -1,12 +1,11 @@
 import { textAt } from '../../kernel/json.ts'
 import type { RefundReport, RefundRequest } from '../channel.ts'
-import { ProviderTrouble } from '../provider-errors.ts'
+import { isForOperator, ProviderTrouble } from '../provider-errors.ts'
 import { shortText, usdcUnits } from '../usdc-text.ts'
 import { type Answer, type KucoinClient, REFUND_RUNS, REPEATED } from './client.ts'
 import { refundOutcome } from './status-map.ts'
 
-const isForOperator = (answer: Answer): boolean =>
-  answer.outcome === 'refused' && ['credentials', 'account'].includes(answer.refusal.reason)
+const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
 /** Values are signed as they are: what could be taken for another field, or is not printed, becomes a blank. */
 const plainReason = (text: string | null): string =>
@@ -29,7 +28,7 @@ function reportOf(refund: RefundRequest, data: unknown): RefundReport {
 /** Undefined: KuCoin does not know it. */
 async function findRefund(client: KucoinClient, refund: RefundRequest): Promise<RefundReport | undefined> {
   const answer = await client.ask('refundInfo', { requestId: refund.refundId })
-  if (isForOperator(answer) && answer.outcome === 'refused') throw answer.refusal
+  if (needsOperator(answer) && answer.outcome === 'refused') throw answer.refusal
   if (answer.outcome === 'refused' || answer.data === null || answer.data === undefined) return undefined
   return reportOf(refund, answer.data)
 }
@@ -42,7 +41,7 @@ async function findRefund(client: KucoinClient, refund: RefundRequest): Promise<
 export async function refundPayment(
   client: KucoinClient,
   refund: RefundRequest,
-  { subMerchantId }: { subMerchantId: string },
+  subMerchantId: string,
 ): Promise<RefundReport> {
   const { refundId, providerReference, units, reason, reference, attempted } = refund
   const found = attempted || reference !== null ? await findRefund(client, refund) : undefined
@@ -58,7 +57,7 @@ export async function refundPayment(
   if (answer.outcome === 'done')
     return { outcome: 'pending', reference: textAt(answer.data, 'refundId') ?? null, txHash: null, words: 'accepted' }
   const { code, refusal } = answer
-  if (isForOperator(answer)) throw refusal
+  if (needsOperator(answer)) throw refusal
   if (code === REPEATED || code === REFUND_RUNS) throw new ProviderTrouble(refusal.message, { cause: refusal })
   return { outcome: 'refused', reference: null, txHash: null, words: refusal.message }
 }

@@ -35,8 +35,9 @@ export const SETTINGS = {
     ...plain('the public key of KuCoin Pay, from the merchant portal'),
     fault: faultOf((text) => isRsa(readPublicKey(text)), 'must be an RSA public key in PEM'),
   },
-  VERSION: plain('the header PAY-API-VERSION', '1.0'),
-  SUB_MERCHANT_ID: plain('sub-merchant; empty: not sent', ''),
+  // both as an integrator in production sends them (DFXswiss/api, src/integration/kucoin-pay)
+  VERSION: plain('the header PAY-API-VERSION', '3.8.1'),
+  SUB_MERCHANT_ID: plain('sub-merchant; "shop": 8 characters of its own for each company; "none": not sent', 'shop'),
   SOURCE: oneOf('where payers come from', SOURCES, 'WEB'),
   EXPIRE_SECONDS: seconds('the longest time that an order may stay open', '3540'),
   QR_FIELD: oneOf('which field of the answer the payer scans', LINKS, 'appPayUrl'),

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { textAt } from '../../kernel/json.ts'
-import { formatMoney, type Money, parseDecimal } from '../../kernel/money.ts'
+import { EXPONENTS, formatMoney, type Money, parseDecimal } from '../../kernel/money.ts'
 import { type Channel, type Instructions, NO_INSTRUCTIONS } from '../channel.ts'
 import { ProviderRefusal, ProviderTrouble } from '../provider-errors.ts'
 import type { WhitepayApi } from '../whitepay/api.ts'
@@ -39,20 +39,36 @@ function findOffer(rows: readonly unknown[], due: Money, network: string): Offer
   return { ...choosePrice([ofNetwork], { due, fiat: due }), currencyId }
 }
 
-/** The address stands under `order` or beside it. */
-const fieldOf = (body: unknown, { raw }: WhitepayOrder, name: string): string | undefined =>
-  textAt(raw, name) ?? textAt(body, name)
+/** Documented under `order.wallet`; older answers have it under `order` or at the root. */
+const fieldOf = (body: unknown, { raw }: WhitepayOrder, name: 'address' | 'network' | 'memo'): string | undefined =>
+  [textAt(raw, 'wallet', name), textAt(raw, name), textAt(body, 'wallet', name), textAt(body, name)].find(Boolean)
 
-/** A payer who must write a memo needs Whitepay's page: an address alone would lose the money. */
+const DIGITS = 18
+
+/** What is to be deposited, network fee included, rounded up to our digits. */
+function depositOf({ expected, depositedCurrency }: WhitepayOrder, due: Money): Money {
+  const exact = expected === undefined ? undefined : parseDecimal(expected, DIGITS)
+  const isOurs = depositedCurrency === undefined || depositedCurrency === due.asset
+  if (exact === undefined || !isOurs) return due
+  const step = 10n ** BigInt(DIGITS - EXPONENTS[due.asset])
+  return { asset: due.asset, units: (exact + step - 1n) / step }
+}
+
+/**
+ * A payer who must write a memo needs Whitepay's page: an address alone would lose the money.
+ * @throws ProviderRefusal where there is no page for it
+ */
 function instructionsOf(body: unknown, due: Money): Instructions & { providerReference: string } {
   const order = expectOrder(body)
   const address = fieldOf(body, order, 'address')
   const page = order.checkoutUrl ?? null
   if (address === undefined) throw new ProviderTrouble('Whitepay has made no deposit address yet', { cause: body })
   const links = { ...NO_INSTRUCTIONS, deepLink: page, checkoutUrl: page, providerReference: order.id }
-  if (fieldOf(body, order, 'memo')) return { ...links, qrData: page }
-  const expected = parseDecimal(fieldOf(body, order, 'expected_amount') ?? '', 6)
-  const tokenAmount = formatMoney(expected === undefined ? due : { asset: due.asset, units: expected })
+  if (fieldOf(body, order, 'memo')) {
+    if (page === null) throw new ProviderRefusal('request', 'Whitepay wants a memo on this network and has no page.')
+    return { ...links, qrData: page }
+  }
+  const tokenAmount = formatMoney(depositOf(order, due))
   const network = CHAIN_IDS[(fieldOf(body, order, 'network') ?? '').toUpperCase()] ?? null
   return { ...links, qrData: address, toAddress: address, tokenAmount, network }
 }

@@ -4,10 +4,7 @@ import { type PaymentKey, type PaymentReport, paidReport } from '../channel.ts'
 
 type Meaning = 'open' | 'part' | 'done' | 'gone'
 
-/**
- * Every word that documents (first column of the contract file) and older public code use. PATIALLY is how older code
- * spells it.
- */
+/** Every status that the documents and older public code use. PATIALLY is how older code spells it. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   INIT: 'open',
   OPEN: 'open',
@@ -19,19 +16,36 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   CANCELED: 'gone',
 }
 
-/** What Whitepay tells of one order; decimals as it wrote them. */
+/** One deposit; decimals as Whitepay wrote them. */
+type Deposit = { currency: string | undefined; value: string | undefined; status: string | undefined }
+
+/**
+ * What Whitepay tells of one order. `value` and `currency` are what was asked for; `expected` is what is to be
+ * deposited, in `depositedCurrency`. `received_total` is left out: it is what reaches the balance, in a third currency,
+ * after conversion and fees (docs.whitepay.com, acquiring/crypto).
+ */
 export type WhitepayOrder = {
   id: string
   status: string
   currency: string | undefined
   value: string | undefined
   expected: string | undefined
-  received: string | undefined
+  depositedCurrency: string | undefined
+  deposits: readonly Deposit[]
   reference: string | undefined
-  /** Paid inside WhiteBIT, or from an outside wallet; undefined as long as nobody knows. */
+  /** Paid inside WhiteBIT, or from an outside wallet; undefined until it is paid. */
   isInternal: boolean | undefined
   checkoutUrl: string | undefined
   raw: unknown
+}
+
+function readDeposits(raw: unknown): Deposit[] {
+  const rows = (raw as { transactions?: unknown } | null)?.transactions
+  return (Array.isArray(rows) ? rows : []).map((row) => ({
+    currency: textAt(row, 'currency'),
+    value: textAt(row, 'value'),
+    status: textAt(row, 'status'),
+  }))
 }
 
 /** An order object, alone or under `order`; undefined when it has no id or no status. */
@@ -44,10 +58,12 @@ export function readOrder(body: unknown): WhitepayOrder | undefined {
   return {
     id,
     status,
-    currency: textAt(raw, 'currency'),
-    value: textAt(raw, 'value') ?? textAt(raw, 'expected_amount'),
-    expected: textAt(raw, 'expected_amount') ?? textAt(raw, 'value'),
-    received: textAt(raw, 'received_total'),
+    // host to host writes it as an object
+    currency: textAt(raw, 'currency') ?? textAt(raw, 'currency', 'ticker'),
+    value: textAt(raw, 'value') ?? textAt(raw, 'amount'),
+    expected: textAt(raw, 'expected_amount'),
+    depositedCurrency: textAt(raw, 'deposited_currency'),
+    deposits: readDeposits(raw),
     reference: textAt(raw, 'external_order_id'),
     isInternal: typeof internal === 'boolean' ? internal : undefined,
     checkoutUrl: textAt(raw, 'acquiring_url') ?? textAt(raw, 'payment_url'),
@@ -61,51 +77,69 @@ const exact = (text: string | undefined): bigint | undefined =>
 
 /** Why this is not the order that was asked for, or null. */
 function strangeness(order: WhitepayOrder, payment: PaymentKey): string | null {
-  if (order.reference !== undefined && order.reference !== payment.merchantReference)
-    return `it belongs to ${order.reference}`
+  if (order.reference !== payment.merchantReference) return `it belongs to ${order.reference ?? 'no order'}`
   const asked: Money | undefined = [payment.fiat, payment.due].find(({ asset }) => asset === order.currency)
   if (asked === undefined) return `its currency is ${order.currency ?? 'missing'}`
   const scaled = asked.units * 10n ** BigInt(DIGITS - EXPONENTS[asked.asset])
   return exact(order.value) === scaled ? null : `its price is ${order.value ?? 'missing'} ${order.currency}`
 }
 
-/** What arrived, in USDC units: the due amount's share, whatever currency the order is priced in. */
-function receivedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
+/** Deposits that were declined or sent back never came. */
+const isGone = ({ status }: Deposit): boolean => /declin|cancel|reject|fail|rollback/i.test(status ?? '')
+
+/**
+ * How much of the due amount the deposits are: their sum over what was to be deposited, both in one coin. Undefined:
+ * something came, and nobody can say how much it is.
+ */
+function depositedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
+  const deposits = order.deposits.filter((deposit) => !isGone(deposit))
+  if (deposits.length === 0) return 0n
   const expected = exact(order.expected)
-  const received = exact(order.received)
-  if (expected === undefined || received === undefined || expected === 0n) return undefined
-  return (due.units * received) / expected
+  if (!expected || order.depositedCurrency === undefined) return undefined
+  let sum = 0n
+  for (const { currency, value } of deposits) {
+    const units = exact(value)
+    if (currency !== order.depositedCurrency || units === undefined) return undefined
+    sum += units
+  }
+  return sum < expected ? (due.units * sum) / expected : due.units
 }
 
 const WALLETS = { true: 'inside WhiteBIT', false: 'from an outside wallet' } as const
 
-const wordsOf = ({ status, isInternal }: WhitepayOrder): string =>
+const statusText = ({ status, isInternal }: WhitepayOrder): string =>
   isInternal === undefined ? status : `${status}, ${WALLETS[`${isInternal}`]}`
 
-/** Money counts whatever the word: a COMPLETE may follow a DECLINED, and a declined order may hold a part. */
+/**
+ * COMPLETE with our value, currency and reference is the whole payment, whatever reached the balance, unless its own
+ * deposits say that staff completed a part of it (3.3 of the API). Any other status makes what came a part, which never
+ * completes the order; a COMPLETE may follow a DECLINED, and a declined order may hold a part.
+ */
 export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: number): PaymentReport {
   const { id: providerReference } = order
-  const words = wordsOf(order)
+  const words = statusText(order)
   const meaning = Object.hasOwn(MEANINGS, order.status) ? MEANINGS[order.status] : undefined
   if (meaning === undefined) return { outcome: 'unknown', providerReference, words }
   const strange = strangeness(order, payment)
   if (strange !== null) return { outcome: 'unknown', providerReference, words: `${words}: ${strange}` }
-  const units = receivedUnits(order, payment.due)
-  if (units !== undefined && units > 0n) {
+  const units = depositedUnits(order, payment.due)
+  if (meaning === 'done') return paidReport(providerReference, { final: units || payment.due.units, words })
+  if (units === undefined || (meaning === 'part' && units === 0n))
+    return { outcome: 'unknown', providerReference, words: `${words}: a part came, it does not say how much` }
+  if (units > 0n) {
     const money = meaning === 'open' ? { final: 0n, pending: units } : { final: units }
-    return paidReport(providerReference, { ...money, words })
+    return { ...paidReport(providerReference, { ...money, words }), isPart: true }
   }
   if (meaning === 'open') return { outcome: 'waiting', providerReference, words }
-  if (meaning !== 'gone') return { outcome: 'unknown', providerReference, words: `${words}: no received_total` }
   return { outcome: nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled', providerReference, words }
 }
 
-/** What a callback claims: without knowing what is due, money is left to the query. */
+/** What a callback claims: money is left to the query. */
 export function claimOf(order: WhitepayOrder): PaymentReport {
   const { id: providerReference, status } = order
   const meaning = Object.hasOwn(MEANINGS, status) ? MEANINGS[status] : undefined
-  const holdsMoney = (exact(order.received) ?? 0n) > 0n
   const claims = { open: 'waiting', gone: 'cancelled', part: 'unknown', done: 'unknown' } as const
+  const holdsMoney = order.deposits.length > 0 || (exact(textAt(order.raw, 'received_total')) ?? 0n) > 0n
   const outcome = meaning === undefined || holdsMoney ? 'unknown' : claims[meaning]
-  return { outcome, providerReference, words: wordsOf(order) }
+  return { outcome, providerReference, words: statusText(order) }
 }

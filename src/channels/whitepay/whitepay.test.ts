@@ -50,23 +50,36 @@ const payment: PaymentKey = {
   expiresAt: new Date(NOW + 1000),
 }
 
+/** An order as documented before a coin is chosen; a test adds what came. */
 const orderWith = (fields: Record<string, unknown>) => {
   const base = {
     id: 'w1',
     status: 'OPEN',
     currency: 'EUR',
     value: '12.34',
-    expected_amount: '12.34',
+    expected_amount: null,
+    deposited_currency: null,
     received_total: '0',
+    received_currency: null,
     external_order_id: payment.merchantReference,
+    transactions: [],
   }
   const order = readOrder({ order: { ...base, ...fields } })
   assert.ok(order)
   return order
 }
 const report = (fields: Record<string, unknown>, now = NOW) => reportOf(orderWith(fields), payment, now)
-const outcome = (status: string, received: string, now = NOW) =>
-  report({ status, received_total: received }, now).outcome
+/** Deposits in one coin, of which so much was asked. */
+const deposits = (coin: string, expected: string, ...amounts: string[]) => ({
+  deposited_currency: coin,
+  expected_amount: expected,
+  transactions: amounts.map((value) => ({ currency: coin, value, status: 'COMPLETE' })),
+})
+const seen = (fields: Record<string, unknown>) => {
+  const told = report(fields)
+  assert.ok(told.outcome === 'seen', told.words)
+  return told
+}
 
 describe('whitepay: signature', () => {
   it('takes the raw bytes, as the vector has them', () => {
@@ -150,59 +163,183 @@ describe('whitepay: callbacks', () => {
   })
 })
 
+// docs.whitepay.com, docs/http-api/acquiring/crypto: what the amounts of an order mean
+describe('whitepay: amounts', () => {
+  const DUE = payment.due.units
+
+  it('COMPLETE is the whole payment, whatever reached the balance after conversion and fees', () => {
+    // their own example: value 100, expected 100, received 95.5
+    const example = {
+      ...payment,
+      fiat: { asset: 'USD', units: 10_000n },
+      due: { asset: 'USDC', units: 99_900_000n },
+    } as const
+    const order = orderWith({
+      ...deposits('USDT', '100', '100'),
+      ...{ status: 'COMPLETE', currency: 'USD', value: '100', received_total: '95.5', received_currency: 'USDT' },
+    })
+    const told = reportOf(order, example, NOW)
+    assert.ok(told.outcome === 'seen')
+    assert.deepEqual([told.final, told.pending, told.isPart], [99_900_000n, 0n, undefined])
+  })
+
+  it('an order paid in USDT, and one paid in BTC, are paid and nothing more', () => {
+    for (const coin of [
+      { ...deposits('USDT', '13.351880', '13.351880'), received_total: '12.75' },
+      { ...deposits('BTC', '0.00020863', '0.00020863'), received_total: '12.75' },
+    ]) {
+      const told = seen({ ...coin, status: 'COMPLETE', received_currency: 'USDT' })
+      assert.deepEqual([told.final, told.pending], [DUE, 0n])
+    }
+    const bitcoin = seen({
+      ...deposits('BTC', '0.00020863', '0.00020863'),
+      status: 'COMPLETE',
+      received_total: '27000000',
+    })
+    assert.equal(bitcoin.final, DUE, 'what reaches the balance is never divided by what was asked for')
+  })
+
+  it('a part is the deposits over what was to be deposited, and never completes the order', () => {
+    const told = seen({
+      ...deposits('BTC', '0.0004', '0.0001', '0.0002'),
+      status: 'PARTIALLY_FULFILLED',
+      received_total: '18',
+    })
+    assert.deepEqual([told.final, told.pending, told.isPart], [(DUE * 3n) / 4n, 0n, true])
+    const nearly = seen({ ...deposits('USDT', '13.35', '13.349999'), status: 'PARTIALLY_FULFILLED' })
+    assert.equal(nearly.isPart, true)
+    // 0.01 EUR worth of BTC for 30 EUR
+    const dust = seen({
+      ...deposits('BTC', '0.00050000', '0.00000016'),
+      status: 'PATIALLY_FULFILLED',
+      received_total: '0.01',
+    })
+    assert.equal(dust.final, (DUE * 16n) / 50_000n)
+  })
+
+  it('a part that staff completed in the console counts as what was deposited', () => {
+    const told = seen({ ...deposits('USDT', '13.35', '5.34'), status: 'COMPLETE', received_total: '5.1' })
+    assert.equal(told.final, (DUE * 534n) / 1335n)
+  })
+
+  it('a part in another coin than the one that was chosen is not counted, and asked about again', () => {
+    const fields = deposits('USDT', '13.35', '5')
+    const other = { ...fields, transactions: [{ currency: 'BTC', value: '5', status: 'COMPLETE' }] }
+    for (const odd of [other, { ...fields, expected_amount: null }, { ...fields, deposited_currency: null }])
+      assert.equal(report({ ...odd, status: 'PARTIALLY_FULFILLED' }).outcome, 'unknown')
+    assert.equal(report({ status: 'PARTIALLY_FULFILLED', received_total: '12.34' }).outcome, 'unknown')
+  })
+
+  it('money of an open order is pending; a deposit that was declined never came', () => {
+    const told = seen(deposits('USDT', '13.35', '13.35'))
+    assert.deepEqual([told.final, told.pending], [0n, DUE])
+    const declined = { transactions: [{ currency: 'USDT', value: '13.35', status: 'DECLINED' }] }
+    assert.equal(report({ ...deposits('USDT', '13.35'), ...declined }).outcome, 'waiting')
+  })
+
+  it('money of a declined order is a part of it', () => {
+    const told = seen({ ...deposits('USDT', '13.35', '13.35'), status: 'DECLINED' })
+    assert.deepEqual([told.final, told.isPart], [DUE, true])
+  })
+})
+
 describe('whitepay: status map', () => {
   it('waits while nothing came', () => {
-    for (const status of ['INIT', 'OPEN', 'NEW']) assert.equal(outcome(status, '0'), 'waiting')
-    assert.equal(report({ received_total: null }).outcome, 'waiting')
-  })
-
-  it('calls money of an open order pending', () => {
-    const seen = report({ received_total: '12.34' })
-    assert.ok(seen.outcome === 'seen')
-    assert.deepEqual([seen.final, seen.pending], [0n, 13_330_000n])
-  })
-
-  it('gives exactly what is due when all came, and the share rounded down when less came', () => {
-    const all = report({ status: 'COMPLETE', received_total: '12.340000' })
-    assert.ok(all.outcome === 'seen')
-    assert.deepEqual([all.final, all.pending], [13_330_000n, 0n])
-    for (const status of ['PARTIALLY_FULFILLED', 'PATIALLY_FULFILLED', 'COMPLETE']) {
-      const part = report({ status, received_total: '6.00' })
-      assert.ok(part.outcome === 'seen')
-      assert.equal(part.final, (13_330_000n * 600n) / 1234n)
-    }
+    for (const status of ['INIT', 'OPEN', 'NEW']) assert.equal(report({ status }).outcome, 'waiting')
   })
 
   it('gives the own amount of an order in USDC', () => {
-    const inUsdc = { status: 'COMPLETE', currency: 'USDC', value: '13.33', expected_amount: '13.33' }
-    const all = report({ ...inUsdc, received_total: '13.33' })
-    assert.ok(all.outcome === 'seen' && all.final === 13_330_000n)
-    const less = report({ ...inUsdc, received_total: '10.5' })
-    assert.ok(less.outcome === 'seen' && less.final === 10_500_000n)
+    const told = seen({ status: 'COMPLETE', currency: 'USDC', value: '13.33', received_total: '12.73' })
+    assert.equal(told.final, 13_330_000n)
   })
 
-  it('calls a declined order cancelled before our deadline and expired after it, but money counts', () => {
+  it('calls a declined order cancelled before our deadline and expired after it', () => {
     for (const status of ['DECLINED', 'CANCELED']) {
-      assert.equal(outcome(status, '0'), 'cancelled')
-      assert.equal(outcome(status, '0', NOW + 1000), 'expired')
-      assert.equal(outcome(status, '12.34'), 'seen')
+      assert.equal(report({ status }).outcome, 'cancelled')
+      assert.equal(report({ status }, NOW + 999).outcome, 'cancelled')
+      assert.equal(report({ status }, NOW + 1000).outcome, 'expired')
     }
   })
 
   it('never takes a word, a currency, a price or an order that it does not know', () => {
+    const paid = { ...deposits('USDT', '13.35', '13.35'), status: 'COMPLETE', received_total: '12.34' }
     for (const status of ['COMPLETED', 'UNDER_REVIEW', 'toString', ''])
-      assert.equal(outcome(status, '12.34'), 'unknown')
-    const paid = { status: 'COMPLETE', received_total: '12.34' }
+      assert.equal(report({ ...paid, status }).outcome, 'unknown')
     assert.equal(report({ ...paid, currency: 'USDT' }).outcome, 'unknown')
     assert.equal(report({ ...paid, value: '1.00' }).outcome, 'unknown')
+    assert.equal(report({ ...paid, value: undefined, expected_amount: '12.34' }).outcome, 'unknown')
     assert.equal(report({ ...paid, external_order_id: 'other' }).outcome, 'unknown')
-    assert.equal(report({ ...paid, received_total: null }).outcome, 'unknown')
-    assert.equal(report({ ...paid, received_total: '0' }).outcome, 'unknown')
-    assert.equal(report({ ...paid, expected_amount: '1e1' }).outcome, 'unknown')
+    assert.equal(report({ ...paid, external_order_id: undefined }).outcome, 'unknown')
   })
 
   it('says where the payer paid from', () => {
-    assert.match(report({ status: 'COMPLETE', received_total: '12.34', is_internal: false }).words, /outside wallet/)
+    assert.match(report({ status: 'COMPLETE', is_internal: false }).words, /outside wallet/)
+  })
+})
+
+// docs.whitepay.com, "host to host": order.wallet{address, network, memo}, order.currency{id, ticker}
+describe('whitepay: host to host', () => {
+  const kept = {
+    id: 'w1',
+    status: 'OPEN',
+    value: '13.33',
+    expected_amount: '13.3300001',
+    deposited_currency: 'USDC',
+    external_order_id: payment.merchantReference,
+    payment_url: 'https://page.example/w1',
+  }
+  const wallet = { address: '0xabc', network: 'BASE' }
+  const currency = { id: 'c1', ticker: 'USDC' }
+  const offers = { currencies: [{ id: 'c1', ticker: 'USDC', networks: { BASE: { min_amount: '1' } } }] }
+
+  const openWith = (order: unknown) => {
+    const answers: Record<string, unknown> = {
+      '/acquiring/shop/currencies': offers,
+      '/acquiring/shop/pay': { order: { id: 'w1' } },
+      '/acquiring/shop/order/w1': order,
+    }
+    const http = async ({ url }: ProviderCall): Promise<ProviderAnswer> => ({
+      status: 200,
+      headers: {},
+      text: JSON.stringify(answers[new URL(url).pathname]),
+    })
+    const given = { ...values, NON_CUSTODY: 'true', HOST_TO_HOST: 'true', HOST_TO_HOST_NETWORK: 'BASE' }
+    return whitepayNonCustody.open(given, { http, clock: () => NOW, live: false })
+  }
+  const create = (order: unknown) => openWith(order).createPayment({ ...payment, returnUrl: null } as PaymentRequest)
+
+  it('reads the address from the documented nesting, and from both older ones', async () => {
+    for (const answer of [
+      { order: { ...kept, currency, wallet } },
+      { order: { ...kept, currency: 'USDC', ...wallet } },
+      { order: { ...kept, currency: 'USDC' }, ...wallet },
+    ]) {
+      const told = await create(answer)
+      assert.deepEqual([told.toAddress, told.network], ['0xabc', 8453])
+      assert.equal(told.tokenAmount, '13.330001', 'what is to be deposited, rounded up')
+    }
+  })
+
+  it('shows no address without its memo, wherever the memo stands', async () => {
+    const page = kept.payment_url
+    for (const answer of [
+      { order: { ...kept, currency, wallet: { ...wallet, memo: '77' } } },
+      { order: { ...kept, ...wallet, memo: '77' } },
+      { order: kept, ...wallet, memo: '77' },
+      { order: { ...kept, wallet }, memo: '77' },
+    ]) {
+      const told = await create(answer)
+      assert.deepEqual([told.toAddress, told.qrData, told.checkoutUrl], [null, page, page])
+    }
+    const { payment_url: _, ...withoutPage } = kept
+    await assert.rejects(create({ order: { ...withoutPage, wallet: { ...wallet, memo: '77' } } }), ProviderRefusal)
+  })
+
+  it('understands the currency as an object when the order is paid', async () => {
+    const paid = { ...kept, currency, wallet, status: 'COMPLETE', received_total: '12.73', received_currency: 'USDT' }
+    const told = await openWith({ order: paid }).fetchPayment({ ...payment, providerReference: 'w1' })
+    assert.ok(told.outcome === 'seen', told.words)
+    assert.equal(told.final, payment.due.units)
   })
 })
 

@@ -1,6 +1,6 @@
 import { type OpenApi, operationsOf } from './document.ts'
 import { completeFields, sampleOf } from './fields.ts'
-import { completeOperations, failureExamples, HEADERS, PARAMETERS } from './operations.ts'
+import { completeOperations, HEADERS, PARAMETERS } from './operations.ts'
 import { addWebhooks } from './webhooks.ts'
 
 function addSamples(document: OpenApi): void {
@@ -19,9 +19,9 @@ function addSamples(document: OpenApi): void {
  * webhooks.
  */
 export function completeDocument(document: OpenApi, baseUrl: string): OpenApi {
-  Object.assign(document.components, { headers: HEADERS, parameters: PARAMETERS, examples: failureExamples(baseUrl) })
+  Object.assign(document.components, { headers: HEADERS, parameters: PARAMETERS })
   addWebhooks(document)
-  completeOperations(document)
+  completeOperations(document, baseUrl)
   completeFields(document)
   addSamples(document)
   return document

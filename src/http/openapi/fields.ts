@@ -34,6 +34,8 @@ function plainExample(schema: Schema): unknown {
   if (schema.const !== undefined) return schema.const
   if (schema.enum !== undefined) return schema.enum[0]
   if (schema.items?.enum !== undefined) return [schema.items.enum[0]]
+  const [first, ...others] = schema.anyOf ?? []
+  if (first && [first, ...others].every((part) => (part.const ?? part.enum) !== undefined)) return plainExample(first)
   if (schema.format === 'date-time') return TIME
   return schema.default
 }

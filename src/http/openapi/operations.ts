@@ -189,21 +189,24 @@ function completeOperation({ path, method, operation }: Place, share: Share): vo
   operation.parameters = [...(operation.parameters ?? []), ...extra]
 }
 
-/** One whole failure for each error code, which the operations refer to. */
-export const failureExamples = (baseUrl: string): Record<string, unknown> =>
-  Object.fromEntries(
-    // a documented operation has its method
-    Object.entries(CATALOGUE)
-      .filter(([code]) => code !== 'METHOD_NOT_ALLOWED')
-      .map(([code, { status, message }]) => {
-        const requestId = '0190fe2c5d3a4f7b8c1d2e3f4a5b6c7d'
-        const error = { code, message, requestId, docs: `${baseUrl}/docs/errors/${code}` }
-        return [code, { summary: message, value: { success: false, status, data: null, error } }]
-      }),
+/** One whole failure for each error code that an operation can answer with. */
+function failureExamples(baseUrl: string, used: ReadonlySet<string>): Record<string, unknown> {
+  const rows = Object.entries(CATALOGUE).filter(([code]) => used.has(code))
+  return Object.fromEntries(
+    rows.map(([code, { status, message }]) => {
+      const requestId = '0190fe2c5d3a4f7b8c1d2e3f4a5b6c7d'
+      const error = { code, message, requestId, docs: `${baseUrl}/docs/errors/${code}` }
+      return [code, { summary: message, value: { success: false, status, data: null, error } }]
+    }),
   )
+}
 
 /** Gives every operation its text, security, headers, and the failures that are its own. */
-export function completeOperations(document: OpenApi): void {
+export function completeOperations(document: OpenApi, baseUrl: string): void {
   const share = openShared(document)
   for (const place of operationsOf(document)) completeOperation(place, share)
+  const examples = Object.values(document.components.responses ?? {}).flatMap(({ content }) =>
+    Object.values(content ?? {}).flatMap((media) => Object.keys(media.examples ?? {})),
+  )
+  document.components.examples = failureExamples(baseUrl, new Set(examples))
 }

@@ -2,15 +2,15 @@ import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { callerOf } from '../../http/caller.ts'
 import type { RateLimits } from '../../http/rate-limits.ts'
+import { contextAs, visitorContextOf } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { AccountTexts } from '../../texts/page-texts.ts'
 import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
-import { TEXTS } from '../texts/languages.ts'
-import type { AccountTexts } from '../texts/page-texts.ts'
 
 const CSP = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
@@ -84,7 +84,7 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
     )
   })
   app.post('/account/verify-email', post, async (request, reply) => {
-    const good = await verifyEmail(deps, request.body.token, callerOf(request)).then(
+    const good = await verifyEmail(deps, request.body.token, visitorContextOf(request)).then(
       () => true,
       (error: unknown) => {
         if (error instanceof AppError && error.code === 'INVALID_RESET_TOKEN') return false
@@ -119,7 +119,7 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   })
   app.post('/account/reset-password', { ...open, schema: { hide: true, body: ResetForm } }, async (request, reply) => {
     const { token, newPassword } = request.body
-    const change = { token, newPassword, emailOtp: null, actor: null, caller: callerOf(request) }
+    const change = { token, newPassword, emailOtp: null, context: contextAs(request, null) }
     const fault = await resets.change(change).then(
       () => null,
       (error: unknown) => {

@@ -12,10 +12,10 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { TEXTS } from '../texts/languages.ts'
 import { kycPolicy, renderKyc, renderUnknownKyc } from './kyc-view.ts'
 
 export type KycPageDeps = KycDeps & { payUrl: string }

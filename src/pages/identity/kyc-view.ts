@@ -3,9 +3,9 @@ import type { Embedding } from '../../compliance/identity-provider.ts'
 import { askedLevel, isOpenCheck, type Kyc } from '../../compliance/kyc.ts'
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import type { KycTexts } from '../../texts/page-texts.ts'
 import { mark } from '../pay/pay-parts.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
-import type { KycTexts } from '../texts/page-texts.ts'
 import { KYC_SCRIPT } from './kyc-script.ts'
 
 const STYLE = `${PAY_STYLE}main>p{margin-top:.75rem}#sdk{margin:1rem 0}#sdk iframe{width:100%;border:0;border-radius:.875rem;background:#fff}.js #plain{display:none}`

@@ -1,10 +1,10 @@
 import { appLink, type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import type { Money } from '../../kernel/money.ts'
+import { channelName } from '../../texts/languages.ts'
+import type { PayTexts } from '../../texts/page-texts.ts'
 import { plainToken, showSpan, showTime, showToken } from '../shared/format.ts'
 import { qrSvg } from '../shared/qr-svg.ts'
-import { channelName } from '../texts/languages.ts'
-import type { PayTexts } from '../texts/page-texts.ts'
 import type { Choice, PaymentView, PayView } from './pay-service.ts'
 
 /** What rendering needs besides the order. */

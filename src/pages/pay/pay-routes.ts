@@ -4,16 +4,16 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Config } from '../../config/config.ts'
 import { toAppError } from '../../http/failures.ts'
-import type { Call } from '../../http/idempotency.ts'
+import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { Html } from '../../kernel/html.ts'
 import { endOrder } from '../../orders/order-service.ts'
 import { savePayer } from '../../payers/payer-service.ts'
 import { acceptOrder } from '../../payments/payment-accept.ts'
 import type { PaymentDeps } from '../../payments/payment-service.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
-import { TEXTS } from '../texts/languages.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-form.ts'
 import type { OrderFeed } from './live-updates.ts'
 import { openPayPages, type PayPages } from './pay-pages.ts'
@@ -55,9 +55,6 @@ const OPEN = { open: true as const }
 const MAX_STREAMS = 10_000
 /** A reader that is this far behind is gone; it comes back by itself. */
 const MAX_UNREAD_BYTES = 256 * 1024
-
-/** The effect of a form is not kept under an idempotency key: repeating these forms is harmless by itself. */
-const callOfForm = (request: FastifyRequest): Call => ({ requestId: request.id, remember: async () => {} })
 
 /** Failures are pages too. */
 function registerNotices(app: FastifyInstance, pages: PayPages): void {
@@ -164,7 +161,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
 
   const accept = openForm(deps, payerKey, pages, (request, { code, paymentChannel, network }) => {
     const body = { paymentChannel, ...(network === undefined ? {} : { network: Number(network) }) }
-    return acceptOrder(deps, { actor: payerOf(code), code, body, call: callOfForm(request), payerIp: request.ip })
+    return acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body, payerIp: request.ip })
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 
@@ -179,12 +176,12 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
       return renderPage(asked, pages.contextOf(language), language, null)
     }
     const payerInformation = readPayerInformation(given, view.identity)
-    await savePayer(deps.payers, payerOf(code), { code, payerInformation }, callOfForm(request))
+    await savePayer(deps.payers, contextAs(request, payerOf(code)), { code, payerInformation })
   })
   app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
   const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
-    endOrder(deps, payerOf(code), code, 'cancel', callOfForm(request)),
+    endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel'),
   )
   app.post('/pay/cancel', { config: OPEN, schema: { hide: true, body: FormBody } }, cancel)
 }

@@ -1,6 +1,6 @@
 import type { Order } from '../../orders/order.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
-import type { PayState } from '../texts/page-texts.ts'
+import type { PayState } from '../../texts/page-texts.ts'
 
 /** What the chain knows of one payment. */
 export type ChainProgress = {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import { problemText } from '../../texts/languages.ts'
+import type { PayState, PayTexts } from '../../texts/page-texts.ts'
 import { showFiat, showRate, showToken } from '../shared/format.ts'
 import { languageSwitch } from '../shared/language.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
-import { problemText } from '../texts/languages.ts'
-import type { PayState, PayTexts } from '../texts/page-texts.ts'
 import { identityForm } from './identity-form.ts'
 import {
   choices,

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { getAddress } from 'viem/utils'
 import { toAppError } from '../../http/failures.ts'
+import { contextAs } from '../../http/request-context.ts'
 import { readAddress } from '../../kernel/addresses.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
@@ -13,10 +14,10 @@ import { confirmRefundAddress } from '../../refunds/refund-address.ts'
 import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import type { RefundDeps } from '../../refunds/refund-service.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
-import { checkSameOrigin } from '../shared/payer.ts'
+import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { TEXTS } from '../texts/languages.ts'
 import {
   REFUND_POLICY,
   type RefundPage,
@@ -131,7 +132,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page.lang)
     if (body.confirmed !== checked.address)
       return send(reply, 200, renderAddressCheck(page, checked.address), page.lang)
-    await confirmRefundAddress(deps, page.refund, checked.address, request.id)
+    await confirmRefundAddress(deps, page.refund, checked.address, contextAs(request, payerOf(page.code)))
     return reply.redirect(`${action}?${new URLSearchParams({ code: page.code, token: page.token })}`, 303)
   })
 }

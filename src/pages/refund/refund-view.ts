@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import type { Refund } from '../../refunds/refund-queries.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { RefundTexts } from '../../texts/page-texts.ts'
 import { showToken } from '../shared/format.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
-import { TEXTS } from '../texts/languages.ts'
-import type { RefundTexts } from '../texts/page-texts.ts'
 
 const FIELDS = `.address{display:block;width:100%;font:inherit;font-family:ui-monospace,monospace;padding:.75rem;margin:.25rem 0;
 border:1px solid var(--soft);border-radius:.625rem;background:var(--card);color:var(--text)}

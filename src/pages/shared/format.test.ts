@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chooseLanguage } from '../texts/languages.ts'
+import { chooseLanguage } from '../../texts/languages.ts'
 import { plainToken, showFiat, showRate, showSpan, showTime, showToken } from './format.ts'
 
 test('amounts keep every digit, however large', () => {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Html, html } from '../../kernel/html.ts'
 import { isLang, LANGS, type Lang } from '../../kernel/lang.ts'
-import { chooseLanguage, LANGUAGE_COOKIE, TEXTS } from '../texts/languages.ts'
+import { chooseLanguage, LANGUAGE_COOKIE, TEXTS } from '../../texts/languages.ts'
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 

@@ -1,15 +1,23 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import type { Health } from '../../channels/supervised.ts'
 import { actorOf, companyOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
-import { callOf } from '../../http/idempotency.ts'
+import { contextOf } from '../../http/request-context.ts'
+import { SECOND } from '../../kernel/clock.ts'
 import { invalid } from '../../kernel/errors.ts'
 import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { listOffers, type OfferedPrice } from '../offers.ts'
 import { AccountBody, AccountSchema, OfferQuery, OfferSchema, ProviderCallSchema } from '../payment-schemas.ts'
-import { type ChannelDeskDeps, listAccounts, readProviderCalls, removeAccount, saveAccount } from './channel-service.ts'
+import {
+  type ChannelSettingsDeps,
+  listAccounts,
+  readProviderCalls,
+  removeAccount,
+  saveAccount,
+} from './channel-service.ts'
 
 const tags = ['channels']
 const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
@@ -18,7 +26,7 @@ type Query = { code?: string; amount?: string; fromAsset?: string }
 
 /** What would be paid: an order's price, or an amount at today's rate. */
 async function readPrice(
-  deps: ChannelDeskDeps,
+  deps: ChannelSettingsDeps,
   actor: ReturnType<typeof actorOf>,
   query: Query,
 ): Promise<OfferedPrice> {
@@ -33,8 +41,15 @@ async function readPrice(
   return { fiat, due: convert(fiat, quote.rate, 'USDC') }
 }
 
+/** For the operator alone. */
+const viewCircuit = ({ circuit, clockAheadMs }: Health) => ({
+  ...circuit,
+  openUntil: circuit.openUntil === null ? null : new Date(circuit.openUntil).toISOString(),
+  clockAheadSeconds: clockAheadMs === null ? null : clockAheadMs / SECOND,
+})
+
 /** Which channels there are, whose account they use, and what was said to a provider. */
-export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (app, deps) => {
+export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = async (app, deps) => {
   app.get(
     '/channels',
     {
@@ -58,6 +73,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
           paymentChannel,
           ...rest,
           networks: [...rest.networks],
+          circuit: actor.companyId === null ? viewCircuit(set.health(paymentChannel)) : null,
         })),
       )
     },
@@ -91,10 +107,10 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
       const { channel } = request.params
-      const target = { companyId: companyOf(actor), channel, values: request.body.settings }
-      await saveAccount(deps, actor, target, callOf(request))
+      const target = { companyId: companyOf(context.actor), channel, values: request.body.settings }
+      await saveAccount(deps, context, target)
       return ok(null)
     },
   )
@@ -111,9 +127,9 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelDeskDeps> = async (
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
       const { channel } = request.params
-      await removeAccount(deps, actor, { companyId: companyOf(actor), channel }, callOf(request))
+      await removeAccount(deps, context, { companyId: companyOf(context.actor), channel })
       return ok(null)
     },
   )

@@ -1,4 +1,4 @@
-import type { AuditLog } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
@@ -6,15 +6,15 @@ import { type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
 import type { Actor } from '../../http/actor.ts'
-import type { Call } from '../../http/idempotency.ts'
+import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { callbackUrlOf } from '../payment-create.ts'
 import { listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 
-export type ChannelDeskDeps = PaymentDeps & {
-  audit: AuditLog
+export type ChannelSettingsDeps = PaymentDeps & {
+  audit: Audit
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
 }
@@ -39,7 +39,7 @@ export type AccountView = {
 }
 
 /** What a company can set up by itself, and what of it is set. Never a secret. */
-export async function listAccounts(deps: ChannelDeskDeps, companyId: string): Promise<AccountView[]> {
+export async function listAccounts(deps: ChannelSettingsDeps, companyId: string): Promise<AccountView[]> {
   const accounts = await listChannelAccounts(deps.db, companyId)
   return CHANNEL_KINDS.map((kind) => {
     const account = accounts.find(({ channel }) => channel === kind.id)
@@ -64,11 +64,11 @@ export async function listAccounts(deps: ChannelDeskDeps, companyId: string): Pr
 
 /** Keeps a company's own credentials, sealed. @throws VALIDATION_FAILED naming each setting that is wrong */
 export async function saveAccount(
-  deps: ChannelDeskDeps,
-  actor: Actor,
+  deps: ChannelSettingsDeps,
+  context: RequestContext,
   { companyId, channel, values }: { companyId: string; channel: string; values: Record<string, string> },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   const kind = kindOf(channel)
   for (const name of Object.keys(values)) {
     const setting = kind.settings[name]
@@ -89,25 +89,24 @@ export async function saveAccount(
   await deps.db.tx(async (tx) => {
     const hints = Object.fromEntries(shown) as Record<string, string>
     await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at: new Date(deps.clock()) })
-    await call.remember(tx, null)
+    await context.remember(tx, null)
     const action = 'channel.account_saved'
-    await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details: { channel: kind.id } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
   })
   deps.channels.forget(companyId)
 }
 
 /** Back to the operator's account. Payments that were opened with the company's own can no longer be asked about. */
 export async function removeAccount(
-  deps: ChannelDeskDeps,
-  actor: Actor,
+  deps: ChannelSettingsDeps,
+  context: RequestContext,
   { companyId, channel }: { companyId: string; channel: string },
-  call: Call,
 ): Promise<void> {
   const kind = kindOf(channel)
   await deps.db.tx(async (tx) => {
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const action = 'channel.account_removed'
-    await deps.audit(tx, { actor, companyId, action, requestId: call.requestId, details: { channel: kind.id } })
+    await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
   })
   deps.channels.forget(companyId)
 }

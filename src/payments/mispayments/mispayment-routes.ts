@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
-import { callOf } from '../../http/idempotency.ts'
+import { contextOf } from '../../http/request-context.ts'
 import {
   AcceptMispaymentBody,
   IgnoreMispaymentBody,
@@ -50,7 +50,7 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
       },
     },
     async (request) => {
-      await acceptMispayment(deps, actorOf(request), request.params.id, request.body ?? {}, callOf(request))
+      await acceptMispayment(deps, contextOf(request), request.params.id, request.body ?? {})
       return ok(null)
     },
   )
@@ -68,7 +68,7 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
       },
     },
     async (request) => {
-      await ignoreMispayment(deps, actorOf(request), request.params.id, request.body, callOf(request))
+      await ignoreMispayment(deps, contextOf(request), request.params.id, request.body)
       return ok(null)
     },
   )

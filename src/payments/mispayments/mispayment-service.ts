@@ -1,7 +1,7 @@
-import type { AuditLog } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Actor, sees } from '../../http/actor.ts'
-import type { Call } from '../../http/idempotency.ts'
+import type { RequestContext } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
@@ -29,7 +29,7 @@ import {
 import { bookOrderPaid, holdExcess } from './mispayment-records.ts'
 import type { MispaymentListQuery } from './mispayment-schemas.ts'
 
-export type MispaymentDeps = { db: Db; clock: Clock; transition: TransitionOrder; audit: AuditLog }
+export type MispaymentDeps = { db: Db; clock: Clock; transition: TransitionOrder; audit: Audit }
 
 export const viewMispayment = (record: ListedMispayment) => ({
   _id: record.id,
@@ -112,11 +112,11 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
  */
 export async function acceptMispayment(
   deps: MispaymentDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   body: { reason?: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     checkAcceptable(scene)
@@ -130,43 +130,44 @@ export async function acceptMispayment(
     await deps.transition(tx, order, {
       trigger: allows(order.status, 'pay') ? 'pay' : 'payLate',
       actor: decidedBy,
-      requestId: call.requestId,
+      requestId: context.requestId,
       change: { paidAt: now, paidUnits: received, paymentChannel: payment.channel, paymentId: payment.id },
     })
     const { feeBps } = await findPaymentPolicy(tx, order.companyId)
     const place = { tx, order, payment, now }
     await bookOrderPaid(place, { received, due, feeBps }, { decidedBy, reason: body.reason ?? null })
     if (received > due) await holdExcess(place, received - due, false)
-    await call.remember(tx, null)
-    await writeAudit(deps, tx, actor, scene.record, 'mispayment.accept', call)
+    await context.remember(tx, null)
+    await writeAudit(deps, tx, context, scene.record, 'mispayment.accept')
   })
 }
 
 /** Nothing is done about it: the money stays in suspense, and the reason stands beside it. */
 export async function ignoreMispayment(
   deps: MispaymentDeps,
-  actor: Actor,
+  context: RequestContext,
   id: string,
   body: { reason: string },
-  call: Call,
 ): Promise<void> {
+  const { actor } = context
   await deps.db.tx(async (tx) => {
     const { record } = await lockUndecided(tx, actor, id)
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const
     await updateMispayment(tx, record, decision, new Date(deps.clock()))
-    await call.remember(tx, null)
-    await writeAudit(deps, tx, actor, record, 'mispayment.ignore', call)
+    await context.remember(tx, null)
+    await writeAudit(deps, tx, context, record, 'mispayment.ignore')
   })
 }
 
 const writeAudit = (
   { audit }: Pick<MispaymentDeps, 'audit'>,
   tx: Tx,
-  actor: Actor,
+  context: RequestContext,
   record: Mispayment,
   action: string,
-  call: Call,
 ): Promise<void> => {
-  const details = { mispaymentId: record.id, kind: record.kind, units: record.units.toString() }
-  return audit(tx, { actor, companyId: record.companyId, action, requestId: call.requestId, details })
+  const detail = { mispaymentId: record.id, kind: record.kind, units: record.units.toString() }
+  return audit.write(tx, context, {
+    ...{ companyId: record.companyId, action, object: `mispayment:${record.id}`, detail },
+  })
 }

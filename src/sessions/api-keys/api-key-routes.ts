@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type Audit, actorName } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import { ChoiceOnly, IdParams, Nullable } from '../../companies/company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from '../../companies/company-scope.ts'
 import type { Db } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, actorOf, sees } from '../../http/actor.ts'
-import { callerOf } from '../../http/caller.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
-import { callOf } from '../../http/idempotency.ts'
+import { contextOf } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { newId, newSecret } from '../../kernel/ids.ts'
@@ -83,7 +82,8 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       },
     },
     async (request, reply) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
+      const { actor } = context
       const { name, expiresAt } = request.body
       const scopes = request.body.scopes as ApiScope[]
       const until = expiresAt === undefined ? null : new Date(expiresAt)
@@ -96,9 +96,9 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       const answer = { ...viewKey({ ...key, revokedAt: null, lastUsedAt: null }), apiSecret }
       await db.tx(async (tx) => {
         await insertApiKey(tx, { ...key, createdBy: actor.id, secretHash: hashApiSecret(apiSecret) })
-        await callOf(request).remember(tx, answer)
-        const facts = { companyId, object: `apiKey:${key.id}`, caller: callerOf(request), detail: { name, scopes } }
-        await audit.write(tx, { actor: actorName(actor), action: 'api-key.create', ...facts })
+        await context.remember(tx, answer)
+        const facts = { companyId, object: `apiKey:${key.id}`, detail: { name, scopes } }
+        await audit.write(tx, context, { action: 'api-key.create', ...facts })
       })
       void reply.header('cache-control', 'no-store')
       return ok(answer)
@@ -117,14 +117,15 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       },
     },
     async (request) => {
-      const actor = actorOf(request)
+      const context = contextOf(request)
+      const { actor } = context
       await db.tx(async (tx) => {
         const key = await lockApiKey(tx, request.params.id)
         if (!key || !sees(actor, key.companyId)) throw new AppError('OBJECT_NOT_FOUND')
         await updateApiKeyRevoked(tx, key.id, new Date(clock()))
         tx.afterCommit(() => apiKeys.forget())
-        const facts = { companyId: key.companyId, object: `apiKey:${key.id}`, caller: callerOf(request) }
-        await audit.write(tx, { actor: actorName(actor), action: 'api-key.revoke', ...facts })
+        const facts = { companyId: key.companyId, object: `apiKey:${key.id}` }
+        await audit.write(tx, context, { action: 'api-key.revoke', ...facts })
       })
       return ok(null)
     },

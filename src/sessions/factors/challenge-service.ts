@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { type Audit, actorName } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { Tx } from '../../db/db.ts'
-import type { Caller } from '../../http/caller.ts'
+import type { AnyContext } from '../../http/request-context.ts'
 import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { newId } from '../../kernel/ids.ts'
@@ -41,7 +41,7 @@ export type Challenges = {
    * @returns how it was proven, or null
    * @throws ACCOUNT_LOCKED after thirty wrong codes in a day
    */
-  answer(tx: Tx, challenge: Challenge, user: User, codes: Codes, caller: Caller): Promise<Proof | null>
+  answer(tx: Tx, challenge: Challenge, user: User, codes: Codes, context: AnyContext): Promise<Proof | null>
 }
 
 export type ChallengeDeps = { clock: Clock; vault: Vault; mailer: Mailer; audit: Audit }
@@ -134,7 +134,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       const message = 'Ten codes were sent to this account within an hour. Wait as long as Retry-After says.'
       throw new AppError('TOO_MANY_REQUESTS', { message, retryAfter: HOUR / SECOND })
     },
-    async answer(tx, challenge, user, codes, caller) {
+    async answer(tx, challenge, user, codes, context) {
       const known = await factors.lockFactors(tx, user.id)
       checkDay(known)
       const proof = await prove(tx, challenge, user, codes, known.totpSealed)
@@ -148,7 +148,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
           object: `user:${user.id}`,
           companyId,
         } as const
-        await audit.write(tx, { actor: actorName(null), ...entry, caller })
+        await audit.write(tx, context, { actor: 'anyone', ...entry })
       }
       return proof
     },

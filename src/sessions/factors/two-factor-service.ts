@@ -1,8 +1,8 @@
-import { type Audit, actorName } from '../../audit/audit.ts'
+import type { Audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
-import type { Caller } from '../../http/caller.ts'
 import { hasFreshFactor } from '../../http/permissions.ts'
+import type { AnyContext, RequestContext } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Vault } from '../../kernel/vault.ts'
@@ -17,11 +17,11 @@ export type TwoFactor = {
   /** A new secret for an authenticator app; it counts once `enable` was called with a code of it. */
   setup(actor: Actor): Promise<{ otpauthUri: string; qrSvg: string }>
   /** @returns ten recovery codes, shown this once. @throws INVALID_OTP */
-  enable(actor: Actor, otp: string, caller: Caller): Promise<{ recoveryCodes: string[] }>
+  enable(context: RequestContext, otp: string): Promise<{ recoveryCodes: string[] }>
   /** Ten new recovery codes; the old ones stop working. */
-  renewCodes(actor: Actor, caller: Caller): Promise<{ recoveryCodes: string[] }>
+  renewCodes(context: RequestContext): Promise<{ recoveryCodes: string[] }>
   /** Back to codes by e-mail; roles that may go without a second factor lose it. */
-  remove(tx: Tx, user: User, by: { actor: string; caller: Caller | null }): Promise<void>
+  remove(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
 
 export type TwoFactorDeps = {
@@ -61,12 +61,10 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     await queries.insertRecoveryCodes(tx, userId, hashes)
     return codes
   }
-  const entryOf = (actor: Actor, action: string, caller: Caller) => ({
-    actor: actorName(actor),
+  const entryOf = (actor: Actor, action: string) => ({
     action,
     companyId: actor.companyId,
     object: `user:${actor.id}`,
-    caller,
   })
   return {
     setup: (actor) =>
@@ -77,8 +75,9 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         await queries.updateTotpPending(tx, user.id, vault.seal(secret, contextOf(user.id)))
         return enrolmentOf(secret, user.email)
       }),
-    enable: (actor, otp, caller) =>
+    enable: (context, otp) =>
       db.tx(async (tx) => {
+        const { actor } = context
         const user = await userOf(tx, actor)
         checkMayEnrol(actor, user, clock())
         const { totpPendingSealed } = await queries.lockFactors(tx, user.id)
@@ -94,26 +93,27 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         if (actor.sessionId !== null) await sessions.confirmSecondFactor(tx, actor.sessionId, at)
         const data = { name: user.firstName }
         await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorAdded', data })
-        await audit.write(tx, entryOf(actor, 'two-factor.enable', caller))
+        await audit.write(tx, context, entryOf(actor, 'two-factor.enable'))
         return { recoveryCodes }
       }),
-    renewCodes: (actor, caller) =>
+    renewCodes: (context) =>
       db.tx(async (tx) => {
+        const { actor } = context
         const user = await userOf(tx, actor)
         if (!user.totpEnabled) {
           throw new AppError('OBJECT_CONFLICT', { message: 'Enrol an authenticator app first: POST /auth/2fa/setup.' })
         }
         const recoveryCodes = await storeCodes(tx, user.id)
-        await audit.write(tx, entryOf(actor, 'two-factor.renew-codes', caller))
+        await audit.write(tx, context, entryOf(actor, 'two-factor.renew-codes'))
         return { recoveryCodes }
       }),
-    async remove(tx, user, { actor, caller }) {
+    async remove(tx, user, context) {
       await queries.updateTotpDisabled(tx, user.id, TWO_FACTOR_ROLES.includes(user.role))
       await queries.deleteRecoveryCodes(tx, user.id)
       const data = { name: user.firstName }
       await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
-      const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}`, caller }
-      await audit.write(tx, { actor, action: 'two-factor.remove', ...facts })
+      const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
+      await audit.write(tx, context, { action: 'two-factor.remove', ...facts })
     },
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
-import { callOf } from '../../http/idempotency.ts'
+import { contextOf } from '../../http/request-context.ts'
 import * as schemas from './delivery-schemas.ts'
 import * as service from './delivery-service.ts'
 
@@ -80,7 +80,7 @@ const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (
         response: { 200: Envelope(Type.Object({ id: Type.String() })) },
       },
     },
-    async (request) => ok(await service.redeliver(deps, actorOf(request), request.params.id, callOf(request))),
+    async (request) => ok(await service.redeliver(deps, contextOf(request), request.params.id)),
   )
   app.post(
     '/webhook-deliveries/redeliver',
@@ -94,7 +94,7 @@ const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (
         response: { 200: Envelope(Type.Object({ redelivered: Type.Integer(), limit: Type.Integer() })) },
       },
     },
-    async (request) => ok(await service.redeliverMany(deps, actorOf(request), request.body ?? {}, callOf(request))),
+    async (request) => ok(await service.redeliverMany(deps, contextOf(request), request.body ?? {})),
   )
 }
 

@@ -1,6 +1,7 @@
-import type { Db, Tx } from '../../db/db.ts'
+import type { Audit } from '../../audit/audit.ts'
+import type { Db } from '../../db/db.ts'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
-import type { Call } from '../../http/idempotency.ts'
+import type { RequestContext } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import type { Vault } from '../../kernel/vault.ts'
@@ -12,16 +13,6 @@ import { laneOf } from '../outbox/webhook-url.ts'
 import { curlText } from './curl-text.ts'
 import * as queries from './delivery-log-queries.ts'
 import type { DeliveryDetailView, DeliveryFilterInput, DeliveryQuery, DeliveryView } from './delivery-schemas.ts'
-
-/** What happened, for the audit log; written in the transaction of the change. */
-export type AuditEntry = {
-  actor: Actor
-  companyId: string
-  action: string
-  requestId: string | null
-  details: Record<string, unknown>
-}
-export type Audit = (tx: Tx, entry: AuditEntry) => Promise<void>
 
 export type WebhookDeps = {
   db: Db
@@ -129,7 +120,8 @@ export async function curlOfDelivery(deps: WebhookDeps, actor: Actor, id: string
 }
 
 /** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT while the delivery is under way */
-export async function redeliver(deps: WebhookDeps, actor: Actor, id: string, call: Call): Promise<{ id: string }> {
+export async function redeliver(deps: WebhookDeps, context: RequestContext, id: string): Promise<{ id: string }> {
+  const { actor } = context
   const { companyId, status } = await findReachable(deps, actor, id)
   const filter = { ...toFilter(actor, {}), companyIds: [companyId], id }
   await deps.db.tx(async (tx) => {
@@ -139,9 +131,8 @@ export async function redeliver(deps: WebhookDeps, actor: Actor, id: string, cal
       const message = `This delivery is ${state}. Look again in a moment.`
       throw new AppError('OBJECT_CONFLICT', { message })
     }
-    const { requestId } = call
-    await deps.audit(tx, { actor, companyId, action: 'webhook.redeliver', requestId, details: { deliveryId: id } })
-    await call.remember(tx, { id })
+    await deps.audit.write(tx, context, { companyId, action: 'webhook.redeliver', object: `delivery:${id}` })
+    await context.remember(tx, { id })
     tx.afterCommit(() => deps.wake(companyId))
   })
   return { id }
@@ -153,22 +144,22 @@ export async function redeliver(deps: WebhookDeps, actor: Actor, id: string, cal
  */
 export async function redeliverMany(
   deps: WebhookDeps,
-  actor: Actor,
+  context: RequestContext,
   input: DeliveryFilterInput,
-  call: Call,
 ): Promise<{ redelivered: number; limit: number }> {
+  const { actor } = context
   const asked = toFilter(actor, input)
   const statuses: queries.DeliveryStatus[] = asked.statuses.length > 0 ? [...asked.statuses] : ['failed', 'parked']
   return deps.db.tx(async (tx) => {
     const place = { limit: REDELIVER_LIMIT, bucketOf, laneOf }
     const restarted = await queries.restartDeliveries(tx, { ...asked, statuses, id: null }, place)
     for (const [companyId, rows] of Map.groupBy(restarted, (row) => row.companyId)) {
-      const details = { filter: input, count: rows.length }
-      await deps.audit(tx, { actor, companyId, action: 'webhook.redeliver-many', requestId: call.requestId, details })
+      const detail = { filter: JSON.stringify(input), count: rows.length }
+      await deps.audit.write(tx, context, { companyId, action: 'webhook.redeliver-many', detail })
       tx.afterCommit(() => deps.wake(companyId))
     }
     const result = { redelivered: restarted.length, limit: REDELIVER_LIMIT }
-    await call.remember(tx, result)
+    await context.remember(tx, result)
     return result
   })
 }

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
+import { contextOf } from '../../http/request-context.ts'
 import { AccountQuery, SubscriptionsBody, SubscriptionsSchema, TestBody, TestResultSchema } from './delivery-schemas.ts'
 import type { WebhookDeps } from './delivery-service.ts'
 import * as service from './subscription-service.ts'
@@ -25,7 +26,7 @@ export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
-      return ok(await service.readSecret(deps, actorOf(request), request.query.companyId, request.id))
+      return ok(await service.readSecret(deps, contextOf(request), request.query.companyId))
     },
   )
   app.post(
@@ -43,7 +44,7 @@ export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
-      return ok(await service.regenerateSecret(deps, actorOf(request), request.query.companyId, request.id))
+      return ok(await service.regenerateSecret(deps, contextOf(request), request.query.companyId))
     },
   )
 }
@@ -64,7 +65,7 @@ export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDe
     },
     async (request, reply) => {
       reply.header('cache-control', 'no-store')
-      return ok(await service.prepareNextSecret(deps, actorOf(request), request.query.companyId, request.id))
+      return ok(await service.prepareNextSecret(deps, contextOf(request), request.query.companyId))
     },
   )
   app.post(
@@ -93,8 +94,7 @@ export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDe
         response: { 200: Envelope(Type.Null()) },
       },
     },
-    async (request) =>
-      ok(await service.activateNextSecret(deps, actorOf(request), request.query.companyId, request.id)),
+    async (request) => ok(await service.activateNextSecret(deps, contextOf(request), request.query.companyId)),
   )
 }
 
@@ -126,6 +126,6 @@ export const subscriptionRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async 
         response: { 200: Envelope(SubscriptionsSchema) },
       },
     },
-    async (request) => ok(await service.changeSubscriptions(deps, actorOf(request), request.body, request.id)),
+    async (request) => ok(await service.changeSubscriptions(deps, contextOf(request), request.body)),
   )
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Actor, companyOf, sees } from '../../http/actor.ts'
+import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { newWebhookSecret } from '../../kernel/ids.ts'
 import { EVENTS, isSubscribed, OPTIONAL_EVENTS, type WebhookEvent } from '../outbox/events.ts'
@@ -33,14 +34,12 @@ export type SecretView = { webhookSigningSecret: string }
 
 export async function readSecret(
   deps: WebhookDeps,
-  actor: Actor,
+  context: RequestContext,
   companyId: string | undefined,
-  requestId: string,
 ): Promise<SecretView> {
+  const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
-  await deps.db.tx((tx) =>
-    deps.audit(tx, { actor, companyId: account.id, action: 'webhook.read-secret', requestId, details: {} }),
-  )
+  await deps.db.tx((tx) => deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.read-secret' }))
   return { webhookSigningSecret: deps.vault.open(account.webhookSecretSealed, secretContext(account.id)) }
 }
 
@@ -50,15 +49,15 @@ export async function readSecret(
  */
 export async function regenerateSecret(
   deps: WebhookDeps,
-  actor: Actor,
+  context: RequestContext,
   companyId: string | undefined,
-  requestId: string,
 ): Promise<SecretView> {
+  const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
   const webhookSigningSecret = newWebhookSecret()
   await deps.db.tx(async (tx) => {
     await queries.updateWebhookSecret(tx, account.id, deps.vault.seal(webhookSigningSecret, secretContext(account.id)))
-    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.regenerate-secret', requestId, details: {} })
+    await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.regenerate-secret' })
   })
   await delay(SECRET_AGE_MS)
   return { webhookSigningSecret }
@@ -70,16 +69,16 @@ export async function regenerateSecret(
  */
 export async function prepareNextSecret(
   deps: WebhookDeps,
-  actor: Actor,
+  context: RequestContext,
   companyId: string | undefined,
-  requestId: string,
 ): Promise<SecretView> {
+  const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
   const webhookSigningSecret = newWebhookSecret()
   await deps.db.tx(async (tx) => {
     const sealed = deps.vault.seal(webhookSigningSecret, secretContext(account.id))
     await queries.updateNextWebhookSecret(tx, account.id, sealed)
-    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.prepare-secret', requestId, details: {} })
+    await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.prepare-secret' })
   })
   return { webhookSigningSecret }
 }
@@ -115,14 +114,14 @@ export async function testNextSecret(
 /** Puts the prepared secret into use; the old one is dead when this returns, as with `regenerateSecret`. */
 export async function activateNextSecret(
   deps: WebhookDeps,
-  actor: Actor,
+  context: RequestContext,
   companyId: string | undefined,
-  requestId: string,
 ): Promise<null> {
+  const { actor } = context
   const account = await findAccount(deps, accountOf(actor, companyId))
   await deps.db.tx(async (tx) => {
     if ((await queries.activateNextWebhookSecret(tx, account.id)) === 0) throw nothingPrepared()
-    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.activate-secret', requestId, details: {} })
+    await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.activate-secret' })
   })
   await delay(SECRET_AGE_MS)
   return null
@@ -146,16 +145,16 @@ export async function readSubscriptions(
 /** Sets the optional events; the four default ones stay whatever `events` says. Counts from the next event on. */
 export async function changeSubscriptions(
   deps: WebhookDeps,
-  actor: Actor,
+  context: RequestContext,
   input: { events: readonly string[]; companyId?: string | undefined },
-  requestId: string,
 ): Promise<SubscriptionsView> {
+  const { actor } = context
   const account = await findAccount(deps, accountOf(actor, input.companyId))
   const events = OPTIONAL_EVENTS.filter((event) => input.events.includes(event))
   await deps.db.tx(async (tx) => {
     await queries.updateOptionalEvents(tx, account.id, events)
-    const details = { before: account.optionalEvents, after: events }
-    await deps.audit(tx, { actor, companyId: account.id, action: 'webhook.change-subscriptions', requestId, details })
+    const detail = { before: account.optionalEvents, after: events }
+    await deps.audit.write(tx, context, { companyId: account.id, action: 'webhook.change-subscriptions', detail })
   })
   return view(events)
 }

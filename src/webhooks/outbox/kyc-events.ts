@@ -6,7 +6,7 @@ import { findWebhookAccount } from './subscription-queries.ts'
 
 export type KycEvent = Extract<WebhookEvent, `kyc.${string}`>
 
-/** What a merchant is told of a payer's identity check; never who the payer is (decisions 4.2). */
+/** What a merchant is told of a payer's identity check; never who the payer is. */
 export type KycNews = {
   event: KycEvent
   kycId: string

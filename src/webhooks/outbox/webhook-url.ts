@@ -27,6 +27,7 @@ export function webhookUrlFault(text: string, rules: WebhookUrlRules): string | 
   if (hasControlCharacter(text)) return 'The address contains a space or a control character.'
   if (!URL.canParse(text)) return 'This is not a valid URL. Write it like https://shop.example/webhooks.'
   const url = new URL(text)
+  if (/^https?:/i.test(text) && !/^https?:\/\/[^\\/?#]/i.test(text)) return 'The address has no host name.'
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'Use an https:// address.'
   if (url.protocol === 'http:' && !rules.allowHttp) return 'Use an https:// address; http:// is not allowed here.'
   if (url.username !== '' || url.password !== '' || /^https?:[\\/]*[^\\/?#]*@/i.test(text)) {

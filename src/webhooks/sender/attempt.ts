@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { type Failure, failureOf } from './failures.ts'
 
-/** The limits of one attempt (decisions 7.3). */
+/** The limits of one attempt. */
 export const ATTEMPT_DEADLINE_MS = 10_000
 export const DRAIN_MS = 1000
 export const DRAIN_BYTES = 64 * 1024

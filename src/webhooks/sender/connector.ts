@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector, type Dispatcher } from 'undici'
 import { type AddressRule, addressRule } from '../outbox/address-ranges.ts'
 import { bareHost } from '../outbox/webhook-url.ts'
+import { acceptContinue } from './interim.ts'
 import { createResolver, type Resolve } from './resolver.ts'
 
 /** The address, or one of the addresses of the name, is private or reserved. Nothing was connected to. */
@@ -63,8 +64,10 @@ export function createVettedConnector(options: VettedConnectorOptions): buildCon
       if (socket && (peer === undefined || !isAllowed(peer))) {
         socket.destroy()
         callback(new AddressRefusedError(host, peer ?? 'an unknown address'), null)
-      } else if (socket) callback(null, socket)
-      else callback(error ?? new Error('no connection'), null)
+      } else if (socket) {
+        acceptContinue(socket)
+        callback(null, socket)
+      } else callback(error ?? new Error('no connection'), null)
     })
   }
 }

@@ -1,4 +1,4 @@
-import type { ChannelId } from '../../channels/channel.ts'
+import type { ChannelId } from '../channels/channel.ts'
 
 /** What the payer sees: several order states look the same, and one can look different. */
 export type PayState =

@@ -13,18 +13,18 @@ async function post({ url, headers, body }: SignedCallback): Promise<{ status: n
   return { status: answer.status, body: await answer.text() }
 }
 
-/** Brings callbacks to the merchant's server, again and again as the provider would, until they are acknowledged. */
-export class Courier {
+/** Delivers callbacks to the merchant's server and repeats them as the provider would until they are acknowledged. */
+export class CallbackDispatcher {
   readonly #timers = new Set<NodeJS.Timeout>()
   readonly #log: (line: string) => void
-  /** Every attempt of the last while, for the person's page and for tests. */
+  /** The last 500 attempts, for the page and for tests. */
   readonly attempts: (SignedCallback & { provider: string; status: number | null; acknowledged: boolean })[] = []
 
   constructor(log: (line: string) => void) {
     this.#log = log
   }
 
-  /** Signs anew for each attempt: a provider's clock goes on. @returns whether the first attempt was acknowledged */
+  /** Signs each attempt afresh, with its own time. @returns whether the first attempt was acknowledged */
   async deliver(imitation: Imitation, sign: () => SignedCallback | undefined, attempt = 0): Promise<boolean> {
     const callback = sign()
     if (!callback) return true
@@ -42,7 +42,7 @@ export class Courier {
     return acknowledged
   }
 
-  /** Sent once and forgotten, whatever the answer: what a stranger sends. */
+  /** Sends once, whatever the answer: a stranger's callback. */
   async send(callback: SignedCallback): Promise<void> {
     await post(callback).catch(() => undefined)
   }

@@ -1,0 +1,125 @@
+import { subtract } from './decimal.ts'
+import type { PaymentEvent, ProviderPayment, ProviderRefund } from './imitation.ts'
+
+/**
+ * Order statuses of the query: PENDING, PROCESS, PAID, EXPIRED (official Java SDK, address query). PAY_ERROR is
+ * documented for callbacks only ("webhooks"). What the query says after a close has never been seen.
+ */
+const STATUS: Record<ProviderPayment['state'], string> = {
+  open: 'PENDING',
+  part: 'PENDING',
+  confirming: 'PROCESS',
+  paid: 'PAID',
+  failed: 'PAY_ERROR',
+  expired: 'EXPIRED',
+  closed: 'EXPIRED',
+}
+/** What the query may say after a close; staff of the sandbox choose one. */
+export const CLOSED_STATUSES = ['EXPIRED', 'CANCELLED', 'CLOSED'] as const
+export type ClosedStatus = (typeof CLOSED_STATUSES)[number]
+
+/** Refund statuses ("webhooks"). */
+const REFUND_STATUS: Record<ProviderRefund['state'], string> = {
+  pending: 'REFUND_PROCESS',
+  settled: 'REFUND_SUCCESS',
+  refused: 'REFUND_REJECTED',
+}
+
+export const isLate = (payment: ProviderPayment): boolean => payment.facts.late === true
+
+const statusOf = (payment: ProviderPayment, closed: ClosedStatus): string => {
+  if (payment.unknownStatus) return 'UNDER_MYSTERY'
+  // a block is documented for callbacks only
+  if (payment.facts.blocked === true) return STATUS.open
+  if (payment.state === 'closed' || payment.facts.closedBefore === true) return closed
+  return isLate(payment) ? 'EXPIRED' : STATUS[payment.state]
+}
+
+/** A deposit waits in `confirming_list` until the chain confirms it. */
+function transactionInfo({ state, received }: ProviderPayment): Record<string, unknown> {
+  if (state === 'confirming') return { done_amount: '0', confirming_list: [{ amount: received, confirm: 1 }] }
+  return { done_amount: received, confirming_list: [] }
+}
+
+const underpaid = ({ state, amount, received }: ProviderPayment): string =>
+  state === 'part' ? subtract(amount, received) : ''
+
+/** The query's answer; camel and snake case are mixed as the original mixes them (official Go SDK). */
+export const orderFields = (payment: ProviderPayment, closed: ClosedStatus): Record<string, unknown> => ({
+  prepayId: payment.reference,
+  merchantId: 10_000_001,
+  merchantTradeNo: payment.merchantReference,
+  transactionId: '',
+  goodsName: payment.facts.goodsName ?? '',
+  currency: payment.currency,
+  orderAmount: payment.amount,
+  status: statusOf(payment, closed),
+  createTime: payment.createdAt,
+  expireTime: payment.expiresAt,
+  transactTime: payment.facts.transactTime ?? 0,
+  pay_currency: payment.currency,
+  pay_amount: payment.amount,
+  actualCurrency: payment.received === '0' ? '' : payment.currency,
+  actualAmount: payment.received === '0' ? '' : payment.received,
+  toleranceAmount: payment.facts.tolerance ?? '0',
+  underpaidAmount: underpaid(payment),
+  transaction_info: transactionInfo(payment),
+})
+
+export const refundFields = (payment: ProviderPayment, refund: ProviderRefund): Record<string, unknown> => ({
+  refundRequestId: refund.requestId,
+  refundGateId: refund.id,
+  gateRefundId: refund.id,
+  prepayId: payment.reference,
+  orderId: payment.reference,
+  merchantTradeNo: payment.merchantReference,
+  orderAmount: payment.amount,
+  orderCurrency: payment.currency,
+  refundAmount: refund.amount,
+  requestAmount: refund.amount,
+  requestCurrency: payment.currency,
+  amount: refund.amount,
+  currency: payment.currency,
+  status: REFUND_STATUS[refund.state],
+  txHash: '',
+  refund_fail_reason: refund.state === 'refused' ? 'rejected by the console' : '',
+  errMsg: '',
+})
+
+type Notice = readonly [bizType: string, bizStatus: string]
+
+function noticeOf(payment: ProviderPayment, event: PaymentEvent, refund?: ProviderRefund): Notice | undefined {
+  if (refund) return ['PAY_REFUND', REFUND_STATUS[refund.state]]
+  if (event === 'part' || event === 'confirming') return ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_IN_TERM']
+  if (event === 'paid') return isLate(payment) ? ['PAY_ADDRESS', 'TRANSFERRED_ADDRESS_DELAY'] : ['PAY', 'PAY_SUCCESS']
+  if (event === 'failed') return ['PAY', payment.facts.blocked === true ? 'PAY_BLOCK' : 'PAY_ERROR']
+  return event === 'expired' || event === 'closed' ? ['PAY', 'PAY_CLOSE'] : undefined
+}
+
+/** The body of a callback ("webhooks"); `data` is JSON as text. Undefined: Gate sends none. */
+export function callbacksOf(
+  payment: ProviderPayment,
+  event: PaymentEvent,
+  refund: ProviderRefund | undefined,
+  clientId: string,
+): string | undefined {
+  const notice = noticeOf(payment, event, refund)
+  if (!notice) return undefined
+  const { reference, merchantReference, amount, currency, createdAt } = payment
+  const order = {
+    merchantTradeNo: merchantReference,
+    productType: '',
+    productName: payment.facts.goodsName ?? '',
+    tradeType: 'WEB',
+    goodsName: payment.facts.goodsName ?? '',
+    terminalType: 'WEB',
+    currency,
+    totalFee: amount,
+    orderAmount: amount,
+    createTime: createdAt,
+    transactionId: '',
+  }
+  const [bizType, bizStatus] = notice
+  const data = JSON.stringify(refund ? refundFields(payment, refund) : order)
+  return JSON.stringify({ bizType, bizId: refund?.id ?? reference, bizStatus, client_id: clientId, data })
+}

@@ -1,0 +1,169 @@
+import type { ProviderPayment } from './imitation.ts'
+import {
+  type CoinDeposit,
+  coinOf,
+  depositsOf,
+  expectedOf,
+  rateOf,
+  receivedTotalOf,
+  SETTLEMENT_ASSET,
+} from './whitepay-coins.ts'
+
+const fiat = (ticker: string, min: string) => ({
+  id: `fiat-${ticker.toLowerCase()}`,
+  ticker,
+  is_fiat: true,
+  title: ticker,
+  min_amount: min,
+  max_amount: '1000000',
+  precision: 2,
+  icon: null,
+})
+const coin = (ticker: string, min: string, precision: number) => ({
+  ...fiat(ticker, min),
+  id: `coin-${ticker.toLowerCase()}`,
+  is_fiat: false,
+  precision,
+})
+
+/** Target currencies (reference/http, "crypto-order-target-currencies"). Neither CHF nor XPF has been seen there. */
+export const CURRENCIES = [
+  fiat('EUR', '0.10'),
+  fiat('USD', '0.10'),
+  fiat('GBP', '0.10'),
+  fiat('UAH', '10'),
+  coin('USDC', '0.10', 6),
+  coin('USDT', '0.10', 6),
+  coin('BTC', '0.00001', 8),
+]
+
+const network = (min: string) => ({ min_amount: min, max_amount: '1000000', fixed: '0', flex: '0' })
+/** Networks where an address is worth nothing without its memo. */
+export const MEMO_NETWORKS: readonly string[] = ['XLM']
+
+const walletCurrency = (nth: number, ticker: string, name: string) => ({
+  id: `b1f0a1f2-0000-4000-8000-00000000000${nth}`,
+  ticker,
+  precision: ticker === 'BTC' ? 8 : 6,
+  is_fiat: false,
+  is_stable: ticker !== 'BTC',
+  name,
+})
+
+/** What the acquiring family takes (docs/http-api/acquiring/crypto, host-to-host). */
+export const WALLET_CURRENCIES = [
+  {
+    ...walletCurrency(1, 'USDC', 'USD Coin'),
+    ...{ min: '0.10', max: '1000000', exchange_rate: '1' },
+    networks: { BASE: network('0.10'), ERC20: network('5'), XLM: network('1') },
+  },
+  {
+    ...walletCurrency(2, 'USDT', 'Tether'),
+    ...{ min: '0.10', max: '1000000', exchange_rate: '1' },
+    networks: { TRC20: network('1'), ERC20: network('5') },
+  },
+  {
+    ...walletCurrency(3, 'BTC', 'Bitcoin'),
+    ...{ min: '0.00001', max: '100', exchange_rate: '64000' },
+    networks: { BTC: network('0.00001') },
+  },
+]
+
+/** Statuses of the documentation: INIT, OPEN, PARTIALLY_FULFILLED, COMPLETE, DECLINED. */
+const STATUS: Record<ProviderPayment['state'], string> = {
+  open: 'OPEN',
+  part: 'PARTIALLY_FULFILLED',
+  confirming: 'OPEN',
+  paid: 'COMPLETE',
+  failed: 'DECLINED',
+  expired: 'DECLINED',
+  closed: 'DECLINED',
+}
+
+/** "2024-06-10 06:13:20", UTC. */
+const dateText = (at: number): string => new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+
+export function statusOf(payment: ProviderPayment): string {
+  if (payment.unknownStatus) return 'UNDER_REVIEW'
+  if (payment.facts.completed === true) return 'COMPLETE'
+  // a coin is chosen and nothing came yet
+  return payment.state === 'open' && coinOf(payment) === null ? 'INIT' : STATUS[payment.state]
+}
+
+/** A crypto order as every answer and every order event shows it. */
+export function orderJson(payment: ProviderPayment, url: string, status = statusOf(payment)): Record<string, unknown> {
+  const { reference, amount, currency, merchantReference, facts } = payment
+  const deposits = depositsOf(payment)
+  const paid = deposits.length > 0
+  const rate = rateOf(currency, coinOf(payment) ?? SETTLEMENT_ASSET)
+  return {
+    id: reference,
+    order_number: String(payment.createdAt).slice(-9),
+    currency,
+    value: amount,
+    expected_amount: expectedOf(payment),
+    received_total: receivedTotalOf(payment),
+    exchange_rate: rate,
+    clean_exchange_rate: rate,
+    is_internal: paid ? facts.isInternal : null,
+    deposited_currency: coinOf(payment),
+    received_currency: paid ? SETTLEMENT_ASSET : null,
+    status,
+    external_order_id: merchantReference,
+    created_at: dateText(payment.createdAt),
+    completed_at: status === 'COMPLETE' ? dateText(deposits.at(-1)?.at ?? payment.createdAt) : null,
+    acquiring_url: `${url}/payments/${reference}`,
+    successful_link: payment.returnUrl,
+    failure_link: payment.cancelUrl,
+    transactions: deposits.map((deposit, index) => transactionJson(payment, deposit, index)),
+  }
+}
+
+/** The sale of a deposited coin; none when the deposit is kept as it is. */
+const stockOrder = ({ value, currency, at }: CoinDeposit) => ({
+  amount: value,
+  status: 'COMPLETE',
+  pair: `${currency}_${SETTLEMENT_ASSET}`,
+  date: dateText(at).slice(0, 10),
+  time: dateText(at).slice(11),
+  exchange_rate: rateOf(currency, SETTLEMENT_ASSET),
+  created_at: dateText(at),
+})
+
+export function transactionJson({ reference, facts }: ProviderPayment, deposit: CoinDeposit, index: number) {
+  const { value, currency, at } = deposit
+  const hash = Buffer.from(`${reference}${index}`.replaceAll('-', '').slice(0, 32)).toString('hex').padEnd(64, '0')
+  return {
+    id: `t${index}-${reference}`,
+    currency,
+    value,
+    status: 'COMPLETE',
+    hash: facts.isInternal === true ? null : `0x${hash}`,
+    is_internal: facts.isInternal,
+    type: 'DEPOSIT',
+    created_at: dateText(at),
+    completed_at: dateText(at),
+    stock_orders: currency === SETTLEMENT_ASSET ? [] : [stockOrder(deposit)],
+  }
+}
+
+/** Where the acquiring family puts the deposit address: as documented, or as older answers do. */
+export const ACQUIRING_SHAPES = ['documented', 'under-order', 'at-root'] as const
+export type AcquiringShape = (typeof ACQUIRING_SHAPES)[number]
+
+/** Read an order (host-to-host): `order.wallet{address,network,memo}`, `order.currency{id,ticker}` as an object. */
+export function acquiringOrder(payment: ProviderPayment, url: string, shape: AcquiringShape): Record<string, unknown> {
+  const { acquiring_url: paymentUrl, ...order } = orderJson(payment, url)
+  const { address, network: chain, memo } = payment.facts
+  const wallet = { address, network: chain, ...(memo === undefined ? {} : { memo }) }
+  const rest = {
+    min_deposit_amount: '0.10',
+    network_fee: '0',
+    payment_url: paymentUrl,
+    fixated_at: dateText(payment.createdAt),
+  }
+  if (shape === 'at-root') return { order: { ...order, ...rest }, ...wallet }
+  if (shape === 'under-order') return { order: { ...order, ...rest, ...wallet } }
+  const currency = { id: payment.facts.currencyId, ticker: payment.currency }
+  return { order: { ...order, currency, ...rest, wallet } }
+}

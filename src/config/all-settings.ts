@@ -1,0 +1,96 @@
+import type { Setting, Settings } from './setting.ts'
+import { CHAIN_EXAMPLES, chainSettings } from './settings/chains.ts'
+import { KYC } from './settings/kyc.ts'
+import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
+import { CRASH_POINT, SANDBOX } from './settings/sandbox.ts'
+import { FIATS, ORDERS, RATE_BASE_URLS, RATES } from './settings/selling.ts'
+import { MAIL, PEOPLE, RETENTION, SERVICE, SUPER_ADMIN } from './settings/service.ts'
+
+export type Topic = { title: string; note?: string; settings: readonly Setting[] }
+
+const topic = (title: string, groups: readonly Settings[], note?: string): Topic => ({
+  title,
+  settings: groups.flatMap((group) => Object.values(group)),
+  ...(note !== undefined && { note }),
+})
+
+/** Every variable that Comptoir reads, beside those of the payment channels (`channels/kinds.ts`). */
+export const TOPICS: readonly Topic[] = [
+  topic('The service', [SERVICE, RETENTION]),
+  topic('Operating', [OPERATING]),
+  topic('People and mail', [PEOPLE, SUPER_ADMIN, MAIL]),
+  topic('Orders and rates', [{ FIATS }, ORDERS, RATES, RATE_BASE_URLS]),
+  topic('Webhooks', [WEBHOOKS]),
+  topic('Limits: requests a minute, 0 is off', [LIMITS]),
+  topic('Chains', [CHAIN_EXAMPLES], 'One group for each chain, by chain id; 8453 is Base.'),
+  topic('Identity checks of payers (docs/kyc.md)', [KYC], 'Give all of KYC_SUMSUB_BASE_URL, _APP_TOKEN, … or none.'),
+  topic('Sandbox', [SANDBOX, { CRASH_POINT }]),
+]
+
+/** For programs that are not the service: the developer commands and the shop modules. */
+const ELSEWHERE = ['COMPTOIR_URL', 'COMPTOIR_API_KEY', 'COMPTOIR_API_SECRET']
+const CHAIN_NAMES = Object.values(chainSettings('0')).map(({ name }) => name.slice('CHAIN_0_'.length))
+
+const SECRET_NAMES = new Set(
+  TOPICS.flatMap(({ settings }) => settings.filter(({ secret }) => secret).map(({ name }) => name)),
+)
+const isGroup = (name: string): boolean => /^(CHANNEL|CHAIN|KYC|KYT)_/.test(name)
+
+/** The variable that `<NAME>_FILE` stands for; undefined when this is no such variable. */
+export function nameOfFile(variable: string): string | undefined {
+  const name = /^(.+)_FILE$/.exec(variable)?.[1]
+  return name !== undefined && (isGroup(name) || SECRET_NAMES.has(name)) ? name : undefined
+}
+
+/** What begins like this is ours, so that a name we do not know is a mistake. */
+const PREFIXES = new RegExp(
+  `^(${[
+    ...['ACCEPT_', 'AUDIT_', 'BACKUP_', 'CHAIN_', 'CHANNEL_', 'COMPTOIR_', 'KYC_', 'KYT_', 'LIMIT_', 'MASTER_KEY'],
+    ...['METRICS_', 'ORDER_', 'PAYER_', 'RATE_', 'SANDBOX_', 'SUPER_ADMIN_', 'WEBHOOK_'],
+  ].join('|')})`,
+)
+/** Set by Kubernetes and by links of containers for a neighbour that happens to have such a name. */
+const OF_A_PLATFORM = /_(SERVICE_HOST|SERVICE_PORT\w*|PORT_\d+_\w+)$/
+
+/** Letters to change, add or remove to make one word of the other (Levenshtein). */
+function distance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (const [i, letter] of [...left].entries()) {
+    const next = [i + 1]
+    for (const [j, other] of [...right].entries()) {
+      const replaced = (row[j] ?? 0) + (letter === other ? 0 : 1)
+      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[right.length] ?? 0
+}
+
+/**
+ * Variables that look like ours and that nothing reads, one line each.
+ * @param channelNames the variables of the payment channels
+ */
+export function findUnknownVariables(
+  env: Readonly<Record<string, string | undefined>>,
+  channelNames: readonly string[],
+): string[] {
+  const own = TOPICS.flatMap(({ settings }) => settings.map(({ name }) => name))
+  const names = Object.keys(env)
+  const ids = new Set(names.flatMap((name) => /^CHAIN_(\d+)_/.exec(name)?.[1] ?? []))
+  const chains = [...ids].flatMap((id) => CHAIN_NAMES.map((name) => `CHAIN_${id}_${name}`))
+  const known = new Set([...own, ...chains, ...channelNames, ...ELSEWHERE])
+  const isKnown = (name: string): boolean => known.has(name) || known.has(nameOfFile(name) ?? '')
+  const nearest = (name: string): [string, number] | undefined =>
+    [...known].map((other): [string, number] => [other, distance(name, other)]).sort((a, b) => a[1] - b[1])[0]
+  return names
+    .filter((name) => !isKnown(name) && !OF_A_PLATFORM.test(name))
+    .flatMap((name) => {
+      const [guess, letters] = nearest(name) ?? ['', 99]
+      const isOurs = PREFIXES.test(name)
+      // a name of another program may be close by chance: one letter in a long name is not
+      if (!isOurs && !(letters === 1 && name.length >= 8)) return []
+      const hint = letters <= 3 ? `; did you mean ${guess}?` : ''
+      return [`${name}: no such variable${hint}`]
+    })
+    .sort()
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findUnknownVariables } from './all-settings.ts'
+import { ConfigError, loadConfig } from './config.ts'
+
+const faultsOf = (env: Record<string, string>): string[] => {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.faults
+  }
+}
+
+test('an empty environment is the sandbox with its defaults; addresses follow from the port', () => {
+  const config = loadConfig({ PORT: '4000' })
+  assert.deepEqual(
+    [config.mode, config.host, config.baseUrl, config.payUrl, config.officeUrl, config.autoApprove],
+    ['sandbox', '127.0.0.1', 'http://localhost:4000', 'http://localhost:4000', 'http://localhost:4000/app', true],
+  )
+  assert.deepEqual(config.rates.sources, ['fixed'])
+  assert.deepEqual(config.chains, [])
+})
+
+test('every fault is named at once, one line each, each once, and none holds a secret', () => {
+  const password = 'hunter2-hunter2'
+  const faults = faultsOf({
+    MODE: 'live',
+    PORT: 'many',
+    DATABASE_URL: `mysql://root:${password}@db/x`,
+    MASTER_KEY: Buffer.from(password).toString('base64'),
+    CHAIN_8453_RPC_URL: 'https://rpc.example',
+    CHAIN_8453_REFUND_KEY: `0x${password}`,
+    RATE_SOURCES: 'fixed',
+    SUPER_ADMIN_PASSWORD: password,
+  })
+  const names = faults.map((fault) => fault.split(':')[0])
+  for (const name of ['PORT', 'DATABASE_URL', 'MASTER_KEY', 'CHAIN_8453_REFUND_KEY', 'RATE_SOURCES', 'BASE_URL'])
+    assert.ok(names.includes(name), `${name} in ${names.join()}`)
+  assert.equal(new Set(faults).size, faults.length)
+  assert.ok(!faults.join('\n').includes(password), faults.join('\n'))
+})
+
+test('a private key as xpub is refused in every mode and not printed', () => {
+  const key = randomBytes(32).toString('hex')
+  for (const xpub of [
+    'xprv9s21ZrQH143K3QTDL4LXw2F7HEK3wJUD2nW2nRk4stbPy6cq3jPPqjiChkVvvNKmPGJxWUtg6LnF5kejMRNNU3TGtRBeJgk33yuGBxrMPHi',
+    key,
+  ]) {
+    const [fault = ''] = faultsOf({ CHAIN_8453_RPC_URL: 'https://rpc.example', CHAIN_8453_XPUB: xpub })
+    assert.match(fault, /^CHAIN_8453_XPUB: is a private key/)
+    assert.ok(!fault.includes(xpub))
+  }
+})
+
+test('secrets are read from files, also those with a name of their own', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-config-'))
+  try {
+    writeFileSync(join(folder, 'token'), 'a-long-token\n')
+    assert.equal(loadConfig({ METRICS_TOKEN_FILE: join(folder, 'token') }).metricsToken, 'a-long-token')
+    assert.deepEqual(faultsOf({ SMTP_URL_FILE: join(folder, 'none') }), [
+      `SMTP_URL_FILE: cannot read the file ${join(folder, 'none')}`,
+    ])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('variables with our prefixes that nothing reads are named, with what was probably meant', () => {
+  const channels = ['CHANNEL_GATEPAY_SECRET', 'CHANNEL_GATEPAY_CLIENT_ID']
+  const unknown = (env: Record<string, string>): string[] => findUnknownVariables(env, channels)
+  assert.deepEqual(
+    unknown({ CHANNEL_GATEPAY_SECRT: 'x', LIMIT_COMPANY: '5', DATABASE_URI: 'x', CHAIN_8453_XPUBB: 'x' }),
+    [
+      'CHAIN_8453_XPUBB: no such variable; did you mean CHAIN_8453_XPUB?',
+      'CHANNEL_GATEPAY_SECRT: no such variable; did you mean CHANNEL_GATEPAY_SECRET?',
+      'DATABASE_URI: no such variable; did you mean DATABASE_URL?',
+      'LIMIT_COMPANY: no such variable',
+    ],
+  )
+  assert.deepEqual(
+    unknown({
+      ...{ PATH: '/bin', HOME: '/', npm_config_x: '1', TEST_DATABASE_URL: 'x', NODE_ENV: 'test' },
+      ...{ CHANNEL_GATEPAY_SECRET_FILE: 'x', CHAIN_1_RPC_URL: 'x', RATE_ECB_BASE_URL: 'x', MASTER_KEY_FILE: 'x' },
+      ...{ RATE_SERVICE_HOST: '10.0.0.1', RATE_PORT_80_TCP: 'tcp://10.0.0.1:80', COMPTOIR_URL: 'x' },
+    }),
+    [],
+  )
+})

@@ -1,0 +1,52 @@
+import { optional, optionalInteger, optionalUrl, type Setting, SettingFault } from '../setting.ts'
+
+type Token = { symbol: string; address: string }
+
+const readToken = (entry: string): Token => {
+  const [, symbol, address] = /^([\w.]{1,20}):(0x[0-9a-fA-F]{40})$/.exec(entry.trim()) ?? []
+  if (symbol !== undefined && address !== undefined) return { symbol, address }
+  throw new SettingFault(`"${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
+}
+
+/** 64 hexadecimal digits, with or without 0x. The key never stands in a message. */
+const privateKey = (name: string, description: string): Setting<string | null> => ({
+  ...{ name, description, fallback: null, absent: null, secret: true },
+  read(given) {
+    if (/^(0x)?[0-9a-fA-F]{64}$/.test(given)) return given
+    throw new SettingFault('must be a private key of 64 hexadecimal digits')
+  },
+})
+
+/** An account's public key only: whoever gives a private key here would hand out the deposits. */
+const xpub = (name: string): Setting<string | null> => ({
+  ...{ name, fallback: null, absent: null },
+  description: "Public key of the account m/44'/60'/0' that makes the deposit addresses (xpub…).",
+  read(given) {
+    if (/^[xyzt]prv/.test(given) || /^(0x)?[0-9a-fA-F]{64}$/.test(given))
+      throw new SettingFault('is a private key; give the public one (xpub…) and move the money, this key is known now')
+    return given
+  },
+})
+
+/** The settings of one chain. @param id a chain id, or `<id>` for the documentation */
+export const chainSettings = (id: string) => {
+  const otherTokens: Setting<Token[]> = {
+    name: `CHAIN_${id}_OTHER_TOKENS`,
+    description: 'More tokens whose arrival is noticed, so that a payer’s mistake can be put right.',
+    ...{ fallback: null, absent: [], example: 'EURC:0x0000000000000000000000000000000000000000' },
+    read: (given) => given.split(',').filter(Boolean).map(readToken),
+  }
+  return {
+    rpcUrl: optionalUrl(`CHAIN_${id}_RPC_URL`, 'A node’s address enables the chain.'),
+    usdcAddress: optional(`CHAIN_${id}_USDC`, 'The USDC contract; only for chains that Comptoir does not know.'),
+    otherTokens,
+    xpub: xpub(`CHAIN_${id}_XPUB`),
+    confirmations: optionalInteger(`CHAIN_${id}_CONFIRMATIONS`, 'Confirmations until a payment is final, any amount.', {
+      ...{ min: 1, max: 10_000 },
+    }),
+    refundKey: privateKey(`CHAIN_${id}_REFUND_KEY`, 'Private key of the wallet that pays refunds and settlements.'),
+    relayerKey: privateKey(`CHAIN_${id}_RELAYER_KEY`, 'Private key of the wallet that pays for gas.'),
+  }
+}
+
+export const CHAIN_EXAMPLES = chainSettings('8453')

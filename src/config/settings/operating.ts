@@ -1,0 +1,47 @@
+import { flag, integer, list, optional, optionalInteger } from '../setting.ts'
+
+/** What the operator watches, and which risks the operator takes. */
+export const OPERATING = {
+  metricsPort: optionalInteger(
+    'METRICS_PORT',
+    'Serves /metrics on a port of its own, on HOST. Live needs this or METRICS_TOKEN.',
+    {
+      ...{ min: 1, max: 65_535 },
+    },
+  ),
+  metricsToken: optional('METRICS_TOKEN', 'Bearer token for /metrics and for the details of /readyz.', {
+    secret: true,
+  }),
+  operatorEmail: optional('OPERATOR_EMAIL', 'Receives alarms. Default: every SuperAdmin.'),
+  acceptRisk: list('ACCEPT_RISK', 'Risks you take in live mode, by the names that a refused start prints.', null),
+  auditAnchorFile: optional(
+    'AUDIT_ANCHOR_FILE',
+    'The head of the audit log is appended to this file. Keep the file where the database’s owner cannot write.',
+  ),
+  backupTo: optional('BACKUP_TO', 'Where backups of the embedded database go.'),
+}
+
+/** Requests a minute; 0 is off. */
+export const LIMITS = {
+  accountPerMinute: integer('LIMIT_ACCOUNT_PER_MINUTE', 'Logins, codes and resets for one account.', {
+    ...{ fallback: '10', min: 0, max: 1_000_000 },
+  }),
+  addressPerMinute: integer('LIMIT_ADDRESS_PER_MINUTE', 'Logins, codes and resets from one address.', {
+    ...{ fallback: '30', min: 0, max: 1_000_000 },
+  }),
+  publicPerMinute: integer('LIMIT_PUBLIC_PER_MINUTE', 'Reads without a credential from one address.', {
+    ...{ fallback: '600', min: 0, max: 1_000_000 },
+  }),
+  companyPerMinute: integer('LIMIT_COMPANY_PER_MINUTE', 'Calls with a credential of one company.', {
+    ...{ fallback: '6000', min: 0, max: 10_000_000 },
+  }),
+}
+
+export const WEBHOOKS = {
+  allowedRanges: list('WEBHOOK_ALLOWED_RANGES', 'Private address ranges that webhooks may go to.', {
+    ...{ sandbox: '127.0.0.0/8,::1/128', live: null },
+  }),
+  allowHttp: flag('WEBHOOK_ALLOW_HTTP', 'Webhooks may go to http:// addresses. Never in live mode.', {
+    ...{ sandbox: 'true', live: 'false' },
+  }),
+}

@@ -1,0 +1,41 @@
+import { EXPONENTS, type Fiat } from '../../kernel/money.ts'
+import { choices, integer, optionalUrl } from '../setting.ts'
+
+export const FIATS = choices('FIAT_ASSETS', 'Currencies that orders may be in.', {
+  fallback: 'EUR,CHF,XPF,USD,GBP',
+  of: Object.keys(EXPONENTS).filter((asset): asset is Fiat => asset !== 'USDC'),
+})
+
+export const ORDERS = {
+  expiryMinutes: integer('ORDER_EXPIRY_MINUTES', 'Minutes to pay an order without alias.', {
+    ...{ fallback: '5', min: 1, max: 44_640 },
+  }),
+  chainExpiryMinutes: integer('ORDER_CHAIN_EXPIRY_MINUTES', 'Minutes to pay from a wallet, from acceptance.', {
+    ...{ fallback: '15', min: 1, max: 44_640 },
+  }),
+}
+
+export const RATE_SOURCES = ['kraken', 'coinbase', 'binance', 'bitstamp', 'coingecko', 'ecb', 'fixed'] as const
+
+export const RATES = {
+  sources: choices('RATE_SOURCES', `Any of ${RATE_SOURCES.join(', ')} (fixed: sandbox only).`, {
+    ...{ fallback: { sandbox: 'fixed', live: 'kraken,coinbase,ecb' }, of: RATE_SOURCES as readonly string[] },
+  }),
+  maxAgeSeconds: integer('RATE_MAX_AGE_SECONDS', 'A rate older than this sells nothing.', {
+    ...{ fallback: '60', min: 1, max: 86_400 },
+  }),
+  minSources: integer('RATE_MIN_SOURCES', 'So many sources must answer.', {
+    ...{ fallback: { sandbox: '1', live: '2' }, min: 1, max: 7 },
+  }),
+  maxDeviationPercent: integer('RATE_MAX_DEVIATION_PERCENT', 'A source further from the median is left out.', {
+    ...{ fallback: '2', min: 1, max: 50 },
+  }),
+}
+
+/** `RATE_KRAKEN_BASE_URL` and its like. */
+export const RATE_BASE_URLS = Object.fromEntries(
+  RATE_SOURCES.filter((source) => source !== 'fixed').map((source) => [
+    source,
+    optionalUrl(`RATE_${source.toUpperCase()}_BASE_URL`, `Another address for the source ${source}.`),
+  ]),
+)

@@ -1,0 +1,103 @@
+import {
+  choice,
+  choices,
+  flag,
+  integer,
+  list,
+  optional,
+  optionalUrl,
+  type Setting,
+  SettingFault,
+  text,
+  url,
+} from '../setting.ts'
+
+const readKey = (given: string): Buffer => {
+  const key = Buffer.from(given, 'base64')
+  if (key.length === 32) return key
+  throw new SettingFault(`must be 32 bytes in base64, got ${key.length} bytes`)
+}
+
+const masterKey: Setting<Buffer | null> = {
+  name: 'MASTER_KEY',
+  description:
+    '32 random bytes in base64 (openssl rand -base64 32). Required in live mode; all nodes on one database share it.',
+  ...{ fallback: null, absent: null, secret: true, read: readKey },
+}
+
+const previousMasterKeys: Setting<Buffer[]> = {
+  name: 'MASTER_KEY_PREVIOUS',
+  description: 'Comma list of older master keys. They only open; the service seals their values again while it runs.',
+  ...{ fallback: null, absent: [], secret: true },
+  read: (given) => given.split(',').map((part) => readKey(part.trim())),
+}
+
+export const MODE = choice('MODE', 'sandbox: no real money. live: refuses to start with unsafe settings.', {
+  fallback: 'sandbox',
+  of: ['sandbox', 'live'],
+})
+export const PORT = integer('PORT', 'Port of the API and the pages; 0 picks a free one.', {
+  ...{ fallback: '3000', min: 0, max: 65_535 },
+})
+export const BASE_URL = url('BASE_URL', 'Address of the API as its callers see it; https in live mode.', {
+  ...{ from: ({ port }) => `http://localhost:${port}`, shown: 'http://localhost:3000' },
+})
+
+/** What this process is, where it listens, where its data are. */
+export const SERVICE = {
+  mode: MODE,
+  roles: choices('ROLES', 'What this process runs: any subset of api,worker.', {
+    ...{ fallback: 'api,worker', of: ['api', 'worker'] as const },
+  }),
+  host: text('HOST', 'Address to listen on.', { sandbox: '127.0.0.1', live: '0.0.0.0' }),
+  port: PORT,
+  baseUrl: BASE_URL,
+  payUrl: url('PAY_URL', 'Address of the pay page. Default: BASE_URL.', {
+    ...{ from: ({ baseUrl }) => baseUrl, shown: '' },
+  }),
+  officeUrl: url('OFFICE_URL', 'Address of the back office. Default: BASE_URL/app.', {
+    ...{ from: ({ baseUrl }) => `${baseUrl}/app`, shown: '' },
+  }),
+  dataDir: text('DATA_DIR', 'Folder of the embedded database, the sandbox chain and the sandbox keys.', './data'),
+  databaseUrl: optionalUrl('DATABASE_URL', 'PostgreSQL 14 or newer. Without it Comptoir runs its own in DATA_DIR.', {
+    ...{ protocols: ['postgres:', 'postgresql:'], secret: true },
+    example: 'postgres://user:password@host:5432/comptoir',
+  }),
+  masterKey,
+  previousMasterKeys,
+  logLevel: choice('LOG_LEVEL', 'trace, debug, info, warn, error, fatal or silent.', {
+    ...{ fallback: 'info', of: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const },
+  }),
+  trustProxy: list('TRUST_PROXY', 'Addresses of the proxies whose X-Forwarded-For counts.', null, {
+    example: '10.0.0.1',
+  }),
+  corsOrigins: list('CORS_ORIGINS', 'Websites whose scripts may call the API.', null, {
+    example: 'https://shop.example',
+  }),
+}
+
+/** People, their passwords and their mails. */
+export const PEOPLE = {
+  autoApprove: flag('AUTO_APPROVE', 'New companies and people need no approval.', { sandbox: 'true', live: 'false' }),
+  passwordListFile: optional('PASSWORD_LIST_FILE', 'A file with passwords that are refused, one a line.'),
+}
+export const SUPER_ADMIN = {
+  email: optional('SUPER_ADMIN_EMAIL', 'The first SuperAdmin, made at the first start. Give both or neither.'),
+  password: optional('SUPER_ADMIN_PASSWORD', 'The password of the first SuperAdmin.', { secret: true }),
+}
+export const MAIL = {
+  smtpUrl: optional('SMTP_URL', 'The mail server. Without it the sandbox keeps mails on its mailbox page.', {
+    ...{ secret: true, example: 'smtps://user:password@host:465' },
+  }),
+  from: text('MAIL_FROM', 'Sender of all mails.', 'Comptoir <no-reply@comptoir.invalid>'),
+}
+
+/** How long records about payers and providers are kept. */
+export const RETENTION = {
+  payerRetentionDays: integer('PAYER_RETENTION_DAYS', 'Days without a change until payer information is erased.', {
+    ...{ fallback: '1825', min: 1, max: 36_500 },
+  }),
+  exchangeRetentionDays: integer('CHANNEL_EXCHANGE_RETENTION_DAYS', 'Days to keep recorded calls of providers.', {
+    ...{ fallback: '30', min: 1, max: 3650 },
+  }),
+}

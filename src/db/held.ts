@@ -1,0 +1,27 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+
+/** Whether the code that runs now, or whoever called it, holds a connection with an open transaction. */
+const holding = new AsyncLocalStorage<{ open: boolean } | undefined>()
+
+/**
+ * Code that waits for a second connection while it holds one can wait for itself: with all connections in such hands,
+ * none is ever given back. So it is an error at once, in every mode, not a hang under load.
+ * @throws Error inside a transaction
+ */
+export function assertHoldsNone(): void {
+  if (!holding.getStore()?.open) return
+  throw new Error('this asks the pool while it holds a transaction: give it the tx, or read it before')
+}
+
+/** Runs `work` as the holder of a transaction; what it leaves running afterwards may use the pool again. */
+export async function whileHolding<Result>(work: () => Promise<Result>): Promise<Result> {
+  const held = { open: true }
+  try {
+    return await holding.run(held, work)
+  } finally {
+    held.open = false
+  }
+}
+
+/** For work that a transaction starts and does not wait for: it may ask the pool. */
+export const withoutHolding = <Result>(work: () => Result): Result => holding.run(undefined, work)

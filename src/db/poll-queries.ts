@@ -1,0 +1,72 @@
+import type { DueItem } from '../kernel/polling.ts'
+import { type Queryable, type Sql, sql, type Tx } from './db.ts'
+
+/**
+ * A table whose rows are asked again: it has `company_id`, `id`, `next_check_at`, `checks`, `lease_until`,
+ * `lease_epoch` and `poll_again`. `lane` is an expression over its alias `t`.
+ */
+export type PollTable = { table: Sql; lane: Sql }
+
+export type RowKey = { companyId: string; id: string }
+
+const isFree = (now: Date): Sql => sql`(t.lease_until is null or t.lease_until <= ${now})`
+
+export const listDueItems = (
+  q: Queryable,
+  { table, lane }: PollTable,
+  { now, fullLanes, limit }: { now: Date; fullLanes: readonly string[]; limit: number },
+): Promise<DueItem[]> =>
+  q.many<DueItem>(sql`
+    select t.company_id, t.id, ${lane} as lane from ${table} t
+    where t.next_check_at <= ${now} and ${isFree(now)} and not (${lane} = any(${[...fullLanes]}))
+    order by t.next_check_at limit ${limit}`)
+
+/** A row that another transaction holds is left to the next round. @returns undefined: not ours */
+export async function claimItem(
+  q: Queryable,
+  { table }: PollTable,
+  { companyId, id }: RowKey,
+  { now, until }: { now: Date; until: Date },
+): Promise<{ epoch: bigint; checks: number } | undefined> {
+  return q.maybe(sql`
+    update ${table} set lease_until = ${until}, lease_epoch = lease_epoch + 1, checks = checks + 1, poll_again = false
+    where (company_id, id) in (
+      select t.company_id, t.id from ${table} t
+      where t.company_id = ${companyId} and t.id = ${id} and t.next_check_at <= ${now} and ${isFree(now)}
+      for update skip locked)
+    returning lease_epoch as epoch, checks`)
+}
+
+/** Prolongs a lease, and holds its row until the transaction ends. @returns false: it is another poll's by now */
+export const renewLease = async (
+  tx: Tx,
+  { table }: PollTable,
+  { companyId, id }: RowKey,
+  { epoch, until }: { epoch: bigint; until: Date },
+): Promise<boolean> =>
+  (await tx.run(sql`
+    update ${table} set lease_until = ${until}
+    where company_id = ${companyId} and id = ${id} and lease_epoch = ${epoch} and lease_until is not null`)) > 0
+
+/**
+ * Ends a lease. What was woken meanwhile is due again; what the poll left as it was, because it failed or learned
+ * nothing, is due at `retryAt`.
+ */
+export const releaseItem = (
+  q: Queryable,
+  { table }: PollTable,
+  { companyId, id }: RowKey,
+  lease: { epoch: bigint; claimedAt: Date; now: Date; retryAt: Date },
+): Promise<number> =>
+  q.run(sql`
+    update ${table} set lease_until = null, poll_again = false,
+      next_check_at = case when poll_again then ${lease.now}::timestamptz
+        when next_check_at <= ${lease.claimedAt} then ${lease.retryAt}::timestamptz
+        else next_check_at end
+    where company_id = ${companyId} and id = ${id} and lease_epoch = ${lease.epoch}`)
+
+/** Due now, whatever was planned; a poll that is under way is repeated when it ends. */
+export const wakeItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
+  q.run(sql`
+    update ${table} set next_check_at = ${now}, poll_again = lease_until is not null
+    where company_id = ${companyId} and id = ${id}`)

@@ -1,0 +1,100 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { type Clock, MINUTE } from '../kernel/clock.ts'
+import { type PollKind, pollGapMs } from '../kernel/poll-gaps.ts'
+import type { PollSource } from '../kernel/polling.ts'
+import type { Db, Tx } from './db.ts'
+import { claimItem, listDueItems, type PollTable, type RowKey, releaseItem, renewLease } from './poll-queries.ts'
+
+/**
+ * Longer than the longest series of calls between two writes: four that each take a provider's ten seconds. Every write
+ * prolongs it.
+ */
+export const LEASE_MS = MINUTE
+
+/** The lease ended and another poll has the row: nothing of this one may be written. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+
+type PollDeps = { db: Db; clock: Clock }
+type Lease = { epoch: bigint; checks: number; claimedAt: Date }
+
+/**
+ * A database that writes only while the lease is ours. The check ends each transaction: rows are locked in their usual
+ * order before it, and nobody can take the lease between it and the commit. Reads pass.
+ */
+function leasedDb({ db, clock }: PollDeps, table: PollTable, key: RowKey, { epoch }: Lease): Db {
+  const tx = <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> =>
+    db.tx(async (inner) => {
+      const result = await work(inner)
+      const until = new Date(clock() + LEASE_MS)
+      if (await renewLease(inner, table, key, { epoch, until })) return result
+      throw new LeaseLost(`the lease of ${key.id} ended; another poll goes on with it`)
+    })
+  return { ...db, tx, run: (statement) => tx((inner) => inner.run(statement)) }
+}
+
+async function takeLease({ db, clock }: PollDeps, table: PollTable, key: RowKey): Promise<Lease | undefined> {
+  const claimedAt = new Date(clock())
+  const until = new Date(claimedAt.getTime() + LEASE_MS)
+  const claimed = await claimItem(db, table, key, { now: claimedAt, until })
+  return claimed && { ...claimed, claimedAt }
+}
+
+/** What is polled: one table, under the gaps of its kind. */
+export type PollTopic = { kind: PollKind; table: PollTable }
+
+async function endLease({ db, clock }: PollDeps, topic: PollTopic, key: RowKey, lease: Lease): Promise<void> {
+  const now = clock()
+  const retryAt = new Date(now + pollGapMs(topic.kind, lease.checks - 1))
+  await releaseItem(db, topic.table, key, { ...lease, now: new Date(now), retryAt })
+}
+
+export type PollSpec = PollTopic & {
+  /** @param db writes only as long as the row is ours */
+  work(db: Db, key: RowKey): Promise<void>
+}
+
+/**
+ * Takes one row before its turn and works on it, if it is due and nobody else has it. @returns undefined: not ours;
+ * otherwise what the work returned
+ * @throws whatever the work throws
+ */
+export async function pollNow<Result>(
+  deps: PollDeps,
+  topic: PollTopic,
+  key: RowKey,
+  work: (db: Db) => Promise<Result>,
+): Promise<{ result: Result } | undefined> {
+  const lease = await takeLease(deps, topic.table, key)
+  if (!lease) return undefined
+  try {
+    return { result: await work(leasedDb(deps, topic.table, key, lease)) }
+  } finally {
+    await endLease(deps, topic, key, lease)
+  }
+}
+
+/** The rows of one table as the polling engine sees them. A failed poll is repeated after its kind's gap. */
+export function pollSource(deps: PollDeps & { log: FastifyBaseLogger }, spec: PollSpec): PollSource {
+  const { db, clock, log } = deps
+  const { kind, table, work } = spec
+  return {
+    name: `${kind}.poll`,
+    listDue: (fullLanes, limit) => listDueItems(db, table, { now: new Date(clock()), fullLanes, limit }),
+    async claim(item) {
+      const lease = await takeLease(deps, table, item)
+      if (!lease) return undefined
+      return async () => {
+        try {
+          await work(leasedDb(deps, table, item, lease), item)
+        } catch (error) {
+          log.warn({ err: error, kind, id: item.id, lane: item.lane }, 'poll failed')
+        }
+        await endLease(deps, spec, item, lease).catch((error: unknown) =>
+          log.warn({ err: error, kind, id: item.id }, 'lease not released; it runs out by itself'),
+        )
+      }
+    },
+  }
+}

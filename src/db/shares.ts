@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { AppError } from '../kernel/errors.ts'
+
+/** For whom the code that runs now asks the database: a company, a user without one, an address. */
+const asking = new AsyncLocalStorage<string>()
+
+/** Everything that `next` starts counts against the share of `key`. */
+export const askFor = (key: string, next: () => void): void => asking.run(key, next)
+
+type Line = { running: number; waiting: (() => void)[] }
+
+/** As long as a request waits for a connection of the pool. */
+const WAIT_MS = 5000
+
+const busy = (): AppError =>
+  new AppError('BUSY', {
+    message: 'Too many requests of this account run at once. Try again as Retry-After says.',
+    retryAfter: 2,
+  })
+
+/**
+ * Keeps one caller from holding all connections: at most `limit` at once each, the rest in the order of their arrival.
+ * Jobs and start-up ask for nobody and are not counted.
+ */
+export function openShares(limit: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  const lines = new Map<string, Line>()
+  const enter = (line: Line): Promise<void> => {
+    if (line.running < limit) {
+      line.running += 1
+      return Promise.resolve()
+    }
+    return new Promise((resolve, reject) => {
+      const admit = (): void => {
+        clearTimeout(timer)
+        resolve()
+      }
+      const timer = setTimeout(() => {
+        line.waiting.splice(line.waiting.indexOf(admit), 1)
+        reject(busy())
+      }, WAIT_MS)
+      line.waiting.push(admit)
+    })
+  }
+  const leave = (key: string, line: Line): void => {
+    const next = line.waiting.shift()
+    if (next) next()
+    else line.running -= 1
+    if (line.running === 0) lines.delete(key)
+  }
+  return async (work) => {
+    const key = asking.getStore()
+    if (key === undefined) return work()
+    const line = lines.get(key) ?? { running: 0, waiting: [] }
+    lines.set(key, line)
+    await enter(line)
+    try {
+      return await work()
+    } finally {
+      leave(key, line)
+    }
+  }
+}

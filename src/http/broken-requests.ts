@@ -1,0 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../kernel/errors.ts'
+import { newId } from '../kernel/ids.ts'
+import { failure } from './envelope.ts'
+import { toAppError } from './failures.ts'
+
+type Socket = { writable: boolean; end(text: string): unknown; destroy(): unknown }
+
+/** What Node says of a request that it could not read, as ours. Source: nodejs.org/api/http.html, `clientError`. */
+const OF_NODE: Record<string, AppError> = {
+  HPE_HEADER_OVERFLOW: new AppError('HEADERS_TOO_LARGE'),
+  ERR_HTTP_REQUEST_TIMEOUT: new AppError('REQUEST_TIMEOUT'),
+}
+const GOODBYE_MS = 1000
+
+const REASONS: Record<number, string> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+}
+
+/** A request that is no HTTP, too large in its head, or too slow: answered in our envelope, then closed. */
+export function answerBroken(thrown: Error & { code?: string }, socket: Socket): void {
+  if (thrown.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const error = OF_NODE[thrown.code ?? ''] ?? new AppError('MALFORMED_REQUEST')
+  const requestId = newId()
+  const body = JSON.stringify(failure(error, requestId))
+  const head = [
+    `HTTP/1.1 ${error.status} ${REASONS[error.status]}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'connection: close',
+  ]
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
+  // one that neither reads nor closes would stay half open
+  setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
+}
+
+/** A path that the router cannot read, such as `/%ff`: no hook has run, so the headers are written here. */
+export function answerUnroutable(thrown: Error, request: FastifyRequest, reply: FastifyReply): void {
+  const error = toAppError(thrown)
+  const { raw } = reply
+  raw.writeHead(error.status, {
+    'content-type': 'application/json; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': request.id,
+  })
+  raw.end(JSON.stringify(failure(error, request.id)))
+}

@@ -1,0 +1,48 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { MethodsAt } from './route-table.ts'
+
+const EXPOSED = [
+  ...['x-request-id', 'retry-after', 'content-disposition', 'link', 'comptoir-ignored', 'comptoir-next-cursor'],
+  ...['idempotency-replayed', 'ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset'],
+].join(', ')
+const PREFLIGHT_SECONDS = 600
+
+/** Is it a question of a browser before a request to another origin? Source: the Fetch standard, 4.8. */
+export const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
+  method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+
+/** Websites whose scripts may call the API and read the answers, with credentials. */
+export function registerCors(app: FastifyInstance, origins: readonly string[]): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const { origin } = request.headers
+    void reply.header('vary', 'origin')
+    if (origin !== undefined && origins.includes(origin)) {
+      void reply.headers({
+        'access-control-allow-origin': origin,
+        'access-control-allow-credentials': 'true',
+        'access-control-expose-headers': EXPOSED,
+        // the default keeps answers from every other origin, also from these
+        'cross-origin-resource-policy': 'cross-origin',
+      })
+    }
+    done()
+  })
+}
+
+/** Answers a preflight with the methods that exist at its address. @returns undefined where nothing exists */
+export function answerPreflight(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  methodsAt: MethodsAt,
+): FastifyReply | undefined {
+  const methods = methodsAt(request.url)
+  if (methods.length === 0) return undefined
+  if (reply.getHeader('access-control-allow-origin') !== undefined) {
+    void reply.headers({
+      'access-control-allow-methods': methods.join(', '),
+      'access-control-allow-headers': request.headers['access-control-request-headers'] ?? 'content-type',
+      'access-control-max-age': String(PREFLIGHT_SECONDS),
+    })
+  }
+  return reply.code(204).send()
+}

@@ -1,0 +1,85 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { MINUTE } from '../kernel/clock.ts'
+
+export const IGNORED_HEADER = 'comptoir-ignored'
+
+const MAX_NAMES = 20
+const MAX_NAME_LENGTH = 100
+const MAX_KNOWN = 1000
+
+type Schema = {
+  type?: string
+  properties?: Record<string, Schema>
+  additionalProperties?: unknown
+  items?: Schema
+  allOf?: Schema[]
+}
+
+/** The names that a schema knows; undefined: any name means something to it, or it does not say. */
+function propertiesOf(schema: Schema | undefined): Record<string, Schema> | undefined {
+  if (schema?.allOf) {
+    const parts = schema.allOf.map(propertiesOf)
+    return parts.includes(undefined) ? undefined : (Object.assign({}, ...parts) as Record<string, Schema>)
+  }
+  const takesAny = typeof schema?.additionalProperties === 'object' || schema?.additionalProperties === true
+  return takesAny ? undefined : schema?.properties
+}
+
+/** Paths of what a value holds and its schema does not name: `returnURL`, `goods.colour`. */
+function findUnknown(value: unknown, schema: Schema | undefined, path: string): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => findUnknown(item, schema?.items, path))
+  const known = propertiesOf(schema)
+  if (known === undefined || typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const place = path === '' ? name : `${path}.${name}`
+    return Object.hasOwn(known, name) ? findUnknown(inner, known[name], place) : [place]
+  })
+}
+
+const NOTHING: Schema = { properties: {} }
+
+function ignoredOf(request: FastifyRequest): string[] {
+  const { body, querystring } = (request.routeOptions.schema ?? {}) as { body?: Schema; querystring?: Schema }
+  const inBody = Buffer.isBuffer(request.body) ? [] : findUnknown(request.body, body ?? NOTHING, '')
+  const names = new Set([...inBody, ...findUnknown(request.query, querystring ?? NOTHING, '')])
+  return [...names].map((name) => name.slice(0, MAX_NAME_LENGTH))
+}
+
+/** As a header field may hold it: whatever is not a plain name is percent-encoded. */
+const asField = (name: string): string => encodeURIComponent(name.toWellFormed())
+
+/** Counts by route and name: one line at the first time, then at most one a minute, each with its count. */
+function openCounter() {
+  const counts = new Map<string, { count: number; loggedAt: number }>()
+  return (request: FastifyRequest, name: string): void => {
+    const route = request.routeOptions.url
+    const key = `${request.method} ${route} ${name}`
+    if (counts.size > MAX_KNOWN) counts.clear()
+    const known = counts.get(key) ?? { count: 0, loggedAt: 0 }
+    known.count += 1
+    counts.set(key, known)
+    const now = Date.now()
+    if (now - known.loggedAt < MINUTE) return
+    known.loggedAt = now
+    request.log.info(
+      { ignored: name, count: known.count, method: request.method, route },
+      'an unknown name was ignored',
+    )
+  }
+}
+
+/**
+ * Unknown body fields and query parameters stay without effect (compat), but the answer names them in
+ * `Comptoir-Ignored`, so that a typo such as `returnURL` is found.
+ */
+export function registerIgnored(app: FastifyInstance): void {
+  const count = openCounter()
+  app.addHook('preHandler', (request, reply, done) => {
+    if (request.routeOptions.config.permission !== undefined) {
+      const names = ignoredOf(request)
+      for (const name of names) count(request, name)
+      if (names.length > 0) void reply.header(IGNORED_HEADER, names.slice(0, MAX_NAMES).map(asField).join(', '))
+    }
+    done()
+  })
+}

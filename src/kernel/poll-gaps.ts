@@ -1,0 +1,19 @@
+import { HOUR, MINUTE, SECOND } from './clock.ts'
+
+/** What is asked again as long as it has no final answer. */
+export type PollKind = 'payment' | 'refund' | 'settlement' | 'identity'
+
+/** The gaps after the first, second, third … look; the last one repeats. */
+const GAPS_MS: Readonly<Record<PollKind, readonly number[]>> = {
+  payment: [2, 3, 5, 10, 20, 30, 60, 120, 300].map((seconds) => seconds * SECOND),
+  refund: [1, 1, 2, 3, 5, 10, 30, 60, 300].map((seconds) => seconds * SECOND),
+  settlement: [1, 1, 2, 3, 5, 10, 30, 60, 300].map((seconds) => seconds * SECOND),
+  // a person photographs a passport in minutes; callbacks wake it earlier
+  identity: [...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE), HOUR],
+}
+
+/** @param checks how often it was asked before, from 0 */
+export function pollGapMs(kind: PollKind, checks: number): number {
+  const gaps = GAPS_MS[kind]
+  return gaps[Math.min(Math.max(checks, 0), gaps.length - 1)] ?? HOUR
+}

@@ -1,0 +1,101 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { startTicker, type Ticker } from './ticker.ts'
+
+/** One row whose time has come. `lane` names the provider account that answers for it. */
+export type DueItem = { companyId: string; id: string; lane: string }
+
+/** Where due items are, and how one of them is taken. */
+export type PollSource = {
+  /** For the log: `payments.poll`. */
+  name: string
+  /** Due and free, the longest waiting first, none of the full lanes. */
+  listDue(fullLanes: readonly string[], limit: number): Promise<DueItem[]>
+  /** Takes the item for this node. Undefined: another node was faster. The returned work never throws. */
+  claim(item: DueItem): Promise<(() => Promise<void>) | undefined>
+}
+
+export type PollLimits = {
+  /** How many items of one provider account are under way at once, on this node. */
+  perLane: number
+  /** How many in all; a hanging one costs a socket, not a thread. */
+  perNode: number
+}
+
+const EVERY_MS = 1000
+const PAGE = 64
+
+/**
+ * Starts whatever is due, beside each other. A round ends when everything due is under way or waits for a place in its
+ * lane: it never waits for an answer, so a provider that hangs holds up its own lane alone.
+ */
+export function createRound(source: PollSource, { perLane, perNode }: PollLimits, onFree: () => void) {
+  const busy = new Map<string, number>()
+  const underWay = new Set<Promise<void>>()
+  const countIn = (lane: string): number => busy.get(lane) ?? 0
+
+  const leave = (lane: string): void => {
+    const left = countIn(lane) - 1
+    if (left > 0) busy.set(lane, left)
+    else busy.delete(lane)
+  }
+  /** The place is taken before the claim, so that a page of one lane does not overfill it. */
+  const start = async (item: DueItem): Promise<boolean> => {
+    busy.set(item.lane, countIn(item.lane) + 1)
+    const work = await source.claim(item).catch((error: unknown) => {
+      leave(item.lane)
+      throw error
+    })
+    if (!work) {
+      leave(item.lane)
+      return false
+    }
+    const running = work().finally(() => {
+      underWay.delete(running)
+      leave(item.lane)
+      onFree()
+    })
+    underWay.add(running)
+    return true
+  }
+  const startPage = async (items: readonly DueItem[]): Promise<number> => {
+    let started = 0
+    for (const item of items) {
+      if (countIn(item.lane) >= perLane || underWay.size >= perNode) continue
+      if (await start(item)) started += 1
+    }
+    return started
+  }
+  return {
+    async run(): Promise<number> {
+      let total = 0
+      while (underWay.size < perNode) {
+        const full = [...busy].flatMap(([lane, count]) => (count >= perLane ? [lane] : []))
+        const started = await startPage(await source.listDue(full, PAGE))
+        total += started
+        if (started === 0) break
+      }
+      return total
+    },
+    /** Until all that was started has ended. */
+    idle: async (): Promise<void> => void (await Promise.all(underWay)),
+  }
+}
+
+/** Polls a source for ever: every second, at once after `wake`, and whenever a place becomes free. */
+export function startPolling(source: PollSource, limits: PollLimits, log: FastifyBaseLogger): Ticker {
+  let wake = (): void => {}
+  const round = createRound(source, limits, () => wake())
+  const ticker = startTicker(source.name, EVERY_MS, log, async () => {
+    await round.run()
+    return false
+  })
+  wake = () => ticker.wake()
+  return {
+    wake: () => ticker.wake(),
+    async stop() {
+      wake = () => {}
+      await ticker.stop()
+      await round.idle()
+    },
+  }
+}

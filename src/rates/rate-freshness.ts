@@ -1,0 +1,40 @@
+import { type Clock, DAY, HOUR, MINUTE } from '../kernel/clock.ts'
+import type { Fiat } from '../kernel/money.ts'
+
+/**
+ * How long a market's price may stay the same to its last digit. EUR trades all the time; francs and pounds have quiet
+ * nights; one USDC is one dollar for hours.
+ */
+const MAX_SAME_MS: Readonly<Record<Fiat, number>> = {
+  EUR: HOUR,
+  GBP: 3 * HOUR,
+  CHF: 3 * HOUR,
+  USD: DAY,
+  XPF: HOUR,
+}
+
+/** Prices that were not looked at for so long may have moved meanwhile: counting starts again. */
+const MAX_GAP_MS = 10 * MINUTE
+
+type Seen = { rate: bigint; since: number; lookedAt: number }
+
+export type FreshnessWatch = {
+  /** @returns how long the price has been the same, in milliseconds; null: no longer than its market allows */
+  frozenFor(source: string, from: Fiat, rate: bigint): number | null
+}
+
+/** Notices a feed that answers in time and never moves. */
+export function watchFreshness(clock: Clock): FreshnessWatch {
+  const seen = new Map<string, Seen>()
+  return {
+    frozenFor(source, from, rate) {
+      const key = `${source}:${from}`
+      const now = clock()
+      const before = seen.get(key)
+      const isSame = before?.rate === rate && now - before.lookedAt <= MAX_GAP_MS
+      const since = before && isSame ? before.since : now
+      seen.set(key, { rate, since, lookedAt: now })
+      return now - since > MAX_SAME_MS[from] ? now - since : null
+    },
+  }
+}

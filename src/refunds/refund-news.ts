@@ -1,0 +1,21 @@
+import type { RefundNews } from '../channels/channel.ts'
+import type { Payment } from '../payments/payment-queries.ts'
+import { recordForeignRefund } from './foreign-refund.ts'
+import { applyRefundReport } from './refund-jobs.ts'
+import { listRefundsOfOrder } from './refund-queries.ts'
+import type { RefundDeps } from './refund-service.ts'
+
+/**
+ * A provider whose callbacks are the only word on its refunds names one: ours by our id or by its own, otherwise one
+ * from its console. One that a person gave up and that was transferred after all counts as such, too.
+ */
+export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
+  const { reference, refundId, outcome, words } = news
+  const ofPayment = (await listRefundsOfOrder(deps.db, payment.companyId, payment.orderId)).filter(
+    ({ paymentId }) => paymentId === payment.id,
+  )
+  const ours = ofPayment.find(({ id, providerReference }) => id === refundId || providerReference === reference)
+  const isOpen = ours?.status === 'ready' || ours?.status === 'submitted'
+  if (ours && isOpen) return applyRefundReport(deps, ours, { outcome, reference, txHash: null, words })
+  if (outcome === 'settled' && ours?.status !== 'settled') await recordForeignRefund(deps, payment, news)
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { type ImitationWorld, startImitations } from './harness/imitation.ts'
+
+/* The imitation of Crypto.com Pay against its documentation; no adapter of ours takes part. */
+let world: ImitationWorld
+before(async () => {
+  world = await startImitations()
+})
+after(() => world?.stop())
+
+type Payment = { id: string; status: string; amount_refunded: number; refunded: boolean; current_inbound_fund: unknown }
+type Refund = { id: string; payment_id: string; amount: number; status: string; description: string; reason: string }
+
+async function send(path: string, fields?: Record<string, string>): Promise<Response> {
+  return fetch(world.credential('CHANNEL_CRYPTOPAY_BASE_URL') + path, {
+    method: fields ? 'POST' : 'GET',
+    headers: { authorization: `Bearer ${world.credential('CHANNEL_CRYPTOPAY_SECRET_KEY')}` },
+    ...(fields ? { body: new URLSearchParams(fields) } : {}),
+  })
+}
+async function call<Answer>(path: string, fields?: Record<string, string>): Promise<Answer> {
+  const answer = await send(path, fields)
+  const text = await answer.text()
+  assert.equal(answer.status, 200, text)
+  return JSON.parse(text) as Answer
+}
+async function createPaid(): Promise<string> {
+  const { id } = await call<Payment>('/payments', { amount: '5000', currency: 'EUR', order_id: 'ord1' })
+  await world.act(id, 'pay')
+  return id
+}
+const read = (id: string): Promise<Payment> => call<Payment>(`/payments/${id}`)
+const refund = (id: string, amount: string, description = 'r1'): Promise<Refund> =>
+  call<Refund>('/refunds', { payment_id: id, amount, currency: 'EUR', reason: 'returned', description })
+const isRefund = (type: string) => (one: { body: string }) => one.body.includes(`"type":"payment.${type}"`)
+
+test('a refund is requested first and transferred later; both events name it and its description', async () => {
+  const id = await createPaid()
+  await world.story('refund-pending', { provider: 'cryptopay' })
+  const made = await refund(id, '2000', 'our-refund-7')
+  assert.deepEqual(
+    [made.payment_id, made.status, made.description, made.reason],
+    [id, 'pending', 'our-refund-7', 'returned'],
+  )
+  const requested = (await world.callbacks('cryptopay', made.id, 1)).find(isRefund('refund_requested'))
+  assert.deepEqual(JSON.parse(requested?.body ?? '').data.object, made)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  assert.equal((await world.callbacks('cryptopay', made.id, 1)).length, 1, 'nothing is transferred by itself')
+  await world.act(id, 'refund-settle')
+  const transferred = (await world.callbacks('cryptopay', made.id, 2)).find(isRefund('refund_transferred'))
+  const object = JSON.parse(transferred?.body ?? '').data.object as Refund
+  assert.deepEqual([object.status, object.description], ['succeeded', 'our-refund-7'])
+})
+
+test('amount_refunded grows at the request, or at the transfer: either may be, so neither proves a refund', async () => {
+  for (const [amountRefundedAt, while_] of [
+    ['request', 2000],
+    ['transfer', 0],
+  ] as const) {
+    await world.post('/cryptopay/console', { amountRefundedAt })
+    const id = await createPaid()
+    await world.story('refund-pending', { provider: 'cryptopay' })
+    await refund(id, '2000')
+    assert.equal((await read(id)).amount_refunded, while_)
+    await world.act(id, 'refund-settle')
+    assert.equal((await read(id)).amount_refunded, 2000)
+  }
+  await world.post('/cryptopay/console', { amountRefundedAt: 'request' })
+})
+
+test('two refunds may run at once, and the same one sent twice is refunded twice: there is no idempotency key', async () => {
+  const id = await createPaid()
+  await world.story('refund-pending', { provider: 'cryptopay' })
+  const first = await refund(id, '2000', 'same')
+  const second = await refund(id, '2000', 'same')
+  assert.notEqual(first.id, second.id)
+  const third = await send('/refunds', { payment_id: id, amount: '1001', currency: 'EUR' })
+  assert.deepEqual(
+    [third.status, ((await third.json()) as { error: { code: string } }).error.code],
+    [400, 'amount_too_large'],
+  )
+})
+
+test('a refund whose answer is lost was taken: its description is in the events', async () => {
+  const id = await createPaid()
+  await world.story('refund-timeout-after-acceptance', { provider: 'cryptopay' })
+  await assert.rejects(refund(id, '1500', 'lost-answer'))
+  const events = await world.callbacks('cryptopay', 'lost-answer', 2)
+  assert.equal(events.filter(isRefund('refund_transferred')).length, 1)
+  assert.equal((await read(id)).amount_refunded, 1500)
+})
+
+test('a refused refund gives nothing back and has no event of its own', async () => {
+  const id = await createPaid()
+  await refund(id, '1013')
+  await new Promise((resolve) => setTimeout(resolve, 600))
+  assert.deepEqual([(await read(id)).amount_refunded, (await read(id)).refunded], [0, false])
+})
+
+test('XPF is not a pricing currency', async () => {
+  const answer = await send('/payments', { amount: '6000', currency: 'XPF' })
+  assert.deepEqual(
+    [answer.status, ((await answer.json()) as { error: { param: string } }).error.param],
+    [400, 'currency'],
+  )
+})
+
+test('money that the chain has not confirmed shows as an inbound fund of a pending payment', async () => {
+  const { id } = await call<Payment>('/payments', { amount: '5000', currency: 'EUR' })
+  assert.equal((await read(id)).current_inbound_fund, null)
+  await world.act(id, 'pay-unconfirmed')
+  const fund = async () => (await read(id)).current_inbound_fund as { confirmed: boolean; mismatched_reason: unknown }
+  assert.deepEqual(
+    [(await read(id)).status, (await fund()).confirmed, (await fund()).mismatched_reason],
+    ['pending', false, null],
+  )
+  await world.act(id, 'confirm')
+  assert.deepEqual([(await read(id)).status, (await fund()).confirmed], ['succeeded', true])
+})
+
+test('the signature covers time and raw body; an unknown scheme stands first, a former secret beside ours', async () => {
+  const id = await createPaid()
+  const captured = (await world.callbacks('cryptopay', id, 2)).find(({ body }) => body.includes('payment.captured'))
+  const parts = (captured?.headers['pay-signature'] ?? '').split(',')
+  assert.deepEqual(
+    parts.map((part) => part.split('=')[0]),
+    ['t', 'v0', 'v1', 'v1'],
+  )
+  const message = `${parts[0]?.slice(2)}.${captured?.body}`
+  const secret = world.credential('CHANNEL_CRYPTOPAY_WEBHOOK_SECRET')
+  assert.equal(parts[3], `v1=${createHmac('sha256', secret).update(message).digest('hex')}`)
+})

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { createHmac, randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { type ImitationWorld, startImitations } from './harness/imitation.ts'
+
+/* The imitation of Gate Pay against its documentation; no adapter of ours takes part. */
+let world: ImitationWorld
+before(async () => {
+  world = await startImitations()
+})
+after(() => world?.stop())
+
+type Order = {
+  status: string
+  actualAmount: string
+  underpaidAmount: string
+  transaction_info: { done_amount: string; confirming_list: { amount: string; confirm: number }[] }
+}
+
+async function send<Data>(method: 'GET' | 'POST', path: string, fields?: unknown): Promise<[string, Data]> {
+  const body = fields === undefined ? '' : JSON.stringify(fields)
+  const [timestamp, nonce] = [String(world.now()), randomBytes(8).toString('hex')]
+  const answer = await fetch(world.credential('CHANNEL_GATEPAY_BASE_URL') + path, {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      'X-GatePay-Certificate-ClientId': world.credential('CHANNEL_GATEPAY_CLIENT_ID'),
+      'X-GatePay-Timestamp': timestamp,
+      'X-GatePay-Nonce': nonce,
+      'X-GatePay-Signature': createHmac('sha512', world.credential('CHANNEL_GATEPAY_SECRET'))
+        .update(`${timestamp}\n${nonce}\n${body}\n`)
+        .digest('hex'),
+    },
+    ...(body === '' ? {} : { body }),
+  })
+  assert.equal(answer.status, 200)
+  const { code, data } = (await answer.json()) as { code: string; data: unknown }
+  const read = (typeof data === 'string' ? JSON.parse(data) : data) as { bizData?: unknown }
+  return [code, (read.bizData ?? read) as Data]
+}
+async function create(): Promise<string> {
+  const [code, { prepayId }] = await send<{ prepayId: string }>('POST', '/v1/pay/checkout/order', {
+    merchantTradeNo: randomBytes(12).toString('hex'),
+    env: { terminalType: 'WEB' },
+    currency: 'USDC',
+    orderAmount: '50',
+    goods: { goodsName: 'Tea' },
+  })
+  assert.equal(code, '000000')
+  return prepayId
+}
+const read = async (prepayId: string): Promise<Order> =>
+  (await send<Order>('GET', `/v2/pay/order/query?prepayId=${prepayId}`))[1]
+const close = async (prepayId: string): Promise<string> => (await send('POST', '/v1/pay/order/close', { prepayId }))[0]
+const noticesOf = async (prepayId: string, count: number): Promise<string[]> =>
+  (await world.callbacks('gatepay', prepayId, count)).map(({ body }) => JSON.parse(body).bizStatus)
+
+test('after a close the query says EXPIRED, or a word that no document lists, and keeps saying it', async () => {
+  for (const closedStatus of ['CANCELLED', 'CLOSED', 'EXPIRED']) {
+    await world.post('/gatepay/console', { closedStatus })
+    const prepayId = await create()
+    assert.equal(await close(prepayId), '000000')
+    assert.equal((await read(prepayId)).status, closedStatus)
+    assert.deepEqual(await noticesOf(prepayId, 1), ['PAY_CLOSE'])
+    await world.act(prepayId, 'pay')
+    assert.equal((await read(prepayId)).status, closedStatus, 'late money does not make it PAID')
+  }
+})
+
+test('too much: PAID, with what really came', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay', { amount: '60' })
+  const order = await read(prepayId)
+  assert.deepEqual([order.status, order.actualAmount, order.transaction_info.done_amount], ['PAID', '60', '60'])
+  assert.equal(await close(prepayId), '400204')
+  const refund = (refundAmount: string) =>
+    send('POST', '/v2/standard/order/refund', {
+      prepayId,
+      refundAmount,
+      refundRequestId: randomBytes(8).toString('hex'),
+      refundStyle: 1,
+    })
+  assert.equal((await refund('60.01'))[0], '400621')
+  assert.equal((await refund('60'))[0], '000000', 'up to what was paid')
+})
+
+test('too little: PENDING, and what is missing', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay', { amount: '20' })
+  const order = await read(prepayId)
+  assert.deepEqual([order.status, order.underpaidAmount, order.transaction_info.done_amount], ['PENDING', '30', '20'])
+  assert.deepEqual(await noticesOf(prepayId, 1), ['TRANSFERRED_ADDRESS_IN_TERM'])
+})
+
+test('enough, and not confirmed yet: PROCESS, the money stands in confirming_list', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay-unconfirmed')
+  const order = await read(prepayId)
+  assert.deepEqual([order.status, order.transaction_info.done_amount], ['PROCESS', '0'])
+  assert.deepEqual(order.transaction_info.confirming_list, [{ amount: '50', confirm: 1 }])
+  await world.act(prepayId, 'confirm')
+  assert.equal((await read(prepayId)).status, 'PAID')
+  assert.deepEqual(await noticesOf(prepayId, 2), ['TRANSFERRED_ADDRESS_IN_TERM', 'PAY_SUCCESS'])
+})
+
+test('money after the window is EXPIRED with a delay notice; blocked money is told by callback only', async () => {
+  const late = await create()
+  await world.act(late, 'expire')
+  await world.act(late, 'pay')
+  assert.deepEqual([(await read(late)).status, (await read(late)).transaction_info.done_amount], ['EXPIRED', '50'])
+  assert.deepEqual(await noticesOf(late, 2), ['PAY_CLOSE', 'TRANSFERRED_ADDRESS_DELAY'])
+  await world.story('kyt-blocked', { provider: 'gatepay' })
+  const blocked = await create()
+  await world.act(blocked, 'pay')
+  assert.equal((await read(blocked)).status, 'PENDING')
+  assert.deepEqual(await noticesOf(blocked, 1), ['PAY_BLOCK'])
+})
+
+test('a refund whose answer is lost was taken: asking for it by its id finds it', async () => {
+  const prepayId = await create()
+  await world.act(prepayId, 'pay')
+  await world.story('refund-timeout-after-acceptance', { provider: 'gatepay' })
+  const refund = { prepayId, refundAmount: '10', refundRequestId: 'lost-gate', refundStyle: 1 }
+  await assert.rejects(send('POST', '/v2/standard/order/refund', refund))
+  const [code, { status }] = await send<{ status: string }>('GET', '/v2/pay/refund/details?refundRequestId=lost-gate')
+  assert.deepEqual([code, ['REFUND_PROCESS', 'REFUND_SUCCESS'].includes(status)], ['000000', true])
+})

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import pg from 'pg'
+import { openDb, sql } from '../src/db/db.ts'
+import { createPaid, listRefunds, newAddress, payoutEnv } from './harness/refunds.ts'
+import { callService, startTestService, type TestService } from './harness/service.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+let shop: Shop
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+})
+after(() => shop?.stop())
+
+/** Another node on the same database, just started: it has cached nothing. */
+const startColdNode = (env: Record<string, string> = {}): Promise<TestService> =>
+  startTestService({ connectionString: shop.host.db.connectionString, env })
+
+/** Holds the row of an order until it is let go, as a stuck transaction of another program would. */
+async function holdOrder(code: string): Promise<{ release(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: shop.host.db.connectionString })
+  await client.connect()
+  await client.query('begin')
+  await client.query('select 1 from orders where code = $1 for update', [code])
+  return {
+    async release() {
+      await client.query('rollback')
+      await client.end()
+    },
+  }
+}
+
+test('whoever asks the pool while it holds a transaction is stopped at once, in whatever function it hides', async () => {
+  const db = openDb({ connectionString: shop.host.db.connectionString, max: 2 })
+  const hidden = async (): Promise<unknown> => db.one(sql`select 1 as n`)
+  try {
+    await assert.rejects(
+      db.tx(async () => {
+        await hidden()
+      }),
+      /holds a transaction/,
+    )
+    await assert.rejects(
+      db.tx(() => db.tx(async () => {})),
+      /holds a transaction/,
+    )
+    let later: Promise<unknown> | undefined
+    await db.tx(async (tx) => {
+      tx.afterCommit(() => {
+        later = hidden()
+      })
+      await tx.one(sql`select 1 as n`)
+    })
+    await later
+  } finally {
+    await db.close()
+  }
+})
+
+test('50 reverts at once on a node that has just started: one refund, 49 conflicts, others are served', async () => {
+  const order = await createPaid(shop)
+  const node = await startColdNode()
+  try {
+    const body = { address: newAddress() }
+    const reverts = Array.from({ length: 50 }, () =>
+      node.call('POST', `revert/${order.code}`, { as: shop.merchant, body }),
+    )
+    const other = await node.createMerchant()
+    const reads = Array.from({ length: 20 }, () => node.call('GET', '', { as: other }))
+    const answers = (await Promise.all(reverts)).map(({ status, error }) => (status === 200 ? 200 : error.code))
+    assert.deepEqual(
+      [answers.filter((code) => code === 200).length, answers.filter((code) => code === 'ORDER_STATE_CONFLICT').length],
+      [1, 49],
+    )
+    assert.deepEqual(new Set((await Promise.all(reads)).map(({ status }) => status)), new Set([200]))
+    assert.equal((await listRefunds(shop, order.orderId)).length, 1)
+  } finally {
+    await node.stop()
+  }
+})
+
+test('40 website orders at once on a node that has just started are all created', async () => {
+  const { host, merchant } = shop
+  const button = await host.db.tx(async (tx) => {
+    const id = 'b'.repeat(24)
+    await tx.run(sql`
+      insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency)
+      values (${id}, ${merchant.companyId}, 'Shop', 'https://shop.example', 'https://shop.example', '12.00', 'CHF')
+      on conflict do nothing`)
+    return id
+  })
+  const sessions = await Promise.all(
+    Array.from({ length: 40 }, (_, index) =>
+      host.call<{ _id: string }>('POST', '/api/next/buy-button/sessions', {
+        as: merchant,
+        body: { button, orderRef: `pool-order-${index}` },
+      }),
+    ),
+  )
+  const node = await startColdNode()
+  try {
+    const answers = await Promise.all(
+      sessions.map(({ data, text }) => {
+        assert.ok(data, text)
+        const body = { amount: 12, fromAsset: 'CHF', websiteUrl: 'https://shop.example', sessionId: data._id }
+        return node.call('POST', 'request', { as: merchant, body })
+      }),
+    )
+    assert.deepEqual(new Set(answers.map(({ status, error }) => (status === 200 ? 200 : error.code))), new Set([200]))
+  } finally {
+    await node.stop()
+  }
+})
+
+test('a wait for a lock that ends is 503 with Retry-After, no bug of ours, and changes nothing', async () => {
+  const code = (await shop.create()).code
+  const held = await holdOrder(code)
+  try {
+    const answer = await shop.host.call('POST', `cancel/${code}`, { as: shop.merchant })
+    assert.deepEqual([answer.status, answer.error.code], [503, 'BUSY'])
+    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+  } finally {
+    await held.release()
+  }
+  assert.equal((await shop.host.call('GET', `status/${code}`)).data.status, 'INITIAL')
+})
+
+test('a company whose requests all wait for a lock takes no connection from another company', async () => {
+  const code = (await shop.create()).code
+  const other = await shop.host.createMerchant()
+  const held = await holdOrder(code)
+  const stuck = Array.from({ length: 60 }, () => shop.host.call('POST', `cancel/${code}`, { as: shop.merchant }))
+  let isHeld = true
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    for (let round = 0; round < 5; round += 1) {
+      const answer = await callService(shop.host.baseUrl, 'GET', '', { as: other })
+      assert.equal(answer.status, 200, answer.text)
+    }
+    const stillStuck = await Promise.race([...stuck, Promise.resolve('waiting')])
+    assert.equal(stillStuck, 'waiting', 'the others were answered while all of those waited')
+    await held.release()
+    isHeld = false
+    const statuses = (await Promise.all(stuck)).map(({ status }) => status)
+    assert.ok(statuses.includes(200))
+    assert.deepEqual(
+      statuses.filter((status) => ![200, 503].includes(status)),
+      [],
+    )
+  } finally {
+    if (isHeld) await held.release()
+    await Promise.allSettled(stuck)
+  }
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { type Market, openMarket } from './harness/market.ts'
+import { listRefundsOf, type RefundData } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+
+// Crypto.com Pay: refunds cannot be looked up and have no key against repetition; callbacks alone tell of them
+
+let market: Market
+let admin: Client
+
+before(async () => {
+  market = await openMarket()
+  admin = await logInSuperAdmin(market.host)
+})
+after(async () => {
+  try {
+    if (market) assert.equal((await verifyLedger(market.host.db)).difference, null)
+  } finally {
+    await market?.stop()
+  }
+})
+
+async function createPaid() {
+  const made = await market.createAwaiting('cryptopay')
+  await market.act(made.reference, 'pay')
+  await market.reaches(made.order.code, 'PAID')
+  return made
+}
+const revert = (code: string) => market.host.call('POST', `revert/${code}`, { as: market.merchant })
+const newest = async (orderId: string): Promise<RefundData | undefined> => (await listRefundsOf(market, orderId)).at(-1)
+const pollAll = () => market.host.db.run(sql`update refunds set next_check_at = now() where next_check_at is not null`)
+const kept = async (orderId: string, reference: string) =>
+  (await market.paymentsOf(orderId)).find((one) => one.reference === reference)
+
+test('the order is REFUNDING from the request to the transfer, however often it is asked', async () => {
+  await market.tell('refund-pending', { provider: 'cryptopay' })
+  const { order, reference } = await createPaid()
+  assert.equal((await revert(order.code)).status, 200)
+  await eventually(
+    () => newest(order._id),
+    (refund) => refund?.status === 'submitted',
+  )
+  for (let turn = 0; turn < 5; turn += 1) {
+    await pollAll()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  assert.equal((await market.order(order.code)).status, 'REFUNDING')
+  await market.act(reference, 'refund-settle')
+  assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
+  assert.equal((await kept(order._id, reference))?.refunds.length, 1)
+})
+
+test('a lost answer is never a second refund: its callback, which names our id, ends it', async () => {
+  await market.tell('refund-timeout-after-acceptance', { provider: 'cryptopay' })
+  const { order, reference } = await createPaid()
+  assert.equal((await revert(order.code)).status, 200)
+  assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
+  await pollAll()
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  assert.equal((await kept(order._id, reference))?.refunds.length, 1)
+  assert.equal((await newest(order._id))?.status, 'settled')
+})
+
+test('a refund that was never answered and never told of is ended by a person, with a proof', async () => {
+  const { order, reference } = await createPaid()
+  await market.tell('outage', { provider: 'cryptopay', seconds: 3 })
+  assert.equal((await revert(order.code)).status, 200)
+  const lost = await eventually(
+    () => newest(order._id),
+    (refund) => /look for “refund [0-9a-f]{24}”/.test(refund?.message ?? ''),
+    30_000,
+  )
+  assert.equal((await kept(order._id, reference))?.refunds.length, 0)
+  const proof = { reference: 'bank-1', statement: 'paid back by bank' }
+  assert.equal((await admin.post(`refunds/${lost?._id}/settle`, proof)).status, 200)
+  assert.equal((await market.reaches(order.code, 'FULL_REFUNDED')).refundedAmount, '54.000000')
+})
