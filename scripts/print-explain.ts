@@ -6,8 +6,8 @@ import { openStage } from '../cli/plays/stage.ts'
 import { PLAYS } from '../cli/plays/stories.ts'
 
 /*
- * node bin/comptoir.cjs --run scripts/print-explain.ts, in a folder where the sandbox runs: plays every event and story,
- * and writes what `comptoir explain` says of each order to docs/explain-examples.md.
+ * node <checkout>/scripts/print-explain.ts, in a folder where the sandbox runs: plays every event and story, and writes
+ * what `comptoir explain` says of each order to docs/explain-examples.md.
  */
 const { client, sandbox } = connectSandbox({})
 const say = (line: string): void => void process.stderr.write(`${line}\n`)

@@ -14,6 +14,7 @@ import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { checkSchema } from './http/health-queries.ts'
 import { healthRoutes } from './http/health-routes.ts'
+import { addOldState, takeOldInput } from './http/old-clients.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
 import { settlementRoutes } from './ledger/settlement-routes.ts'
@@ -84,7 +85,11 @@ async function registerApi(
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
       async (scope) => {
-        if (hide) scope.addHook('onRoute', hideFromReference)
+        takeOldInput(scope)
+        if (hide) {
+          scope.addHook('onRoute', hideFromReference)
+          addOldState(scope)
+        }
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(storyRoutes, { db })
@@ -121,6 +126,13 @@ async function registerApi(
       await scope.register(buttonSessionRoutes, companies)
     },
     { prefix: '/api/next' },
+  )
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRoute', hideFromReference)
+      await scope.register(buttonSessionRoutes, companies)
+    },
+    { prefix: '/api' },
   )
   await app.register(webhookSecretRoutes, { ...trade.webhooks, prefix: '/api/users' })
   await app.register(webhookRotationRoutes, { ...trade.rotation, prefix: '/api/users' })

@@ -22,7 +22,7 @@ type VisitOptions = {
 }
 
 /** The older prefix answers like the canonical one and is hidden on purpose. */
-const HIDDEN = /^\/api\/confirm_conversion(\/|$)/
+const HIDDEN = /^\/api\/(confirm_conversion|buy-button)(\/|$)/
 
 let shop: Shop
 let text: string

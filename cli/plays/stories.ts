@@ -49,9 +49,18 @@ async function tellRefund(stage: Stage, name: string, frees: boolean): Promise<O
   await stage.becomes(order, 'PAID')
   await stage.sandbox.tell(name, { provider: 'binance' })
   await stage.client.orders.refund(order.code)
-  const held = await stage.becomes(order, ['REFUNDING', 'FULL_REFUNDED'])
-  if (frees && held.status === 'REFUNDING') await stage.sandbox.act(reference, 'refund-settle')
-  return stage.becomes(order, 'FULL_REFUNDED')
+  await stage.becomes(order, ['REFUNDING', 'FULL_REFUNDED'])
+  if (!frees) return stage.becomes(order, 'FULL_REFUNDED')
+  return until(
+    'The refund',
+    async () => {
+      // it can be let go once the provider has it
+      await stage.sandbox.act(reference, 'refund-settle')
+      const { status } = await stage.client.orders.get(order.code)
+      return status === 'FULL_REFUNDED' ? order : undefined
+    },
+    60_000,
+  )
 }
 
 /** A payment from the test wallet while its screening is in trouble. Where none is on, it is simply paid. */

@@ -57,7 +57,7 @@ export const openApiOf = (app: FastifyInstance, baseUrl: string): OpenApi =>
   completeDocument(structuredClone(app.swagger()) as unknown as OpenApi, baseUrl)
 
 /**
- * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs/api`.
+ * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`; a reference at `/docs/api` makes no call home.
  */
 export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> {
   app.addSchema(FailureSchema)

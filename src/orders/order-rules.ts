@@ -9,9 +9,19 @@ const minimumOf = (asset: Fiat): Money => ({
   units: EXPONENTS[asset] === 0 ? 1n : 10n ** BigInt(EXPONENTS[asset] - 1),
 })
 
+/** How far a JSON number may be from the amount it means: languages print 30.3 as 30.299999999999997. */
+const PRINTED_AWAY = 0.000001
+
+/** The amount that a number means; one with more digits than the currency has stays as it is, and is refused. */
+function textOf(given: number | string, asset: Fiat): string {
+  if (typeof given === 'string') return given
+  const rounded = given.toFixed(EXPONENTS[asset])
+  return Math.abs(Number(rounded) - given) <= PRINTED_AWAY ? rounded : String(given)
+}
+
 /** The amount of a creation, exact. @throws ILLEGAL_AMOUNT, naming the bound that it breaks */
 export function readAmount(amount: number | string, asset: Fiat, maximum: string): Money & { asset: Fiat } {
-  const money = parseMoney(String(amount), asset)
+  const money = parseMoney(textOf(amount, asset), asset)
   const least = minimumOf(asset)
   if (money.units < least.units) {
     throw new AppError('ILLEGAL_AMOUNT', { message: `The smallest amount is ${formatMoney(least)} ${asset}.` })
