@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path'
 import type { ChannelKind, Setting } from '../src/channels/kind.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
 import { printExample } from '../src/config/example.ts'
+import { USER_ROLES } from '../src/http/actor.ts'
+import { PERMISSIONS, type Rule } from '../src/http/permissions.ts'
 import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../src/orders/order-states.ts'
 import { DEFAULT_EVENTS, EVENTS } from '../src/webhooks/outbox/events.ts'
 
@@ -107,6 +109,33 @@ operator's, except for those that only the operator sets. The channel \`crypto\`
 
 ${CHANNEL_KINDS.map(printKind).join('\n')}`
 
+function printPermission([name, rule]: [string, Rule]): string {
+  const roles = USER_ROLES.map((role) => (rule.roles === 'anyone' || rule.roles.includes(role) ? 'yes' : '–'))
+  const anyone = rule.roles === 'anyone' ? 'yes' : '–'
+  const factor = rule.stepUp ? 'fresh' : '–'
+  return `| \`${name}\` | ${[...roles, rule.scope ? `\`${rule.scope}\`` : '–', anyone, factor].join(' | ')} |`
+}
+
+const printPermissions = (): string => `# Who may call what
+
+Printed from \`src/http/permissions.ts\` by \`npm run docs\`; do not edit, but read every change of it.
+\`test/permissions.test.ts\` takes what it expects from this file, not from the code: for each endpoint, each role, an API key
+with the scope and one with all others, it sends a request about an object of the caller's company, of another company and
+of a colleague's till. A \`yes\` must have its effect, a \`–\` must change nothing.
+
+What a role may do at all stands here. Whose objects it may touch follows from the object: another company's is 404 to
+everyone but SuperAdmin; a SuperManager has the companies attached to it, a Cashier the orders of the tills given to it,
+a SimpleUser its own orders. \`Second factor\` \`fresh\`: given within the last five minutes, by people (API keys have none).
+\`Anyone\`: no credential is needed. Which endpoint asks for which row stands in the API reference (\`x-permission\`) and in
+\`test/harness/permission-cases.ts\`.
+
+| Permission | ${USER_ROLES.join(' | ')} | API key with scope | Anyone | Second factor |
+|---${'|---'.repeat(USER_ROLES.length + 3)}|
+${Object.entries(PERMISSIONS as Record<string, Rule>)
+  .map(printPermission)
+  .join('\n')}
+`
+
 /** The operator's variables of the channels; all of them, with their defaults, stand in docs/channels/settings.md. */
 const printChannels = (): string => {
   const lines = CHANNEL_KINDS.flatMap(({ env, settings }) =>
@@ -126,6 +155,7 @@ ${[...new Set(lines)].join('\n')}
 export const printDocs = (): Record<string, string> => ({
   '.env.example': printExample(printChannels()),
   'docs/order-states.md': printStates(),
+  'docs/permissions.md': printPermissions(),
   'docs/channels/settings.md': printSettings(),
 })
 

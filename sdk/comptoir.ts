@@ -22,7 +22,8 @@ const openOrders = (api: Api) => ({
   get: (code: string, options?: CallOptions): Promise<Order> => api.getOrderByCode({ code }, options),
   /** The newest order with your alias. */
   getByReference: (reference: string, options?: CallOptions): Promise<Order> =>
-    api.getOrderByReference({ reference }, options),
+    // a credential of the company sees the whole order
+    api.getOrderByReference({ reference }, options) as Promise<Order>,
   /** All orders that the filters match: `for await (const order of comptoir.orders.list({ status: ['PAID'] }))`. */
   list: (filter: Filter<'listOrders'> = {}, options?: CallOptions): List<Order> =>
     byCursor(async (cursor) => {

@@ -1,4 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { PollWakes } from './assembly/service-base.ts'
+import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import type { Network } from './chain/networks.ts'
 import type { Rpc } from './chain/rpc.ts'
 import { startScanner } from './chain/scanner.ts'
@@ -24,7 +26,6 @@ import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { expireOrders } from './orders/order-jobs.ts'
-import type { Rounds } from './parts.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { followChain } from './payments/chain-watch.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
@@ -49,13 +50,14 @@ export type JobDeps = {
   refunds: RefundDeps
   settlements: SettlementDeps
   /** What callbacks wake. */
-  rounds: Rounds
+  rounds: PollWakes
   exchangeRetentionDays: number
   kyc: KycDeps
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
   failures: FailureDeps
+  anchor: Anchor
   payerRetentionDays: number
   /** Chains whose transfers pay orders. */
   chains: readonly { network: Network; rpc: Rpc }[]
@@ -114,6 +116,7 @@ export function startJobs(deps: JobDeps): Stoppable {
       return (await deleteOldProviderCalls(db, daysAgo(deps.exchangeRetentionDays))) > 0
     }),
     startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
+    startTicker('audit.anchor', ANCHOR_EVERY_MS, log, () => deps.anchor.note()),
     startTicker('idempotency.clean', HOUR, log, async () => {
       const before = new Date(clock() - IDEMPOTENCY_RETENTION_MS)
       return (await deleteOldIdempotencyKeys(db, before)) > 0

@@ -1,6 +1,18 @@
 import { existsSync } from 'node:fs'
-import { runAdmin, runAudit, runLedger } from './commands/admin.ts'
-import { type Config, ConfigError, loadConfig } from './config/config.ts'
+import { parseArgs } from 'node:util'
+import { loadForStart } from './checks/environment.ts'
+import {
+  ADMIN_USAGE,
+  AUDIT_USAGE,
+  LEDGER_USAGE,
+  type OperatorCommand,
+  runAdmin,
+  runAudit,
+  runLedger,
+} from './commands/admin.ts'
+import { type Commands, runCommand } from './commands/command.ts'
+import { runDoctor } from './commands/doctor.ts'
+import { ConfigError, loadConfig } from './config/config.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { collectStartGarbage } from './kernel/start-garbage.ts'
@@ -8,9 +20,11 @@ import { type Running, serve } from './serve.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
-function readConfig(): Config {
+const print = (text: string): void => void process.stdout.write(`${text}\n`)
+
+function readEnv(): NodeJS.ProcessEnv {
   if (existsSync('.env')) process.loadEnvFile('.env')
-  return loadConfig(process.env)
+  return process.env
 }
 
 function printTable(facts: Record<string, unknown>, file: string): void {
@@ -46,43 +60,70 @@ function stopOnSignals(running: Running): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
 }
 
-async function runServe(): Promise<void> {
-  const running = await serve(readConfig(), say)
+async function runServe(args: string[]): Promise<undefined> {
+  parseArgs({ args })
+  const running = await serve(loadForStart(readEnv(), say).config, say)
   stopOnSignals(running)
   collectStartGarbage()
   if (running.facts) printTable(running.facts, `${running.config.dataDir}/sandbox.json`)
-  else process.stdout.write(`Comptoir is ready: ${running.config.baseUrl}\n`)
+  else print(`Comptoir is ready: ${running.config.baseUrl}`)
 }
 
-async function runMigrate(): Promise<void> {
-  const config = readConfig()
+const readJsonFlag = (args: string[]): { json: boolean } =>
+  parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
+
+async function runMigrate(args: string[]): Promise<undefined> {
+  const { json } = readJsonFlag(args)
+  const config = loadConfig(readEnv())
   const server = config.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
   try {
-    const applied = await migrate(config.databaseUrl ?? server?.connectionString ?? '')
-    process.stdout.write(
-      applied.length === 0 ? 'The schema is the newest already.\n' : `Applied: ${applied.join(', ')}\n`,
-    )
+    const connectionString = config.databaseUrl ?? server?.connectionString ?? ''
+    const applied = await migrate(connectionString)
+    if (json) print(JSON.stringify({ applied }))
+    else print(applied.length === 0 ? 'The schema is the newest already.' : `Applied: ${applied.join(', ')}`)
   } finally {
     await server?.stop()
   }
 }
 
-const COMMANDS: Record<string, () => Promise<void>> = {
-  serve: runServe,
-  migrate: runMigrate,
-  admin: () => runAdmin(readConfig(), process.argv.slice(3), say),
-  audit: () => runAudit(readConfig(), process.argv.slice(3), say),
-  ledger: () => runLedger(readConfig(), process.argv.slice(3), say),
+const JSON_FLAG = '  --json   for programs'
+
+const COMMANDS: Commands = {
+  serve: {
+    summary: 'run the service (also without a command)',
+    usage: 'comptoir serve\n\nRuns what ROLES says: API, workers, in the sandbox all of it. Settings: .env.example',
+    run: runServe,
+  },
+  migrate: {
+    summary: 'bring the database to the newest schema',
+    usage: `comptoir migrate [--json]\n\n${JSON_FLAG}`,
+    run: runMigrate,
+  },
+  doctor: {
+    summary: 'look at everything that the service needs, and say what to do',
+    usage: `comptoir doctor [--json]\n\nChanges nothing. Exit code 1 when a check fails.\n${JSON_FLAG}`,
+    run: (args) => runDoctor(readEnv(), readJsonFlag(args)),
+  },
+  admin: {
+    summary: 'the operator’s own work on accounts and keys',
+    usage: ADMIN_USAGE,
+    run: runOperatorCommand(runAdmin),
+  },
+  audit: { summary: 'verify the audit log', usage: AUDIT_USAGE, run: runOperatorCommand(runAudit) },
+  ledger: { summary: 'verify the books', usage: LEDGER_USAGE, run: runOperatorCommand(runLedger) },
 }
 
-const command = process.argv[2] ?? 'serve'
-try {
-  const run = COMMANDS[command]
-  if (!run) throw new Error(`There is no command "${command}". Choose from: ${Object.keys(COMMANDS).join(', ')}.`)
-  await run()
-} catch (error) {
-  if (error instanceof ConfigError)
-    say(`The configuration is not complete:\n${error.faults.map((fault) => `  ${fault}`).join('\n')}`)
-  else say(error instanceof Error ? error.message : String(error))
-  process.exit(1)
+function runOperatorCommand(work: OperatorCommand): (args: string[]) => Promise<boolean | undefined> {
+  return (args) => work(loadConfig(readEnv()), args, say)
 }
+
+const describe = (error: unknown): string => {
+  if (error instanceof ConfigError)
+    return `Comptoir does not start:\n${error.faults.map((fault) => `  ${fault}`).join('\n')}`
+  return error instanceof Error ? error.message : String(error)
+}
+
+const isService = ['serve', undefined].includes(process.argv[2])
+const exitCode = await runCommand(COMMANDS, process.argv.slice(2), { print, say, describe })
+// the service goes on; everything else has ended
+if (!isService || exitCode !== 0 || process.argv.includes('--help')) process.exit(exitCode)

@@ -7,16 +7,19 @@ import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
 import { buildService } from './app.ts'
 import { localSigner } from './chain/payout/signer.ts'
+import { type Check, runChecks } from './checks/check.ts'
+import { claimOf, databaseChecks } from './checks/installation-checks.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
-import type { Config } from './config/config.ts'
+import { type Config, ConfigError } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
 import { readMasterKey } from './config/master-key.ts'
 import { type Db, openDb } from './db/db.ts'
-import { assertDurable } from './db/durable.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
+import { writeInstallation } from './db/installation.ts'
 import { migrate } from './db/migrate.ts'
 import { API_SCOPES } from './http/actor.ts'
+import { startMetricsServer } from './http/metrics-server.ts'
 import { systemClock } from './kernel/clock.ts'
 import { armCrashPoint } from './kernel/crash-point.ts'
 import { openVault, type Vault } from './kernel/vault.ts'
@@ -157,13 +160,23 @@ export async function serve(given: Config, say: Say): Promise<Running> {
   }
 }
 
+/** @throws ConfigError with every check that failed, before anything is written */
+async function refuseUnfit(checks: readonly Check[]): Promise<void> {
+  const failed = (await runChecks(checks)).filter(({ ok }) => !ok)
+  if (failed.length > 0) throw new ConfigError(failed.map(({ name, message, fix }) => `${name}: ${message} ${fix}`))
+}
+
 async function start(given: Config, say: Say, closers: Closers): Promise<Running> {
   mkdirSync(given.dataDir, { recursive: true })
   const connectionString = await openDatabase(given, say, closers)
-  const vault = openVault(readMasterKey(given), given.previousMasterKeys)
-  const [sandbox] = await Promise.all([openSandbox(given, vault, say, closers), assertDurable(connectionString)])
+  const masterKey = readMasterKey(given)
+  const vault = openVault(masterKey, given.previousMasterKeys)
+  const claimed = claimOf(given, masterKey)
+  await refuseUnfit(databaseChecks(connectionString, claimed))
+  const sandbox = await openSandbox(given, vault, say, closers)
   const config = await withProviders(withSandbox(given, sandbox, vault), sandbox)
   await migrate(connectionString)
+  await writeInstallation(connectionString, claimed)
   const db = openDb({ connectionString })
   closers.add(() => db.close())
   if (await followEventClock(db)) say('The data came from another cluster; the event feed goes on behind them.')
@@ -183,12 +196,15 @@ async function startService(config: Config, db: Db, vault: Vault): Promise<{ app
   let stopping = false
   const service = await buildService({ config, db, vault, clock: systemClock, isStopping: () => stopping })
   if (config.roles.includes('api')) await service.app.listen({ host: config.host, port: config.port })
+  const { host, metricsPort, metricsToken: token } = config
+  const scraped =
+    metricsPort === null ? null : await startMetricsServer(service.metrics, { host, port: metricsPort, token })
   if (config.roles.includes('worker')) await service.startWorkers()
   return {
     app: service.app,
     stop: async () => {
       stopping = true
-      await Promise.all([service.app.close(), service.stopWorkers()])
+      await Promise.all([service.app.close(), service.stopWorkers(), scraped?.close()])
     },
   }
 }

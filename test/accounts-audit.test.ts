@@ -127,6 +127,15 @@ test('audit verify: whole, then naming the entry that somebody with the whole da
   assert.match(changed.text, /tampered with at entry 3/)
   await service.db.run(sql`update audit_log set ip = '127.0.0.1' where seq = 3`)
   assert.equal((await run('audit', 'verify')).code, 0)
+  const { seq, detail } = await service.db.one<{ seq: bigint; detail: string }>(
+    sql`select seq, detail from audit_log where detail like '%"role"%' order by seq limit 1`,
+  )
+  await service.db.run(sql`update audit_log set detail = '{"role":"SuperAdmin"}' where seq = ${seq}`)
+  const retold = await run('audit', 'verify')
+  assert.equal(retold.code, 1, 'what was done stands in the hash too')
+  assert.match(retold.text, new RegExp(`tampered with at entry ${seq}`))
+  await service.db.run(sql`update audit_log set detail = ${detail} where seq = ${seq}`)
+  assert.equal((await run('audit', 'verify')).code, 0)
   await service.db.run(sql`delete from audit_log where seq = (select max(seq) from audit_log)`)
   assert.match((await run('audit', 'verify')).text, /cut off/)
 })

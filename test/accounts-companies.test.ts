@@ -65,7 +65,7 @@ test('a website order needs a live session of a button of that website, and uses
   const session = await boss.post<Object_>('buy-button/sessions', fields)
   assert.equal(session.status, 200, session.text)
   assert.equal((await boss.post('buy-button/sessions', fields)).status, 409)
-  const sale = { websiteUrl: 'https://shop.example/cart', sessionId: session.data._id }
+  const sale = { amount: 12.5, websiteUrl: 'https://shop.example/cart', sessionId: session.data._id }
   assert.equal((await order(boss, { ...sale, websiteUrl: 'https://evil.example' })).error.code, 'WEBSITE_MISMATCH')
   const made = await order(boss, sale)
   assert.equal(made.status, 200, made.text)

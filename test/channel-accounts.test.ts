@@ -39,6 +39,10 @@ test('a wrong setting is named, an address cannot be chosen, an unknown channel 
   assert.deepEqual([missing.status, missing.error.details?.[0]?.path], [422, 'settings.API_SECRET'])
   const elsewhere = await save({ ...own(), BASE_URL: 'http://169.254.169.254' })
   assert.deepEqual([elsewhere.status, elsewhere.error.details?.[0]?.path], [422, 'settings.BASE_URL'])
+  for (const name of ['toString', 'constructor', '__proto__', 'hasOwnProperty']) {
+    const odd = await save(JSON.parse(`{"${name}":"x"}`))
+    assert.deepEqual([odd.status, odd.error?.code], [422, 'VALIDATION_FAILED'], name)
+  }
   assert.equal((await save(own(), 'nobody')).status, 404)
   assert.equal((await accountOf('binance'))?.own, false)
 })
@@ -76,8 +80,13 @@ test('a company’s own account is used for its orders, called back at its own a
     return Object.fromEntries(rows.map((row) => [row.account, row.units]))
   }
   assert.deepEqual(await held(), { own_account: '54000000', company_payable: '-54000000' })
+  await market.host.db.run(sql`
+    update companies set settlement_address = '0x52908400098527886E0F7030069857D2E4169EE7',
+      settlement_network = ${market.chain.chainId} where id = (select company_id from orders where id = ${data.order._id})`)
   const settled = await manager.post('settlements', {})
-  assert.equal(settled.status, 409, 'the company has that money already')
+  assert.equal(settled.error?.code, 'OBJECT_CONFLICT')
+  assert.match(settled.error.message, /less what it holds/, 'the company has that money already')
+  assert.deepEqual((await manager.get('settlements')).data, [], 'nothing was reserved')
   assert.equal((await manager.post(`confirm_conversion/revert/${data.order.code}`, { amount: '14' })).status, 200)
   await market.reaches(data.order.code, 'REFUNDED')
   assert.deepEqual(await held(), { own_account: '40000000', company_payable: '-40000000' })

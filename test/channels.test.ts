@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { openChains } from '../src/assembly/chains.ts'
 import type { Channel, ChannelId, PaymentKey } from '../src/channels/channel.ts'
 import { openCryptoChannel, type PayableNetwork } from '../src/channels/crypto/adapter.ts'
 import { readSettings, settingsOfEnv } from '../src/channels/kind.ts'
@@ -8,7 +9,6 @@ import { openProviderHttp } from '../src/channels/provider-http.ts'
 import { sql } from '../src/db/db.ts'
 import { type Callback, CallbackRefused } from '../src/kernel/callback.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { openChains } from '../src/parts.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type CallbackView, type DeskView, type Market, openMarket } from './harness/market.ts'
 import { listRefundsOf, newAddress, type RefundData } from './harness/refunds.ts'
@@ -284,10 +284,10 @@ for (const [id, traits] of (Object.entries(CHANNELS) as [ChannelId, Traits][]).f
 
     test('a part of a refund, then the rest: REFUNDED, FULL_REFUNDED, and the books are right', async () => {
       const { order, reference } = await market.createAwaiting(id)
-      await market.act(reference, 'pay')
-      await market.reaches(order.code, 'PAID')
       const to = traits.refunds === 'chain' ? { address: newAddress() } : {}
       await refundProofFor(order.code, to)
+      await market.act(reference, 'pay')
+      await market.reaches(order.code, 'PAID')
       const part = await market.host.call('POST', `revert/${order.code}`, {
         as: market.merchant,
         body: { amount: '20.5', ...to },

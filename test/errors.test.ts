@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Channel } from '../src/channels/channel.ts'
 import { openChannels } from '../src/channels/registry.ts'
@@ -61,7 +62,7 @@ test('ORDER_NOT_FOUND and OBJECT_NOT_FOUND: what does not exist is 404 everywher
 test('IDEMPOTENCY_IN_PROGRESS: while the first request runs, a second one with its key is told to wait', async () => {
   const { code } = (await create()).data
   const key = { companyId: merchant.companyId, scope: `POST /api/confirm_conversion/cancel/${code}` }
-  const fingerprint = '74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b'
+  const fingerprint = createHmac('sha256', host.vault.derive('idempotency-fingerprint')).update('null').digest('hex')
   await host.db.run(sql`
     insert into idempotency_keys (company_id, scope, key, fingerprint, claimed_by, locked_until, created_at)
     values (${key.companyId}, ${key.scope}, 'slow', ${fingerprint}, 'another', now() + interval '1 minute', now())`)
@@ -120,7 +121,11 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
       config,
       transition,
       channels: openChannels([silent]),
-      payers: { db, vault, clock, rates },
+      payers: {
+        ...{ db, vault, clock, rates },
+        audit: { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) },
+        tellEmailChanged: async () => {},
+      },
       gate: async () => null,
     },
     {

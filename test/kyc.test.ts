@@ -88,7 +88,9 @@ test('small orders of one payer count together, however the e-mail is written; a
   assert.deepEqual([(await buy(payer)).status, (await buy(payer.toUpperCase())).status], [200, 200])
   assert.equal((await buy(payer)).error.code, 'KYC_REQUIRED')
   assert.equal((await buy(newPayer())).status, 200)
-  await world.host.db.run(sql`update kyc_spendings set accepted_at = accepted_at - interval '31 days'`)
+  await world.host.db.run(sql`update kyc_spendings set accepted_at = accepted_at - interval '29 days'`)
+  assert.equal((await buy(payer)).error?.code, 'KYC_REQUIRED', 'on day 29 it still counts')
+  await world.host.db.run(sql`update kyc_spendings set accepted_at = accepted_at - interval '1 day 1 minute'`)
   assert.equal((await buy(payer)).status, 200, 'thirty days later')
 })
 

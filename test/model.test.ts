@@ -56,7 +56,7 @@ before(async () => {
   const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
   const transition = openTransition(deps, openAnnounce(deps))
   const rates = openRates({ config: config.rates, db, clock, log: host.service.app.log })
-  const payers = { db, vault, clock, rates }
+  const payers = { db, vault, clock, rates, audit: NO_AUDIT, tellEmailChanged: async () => {} }
   const channels = openChannels([provider])
   payments = {
     db,

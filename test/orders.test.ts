@@ -174,7 +174,9 @@ test('by reference: any characters, the newest order, and never a guess between 
   const second = await create({ alias })
   const encoded = encodeURIComponent(alias)
   for (const path of [`status/order/${encoded}`, `status/order/${encoded.replace('%2F', '/')}`]) {
-    assert.equal((await host.call<OrderData>('GET', path)).data.code, second.data.code)
+    assert.equal((await host.call<OrderData>('GET', path, { as: merchant })).data.code, second.data.code)
+    const stranger = (await host.call<OrderData>('GET', path)).data
+    assert.deepEqual([stranger.alias, stranger.status, stranger.code], [alias, 'INITIAL', null])
   }
   const foreign = await create({ alias }, other)
   assert.equal((await host.call('GET', `status/order/${encoded}`)).error.code, 'AMBIGUOUS_REFERENCE')

@@ -94,7 +94,11 @@ test('a SuperAdmin has no limit, and a role without one none either', async () =
 test('splitting does not help: a day’s refunds of one person add up, until 24 hours are over', async () => {
   const [person, colleague] = [await join('Manager'), await join('Manager')]
   await setLimits({ Manager: { single: '8', day: '12' } })
-  const [first, second, third, fourth, fifth, sixth] = (await createPaidMany(6)) as [Payable, Payable, ...Payable[]]
+  const [first, second, third, fourth, fifth, sixth, seventh] = (await createPaidMany(7)) as [
+    Payable,
+    Payable,
+    ...Payable[],
+  ]
   await refund(person, first, '7')
   await refund(person, second, '5')
   assert.deepEqual([await fateOf(first), await fateOf(second)], [ALONE, ALONE])
@@ -106,7 +110,10 @@ test('splitting does not help: a day’s refunds of one person add up, until 24 
   assert.equal((await admin.post(`refunds/${dropped?._id}/reject`, { reason: 'not returned' })).status, 200)
   await refund(person, fifth as Payable, '5')
   assert.deepEqual(await fateOf(fifth as Payable), ALONE, 'what was rejected and what waits does not count')
-  await shop.host.db.run(sql`update refunds set created_at = created_at - interval '24 hours 1 second'`)
+  await shop.host.db.run(sql`update refunds set created_at = created_at - interval '23 hours'`)
+  await refund(person, seventh as Payable, '1')
+  assert.deepEqual(await fateOf(seventh as Payable), WAITS, 'in hour 23 the day is not over')
+  await shop.host.db.run(sql`update refunds set created_at = created_at - interval '1 hour 1 second'`)
   await refund(person, sixth as Payable, '8')
   assert.deepEqual(await fateOf(sixth as Payable), ALONE)
 })

@@ -6,6 +6,7 @@ import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin, newEmail, register, waitForMail } from './harness/accounts.ts'
 import {
   createPaid,
+  createPaidBy,
   listRefunds,
   newAddress,
   payoutEnv,
@@ -61,9 +62,8 @@ const answerPage = (url: string, address: string): Promise<Response> => {
 }
 
 test('an address that the payer did not state gets nothing before the payer confirms it on the page from the mail', async () => {
-  const order = await createPaid(shop)
   const [email, to] = [newEmail('payer'), newAddress()]
-  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  const order = await createPaidBy(shop, email)
   assert.equal((await revertPlainly(shop, order.code, { address: to })).status, 200)
   const refund = await newest(order)
   assert.deepEqual(
@@ -87,12 +87,25 @@ test('an address that the payer did not state gets nothing before the payer conf
   assert.deepEqual([named?.actor, named?.action, named?.detail.address], [`payer:${order.code}`, 'refund.address', to])
 })
 
-test('without the payer’s e-mail the link is handed over, and the payer may name another address', async () => {
+test('without an e-mail the link is handed over: what is said there needs two people of the shop', async () => {
   const order = await createPaid(shop)
   const [proposed, own] = [newAddress(), newAddress()]
   await revertPlainly(shop, order.code, { address: proposed })
   const { addressUrl } = await newest(order)
   assert.equal((await answerPage(addressUrl ?? '', own)).status, 303)
+  await shop.chain.mine(5)
+  const waiting = await newest(order)
+  assert.deepEqual([waiting.status, waiting.proposedAddress, waiting.address], ['needs_address', own, null])
+  assert.match(await (await fetch(addressUrl ?? '')).text(), /checks this address/)
+  const vouch = { address: own, addressProof: { statement: 'He stood at the counter.', evidence: 'receipt 12' } }
+  const [first, second] = [await join(true), await join(true)]
+  for (const client of [first, first]) {
+    const named = await client.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
+    assert.deepEqual([named.status, named.data.status], [200, 'needs_address'], 'one person alone is not enough')
+  }
+  assert.equal(await shop.chain.balanceOf(own), 0n)
+  const named = await second.post<RefundData>(`refunds/${waiting._id}/address`, vouch)
+  assert.deepEqual([named.status, named.data.addressProof?.by], [200, `user:${second.userId}`])
   const settled = await refundReaches(shop, order.orderId, 'settled')
   assert.deepEqual([settled.address, settled.proposedAddress], [own, null])
   assert.deepEqual([await shop.chain.balanceOf(own), await shop.chain.balanceOf(proposed)], [order.units, 0n])
@@ -108,12 +121,16 @@ test('what the payer stated at accept or in the payer information needs no other
   assert.equal((await revertPlainly(shop, code, { amount: '4', address: own.toLowerCase() })).status, 200)
   const first = await refundReaches(shop, orderId, 'settled')
   assert.deepEqual([first.address, first.addressProof?.kind, first.addressProof?.source], [own, 'stated', 'accept'])
-  const order = await createPaid(shop)
+  const order = await shop.createAwaiting()
   const information = { code: order.code, payerInformation: { userAddress: own } }
   await shop.host.call('POST', 'payer-information', { as: shop.merchant, body: information })
+  await shop.chain.pay({ to: order.toAddress, units: order.units })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
   await revertPlainly(shop, order.code, { address: own })
   const second = await refundReaches(shop, order.orderId, 'settled')
   assert.deepEqual([second.addressProof?.kind, second.addressProof?.source], ['stated', 'payerInformation'])
+  assert.match(second.addressProof?.by ?? '', /^apiKey:/, 'the record names who wrote it')
 })
 
 test('the destination signs: the refund goes there at once, and says who signed', async () => {
@@ -198,7 +215,7 @@ test('a signature cannot be replayed for a second refund of the same amount', as
   assert.equal((await revert(shop, order.code, { amount: '10', address: to })).status, 200)
 })
 
-test('a person with a fresh second factor vouches in words; a key cannot, and words alone are not enough', async () => {
+test('a second person with a fresh factor vouches in words; a key cannot, nor one person alone', async () => {
   const order = await createPaid(shop)
   const to = newAddress()
   const addressProof = { statement: 'The payer asked for it on the phone.', evidence: 'ticket 4711' }
@@ -215,12 +232,20 @@ test('a person with a fresh second factor vouches in words; a key cannot, and wo
   const nowhere = await manager.post(path, { addressProof })
   assert.deepEqual([nowhere.status, nowhere.error?.details?.[0]?.path], [422, 'addressProof'])
   assert.equal(await statusOf(order), 'PAID')
-  assert.equal((await manager.post(path, { address: to, addressProof })).status, 200)
+  assert.equal((await (await join(true)).post(path, { address: to, addressProof })).status, 200)
+  const proposed = await newest(order)
+  assert.deepEqual([proposed.status, proposed.address, proposed.proposedAddress], ['needs_address', null, to])
+  const stalePath = `refunds/${proposed._id}/address`
+  assert.equal(
+    (await (await join(false)).post(stalePath, { address: to, addressProof })).error.code,
+    'STEP_UP_REQUIRED',
+  )
+  assert.equal((await manager.post(stalePath, { address: to, addressProof })).status, 200)
   const settled = await refundReaches(shop, order.orderId, 'settled')
   const { at, ...proof } = settled.addressProof ?? {}
   assert.deepEqual(proof, { kind: 'attested', by: `user:${manager.userId}`, ...addressProof })
   assert.ok(Date.parse(at ?? '') > 0)
-  const [entry] = await auditOf(settled)
+  const entry = (await auditOf(settled)).at(-1)
   const { statement, evidence, addressProof: kind } = entry?.detail ?? {}
   assert.deepEqual([entry?.actor, kind, { statement, evidence }], [proof.by, 'attested', addressProof])
 })

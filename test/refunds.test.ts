@@ -3,7 +3,16 @@ import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
-import { blacklist, createPaid, listRefunds, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import {
+  blacklist,
+  createPaid,
+  createPaidBy,
+  listRefunds,
+  newAddress,
+  payoutEnv,
+  refundReaches,
+  revert,
+} from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
 import { type OrderData, openShop, type Shop } from './harness/shop.ts'
 
@@ -138,9 +147,8 @@ const postForm = (form: Record<string, string>): Promise<Response> =>
   fetch(`${shop.host.baseUrl}/refund`, { method: 'POST', redirect: 'manual', body: new URLSearchParams(form) })
 
 test('without a destination the payer is asked by mail, sees the address twice, and gets the money there', async () => {
-  const order = await createPaid(shop)
   const email = newEmail('payer')
-  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  const order = await createPaidBy(shop, email)
   await revert(shop, order.code)
   const refund = await refundReaches(shop, order.orderId, 'needs_address', false)
   const mail = await waitForMail(shop.host.baseUrl, email, /refund/)

@@ -32,7 +32,13 @@ let shop: { id: string; secret: string }
 let other: { id: string; secret: string }
 const audits: AuditEntry[] = []
 
-const NO_LIMITS = { accountPerMinute: 0, addressPerMinute: 0, publicPerMinute: 0, companyPerMinute: 0 }
+const NO_LIMITS = {
+  accountPerMinute: 0,
+  addressPerMinute: 0,
+  publicPerMinute: 0,
+  companyPerMinute: 0,
+  pagePerMinute: 0,
+}
 
 const actorAs = (role: UserRole, companyId: string | null): Actor => ({
   kind: 'user',

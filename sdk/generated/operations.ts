@@ -1,14 +1,16 @@
 // Printed from the OpenAPI document by `npm run sdk`; do not edit.
 
-import type { Order, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, User, Kyc } from './schemas.ts'
+import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, User, Kyc } from './schemas.ts'
 
 /** What each operation takes and answers. */
 export interface Operations {
   /** Create an order or a payment link. Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). */
   createOrder: {
     params: {
+      /** For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id. */
+      companyId?: string
       body: {
-        /** In fromAsset: a number, or decimal text. At least 0.10. */
+        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10. With a session: its price. */
         amount: number | string
         /** EUR, CHF, XPF, USD or GBP. */
         fromAsset: string
@@ -67,10 +69,10 @@ export interface Operations {
   /** Newest order with your reference (alias). With a credential: the newest order of your company with this alias. Without one: the newest with it, if a single company ever used that alias; `_id`, `code`, `shortCode` and `paymentUrl` are then null. */
   getOrderByReference: {
     params: {
-      /** The alias given at creation; any characters. */
+      /** The alias given at creation, or the orderRef of the session; any characters. */
       reference: string
     }
-    data: Order
+    data: ReferenceOrder
   }
   /** Cancel an unpaid order. Ends an order that is not paid, and closes its payment at the provider. Repeating it changes nothing. */
   cancelOrder: {
@@ -365,7 +367,7 @@ export interface Operations {
         reason?: string
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
-        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or, from a person with a fresh second factor, a statement with its evidence. */
+        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
           /** What was signed; may be left out. */
           message?: string
@@ -433,9 +435,11 @@ export interface Operations {
       address: string | null
       /** Named without a proof: nothing goes there before the payer confirms it. */
       proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
       /** Why this destination is believed. */
       addressProof: {
-        /** `stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. `attested`: a person vouches for it. */
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
         /** Who said it. */
         by: string
@@ -505,9 +509,11 @@ export interface Operations {
       address: string | null
       /** Named without a proof: nothing goes there before the payer confirms it. */
       proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
       /** Why this destination is believed. */
       addressProof: {
-        /** `stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. `attested`: a person vouches for it. */
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
         /** Who said it. */
         by: string
@@ -600,9 +606,11 @@ export interface Operations {
       address: string | null
       /** Named without a proof: nothing goes there before the payer confirms it. */
       proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
       /** Why this destination is believed. */
       addressProof: {
-        /** `stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. `attested`: a person vouches for it. */
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
         /** Who said it. */
         by: string
@@ -676,9 +684,11 @@ export interface Operations {
       address: string | null
       /** Named without a proof: nothing goes there before the payer confirms it. */
       proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
       /** Why this destination is believed. */
       addressProof: {
-        /** `stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. `attested`: a person vouches for it. */
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
         /** Who said it. */
         by: string
@@ -731,7 +741,7 @@ export interface Operations {
       body: {
         /** Wallet address. */
         address: string
-        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or, from a person with a fresh second factor, a statement with its evidence. */
+        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
           /** What was signed; may be left out. */
           message?: string
@@ -763,9 +773,11 @@ export interface Operations {
       address: string | null
       /** Named without a proof: nothing goes there before the payer confirms it. */
       proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
       /** Why this destination is believed. */
       addressProof: {
-        /** `stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. `attested`: a person vouches for it. */
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
         /** Who said it. */
         by: string
@@ -820,7 +832,7 @@ export interface Operations {
         reason?: string
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
-        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or, from a person with a fresh second factor, a statement with its evidence. */
+        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
         addressProof?: {
           /** What was signed; may be left out. */
           message?: string
@@ -869,9 +881,11 @@ export interface Operations {
       address: string | null
       /** Named without a proof: nothing goes there before the payer confirms it. */
       proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
       /** Why this destination is believed. */
       addressProof: {
-        /** `stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. `attested`: a person vouches for it. */
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
         /** Who said it. */
         by: string
@@ -945,9 +959,11 @@ export interface Operations {
       address: string | null
       /** Named without a proof: nothing goes there before the payer confirms it. */
       proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
       /** Why this destination is believed. */
       addressProof: {
-        /** `stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. `attested`: a person vouches for it. */
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
         /** Who said it. */
         by: string
@@ -1102,7 +1118,12 @@ export interface Operations {
   }
   /** A company’s own accounts at providers. What can be set, and hints of what is set. Secrets are never shown again. */
   listChannelAccounts: {
-    params: Record<never, never>
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+    }
     data: Array<{
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -1130,6 +1151,10 @@ export interface Operations {
   /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. */
   saveChannelAccount: {
     params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
       /** Payment channel. */
       channel: string
       body: {
@@ -1142,6 +1167,10 @@ export interface Operations {
   /** Back to the operator’s account. Deletes the company’s credentials. New payments go through the operator’s account. */
   removeChannelAccount: {
     params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
       /** Payment channel. */
       channel: string
     }
@@ -2224,7 +2253,7 @@ export interface Operations {
       /** Public id: the header `x-api-key`. */
       apiKey: string
       /** What the key may do. */
-      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read">
+      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
       /** When it ends; null: never. */
       expiresAt: string | null
       /** When it was last used. */
@@ -2244,7 +2273,7 @@ export interface Operations {
         /** Name for people. */
         name: string
         /** What the key may do. */
-        scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read">
+        scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
         /** When it ends; null: never. */
         expiresAt?: string
       }
@@ -2259,7 +2288,7 @@ export interface Operations {
       /** Public id: the header `x-api-key`. */
       apiKey: string
       /** What the key may do. */
-      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read">
+      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
       /** When it ends; null: never. */
       expiresAt: string | null
       /** When it was last used. */
@@ -2758,7 +2787,7 @@ export interface Operations {
 
 /** How each operation is called. */
 export const OPERATIONS = {
-  createOrder: { method: 'POST', path: '/api/next/confirm_conversion/request', query: [], keyed: true, json: true },
+  createOrder: { method: 'POST', path: '/api/next/confirm_conversion/request', query: ['companyId'], keyed: true, json: true },
   getOrderByCode: { method: 'GET', path: '/api/next/confirm_conversion/status/{code}', query: [], keyed: false, json: true },
   getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: [], keyed: false, json: true },
   cancelOrder: { method: 'POST', path: '/api/next/confirm_conversion/cancel/{code}', query: [], keyed: true, json: true },
@@ -2788,9 +2817,9 @@ export const OPERATIONS = {
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
   ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },
   listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset'], keyed: false, json: true },
-  listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: [], keyed: false, json: true },
-  saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: [], keyed: false, json: true },
-  removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: [], keyed: false, json: true },
+  listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
+  saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
+  removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
   listChannelExchanges: { method: 'GET', path: '/api/next/channel-exchanges/{code}', query: [], keyed: false, json: true },
   receiveCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback', query: [], keyed: false, json: false },
   receiveCompanyCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback/{companyId}', query: [], keyed: false, json: false },

@@ -91,6 +91,69 @@ export type Order = {
   cancelUrl: string | null
 }
 
+/** An order found by its reference, which can be guessed. */
+export type ReferenceOrder = {
+  /** Null without a credential of the order’s company. */
+  _id: string | null
+  /** Null without a credential of the order’s company. */
+  code: string | null
+  /** Null without a credential of the order’s company. */
+  shortCode: string | null
+  /** Decimal text with exactly the currency’s digits. */
+  fromAmount: string
+  /** Decimal text with 6 digits. */
+  toAmount: string
+  /** Fiat currency. */
+  fromAsset: string
+  /** Settlement asset. */
+  toAsset: string
+  /** The order’s state. */
+  status: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
+  /** The chosen channel, null before accept. */
+  paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay" | null
+  /** Only for readers with a credential of the order’s company. */
+  webhookUrl?: string | null
+  /** Your reference; with it the order is a payment link. */
+  alias: string | null
+  /** What is sold. */
+  goods: {
+    /** Name of the goods. */
+    goodsName?: string
+    /** 01 tangible, 02 virtual */
+    goodsType?: "01" | "02"
+    /** Four-digit category of the goods. */
+    goodsCategory?: "0000" | "1000" | "2000" | "3000" | "4000" | "5000" | "6000" | "7000" | "8000" | "9000" | "A000" | "B000" | "C000" | "D000" | "E000" | "F000" | "Z000"
+    /** More about the goods. */
+    goodsDetail?: string
+    /** How many. */
+    goodsQuantity?: string
+  } | null
+  /** UTC with milliseconds. */
+  createdAt: string
+  /** Grows with every change of the order. */
+  updatedAt: string
+  /** When an unpaid order ends. */
+  expiresAt: string
+  /** When the payment became final. */
+  paidAt: string | null
+  /** In toAsset, 6 digits. */
+  refundedAmount: string
+  /** Units of toAsset for one unit of fromAsset. */
+  rate: string
+  /** Null without a credential of the order’s company. */
+  paymentUrl: string | null
+  /** True: the payer’s identity is not required for this order. */
+  anonymous: boolean
+  /** The till. */
+  merchantIdentifier: string | null
+  /** The shop. */
+  websiteUrl: string | null
+  /** Where the payer goes after paying. */
+  returnUrl: string | null
+  /** Where the payer goes after cancelling. */
+  cancelUrl: string | null
+}
+
 /** A company or an association that sells. */
 export type Company = {
   /** Internal identifier: 24 hex characters, in order of creation. */
@@ -331,7 +394,7 @@ export type User = {
     /** 14 digits; null where there is none. */
     siret: string | null
     /** Approved by the operator; before that nothing can be sold. */
-    approved: boolean
+    approved: boolean | null
     /** Where the company’s USDC is sent. */
     settlementAddress: string | null
     /** Chain id of the settlement. */

@@ -2,7 +2,14 @@ import { createHmac } from 'node:crypto'
 import type { Db, Tx } from '../db/db.ts'
 import { type AnyContext, nameOf } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
-import { type AuditRow, findAuditHead, insertAuditRow, listAuditChain, lockAuditHead } from './audit-queries.ts'
+import {
+  type AuditHead,
+  type AuditRow,
+  findAuditHead,
+  insertAuditRow,
+  listAuditChain,
+  lockAuditHead,
+} from './audit-queries.ts'
 
 export type AuditEntry = {
   /** Where the context does not say it: whose login, whose link. Else the context's actor. */
@@ -28,8 +35,11 @@ export type Audit = {
    * of the chain until the commit: make it the last statement of the transaction.
    */
   write(tx: Tx, context: AnyContext, entry: AuditEntry): Promise<void>
-  /** Recomputes the whole chain. */
-  verify(): Promise<AuditVerdict>
+  /**
+   * Recomputes the whole chain.
+   * @param anchors heads that were noted outside the database: each must still be there, with the same hash
+   */
+  verify(anchors?: readonly AuditHead[]): Promise<AuditVerdict>
 }
 
 /** One text for each row: a change of any field changes the hash. */
@@ -69,7 +79,9 @@ export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: Aud
       } as const
       await insertAuditRow(tx, { ...row, hash: hashOf(row, head.hash, key) })
     },
-    async verify() {
+    async verify(anchors = []) {
+      const anchored = new Map(anchors.map((anchor) => [anchor.seq, anchor.hash]))
+      const newest = anchors.reduce((most, anchor) => (anchor.seq > most ? anchor.seq : most), 0n)
       const head = await findAuditHead(db)
       let [seq, before, entries] = [0n, '', 0]
       for (;;) {
@@ -77,12 +89,19 @@ export function openAudit({ db, clock, keys }: { db: Db; clock: Clock; keys: Aud
         for (const row of rows) {
           const reason = await checkRow(row, seq + 1n, before)
           if (reason !== null) return { entries, fault: { seq: row.seq, reason } }
+          if ((anchored.get(row.seq) ?? row.hash) !== row.hash)
+            return { entries, fault: { seq: row.seq, reason: 'it differs from its anchor outside the database' } }
           seq = row.seq
           before = row.hash
           entries += 1
         }
         if (rows.length < PAGE) break
       }
+      if (seq < newest)
+        return {
+          entries,
+          fault: { seq: newest, reason: 'the end of the log was cut off: the anchor knows more entries' },
+        }
       if (seq < head.seq) return { entries, fault: { seq: head.seq, reason: 'the end of the log was cut off' } }
       return { entries, fault: null }
     },

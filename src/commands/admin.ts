@@ -1,35 +1,59 @@
 import { randomBytes } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
-import type { Config } from '../config/config.ts'
+import { type Accounts, openAccounts } from '../assembly/accounts.ts'
+import { readAnchors } from '../audit/anchor.ts'
+import { claimOf } from '../checks/installation-checks.ts'
+import { type Config, ConfigError } from '../config/config.ts'
 import { readMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
+import { findInstallationFaults, readInstallation } from '../db/installation.ts'
 import { migrate } from '../db/migrate.ts'
 import { systemContext } from '../http/request-context.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { openVault, type Vault } from '../kernel/vault.ts'
 import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
-import { type Accounts, openAccounts } from '../parts.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
+import { UsageError } from './command.ts'
 
 type Say = (line: string) => void
-type Options = { email?: string | undefined; password?: string | undefined; all: boolean; yes: boolean }
+type Options = { email?: string; password?: string; anchor?: string; all: boolean; yes: boolean; json: boolean }
 type Work = { db: Db; vault: Vault; accounts: Accounts; options: Options; say: Say }
 
 const OPERATOR = systemContext('operator')
 
-const USAGE = `admin create --email <address> [--password <password>]     a SuperAdmin; without a password one is made
-admin reset-2fa --email <address>                             forget the authenticator; codes come by e-mail again
-admin set-password --email <address> [--password <password>]  for a SuperAdmin, whom no reset mail reaches
-admin revoke-sessions --email <address> | --all               log people out everywhere
-admin rotate-keys                                             a new key signs access tokens; the old one fades out
-audit verify                                                  recompute the chain of the audit log
-ledger verify                                                 recompute all books; ends with 1 at a difference
-Add --yes to skip the question before something is destroyed.`
+export const ADMIN_USAGE = `comptoir admin create --email <address> [--password <password>]
+    a SuperAdmin; without a password one is made
+comptoir admin reset-2fa --email <address>
+    forget the authenticator; codes come by e-mail again
+comptoir admin set-password --email <address> [--password <password>]
+    for a SuperAdmin, whom no reset mail reaches
+comptoir admin revoke-sessions --email <address> | --all
+    log people out everywhere
+comptoir admin rotate-keys
+    a new key signs access tokens; the old one fades out
+
+  --yes    skip the question before something is destroyed
+  --json   for programs`
+
+export const AUDIT_USAGE = `comptoir audit verify [--anchor FILE] [--json]
+
+Recomputes the chain of the audit log. Exit code 1 when an entry was changed, removed or cut off.
+
+  --anchor FILE   compare with what AUDIT_ANCHOR_FILE noted outside the database
+  --json          for programs`
+
+export const LEDGER_USAGE = `comptoir ledger verify [--json]
+
+Recomputes all books. Exit code 1 at a difference.
+
+  --json   for programs`
+
+export type OperatorCommand = (config: Config, args: string[], say: Say) => Promise<boolean | undefined>
 
 /** @throws Error unless the person says yes; without a terminal only --yes counts */
 async function askBefore({ options }: Work, what: string): Promise<void> {
@@ -42,7 +66,7 @@ async function askBefore({ options }: Work, what: string): Promise<void> {
 }
 
 async function findUser({ db, options }: Work): Promise<User> {
-  if (options.email === undefined) throw new Error('Say whom: --email <address>')
+  if (options.email === undefined) throw new UsageError('Say whom: --email <address>')
   const user = await findUserByEmailKey(db, emailKeyOf(options.email))
   if (!user) throw new Error(`Nobody has the address ${options.email}.`)
   return user
@@ -50,9 +74,9 @@ async function findUser({ db, options }: Work): Promise<User> {
 
 const newPassword = (): string => `${randomBytes(12).toString('base64url')}-Aa1`
 
-async function create({ db, vault, accounts, options, say }: Work): Promise<void> {
+async function create({ db, vault, accounts, options, say }: Work): Promise<undefined> {
   const { email } = options
-  if (email === undefined || !/^\S+@\S+$/.test(email)) throw new Error('Say whom to create: --email <address>')
+  if (email === undefined || !/^\S+@\S+$/.test(email)) throw new UsageError('Say whom to create: --email <address>')
   const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
   const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
@@ -61,7 +85,7 @@ async function create({ db, vault, accounts, options, say }: Work): Promise<void
   if (options.password === undefined) say(`Password, shown only now: ${password}`)
 }
 
-async function resetTwoFactor(work: Work): Promise<void> {
+async function resetTwoFactor(work: Work): Promise<undefined> {
   const user = await findUser(work)
   await askBefore(work, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
   const { auth, sessions } = work.accounts
@@ -72,7 +96,7 @@ async function resetTwoFactor(work: Work): Promise<void> {
   work.say(`Codes for ${user.email} come by e-mail again; all sessions have ended.`)
 }
 
-async function setPassword(work: Work): Promise<void> {
+async function setPassword(work: Work): Promise<undefined> {
   const { db, accounts, options, say } = work
   const user = await findUser(work)
   await askBefore(work, `${user.email} gets a new password, and all sessions of this person end.`)
@@ -94,7 +118,7 @@ async function setPassword(work: Work): Promise<void> {
   say(options.password === undefined ? `Password, shown only now: ${password}` : 'The password was set.')
 }
 
-async function revokeSessions(work: Work): Promise<void> {
+async function revokeSessions(work: Work): Promise<undefined> {
   const user = work.options.all ? null : await findUser(work)
   await askBefore(work, user ? `All sessions of ${user.email} will end.` : 'Every session of everybody will end.')
   const { audit, sessions } = work.accounts
@@ -107,7 +131,7 @@ async function revokeSessions(work: Work): Promise<void> {
   work.say(`${count} sessions have ended; running services refuse them within five seconds.`)
 }
 
-async function rotateKeys(work: Work): Promise<void> {
+async function rotateKeys(work: Work): Promise<undefined> {
   await askBefore(work, 'A new key will sign access tokens; the present one verifies for 15 more minutes.')
   const { audit, keys } = work.accounts
   const key = await work.db.tx(async (tx) => {
@@ -118,10 +142,18 @@ async function rotateKeys(work: Work): Promise<void> {
   work.say(`Key ${key.id} signs from now on.`)
 }
 
-async function verifyAudit({ accounts, say }: Work): Promise<void> {
-  const { entries, fault } = await accounts.audit.verify()
-  if (fault) throw new Error(`The audit log was tampered with at entry ${fault.seq}: ${fault.reason}.`)
-  say(`The audit log is whole: ${entries} entries.`)
+/** One verdict, for people or for programs. @returns the exit code's meaning */
+function tell({ options, say }: Work, isWhole: boolean, text: string, facts: Record<string, unknown>): boolean {
+  say(options.json ? JSON.stringify({ ok: isWhole, ...facts, message: text }) : text)
+  return isWhole
+}
+
+async function verifyAudit(work: Work): Promise<boolean> {
+  const { anchor } = work.options
+  const { entries, fault } = await work.accounts.audit.verify(anchor === undefined ? [] : readAnchors(anchor))
+  if (!fault) return tell(work, true, `The audit log is whole: ${entries} entries.`, { entries })
+  const text = `The audit log was tampered with at entry ${fault.seq}: ${fault.reason}.`
+  return tell(work, false, text, { entries, seq: fault.seq.toString() })
 }
 
 /** Opens the database, also beside a running service, and does one piece of work. */
@@ -129,28 +161,33 @@ async function withDatabase(
   config: Config,
   args: string[],
   say: Say,
-  work: (work: Work) => Promise<void>,
-): Promise<void> {
+  work: (work: Work) => Promise<boolean | undefined>,
+): Promise<boolean | undefined> {
   const { values } = parseArgs({
     args,
     options: {
       email: { type: 'string' },
       password: { type: 'string' },
+      anchor: { type: 'string' },
       all: { type: 'boolean', default: false },
       yes: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
     },
   })
   const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
   const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
   const connectionString = running ?? own?.connectionString ?? ''
   try {
+    const masterKey = readMasterKey(config)
+    const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, masterKey))
+    if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
     await migrate(connectionString)
     const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-admin' })
     try {
-      const vault = openVault(readMasterKey(config), config.previousMasterKeys)
+      const vault = openVault(masterKey, config.previousMasterKeys)
       const accounts = openAccounts({ config, db, vault, clock: systemClock })
       await accounts.keys.prepare()
-      await work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
+      return await work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
     } finally {
       await db.close()
     }
@@ -159,7 +196,7 @@ async function withDatabase(
   }
 }
 
-const ADMIN: Record<string, (work: Work) => Promise<void>> = {
+const ADMIN: Record<string, (work: Work) => Promise<undefined>> = {
   create,
   'reset-2fa': resetTwoFactor,
   'set-password': setPassword,
@@ -167,28 +204,31 @@ const ADMIN: Record<string, (work: Work) => Promise<void>> = {
   'rotate-keys': rotateKeys,
 }
 
-/** The operator's own commands. They ask before they destroy. @throws Error with a sentence for the operator */
-export async function runAdmin(config: Config, args: string[], say: Say): Promise<void> {
-  if (args[0] === 'ledger') return runLedger(config, args.slice(1), say)
-  const work = ADMIN[args[0] ?? '']
-  if (!work) throw new Error(USAGE)
-  await withDatabase(config, args.slice(1), say, work)
+/** The operator's own commands. They ask before they destroy. @throws UsageError, Error with a sentence */
+export const runAdmin: OperatorCommand = async (config, args, say) => {
+  const [name = '', ...rest] = args
+  const work = Object.hasOwn(ADMIN, name) ? ADMIN[name] : undefined
+  if (!work) throw new UsageError(name === '' ? 'Say what to do.' : `There is no command "admin ${name}".`)
+  return withDatabase(config, rest, say, work)
 }
 
-/** `audit verify` @throws Error when an entry was changed, removed or cut off */
-export async function runAudit(config: Config, args: string[], say: Say): Promise<void> {
-  if (args[0] !== 'verify') throw new Error(USAGE)
-  await withDatabase(config, args.slice(1), say, verifyAudit)
+function checkVerify(args: readonly string[]): void {
+  if (args[0] !== 'verify') throw new UsageError('Say what to do: verify')
 }
 
-async function verifyBooks({ db, say }: Work): Promise<void> {
-  const verdict = await verifyLedger(db)
-  if (verdict.difference) throw new Error(describeVerdict(verdict))
-  say(describeVerdict(verdict))
+/** `audit verify`: false when an entry was changed, removed or cut off. */
+export const runAudit: OperatorCommand = async (config, args, say) => {
+  checkVerify(args)
+  return withDatabase(config, args.slice(1), say, verifyAudit)
 }
 
-/** `ledger verify` @throws Error naming the first difference between the books and what happened */
-export async function runLedger(config: Config, args: string[], say: Say): Promise<void> {
-  if (args[0] !== 'verify') throw new Error(USAGE)
-  await withDatabase(config, args.slice(1), say, verifyBooks)
+async function verifyBooks(work: Work): Promise<boolean> {
+  const verdict = await verifyLedger(work.db)
+  return tell(work, !verdict.difference, describeVerdict(verdict), {})
+}
+
+/** `ledger verify`: false at the first difference between the books and what happened. */
+export const runLedger: OperatorCommand = async (config, args, say) => {
+  checkVerify(args)
+  return withDatabase(config, args.slice(1), say, verifyBooks)
 }

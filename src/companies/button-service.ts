@@ -3,7 +3,7 @@ import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newOrderCode } from '../kernel/ids.ts'
-import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal } from '../kernel/money.ts'
+import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal, parseMoneyNumber } from '../kernel/money.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
@@ -51,6 +51,15 @@ export const viewSession = (session: ButtonSession) => ({
   createdAt: session.createdAt.toISOString(),
 })
 
+/** Undefined for a number that means no amount of this currency. */
+function numberUnits(price: number, asset: Fiat): bigint | undefined {
+  try {
+    return parseMoneyNumber(price, asset).units
+  } catch {
+    return undefined
+  }
+}
+
 /** A price in the currency's own digits. @throws VALIDATION_FAILED */
 function readPrice(
   { fiatAssets }: ButtonDeps,
@@ -60,7 +69,7 @@ function readPrice(
   const asset = currency.toUpperCase()
   if (!isAsset(asset) || asset === 'USDC' || !fiatAssets.includes(asset))
     throw invalid('currency', `must be one of: ${fiatAssets.join(', ')}`)
-  const units = parseDecimal(String(price), EXPONENTS[asset])
+  const units = typeof price === 'number' ? numberUnits(price, asset) : parseDecimal(price, EXPONENTS[asset])
   if (units === undefined || units <= 0n)
     throw invalid('price', `must be a positive decimal with at most ${EXPONENTS[asset]} digits after the point`)
   return { price: formatMoney({ asset, units }), currency: asset }

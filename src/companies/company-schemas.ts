@@ -1,4 +1,5 @@
 import { type TInteger, type TSchema, Type } from 'typebox'
+import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
 import { LIMITED_ROLES } from './company-refund-limits.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -80,7 +81,7 @@ export const CompanySchema = Type.Object(
 )
 
 export const CompanyChangeBody = Type.Object({
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })),
   country: Type.Optional(Nullable(Country)),
   siret: Type.Optional(Nullable(Type.String({ pattern: '^[0-9]{14}$' }))),
   settlementAddress: Type.Optional(Nullable(Type.String({ maxLength: 42 }))),

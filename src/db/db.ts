@@ -34,6 +34,8 @@ export interface Db extends Queryable {
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   readonly pool: pg.Pool
+  /** Requests that wait for a connection now. */
+  countWaiting(): number
   /** For a thread that opens a pool of its own. */
   readonly connectionString: string
   close(): Promise<void>
@@ -151,7 +153,7 @@ export type DbOptions = {
 }
 
 /** Of the connections, what one company may hold at once: the rest is there for the others. */
-const SHARE = 0.6
+const SHARE = 1 / 3
 
 /** Opens the pool. Statements are cut off after 30 s, idle transactions after 10 s, lock waits after 5 s. */
 export function openDb(options: DbOptions): Db {
@@ -164,13 +166,13 @@ export function openDb(options: DbOptions): Db {
     application_name: options.applicationName ?? 'comptoir',
     options: '-c statement_timeout=30s -c idle_in_transaction_session_timeout=10s -c lock_timeout=5s -c timezone=UTC',
   })
-  const share = openShares(Math.max(1, Math.ceil(pool.options.max * SHARE)))
+  const shares = openShares(Math.max(1, Math.ceil(pool.options.max * SHARE)))
   pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
   /** One statement outside a transaction. */
   const statements: Runner = {
     query: ((query: pg.QueryConfig) => {
       assertHoldsNone()
-      return share(() => pool.query(query))
+      return shares.run(() => pool.query(query))
     }) as Runner['query'],
   }
   const runOnce = async <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => {
@@ -200,7 +202,7 @@ export function openDb(options: DbOptions): Db {
     assertHoldsNone()
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await share(() => runOnce(work))
+        return await shares.run(() => runOnce(work))
       } catch (error) {
         if (!isRetryable(error)) throw error
         if (attempt >= 3) throw busy(error)
@@ -208,5 +210,9 @@ export function openDb(options: DbOptions): Db {
     }
   }
   const { connectionString } = options
-  return { ...queryable(statements, named), tx, pool, connectionString, close: () => pool.end() }
+  return {
+    ...queryable(statements, named),
+    ...{ tx, pool, connectionString, close: () => pool.end() },
+    countWaiting: () => pool.waitingCount + shares.countWaiting(),
+  }
 }

@@ -18,11 +18,17 @@ const busy = (): AppError =>
     retryAfter: 2,
   })
 
+export type Shares = {
+  run<Result>(work: () => Promise<Result>): Promise<Result>
+  /** Requests that wait for their share. */
+  countWaiting(): number
+}
+
 /**
  * Keeps one caller from holding all connections: at most `limit` at once each, the rest in the order of their arrival.
  * Jobs and start-up ask for nobody and are not counted.
  */
-export function openShares(limit: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
+export function openShares(limit: number): Shares {
   const lines = new Map<string, Line>()
   const enter = (line: Line): Promise<void> => {
     if (line.running < limit) {
@@ -47,16 +53,19 @@ export function openShares(limit: number): <Result>(work: () => Promise<Result>)
     else line.running -= 1
     if (line.running === 0) lines.delete(key)
   }
-  return async (work) => {
-    const key = asking.getStore()
-    if (key === undefined) return work()
-    const line = lines.get(key) ?? { running: 0, waiting: [] }
-    lines.set(key, line)
-    await enter(line)
-    try {
-      return await work()
-    } finally {
-      leave(key, line)
-    }
+  return {
+    async run(work) {
+      const key = asking.getStore()
+      if (key === undefined) return work()
+      const line = lines.get(key) ?? { running: 0, waiting: [] }
+      lines.set(key, line)
+      await enter(line)
+      try {
+        return await work()
+      } finally {
+        leave(key, line)
+      }
+    },
+    countWaiting: () => [...lines.values()].reduce((sum, { waiting }) => sum + waiting.length, 0),
   }
 }

@@ -13,7 +13,15 @@ export const USER_ROLES = [
 ] as const
 export type UserRole = (typeof USER_ROLES)[number]
 
-export const API_SCOPES = ['orders:read', 'orders:write', 'refunds:write', 'sessions:write', 'webhooks:read'] as const
+export const API_SCOPES = [
+  'orders:read',
+  'orders:write',
+  'refunds:write',
+  'sessions:write',
+  'webhooks:read',
+  'webhooks:write',
+  'passwords:write',
+] as const
 export type ApiScope = (typeof API_SCOPES)[number]
 
 /** Who sends a request, as far as its credential proves. */
@@ -48,6 +56,8 @@ declare module 'fastify' {
     permission?: string
     /** Pages, health and docs, which are no API: outside the permission table. */
     open?: true
+    /** An open page of a person's: counted for each address. */
+    page?: true
     /** The route writes its answer under the Idempotency-Key inside its own statement. */
     ownIdempotency?: true
     /** The answer holds a secret: what is stored under an Idempotency-Key is sealed. */

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError, type ErrorDetail } from '../kernel/errors.ts'
+import { NAME_PATTERN, NAME_RULE } from '../kernel/names.ts'
 import { answerPreflight, isPreflight } from './cors.ts'
 import { failure } from './envelope.ts'
 import { openRouteTable } from './route-table.ts'
@@ -23,6 +24,7 @@ function detailOf(fault: AjvFault): ErrorDetail {
   if (fault.keyword === 'enum') {
     return { path, message: `must be one of: ${(fault.params.allowedValues as unknown[]).join(', ')}` }
   }
+  if (fault.keyword === 'pattern' && fault.params.pattern === NAME_PATTERN) return { path, message: NAME_RULE }
   return { path, message: fault.message ?? 'is not valid' }
 }
 

@@ -1,24 +1,56 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 import { AppError } from '../kernel/errors.ts'
-import { ok } from './envelope.ts'
+import type { Authenticate } from './actor.ts'
+import { bearsToken } from './bearer.ts'
+import { failure, ok } from './envelope.ts'
+
+/** One thing that a node needs before it may get traffic. */
+export type ReadyCheck = { name: string; ok: boolean; message: string; fix: string | null }
 
 export type HealthDeps = {
   metrics: Registry
-  /** Answers when the database can be used and its schema is the newest; throws otherwise. */
-  checkReady(): Promise<void>
+  /** Looked at for every `/readyz`; never throws. */
+  checkReady(): Promise<ReadyCheck[]>
   isStopping(): boolean
+  authenticate: Authenticate
+  /** Opens `/metrics` and the details of `/readyz`; null: no token is set. */
+  metricsToken: string | null
+  /** `/metrics` is here, and not only on a port of its own. */
+  showMetrics: boolean
 }
 
 const OPEN = { config: { open: true as const }, schema: { hide: true } }
+const STOPPING: ReadyCheck = {
+  ...{ name: 'running', ok: false, message: 'The service is stopping.' },
+  fix: 'Send requests to another node.',
+}
 
 /** For the machine's operator: `/healthz` (alive), `/readyz` (may get traffic), `/metrics` (Prometheus). */
-export const healthRoutes: FastifyPluginAsync<HealthDeps> = async (app, { metrics, checkReady, isStopping }) => {
+export const healthRoutes: FastifyPluginAsync<HealthDeps> = async (app, deps) => {
+  const { metrics, metricsToken } = deps
+  const isOperator = async (request: FastifyRequest): Promise<boolean> => {
+    if (bearsToken(request.headers.authorization, metricsToken)) return true
+    const actor = await deps.authenticate(request).catch(() => null)
+    return actor?.role === 'SuperAdmin' && actor.valid
+  }
   app.get('/healthz', OPEN, async () => ok({ alive: true }))
-  app.get('/readyz', OPEN, async () => {
-    if (isStopping()) throw new AppError('BUSY', { message: 'The service is stopping.', retryAfter: 5 })
-    await checkReady()
-    return ok({ ready: true })
+  app.get('/readyz', OPEN, async (request, reply) => {
+    const results = deps.isStopping() ? [STOPPING] : await deps.checkReady()
+    const ready = results.every((check) => check.ok)
+    const checks = (await isOperator(request)) ? results : results.map(({ name, ok: isOk }) => ({ name, ok: isOk }))
+    if (ready) return ok({ ready, checks })
+    const failed = results.filter((check) => !check.ok).map(({ name }) => name)
+    const error = new AppError('BUSY', { message: `This node is not ready: ${failed.join(', ')}.` })
+    return reply
+      .code(error.status)
+      .header('retry-after', '5')
+      .send({ ...failure(error, request.id), data: { ready, checks } })
   })
-  app.get('/metrics', OPEN, async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()))
+  if (!deps.showMetrics) return
+  app.get('/metrics', OPEN, async (request, reply) => {
+    if (metricsToken !== null && !bearsToken(request.headers.authorization, metricsToken))
+      throw new AppError('UNAUTHORIZED', { message: 'Send the metrics token: Authorization: Bearer <METRICS_TOKEN>.' })
+    return reply.type(metrics.contentType).send(await metrics.metrics())
+  })
 }

@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Tx } from '../db/db.ts'
 import { type Clock, HOUR } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
+import { type Actor, sees } from './actor.ts'
 import { ok } from './envelope.ts'
 import * as queries from './idempotency-queries.ts'
 
@@ -22,9 +23,15 @@ export type Claim = queries.IdempotencyKey & {
   write(response: string): string
 }
 
+/** Reads the header. Null: none was sent. @throws VALIDATION_FAILED when it is not 1 to 255 printable characters */
+export type ReadClaim = (request: FastifyRequest) => Claim | null
+
 declare module 'fastify' {
   interface FastifyRequest {
     claim: Claim | null
+  }
+  interface FastifyInstance {
+    readClaim: ReadClaim
   }
 }
 
@@ -38,26 +45,49 @@ function canonical(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** Reads the header. Null: none was sent. @throws VALIDATION_FAILED when it is not 1 to 255 printable characters */
-export function claimOf(request: FastifyRequest): Claim | null {
-  const header = request.headers['idempotency-key']
-  if (header === undefined || request.method !== 'POST' || !request.actor) return null
-  const key = String(header)
-  if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
-    const details = [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }]
-    throw new AppError('VALIDATION_FAILED', { details })
-  }
+const textAt = (value: unknown, name: string): string | undefined => {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  const found: unknown = Reflect.get(value, name)
+  return typeof found === 'string' ? found : undefined
+}
+
+/**
+ * Whose key it is: the company that the request names, where its caller sees it, else the caller's own. A company that
+ * the caller does not see is never looked up here: its stored answers are not for him.
+ */
+function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'companyId' | 'scope'> {
+  const named = textAt(request.query, 'companyId') ?? textAt(request.body, 'companyId')
+  const own = actor.companyId ?? `user:${actor.id}`
   const path = (request.url.split('?')[0] ?? '').replace(/^\/api\/(next\/)?/, '/api/')
+  const manager = textAt(request.query, 'childManager')
+  const isSeen = named !== undefined && sees(actor, named)
+  const choice = manager ?? (isSeen ? undefined : named)
   return {
-    companyId: request.actor.companyId ?? `user:${request.actor.id}`,
-    scope: `POST ${path}`,
-    key,
-    fingerprint: createHash('sha256')
-      .update(canonical(request.body ?? null))
-      .digest('hex'),
-    claimedBy: newId(),
-    stored: null,
-    write: (response) => response,
+    companyId: isSeen ? named : own,
+    scope: `POST ${path}${choice === undefined ? '' : `?${choice}`}`,
+  }
+}
+
+/** Bodies hold passwords and names, so what is kept of them is keyed: it cannot be guessed from the table. */
+function openReadClaim(vault: Vault): ReadClaim {
+  const fingerprintKey = vault.derive('idempotency-fingerprint')
+  return (request) => {
+    const header = request.headers['idempotency-key']
+    if (header === undefined || request.method !== 'POST' || !request.actor) return null
+    const key = String(header)
+    if (!/^[\x20-\x7e]{1,255}$/.test(key)) {
+      const details = [{ path: 'Idempotency-Key', message: 'must be 1 to 255 printable characters' }]
+      throw new AppError('VALIDATION_FAILED', { details })
+    }
+    const body = canonical(request.body ?? null)
+    return {
+      ...scopeOfClaim(request, request.actor),
+      key,
+      fingerprint: createHmac('sha256', fingerprintKey).update(body).digest('hex'),
+      claimedBy: newId(),
+      stored: null,
+      write: (response) => response,
+    }
   }
 }
 
@@ -95,10 +125,12 @@ export async function rememberAnswer(claim: Claim | null, tx: Tx, data: unknown)
 export function registerIdempotency(app: FastifyInstance, deps: { db: Db; clock: Clock; vault: Vault }): void {
   const { db, clock, vault } = deps
   const read = (response: string): string => (response.startsWith('{') ? response : vault.open(response, SEALED))
+  const readClaim = openReadClaim(vault)
   app.decorateRequest('claim', null)
+  app.decorate('readClaim', readClaim)
   app.addHook('preHandler', async (request, reply) => {
     if (request.routeOptions.config.ownIdempotency) return
-    const claim = claimOf(request)
+    const claim = readClaim(request)
     if (!claim) return
     const now = new Date(clock())
     const taken = await queries.claimIdempotencyKey(db, claim, {

@@ -14,6 +14,8 @@ what to do next, and the \`requestId\`.
 
 **Credentials**: \`Authorization: Bearer <access token>\`, or for servers \`x-api-key\` and \`x-api-secret\`.
 
+**Typos**: unknown body fields and query parameters have no effect; the answer names them in \`Comptoir-Ignored\`.
+
 **Safe repetition**: send \`Idempotency-Key\` with any authenticated POST; the same key and body give the stored answer for 48 hours.
 
 ## Error codes

@@ -12,6 +12,8 @@ export type Rule = {
   evenInvalid?: true
   /** The route reads cookies or its own token; an access token beside them, even an old one, means nothing. */
   ignoreCredential?: true
+  /** A missing, expired or malformed credential counts as none (old clients send stale ones). */
+  staleIsNone?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
   limit: Limit
@@ -32,7 +34,7 @@ const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as 
  */
 export const PERMISSIONS = {
   'orders.create': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
-  'orders.status': { roles: 'anyone', limit: 'public' },
+  'orders.status': { roles: 'anyone', staleIsNone: true, limit: 'public' },
   'orders.list': { roles: READERS, scope: 'orders:read', limit: 'company' },
   'orders.links': { roles: READERS, scope: 'orders:read', limit: 'company' },
   'orders.download': { roles: EXPORTERS, scope: 'orders:read', limit: 'company' },
@@ -41,12 +43,13 @@ export const PERMISSIONS = {
   'orders.payer': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'payers.read': { roles: MANAGERS, limit: 'company' },
   'payers.erase': { roles: MANAGERS, limit: 'company' },
-  'orders.events': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'orders.events': { roles: [...STAFF, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
   'payments.accept': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'payments.confirm': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },
   'webhooks.deliveries': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'webhooks:read', limit: 'company' },
-  'webhooks.redeliver': { roles: MANAGERS, limit: 'company' },
+  'webhooks.curl': { roles: MANAGERS, limit: 'company' },
+  'webhooks.redeliver': { roles: [...MANAGERS, 'Service'], scope: 'webhooks:write', limit: 'company' },
   'webhooks.secret': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'webhooks.regenerate': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'webhooks.subscriptions': { roles: [...MANAGERS, 'Observer'], limit: 'company' },

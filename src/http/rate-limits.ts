@@ -23,6 +23,8 @@ type Block = { left: number; unclaimed: number; windowEndsAt: number }
 export type RateLimits = {
   /** Before anything else: limits by where a request comes from. @throws TOO_MANY_REQUESTS */
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
+  /** Pages that anyone opens, by where a request comes from. @throws TOO_MANY_REQUESTS */
+  checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
@@ -118,6 +120,12 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
       if (limit === 'public')
         await check(request, reply, { name: 'public', key: `public:${address}`, limit: limits.publicPerMinute })
     },
+    checkPage: (request, reply) =>
+      check(request, reply, {
+        name: 'page',
+        key: `page:${networkOf(request.ip)}`,
+        limit: limits.pagePerMinute,
+      }),
     async checkCompany(request, reply) {
       const { actor } = request
       if (!actor) return

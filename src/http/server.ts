@@ -17,7 +17,7 @@ import { registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency.ts'
 import { registerIgnored } from './ignored.ts'
 import { registerOpenApi } from './openapi.ts'
-import { checkPermission, isPermission, ruleOf } from './permissions.ts'
+import { checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
 import type { RateLimits } from './rate-limits.ts'
 
 export type ServerDeps = {
@@ -50,11 +50,13 @@ function requestIdOf(headers: Record<string, string | string[] | undefined>): st
 function registerPermissions(app: FastifyInstance, { authenticate, clock, limits }: ServerDeps): void {
   app.decorateRequest('actor', null)
   app.decorateRequest('rateLimits', null)
-  const readActor = async (request: FastifyRequest, reply: FastifyReply): Promise<Actor | null> => {
+  const readActor = async (request: FastifyRequest, reply: FastifyReply, rule: Rule): Promise<Actor | null> => {
     try {
       return await authenticate(request)
     } catch (error) {
-      if (error instanceof AppError && error.code === 'UNAUTHORIZED') await limits.countRefusal(request, reply)
+      const refused = error instanceof AppError && error.code === 'UNAUTHORIZED'
+      if (refused) await limits.countRefusal(request, reply)
+      if (refused && rule.staleIsNone) return null
       throw error
     }
   }
@@ -64,11 +66,12 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     throw new Error(`${String(route.method)} ${route.url} has no row in the permission table`)
   })
   app.addHook('onRequest', async (request, reply) => {
-    const { permission } = request.routeOptions.config
+    const { permission, page } = request.routeOptions.config
+    if (page) await limits.checkPage(request, reply)
     if (permission === undefined || !isPermission(permission)) return
     const rule = ruleOf(permission)
     await limits.checkAddress(request, reply, rule.limit)
-    if (!rule.ignoreCredential) request.actor = await readActor(request, reply)
+    if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
     if (rule.limit === 'company') await limits.checkCompany(request, reply)
     checkPermission(permission, request.actor, clock())
   })

@@ -11,6 +11,7 @@ import {
   formatMoney,
   parseDecimal,
   parseMoney,
+  parseMoneyNumber,
   proportion,
   RATE_EXPONENT,
 } from './money.ts'
@@ -74,5 +75,21 @@ test('a refund’s share is never more than its proportion, and the whole is the
     const exact = new Exact(whole.toString()).times(part.toString()).div(total.toString()).floor()
     assert.equal(proportion(whole, part, total).toString(), exact.toFixed(0))
     assert.equal(proportion(whole, total, total), whole)
+  }
+})
+
+test('a JSON number means the amount within 0.000001 of it, or none', () => {
+  for (const [value, asset, units] of [
+    [30.299999999999997, 'EUR', 3030n],
+    [1.000001, 'EUR', 100n],
+    [0.999999, 'EUR', 100n],
+    [1e-7, 'XPF', undefined],
+    [1.0000011, 'EUR', undefined],
+    [10.005, 'EUR', undefined],
+    [1e21, 'EUR', undefined],
+    [Number.NaN, 'EUR', undefined],
+  ] as const) {
+    if (units === undefined) assert.throws(() => parseMoneyNumber(value, asset), { code: 'ILLEGAL_AMOUNT' })
+    else assert.equal(parseMoneyNumber(value, asset).units, units, String(value))
   }
 })

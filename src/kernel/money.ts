@@ -31,6 +31,27 @@ export function parseMoney(text: string, asset: Asset): Money {
   return { asset, units }
 }
 
+/** How far a JSON number may lie from the amount that it means: sums of floating point numbers are off by less. */
+const NUMBER_SLACK_UNITS = 1n
+const NUMBER_EXPONENT = 6
+
+/**
+ * The amount that a JSON number means: the one with the asset's digits within 0.000001 of it, so that
+ * 30.299999999999997 is 30.30 and 10.005 EUR is none. Exact, over the number's shortest decimal text.
+ * @throws ILLEGAL_AMOUNT
+ */
+export function parseMoneyNumber(value: number, asset: Asset): Money {
+  const exponent = EXPONENTS[asset]
+  const digits = 24
+  const exact = parseDecimal(String(value), digits)
+  if (exact === undefined) return parseMoney(String(value), asset)
+  const unit = 10n ** BigInt(digits - exponent)
+  const units = (exact + unit / 2n) / unit
+  const distance = exact > units * unit ? exact - units * unit : units * unit - exact
+  if (distance > NUMBER_SLACK_UNITS * 10n ** BigInt(digits - NUMBER_EXPONENT)) return parseMoney(String(value), asset)
+  return { asset, units }
+}
+
 /** Whole units as decimal text with exactly `exponent` digits after the point: (1250n, 2) is "12.50". */
 export function formatDecimal(units: bigint, exponent: number): string {
   const sign = units < 0n ? '-' : ''

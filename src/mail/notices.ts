@@ -1,10 +1,11 @@
 import type { Lang } from '../kernel/lang.ts'
 import { TEXTS } from '../texts/languages.ts'
-import type { FailureFacts, KycFacts, NoticeText, RefundFacts } from '../texts/mail-texts.ts'
+import type { EmailChangeFacts, FailureFacts, KycFacts, NoticeText, RefundFacts } from '../texts/mail-texts.ts'
 import type { Notice } from './mail.ts'
 
-function write<Facts>({ subject, paragraphs, button }: NoticeText<Facts>, facts: Facts, url: string): Notice {
-  return { subject: subject(facts), paragraphs: paragraphs(facts), button: { label: button, url } }
+function write<Facts>({ subject, paragraphs, button }: NoticeText<Facts>, facts: Facts, url = ''): Notice {
+  const text = { subject: subject(facts), paragraphs: paragraphs(facts) }
+  return button === undefined ? text : { ...text, button: { label: button, url } }
 }
 
 /** Asks a payer to go through an identity check. */
@@ -14,6 +15,10 @@ export const kycNotice = (lang: Lang, { url, ...facts }: KycFacts & { url: strin
 /** Asks a payer where a refund goes. */
 export const refundAddressNotice = (lang: Lang, { url, ...facts }: RefundFacts & { url: string }): Notice =>
   write(TEXTS[lang].mails.refundAddress, facts, url)
+
+/** To the payer's old address, when the shop put another in its place. */
+export const emailChangedNotice = (lang: Lang, facts: EmailChangeFacts): Notice =>
+  write(TEXTS[lang].mails.emailChanged, facts)
 
 /** The daily mail about webhooks that failed for good. */
 export const webhookFailureNotice = (

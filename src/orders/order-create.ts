@@ -8,7 +8,7 @@ import {
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import { brokenConstraint, type Db, type Queryable, type Tx } from '../db/db.ts'
-import { type Actor, companyOf } from '../http/actor.ts'
+import { companyOf, sees } from '../http/actor.ts'
 import { ok } from '../http/envelope.ts'
 import { answerOfKey, type Claim } from '../http/idempotency.ts'
 import { findIdempotencyKey } from '../http/idempotency-queries.ts'
@@ -23,13 +23,27 @@ import { checkWebhookUrl } from '../webhooks/outbox/webhook-url.ts'
 import { type Order, paymentUrlOf, viewOrder } from './order.ts'
 import { insertOrders, type NewOrder } from './order-insert-queries.ts'
 import { findOrderById } from './order-queries.ts'
-import { checkPlace, expiryOf, readAmount, readAssets, readPageUrl } from './order-rules.ts'
+import {
+  checkPlace,
+  checkPrice,
+  checkSimpleUser,
+  expiryOf,
+  readAmount,
+  readAssets,
+  readPageUrl,
+} from './order-rules.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 import { isOpen } from './order-states.ts'
 import type { Announce } from './order-transition.ts'
 
 export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; paymentUrl: string }
-export type CreateRequest = { context: RequestContext; body: CreateOrderBody; claim: Claim | null }
+export type CreateRequest = {
+  context: RequestContext
+  body: CreateOrderBody
+  /** For operators: the company in which a till is looked for by its identifier. */
+  companyId?: string | undefined
+  claim: Claim | null
+}
 /** Either the new order's answer, or the stored text of an earlier request with the same Idempotency-Key. */
 export type CreateResult = { created: CreatedOrder } | { replay: string }
 export type CreateOrder = (request: CreateRequest) => Promise<CreateResult>
@@ -53,14 +67,16 @@ type SaleOrigin = {
 /** A copy of the company or the till was old; the next try reads them afresh. */
 class StaleCopy extends Error {}
 
-async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, tx: Tx | null): Promise<SaleOrigin> {
+async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null): Promise<SaleOrigin> {
+  const { body } = request
+  const { actor } = request.context
   const websiteUrl = readPageUrl('websiteUrl', body.websiteUrl)
   const collector =
-    body.merchantIdentifier === undefined ? null : await findTill(deps, actor, body.merchantIdentifier, tx)
+    body.merchantIdentifier === undefined ? null : await findTill(deps, request, body.merchantIdentifier, tx)
   if (websiteUrl === null || tx === null)
     return { companyId: collector?.companyId ?? companyOf(actor), collector, session: null, websiteUrl }
   const session = await lockSaleSession(tx, body.sessionId ?? '')
-  const foreign = session !== undefined && actor.role !== 'SimpleUser' && session.companyId !== companyOf(actor)
+  const foreign = session !== undefined && actor.role !== 'SimpleUser' && !sees(actor, session.companyId)
   if (!session || foreign || session.ended) throw new AppError('UNKNOWN_SESSION')
   if (collector && collector.companyId !== session.companyId) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   if (new URL(websiteUrl).origin !== session.websiteOrigin) throw new AppError('WEBSITE_MISMATCH')
@@ -69,16 +85,20 @@ async function findPlace(deps: CreateDeps, actor: Actor, body: CreateOrderBody, 
   return { companyId: session.companyId, collector, session, websiteUrl }
 }
 
+/** By its identifier within one company, or by its id; operators who name no company use the id. */
 async function findTill(
   { cache }: CreateDeps,
-  actor: Actor,
+  { context: { actor }, companyId }: CreateRequest,
   identifier: string,
   tx: Tx | null,
 ): Promise<SaleCollector> {
-  const companyId = actor.role === 'SimpleUser' ? null : companyOf(actor)
-  const collector = await cache.collector(companyId, identifier, tx ?? undefined)
-  const given = actor.role !== 'Cashier' || (collector !== undefined && actor.collectorIds.includes(collector.id))
-  if (!collector || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
+  if (companyId !== undefined && !sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  const isOperator = actor.role === 'SuperAdmin' || actor.role === 'SuperManager'
+  const place = companyId ?? (isOperator ? null : companyOf(actor))
+  const collector = await cache.collector(place, identifier, tx ?? undefined)
+  const seen = collector !== undefined && sees(actor, collector.companyId)
+  const given = actor.role !== 'Cashier' || (seen && actor.collectorIds.includes(collector.id))
+  if (!seen || !given) throw new AppError('UNKNOWN_MERCHANT_IDENTIFIER')
   return collector
 }
 
@@ -101,6 +121,9 @@ async function buildOrder(
   const company = await deps.cache.company(place.companyId, quoted.tx ?? undefined)
   if (!company) throw new AppError('UNAUTHORIZED')
   const amount = readAmount(body.amount, from, company.maxOrderAmount)
+  checkPrice(amount, place.session)
+  // a SimpleUser is led by the merchant's session alone
+  const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
   const { quote } = quoted
   const nowMs = deps.clock()
   const order: Order = {
@@ -121,8 +144,8 @@ async function buildOrder(
     websiteUrl: place.websiteUrl,
     buttonSessionId: place.session?.id ?? null,
     webhookUrl: body.webhookUrl ?? place.session?.callbackUrl ?? null,
-    cancelUrl: readPageUrl('cancelUrl', body.cancelUrl) ?? place.session?.cancelUrl ?? null,
-    returnUrl: readPageUrl('returnUrl', body.returnUrl) ?? place.session?.returnUrl ?? null,
+    cancelUrl: readPageUrl('cancelUrl', pages.cancelUrl) ?? place.session?.cancelUrl ?? null,
+    returnUrl: readPageUrl('returnUrl', pages.returnUrl) ?? place.session?.returnUrl ?? null,
     goods: body.goods ?? null,
     anonymous: body.anonymous ?? false,
     createdBy: context.actor.id,
@@ -170,6 +193,7 @@ function explainConstraint(error: unknown): unknown {
 function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint, answer: CreatedOrder): NewOrder {
   const { claim, context } = request
   const idempotency = claim && {
+    companyId: claim.companyId,
     scope: claim.scope,
     key: claim.key,
     fingerprint: claim.fingerprint,
@@ -193,7 +217,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     },
   })
   const createAtTill = async (request: CreateRequest): Promise<CreateResult> => {
-    const place = await findPlace(deps, request.context.actor, request.body, null)
+    const place = await findPlace(deps, request, null)
     const quote = await readQuote(deps, request.body)
     const { order, companyVersion, optionalEvents } = await buildOrder(deps, request, place, { quote, tx: null })
     const answer = answerOf(deps, order)
@@ -213,7 +237,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const createOnWebsite = async (request: CreateRequest): Promise<CreateResult> => {
     const quote = await readQuote(deps, request.body)
     return deps.db.tx(async (tx) => {
-      const place = await findPlace(deps, request.context.actor, request.body, tx)
+      const place = await findPlace(deps, request, tx)
       const { order, companyVersion } = await buildOrder(deps, request, place, { quote, tx })
       const answer = answerOf(deps, order)
       if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer))))
@@ -223,6 +247,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     })
   }
   return async (request) => {
+    if (request.context.actor.role === 'SimpleUser') checkSimpleUser(request.body)
     checkPlace(request.body)
     if (request.body.merchantIdentifier !== undefined && request.body.merchantIdentifier.length > 100) {
       throw invalid('merchantIdentifier', 'must not be longer than 100 characters')

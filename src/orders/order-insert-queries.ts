@@ -7,7 +7,7 @@ export type NewOrder = {
   companyVersion: bigint
   actor: string
   /** The answer under an Idempotency-Key, written with the order or not at all. */
-  idempotency: { scope: string; key: string; fingerprint: string; response: string } | null
+  idempotency: { companyId: string; scope: string; key: string; fingerprint: string; response: string } | null
 }
 
 const toRecord = ({ order, companyVersion, actor, idempotency }: NewOrder): Record<string, unknown> => ({
@@ -38,6 +38,7 @@ const toRecord = ({ order, companyVersion, actor, idempotency }: NewOrder): Reco
   created_at: order.createdAt,
   expires_at: order.expiresAt,
   actor,
+  claim_company: idempotency?.companyId ?? null,
   scope: idempotency?.scope ?? null,
   key: idempotency?.key ?? null,
   fingerprint: idempotency?.fingerprint ?? null,
@@ -58,16 +59,18 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
         collector_id text, merchant_identifier text, website_url text, button_session_id text, webhook_url text,
         cancel_url text, return_url text, goods jsonb, anonymous boolean, created_by text, request_id text,
         created_at timestamptz, expires_at timestamptz, actor text,
-        scope text, key text, fingerprint text, response text)
+        claim_company text, scope text, key text, fingerprint text, response text)
     ), allowed as materialized (
       select i.* from input i join companies c on c.id = i.company_id and c.version = i.company_version
       where i.collector_id is null or exists (select 1 from collectors k where k.id = i.collector_id and k.active)
     ), keys as (
       insert into idempotency_keys (company_id, scope, key, fingerprint, response, created_at)
-      select company_id, scope, key, fingerprint, response, created_at from allowed where key is not null
+      select claim_company, scope, key, fingerprint, response, created_at from allowed where key is not null
       on conflict do nothing returning company_id, scope, key
     ), good as materialized (
-      select a.* from allowed a left join keys k using (company_id, scope, key) where a.key is null or k.key is not null
+      select a.* from allowed a
+        left join keys k on k.company_id = a.claim_company and k.scope = a.scope and k.key = a.key
+      where a.key is null or k.key is not null
     ), history as (
       insert into order_events (company_id, order_id, seq, trigger, to_status, event, actor, request_id, facts, at)
       select company_id, id, 1, 'create', status, 'order.initial', actor, request_id,

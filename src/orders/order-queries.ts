@@ -80,6 +80,22 @@ export async function listOrdersByAlias(
   return rows.map(toOrder)
 }
 
+/** Newest order made through a session with this `orderRef`, in each company that used it; at most two companies. */
+export async function listOrdersBySessionRef(
+  q: Queryable,
+  orderRef: string,
+  companyIds: readonly string[] | null,
+): Promise<Order[]> {
+  const inCompanies = companyIds === null ? sql`true` : sql`o.company_id = any(${companyIds})`
+  const rows = await q.many<Row>(sql`
+    select distinct on (company_id) ${COLUMNS} from orders o
+    where exists (select 1 from button_sessions s
+        where s.order_ref = ${orderRef} and s.company_id = o.company_id and s.order_id = o.id)
+      and ${inCompanies}
+    order by company_id, id desc limit 2`)
+  return rows.map(toOrder)
+}
+
 /** Fields that a transition may change beside the status. Undefined leaves them. */
 export type OrderChange = {
   status: OrderStatus

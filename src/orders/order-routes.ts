@@ -2,10 +2,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { claimOf, replay, sendStored } from '../http/idempotency.ts'
+import { replay, sendStored } from '../http/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
 import type { CreateOrder } from './order-create.ts'
-import { CodeParams, CreateOrderBody, LinksQuery, ListQuery, OrderSchema } from './order-schemas.ts'
+import {
+  CodeParams,
+  CreateOrderBody,
+  CreateQuery,
+  LinksQuery,
+  ListQuery,
+  OrderSchema,
+  ReferenceOrderSchema,
+} from './order-schemas.ts'
 import {
   endOrder,
   listLinks,
@@ -29,14 +37,15 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         operationId: 'createOrder',
         summary: 'Create an order or a payment link',
         tags: ['orders'],
+        querystring: CreateQuery,
         body: CreateOrderBody,
         response: { 200: Envelope(Type.Object({ code: Type.String(), order: OrderRef, paymentUrl: Type.String() })) },
       },
     },
     async (request, reply) => {
-      const { body } = request
-      const claim = claimOf(request)
-      const result = await deps.createOrder({ context: contextOf(request), body, claim })
+      const { body, query } = request
+      const claim = request.server.readClaim(request)
+      const result = await deps.createOrder({ context: contextOf(request), body, companyId: query.companyId, claim })
       if ('replay' in result) return replay(reply, result.replay) as never
       if (claim) return sendStored(reply, JSON.stringify(ok(result.created))) as never
       return ok(result.created as never)
@@ -68,10 +77,10 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
           '*': Type.String({
             minLength: 1,
             maxLength: 300,
-            description: 'The alias given at creation; any characters.',
+            description: 'The alias given at creation, or the orderRef of the session; any characters.',
           }),
         }),
-        response: { 200: Envelope(OrderRef) },
+        response: { 200: Envelope(Type.Ref('ReferenceOrder')) },
       },
     },
     async (request) => ok((await readOrderByAlias(deps, request.actor, request.params['*'])) as never),
@@ -145,4 +154,4 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
   )
 }
 
-export const orderSchemas = [OrderSchema]
+export const orderSchemas = [OrderSchema, ReferenceOrderSchema]

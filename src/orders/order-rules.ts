@@ -1,6 +1,15 @@
 import { addCalendarMonth, MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { EXPONENTS, type Fiat, formatMoney, isAsset, type Money, parseDecimal, parseMoney } from '../kernel/money.ts'
+import {
+  EXPONENTS,
+  type Fiat,
+  formatMoney,
+  isAsset,
+  type Money,
+  parseDecimal,
+  parseMoney,
+  parseMoneyNumber,
+} from '../kernel/money.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
 /** 0.10 of any currency, in its own digits; 1 for a currency without any. */
@@ -9,19 +18,9 @@ const minimumOf = (asset: Fiat): Money => ({
   units: EXPONENTS[asset] === 0 ? 1n : 10n ** BigInt(EXPONENTS[asset] - 1),
 })
 
-/** How far a JSON number may be from the amount it means: languages print 30.3 as 30.299999999999997. */
-const PRINTED_AWAY = 0.000001
-
-/** The amount that a number means; one with more digits than the currency has stays as it is, and is refused. */
-function textOf(given: number | string, asset: Fiat): string {
-  if (typeof given === 'string') return given
-  const rounded = given.toFixed(EXPONENTS[asset])
-  return Math.abs(Number(rounded) - given) <= PRINTED_AWAY ? rounded : String(given)
-}
-
 /** The amount of a creation, exact. @throws ILLEGAL_AMOUNT, naming the bound that it breaks */
 export function readAmount(amount: number | string, asset: Fiat, maximum: string): Money & { asset: Fiat } {
-  const money = parseMoney(textOf(amount, asset), asset)
+  const money = typeof amount === 'number' ? parseMoneyNumber(amount, asset) : parseMoney(amount, asset)
   const least = minimumOf(asset)
   if (money.units < least.units) {
     throw new AppError('ILLEGAL_AMOUNT', { message: `The smallest amount is ${formatMoney(least)} ${asset}.` })
@@ -51,7 +50,30 @@ export function readPageUrl(path: string, text: string | undefined): string | nu
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:\/\/[^\\/?#]/i.test(text))
     throw invalid(path, 'must be a URL that starts with https:// or http://')
+  if (url.username !== '' || url.password !== '')
+    throw invalid(path, 'must be a URL without a user name and password before the host')
   return text
+}
+
+/** What a sale online may cost: the price of its session, to the last unit. @throws ILLEGAL_AMOUNT */
+export function checkPrice(amount: Money, session: { price: string; currency: string } | null): void {
+  if (session === null || (amount.asset === session.currency && formatMoney(amount) === session.price)) return
+  throw new AppError('ILLEGAL_AMOUNT', {
+    message: `The session is for ${session.price} ${session.currency}; send exactly that amount and currency.`,
+  })
+}
+
+/**
+ * A SimpleUser sells in a merchant's name, so the merchant's session says all of it: price, pages and webhook.
+ * @throws FORBIDDEN
+ */
+export function checkSimpleUser(body: CreateOrderBody): void {
+  const given = (['merchantIdentifier', 'alias', 'webhookUrl'] as const).filter((name) => body[name] !== undefined)
+  if (given.length === 0 && body.sessionId !== undefined) return
+  const reason = given.length > 0 ? `may not send ${given.join(', ')}` : 'needs a sessionId with its websiteUrl'
+  throw new AppError('FORBIDDEN', {
+    message: `A SimpleUser orders only through a buy-button session and ${reason}. Other orders need the role Manager or Cashier.`,
+  })
 }
 
 /** Where the sale takes place: a till, or a website with its session. @throws VALIDATION_FAILED */

@@ -58,9 +58,25 @@ export const OrderSchema = Type.Object(
   { $id: 'Order', description: 'An order. Every key is always present; absent values are null.' },
 )
 
+const Hidden = (description: string) => Nullable(Type.String({ description }))
+const STRANGERS = 'Null without a credential of the order’s company.'
+
+export const ReferenceOrderSchema = Type.Object(
+  {
+    ...OrderSchema.properties,
+    _id: Hidden(STRANGERS),
+    code: Hidden(STRANGERS),
+    shortCode: Hidden(STRANGERS),
+    paymentUrl: Hidden(STRANGERS),
+  },
+  { $id: 'ReferenceOrder', description: 'An order found by its reference, which can be guessed.' },
+)
+
 export const CreateOrderBody = Type.Object({
   amount: Type.Union([Type.Number(), Type.String({ maxLength: 32 })], {
-    description: 'In fromAsset: a number, or decimal text. At least 0.10.',
+    description:
+      'In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10. With ' +
+      'a session: its price.',
     examples: [50],
   }),
   fromAsset: Type.String({ maxLength: 8, description: 'EUR, CHF, XPF, USD or GBP.', examples: ['EUR'] }),
@@ -80,6 +96,15 @@ export const CreateOrderBody = Type.Object({
   expiryMinutes: Type.Optional(Type.Integer({ minimum: 10, maximum: 44_640, description: 'Only with alias.' })),
   goods: Type.Optional(GoodsSchema),
 })
+export const CreateQuery = Type.Object({
+  companyId: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{24}$',
+      description: 'For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id.',
+    }),
+  ),
+})
+
 export type CreateOrderBody = Static<typeof CreateOrderBody>
 
 export const CodeParams = Type.Object({ code: Type.String({ minLength: 1, maxLength: 64 }) })

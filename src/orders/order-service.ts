@@ -4,7 +4,14 @@ import type { Db, Tx } from '../db/db.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { type Order, type OrderView, viewOrder, viewOrderPublicly } from './order.ts'
+import {
+  type Order,
+  type OrderView,
+  type ReferenceView,
+  viewOrder,
+  viewOrderByReference,
+  viewOrderPublicly,
+} from './order.ts'
 import * as queries from './order-queries.ts'
 import type { LinksQuery, ListQuery } from './order-schemas.ts'
 import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
@@ -63,19 +70,24 @@ export async function readOrder(
     : viewOrderPublicly(order, config.payUrl)
 }
 
-/** By the merchant's reference: the newest order of the caller's company, or of the only company that ever used it. */
+/**
+ * By the merchant's reference: the newest order of the caller's company, or of the only company that ever used it.
+ * Where no alias matches, a session's `orderRef` is meant. Strangers do not learn what leads to the payer's page.
+ */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
   actor: Actor | null,
   alias: string,
-): Promise<OrderView> {
+): Promise<ReferenceView> {
   const known = actor?.valid ? scopeOf(actor) : null
-  const orders = await queries.listOrdersByAlias(db, alias, known?.companyIds ?? null)
+  const companyIds = known?.companyIds ?? null
+  const byAlias = await queries.listOrdersByAlias(db, alias, companyIds)
+  const orders = byAlias.length > 0 ? byAlias : await queries.listOrdersBySessionRef(db, alias, companyIds)
   const mine = actor?.valid ? orders.filter((order) => reaches(actor, order)) : orders
   const [order, other] = mine
   if (!order) throw new AppError('ORDER_NOT_FOUND')
   if (other) throw new AppError('AMBIGUOUS_REFERENCE')
-  return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderPublicly(order, config.payUrl)
+  return actor?.valid ? viewOrder(order, config.payUrl) : viewOrderByReference(order, config.payUrl)
 }
 
 /** Cancel and expire: repeating is fine; a state that forbids it is 409. */

@@ -100,6 +100,23 @@ export function viewOrder(order: Order, payUrl: string): OrderView {
   }
 }
 
+/** What leads to the payer's page: hidden from whoever found an order by its reference, which can be guessed. */
+export type ReferenceView = Omit<OrderView, '_id' | 'code' | 'shortCode' | 'paymentUrl'> & {
+  _id: string | null
+  code: string | null
+  shortCode: string | null
+  paymentUrl: string | null
+}
+
+/** The order for readers who know no more than its reference. */
+export const viewOrderByReference = (order: Order, payUrl: string): ReferenceView => ({
+  ...viewOrderPublicly(order, payUrl),
+  _id: null,
+  code: null,
+  shortCode: null,
+  paymentUrl: null,
+})
+
 /** The order for readers without a credential of its company: the same without `webhookUrl`. */
 export function viewOrderPublicly(order: Order, payUrl: string): OrderView {
   const { webhookUrl: _hidden, ...rest } = viewOrder(order, payUrl)

@@ -1,5 +1,7 @@
+import type { Audit } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
+import { hasFreshFactor } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { isCountry, isSiret, readAddress } from '../kernel/addresses.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
@@ -11,12 +13,16 @@ import { findReachableOrder, lockReachableOrder } from '../orders/order-service.
 import type { Rates } from '../rates/rate-service.ts'
 import * as queries from './payer-queries.ts'
 import type { PayerInformation, SavePayerBody } from './payer-schemas.ts'
+import { isBeforePaid, noteOf, type Written } from './payer-word.ts'
 
 export type PayerDeps = {
   db: Db
   vault: Vault
   clock: Clock
   rates: Rates
+  audit: Audit
+  /** Tells the address that was known so far that another one stands in its place; only writes a job. */
+  tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
   /** What else knows the payer of an order forgets him too, in the transaction of the erasure. */
   forget?(tx: Tx, order: Order, email: string | null): Promise<void>
 }
@@ -37,24 +43,111 @@ function checkPayer(payer: PayerInformation, path: string): void {
     throw invalid(at('companyName'), 'is required when isCompany is true')
 }
 
-async function open({ vault }: Pick<PayerDeps, 'vault'>, q: Queryable, order: Order): Promise<PayerInformation> {
+/** Sealed beside what is known: who wrote what decides where money goes. */
+type Notes = {
+  userAddress?: Written
+  email?: Written
+  /** The e-mail known before PAID, kept when a later one replaces it: proofs are asked for there. */
+  askAt?: string | null
+}
+type Known = { payer: PayerInformation; notes: Notes }
+
+async function open({ vault }: Pick<PayerDeps, 'vault'>, q: Queryable, order: Order): Promise<Known> {
   const row = await queries.findSealedPayer(q, order.companyId, order.id)
-  return row ? (JSON.parse(vault.open(row.sealed, contextOf(order.id))) as PayerInformation) : {}
+  if (!row) return { payer: {}, notes: {} }
+  const { notes = {}, ...payer } = JSON.parse(vault.open(row.sealed, contextOf(order.id))) as PayerInformation & {
+    notes?: Notes
+  }
+  return { payer, notes }
 }
 
-async function write(deps: PayerDeps, tx: Tx, order: Order, payer: PayerInformation): Promise<void> {
-  const sealed = deps.vault.seal(JSON.stringify(payer), contextOf(order.id))
+async function write(deps: PayerDeps, tx: Tx, order: Order, { payer, notes }: Known): Promise<void> {
+  const kept = Object.keys(notes).length > 0 ? { ...payer, notes } : payer
+  const sealed = deps.vault.seal(JSON.stringify(kept), contextOf(order.id))
   await queries.upsertSealedPayer(tx, { companyId: order.companyId, orderId: order.id, sealed }, new Date(deps.clock()))
+}
+
+const MAY_CHANGE_EMAIL: readonly string[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Association']
+
+/**
+ * After PAID the payer's e-mail is where the proof for a refund is asked: a person who may decide about money changes
+ * it, with a fresh second factor. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED
+ */
+function checkMayChangeEmail(actor: Actor, nowMs: number): void {
+  if (actor.kind === 'payer') {
+    throw new AppError('ORDER_STATE_CONFLICT', { message: 'The order is over; ask the shop to change the e-mail.' })
+  }
+  if (actor.kind !== 'user' || !MAY_CHANGE_EMAIL.includes(actor.role)) {
+    throw new AppError('FORBIDDEN', {
+      message: 'After the payment only a Manager may change the payer’s e-mail, logged in and with a second factor.',
+    })
+  }
+  if (!hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')
+}
+
+const sameEmail = (left: string | undefined, right: string): boolean => left?.toLowerCase() === right.toLowerCase()
+
+/** What of a request counts. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED */
+function mergePayer(
+  { payer, notes }: Known,
+  given: PayerInformation,
+  facts: { order: Order; actor: Actor; now: Date },
+): Known & { replaced: string | null } {
+  const { order, actor, now } = facts
+  const note = noteOf(order, actor, now)
+  const { email, ...rest } = given
+  const merged: Known = { payer: { ...payer, ...rest }, notes: { ...notes } }
+  if (rest.userAddress !== undefined) merged.notes.userAddress = note
+  if (email === undefined) return { ...merged, replaced: null }
+  // whoever has the link may type an e-mail, but not over the shop's
+  const isShops = payer.email !== undefined && !notes.email?.by.startsWith('payer:')
+  const isOther = !sameEmail(payer.email, email)
+  if (isOther && actor.kind === 'payer' && isShops) return { ...merged, replaced: null }
+  if (isOther && !isBeforePaid(order)) {
+    checkMayChangeEmail(actor, now.getTime())
+    if (notes.askAt === undefined) merged.notes.askAt = payer.email ?? null
+  }
+  if (isOther || actor.kind !== 'payer') merged.notes.email = note
+  merged.payer.email = email
+  return { ...merged, replaced: isOther && !isBeforePaid(order) ? (payer.email ?? null) : null }
+}
+
+/** Writes down what was given, and tells an e-mail that was replaced after PAID. The order must be locked. */
+async function store(
+  deps: PayerDeps,
+  tx: Tx,
+  facts: { order: Order; actor: Actor },
+  given: PayerInformation,
+): Promise<void> {
+  const { order } = facts
+  const now = new Date(deps.clock())
+  const { replaced, ...known } = mergePayer(await open(deps, tx, order), given, { ...facts, now })
+  await write(deps, tx, order, known)
+  if (replaced !== null) await deps.tellEmailChanged(tx, order, replaced)
+}
+
+/** Who wrote about a payer, by field and never the value; the last statement of its transaction. */
+export function writePayerAudit(
+  { audit }: Pick<PayerDeps, 'audit'>,
+  tx: Tx,
+  context: RequestContext,
+  { order, fields }: { order: Order; fields: readonly string[] },
+): Promise<void> {
+  const { companyId, id, status } = order
+  const detail = { fields, status, beforePaid: isBeforePaid(order) }
+  return audit.write(tx, context, { action: 'payer.write', companyId, object: `order:${id}`, detail })
 }
 
 /** Adds to what is known of the payer of an order; a field that is sent again replaces the earlier one. */
 export async function savePayer(deps: PayerDeps, context: RequestContext, body: SavePayerBody): Promise<void> {
   const { actor } = context
-  checkPayer(body.payerInformation, 'payerInformation')
+  const { payerInformation: given } = body
+  checkPayer(given, 'payerInformation')
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, body.code)
-    await write(deps, tx, order, { ...(await open(deps, tx, order)), ...body.payerInformation })
+    await store(deps, tx, { order, actor }, given)
     await context.remember(tx, null)
+    await writePayerAudit(deps, tx, context, { order, fields: Object.keys(given) })
   })
 }
 
@@ -67,35 +160,49 @@ export async function savePayerEmail(
   const { actor } = context
   await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
-    await notePayerEmail(deps, tx, order, email)
+    await notePayerEmail(deps, tx, { order, actor }, email)
     await context.remember(tx, null)
+    await writePayerAudit(deps, tx, context, { order, fields: ['email'] })
   })
 }
 
-/** For callers that hold the order already. */
-export async function notePayerEmail(deps: PayerDeps, tx: Tx, order: Order, email: string): Promise<void> {
-  await write(deps, tx, order, { ...(await open(deps, tx, order)), email })
-}
+/** For callers that hold the order already; they end with `writePayerAudit`. */
+export const notePayerEmail = (
+  deps: PayerDeps,
+  tx: Tx,
+  facts: { order: Order; actor: Actor },
+  email: string,
+): Promise<void> => store(deps, tx, facts, { email })
 
 export async function readPayer(deps: PayerDeps, actor: Actor, code: string): Promise<PayerInformation> {
-  return open(deps, deps.db, await findReachableOrder(deps.db, actor, code))
+  return (await open(deps, deps.db, await findReachableOrder(deps.db, actor, code))).payer
 }
 
-/** The payer's wallet address, where one was given. For refunds. */
+export type PayerContact = {
+  address: string | null
+  /** Null for an address that was saved before writers were noted. */
+  addressWritten: Written | null
+  /** Where the payer is asked for proofs: after PAID the e-mail that was known before it. */
+  email: string | null
+}
+
+/** Where the payer is reached, and the wallet address that was given. For refunds. */
 export async function findPayerContact(
   deps: Pick<PayerDeps, 'vault'>,
   q: Queryable,
   order: Order,
-): Promise<{ address: string | null; email: string | null }> {
-  const { userAddress, email } = await open(deps, q, order)
-  return { address: userAddress ?? null, email: email ?? null }
+): Promise<PayerContact> {
+  const { payer, notes } = await open(deps, q, order)
+  const { userAddress = null, email = null } = payer
+  const askAt = notes.askAt === undefined ? email : notes.askAt
+  return { address: userAddress, addressWritten: notes.userAddress ?? null, email: askAt }
 }
 
 /** Erases who paid (GDPR, article 17); the order and its money stay. */
 export async function erasePayer(deps: PayerDeps, actor: Actor, code: string): Promise<{ erased: boolean }> {
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
-    const { email } = await open(deps, tx, order)
+    const { email } = (await open(deps, tx, order)).payer
     await deps.forget?.(tx, order, email ?? null)
     return { erased: await queries.deletePayer(tx, order.companyId, order.id) }
   })
@@ -134,7 +241,7 @@ export async function findMissingIdentity(
   if (order.anonymous || given.anonymous) return null
   const threshold = await queries.findIdentityThreshold(q, order.companyId)
   if (!isAboveThreshold(order, threshold, given.euroRate)) return null
-  const payer = await open(deps, q, order)
+  const { payer } = await open(deps, q, order)
   const email = (given.email ?? payer.email) === undefined
   const name = payer.companyName === undefined && (payer.firstName === undefined || payer.lastName === undefined)
   return email || name ? { email, name } : null

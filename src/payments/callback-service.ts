@@ -74,9 +74,9 @@ async function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReferen
     await lockPayment(tx, companyId, payment.id)
     const id = newId(now.getTime())
     const number = (await countPayments(tx, companyId, payment.orderId)) + 1
-    const { orderId, ownAccount, network, dueUnits, userAddress } = payment
+    const { orderId, ownAccount, network, dueUnits, userAddress, userAddressBy } = payment
     await insertPayment(tx, {
-      ...{ companyId, id, orderId, number, channel, ownAccount, network, dueUnits, userAddress },
+      ...{ companyId, id, orderId, number, channel, ownAccount, network, dueUnits, userAddress, userAddressBy },
       merchantReference: `${payment.merchantReference}-${providerReference}`.slice(0, 120),
       pastOrders: null,
       cancelUrl: null,

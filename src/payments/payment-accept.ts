@@ -8,7 +8,8 @@ import type { Order } from '../orders/order.ts'
 import { readPageUrl } from '../orders/order-rules.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
 import { nextStatus } from '../orders/order-states.ts'
-import { checkIdentity, findEuroRate, notePayerEmail } from '../payers/payer-service.ts'
+import { checkIdentity, findEuroRate, notePayerEmail, writePayerAudit } from '../payers/payer-service.ts'
+import { writerOf } from '../payers/payer-word.ts'
 import { checkOffer } from './offers.ts'
 import { type AcceptDeps, type Accepted, type ChannelCall, createAtProvider, startPayment } from './payment-create.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
@@ -95,15 +96,25 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
     }
     const email = body.payerEmail ?? null
+    const fields = ['email', 'userAddress'].filter((name) => (name === 'email' ? email : userAddress) !== null)
+    const noteWriter = async (): Promise<void> => {
+      if (fields.length > 0) await writePayerAudit(deps.payers, tx, context, { order, fields })
+    }
     await checkIdentity(deps.payers, tx, order, { email, anonymous: body.anonymous ?? false, euroRate })
-    if (email !== null) await notePayerEmail(deps.payers, tx, order, email)
+    if (email !== null) await notePayerEmail(deps.payers, tx, { order, actor: context.actor }, email)
     const refused = await deps.gate(tx, order, { email, euroRate, by: context })
-    if (refused) return { refused }
+    if (refused) {
+      await noteWriter()
+      return { refused }
+    }
     await abandonPayment(tx, order, now)
     const pastOrders = body.pastOrders ?? null
-    const fields = { channel: channel.id, own, network, userAddress, pastOrders, cancelUrl, returnUrl }
+    const userAddressBy = userAddress === null ? null : writerOf(context.actor)
+    const place = { channel: channel.id, own, network, pastOrders, cancelUrl, returnUrl }
     const move = { actor: nameOf(context), requestId: context.requestId }
-    return { ...(await startPayment(deps, tx, order, fields, move)), fresh: true }
+    const started = await startPayment(deps, tx, order, { ...place, userAddress, userAddressBy }, move)
+    await noteWriter()
+    return { ...started, fresh: true }
   })
 }
 

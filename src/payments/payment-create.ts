@@ -64,7 +64,7 @@ export async function startPayment(
   order: Order,
   choice: { channel: ChannelId; own: boolean; network: number | null } & Pick<
     NewPayment,
-    'userAddress' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
+    'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
   >,
   move: { actor: string; requestId: string | null },
 ): Promise<{ order: Order; payment: Payment }> {
@@ -214,8 +214,9 @@ async function replacePayment(deps: AcceptDeps, called: ChannelCall, lost: strin
     const words = 'its links could not be had again'
     await updatePayment(tx, current, { status: 'closing', words, nextCheckAt: now }, now)
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
-    const { network, userAddress, cancelUrl, returnUrl, ownAccount: own } = current
-    const fields = { channel: channel.id, own, network, userAddress, pastOrders: null, cancelUrl, returnUrl }
+    const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own } = current
+    const place = { channel: channel.id, own, network, cancelUrl, returnUrl }
+    const fields = { ...place, userAddress, userAddressBy, pastOrders: null }
     return startPayment(deps, tx, order, fields, { actor: `channel:${channel.id}`, requestId: called.requestId })
   })
   if (!attempt) throw new AppError('ORDER_STATE_CONFLICT')

@@ -23,6 +23,8 @@ export type Payment = {
   /** What of them was booked as the order's price; null while this payment has not paid its order. */
   priceUnits: bigint | null
   userAddress: string | null
+  /** Who gave it (`payer-word.ts`); null where that is not known. */
+  userAddressBy: string | null
   cancelUrl: string | null
   returnUrl: string | null
   checks: number
@@ -46,7 +48,7 @@ export const PAYMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, status, merchant_reference, provider_reference, instructions,
-  network, due_units, received_units, price_units, user_address, cancel_url, return_url, checks, next_check_at, opened_at`
+  network, due_units, received_units, price_units, user_address, user_address_by, cancel_url, return_url, checks, next_check_at, opened_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
@@ -84,6 +86,7 @@ export type NewPayment = {
   network: number | null
   dueUnits: bigint
   userAddress: string | null
+  userAddressBy: string | null
   pastOrders: string[] | null
   cancelUrl: string | null
   returnUrl: string | null
@@ -94,9 +97,10 @@ export type NewPayment = {
 export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> {
   await tx.run(sql`
     insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference, network, due_asset, due_units,
-      user_address, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
+      user_address, user_address_by, past_orders, cancel_url, return_url, next_check_at, opened_at, updated_at)
     values (${payment.companyId}, ${payment.id}, ${payment.orderId}, ${payment.number}, ${payment.channel}, ${payment.ownAccount}, 'creating',
       ${payment.merchantReference}, ${payment.network}, 'USDC', ${payment.dueUnits}, ${payment.userAddress},
+      ${payment.userAddressBy},
       ${json(payment.pastOrders)}, ${payment.cancelUrl}, ${payment.returnUrl},
       ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
 }

@@ -35,6 +35,7 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
     fiatUnits: share,
     address: null,
     proposedAddress: null,
+    proposedBy: null,
     addressProof: null,
     askedByMail: false,
     approval: null,

@@ -38,8 +38,10 @@ export async function setRefundAddress(
     if (!payment) throw new Error(`refund ${refund.id} without its payment`)
     const now = new Date(deps.clock())
     const { number, units } = refund
-    const found = await findDestination(deps, tx, { order, payment, number, units, actor, now }, given)
-    const { status, address, proposedAddress, addressProof, email } = found
+    const proposed = { address: refund.proposedAddress, by: refund.proposedBy }
+    const scene = { order, payment, number, units, actor, now, proposed }
+    const found = await findDestination(deps, tx, scene, given)
+    const { status, address, proposedAddress, proposedBy, addressProof, email } = found
     const asks = status === 'needs_address'
     const isNew = !refund.askedByMail || refund.proposedAddress !== proposedAddress
     const change = {
@@ -48,16 +50,21 @@ export async function setRefundAddress(
       nextCheckAt: status === 'ready' ? now : null,
       ...(address && { address, decidedBy: `${actor.kind}:${actor.id}` }),
       ...(proposedAddress && { proposedAddress }),
+      ...(proposedBy && { proposedBy }),
       ...(addressProof && { addressProof }),
     }
     await updateRefund(tx, refund, change, now)
-    const changed = { ...refund, address, proposedAddress, addressProof }
+    const changed = { ...refund, address, proposedAddress, proposedBy, addressProof }
     if (asks && isNew) await deps.askForAddress(tx, order, { ...changed, requestId: null }, email)
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
   })
 }
 
-/** Said by the payer on the refund page, whose link proves who asks. @throws OBJECT_CONFLICT */
+/**
+ * Said on the refund page. The link proves who asks only when it went to the payer's e-mail and nowhere else; one that
+ * was handed over may be anyone's, so what is said there is a proposal that two people of the shop have to confirm.
+ * @throws OBJECT_CONFLICT
+ */
 export async function confirmRefundAddress(
   deps: RefundDeps,
   key: Refund,
@@ -68,13 +75,11 @@ export async function confirmRefundAddress(
     const { refund } = await lockWaiting(tx, key)
     const now = new Date(deps.clock())
     const addressProof: AddressProof = { kind: 'payer', by: 'payer', at: now.toISOString() }
-    await updateRefund(
-      tx,
-      refund,
-      { status: 'ready', address, addressProof, decidedBy: 'payer', nextCheckAt: now },
-      now,
-    )
-    const changed = { ...refund, address, addressProof }
+    const said = refund.askedByMail
+      ? { status: 'ready' as const, address, addressProof, decidedBy: 'payer', nextCheckAt: now }
+      : { status: refund.status, proposedAddress: address, proposedBy: 'payer', nextCheckAt: null }
+    await updateRefund(tx, refund, said, now)
+    const changed = { ...refund, ...said }
     await writeRefundAudit(deps, tx, context, { refund: changed, action: 'refund.address' })
   })
 }

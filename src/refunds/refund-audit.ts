@@ -5,7 +5,7 @@ import type { Refund } from './refund-queries.ts'
 
 type Audited = Pick<
   Refund,
-  'companyId' | 'id' | 'orderId' | 'units' | 'approval' | 'address' | 'proposedAddress' | 'addressProof'
+  'companyId' | 'id' | 'orderId' | 'units' | 'approval' | 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'
 >
 
 /** Who did what with a refund, in the transaction of it and as its last statement. */
@@ -22,8 +22,16 @@ export const writeRefundAudit = (
 ): Promise<void> => {
   const { refund, action, more = {} } = entry
   const { kind = null, statement = null, evidence = null, signer = null } = refund.addressProof ?? {}
-  const { companyId, id: refundId, orderId, approval, address, proposedAddress } = refund
-  const facts = { refundId, orderId, units: refund.units.toString(), approval, address, proposedAddress }
-  const detail = { ...facts, addressProof: kind, statement, evidence, signer, ...more }
+  const { companyId, id: refundId, orderId, approval, address, proposedAddress, proposedBy } = refund
+  const facts = { refundId, orderId, units: refund.units.toString(), approval, address, proposedAddress, proposedBy }
+  const detail = {
+    ...facts,
+    addressProof: kind,
+    writtenBy: refund.addressProof?.by ?? null,
+    statement,
+    evidence,
+    signer,
+    ...more,
+  }
   return audit.write(tx, context, { companyId, action, object: `refund:${refundId}`, detail })
 }

@@ -1,24 +1,34 @@
-import type { Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
 import { readAddress } from '../kernel/addresses.ts'
 import { invalid } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
-import { findPayerContact } from '../payers/payer-service.ts'
+import { findPayerContact, type PayerContact } from '../payers/payer-service.ts'
+import { speaksForPayer, type Written, writerOf } from '../payers/payer-word.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import { type AddressProof, checkProof, type GivenProof, sameAddress } from './refund-proof.ts'
-import type { Refund } from './refund-queries.ts'
+import { findKeyMaker, type Refund } from './refund-queries.ts'
 import type { RefundDeps } from './refund-service.ts'
 
 /** Where a request wants the money to go, and what it brings as proof. */
 export type Wanted = { address?: string; addressProof?: GivenProof }
 
-export type Destination = Pick<Refund, 'address' | 'proposedAddress' | 'addressProof'> & {
+export type Destination = Pick<Refund, 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'> & {
   status: 'needs_address' | 'ready'
   /** Where the payer can be asked. */
   email: string | null
 }
 
-type NewRefund = { order: Order; payment: Payment; number: number; units: bigint; actor: Actor; now: Date }
+type NewRefund = {
+  order: Order
+  payment: Payment
+  number: number
+  units: bigint
+  actor: Actor
+  now: Date
+  /** What was proposed for this refund before. */
+  proposed?: { address: string | null; by: string | null }
+}
 
 /** @throws VALIDATION_FAILED */
 export function readWanted(wanted: Wanted): Wanted {
@@ -27,36 +37,73 @@ export function readWanted(wanted: Wanted): Wanted {
   throw invalid('addressProof', 'proves an address; send the address with it')
 }
 
+/** An address that somebody wrote down before the refund was asked for. */
+type Statement = Written & { source: 'accept' | 'payerInformation'; address: string }
+
+function listStatements(payment: Payment, known: PayerContact): Statement[] {
+  const { userAddress, userAddressBy } = payment
+  const statements: Statement[] = []
+  if (userAddress !== null) {
+    const by = userAddressBy ?? 'unknown'
+    const isWord = userAddressBy !== null && speaksForPayer(by)
+    statements.push({ source: 'accept', address: userAddress, by, at: payment.openedAt.toISOString(), isWord })
+  }
+  if (known.address !== null) {
+    const written = known.addressWritten ?? { by: 'unknown', at: '', isWord: false }
+    statements.push({ source: 'payerInformation', address: known.address, ...written })
+  }
+  return statements
+}
+
+/** Does another person than this one stand behind the proposal? A key stands for whoever made it. */
+async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | null): Promise<boolean> {
+  const [kind, id = ''] = (proposer ?? '').split(':')
+  if (kind === 'user' || kind === 'service') return id !== actor.id
+  return kind === 'apiKey' && (await findKeyMaker(q, id)) !== actor.id
+}
+
 /**
- * Where a refund goes. What the payer said is believed: the address given at accept or in the payer information.
- * Another one needs a proof, and without it waits as a proposal for the payer's word. Never blindly the sending
- * address: it may be an exchange's.
+ * Where a refund goes. The payer's word is believed: an address given before PAID at accept, on the pay page, or by the
+ * shop's server in the payer information. What staff wrote, or anyone after PAID, is a proposal: it waits for the
+ * payer's confirmation, a signature, or a second person. Never blindly the sending address: it may be an exchange's.
  * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for a proof that is none
  */
 export async function findDestination(
   deps: RefundDeps,
   tx: Tx,
   scene: NewRefund,
-  { address, addressProof }: Wanted,
+  wanted: Wanted,
 ): Promise<Destination> {
-  const { order, payment, number, units, actor, now } = scene
+  const { order, payment, actor } = scene
   const known = await findPayerContact(deps.payers, tx, order)
-  const believed = { email: known.email, proposedAddress: null, status: 'ready' } as const
+  const believed = { email: known.email, proposedAddress: null, proposedBy: null, status: 'ready' } as const
   if ((await deps.channels.forPayment(payment, tx))?.refundsToAddress !== true)
-    return { ...believed, address: address ?? payment.userAddress ?? known.address, addressProof: null }
-  const stated = [
-    { source: 'accept', own: payment.userAddress },
-    { source: 'payerInformation', own: known.address },
-  ] as const
-  for (const { source, own } of stated) {
-    if (own === null || (address !== undefined && !sameAddress(own, address))) continue
-    const proof: AddressProof = { kind: 'stated', by: 'payer', at: now.toISOString(), source }
-    return { ...believed, address: own, addressProof: proof }
+    return { ...believed, address: wanted.address ?? payment.userAddress ?? known.address, addressProof: null }
+  const statements = listStatements(payment, known)
+  const isWanted = ({ address }: Statement): boolean =>
+    wanted.address === undefined || sameAddress(address, wanted.address)
+  const word = statements.find((statement) => statement.isWord && isWanted(statement))
+  if (word) {
+    const { by, at, source, address } = word
+    return { ...believed, address, addressProof: { kind: 'stated', by, at, source } }
   }
+  const written = statements.find(isWanted)
+  const address = wanted.address ?? written?.address
   const open = { address: null, addressProof: null, email: known.email, status: 'needs_address' } as const
-  if (address === undefined) return { ...open, proposedAddress: null }
-  if (addressProof === undefined) return { ...open, proposedAddress: address }
+  if (address === undefined) return { ...open, proposedAddress: null, proposedBy: null }
+  const earlier = scene.proposed?.address && sameAddress(scene.proposed.address, address) ? scene.proposed.by : null
+  const proposer = earlier ?? written?.by ?? null
+  const proposal = { ...open, proposedAddress: address, proposedBy: proposer ?? writerOf(actor) }
+  if (wanted.addressProof === undefined) return proposal
+  const proof = await prove(tx, scene, address, wanted.addressProof)
+  if (proof.kind !== 'attested' || (await isSecondPerson(tx, actor, proposer)))
+    return { ...believed, address, addressProof: proof }
+  // the first person's word makes it that person's proposal; another one has to say the same
+  return { ...proposal, proposedBy: writerOf(actor) }
+}
+
+function prove(tx: Tx, scene: NewRefund, address: string, given: GivenProof): Promise<AddressProof> {
+  const { order, payment, number, units, actor, now } = scene
   const facts = { code: order.code, number, units, network: payment.network }
-  const proof = await checkProof(tx, { facts, payment, address, actor, now }, addressProof)
-  return { ...believed, address, addressProof: proof }
+  return checkProof(tx, { facts, payment, address, actor, now }, given)
 }

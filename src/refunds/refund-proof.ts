@@ -14,7 +14,7 @@ export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const
 export type AddressProof = {
   /** Said by the payer before, confirmed on the refund page, signed for, or vouched for by a person. */
   kind: (typeof PROOF_KINDS)[number]
-  /** `user:<id>`, `apiKey:<id>` or `payer`. */
+  /** Who said so: `user:<id>`, `apiKey:<id>`, `service:<id>`, `payer`, or `payer:<code>` of the pay page. */
   by: string
   /** ISO 8601. */
   at: string

@@ -35,6 +35,8 @@ export type Refund = {
   /** Believed to be the payer's; a proposed one is not, yet. */
   address: string | null
   proposedAddress: string | null
+  /** Who proposed it: a name as in `payer-word.ts`, or `payer` by a link that no mail carried. */
+  proposedBy: string | null
   addressProof: AddressProof | null
   askedByMail: boolean
   network: number | null
@@ -73,7 +75,7 @@ export const REFUND_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
-  fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval, requested_by,
+  fiat_units, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
   requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, next_check_at, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
@@ -100,11 +102,11 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
   const { addressProof } = refund
   await tx.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units,
-      excess_units, fiat_units, address, proposed_address, address_proof, asked_by_mail, network, reason, approval,
+      excess_units, fiat_units, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval,
       requested_by, requested_role, request_id, next_check_at, created_at, updated_at)
     values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.number}, ${refund.paymentId},
       ${refund.mispaymentId}, ${refund.channel}, ${refund.status}, ${refund.units}, ${refund.excessUnits},
-      ${refund.fiatUnits}, ${refund.address}, ${refund.proposedAddress}, ${addressProof && json(addressProof)},
+      ${refund.fiatUnits}, ${refund.address}, ${refund.proposedAddress}, ${refund.proposedBy}, ${addressProof && json(addressProof)},
       ${refund.askedByMail}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
       ${refund.requestedRole}, ${refund.requestId},
       case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt},
@@ -145,6 +147,7 @@ export type RefundChange = {
   status: RefundStatus
   address?: string
   proposedAddress?: string
+  proposedBy?: string
   addressProof?: AddressProof
   askedByMail?: boolean
   decidedBy?: string
@@ -160,6 +163,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
   await tx.run(sql`
     update refunds set status = ${change.status}, address = coalesce(${change.address ?? null}, address),
       proposed_address = coalesce(${change.proposedAddress ?? null}, proposed_address),
+      proposed_by = coalesce(${change.proposedBy ?? null}, proposed_by),
       address_proof = coalesce(${proof}::jsonb, address_proof),
       asked_by_mail = coalesce(${change.askedByMail ?? null}, asked_by_mail),
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
@@ -194,6 +198,12 @@ export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId:
   q.run(sql`
     update refunds set next_check_at = least(next_check_at, ${now}), poll_again = lease_until is not null
     where company_id = ${companyId} and payment_id = ${paymentId} and next_check_at is not null`)
+
+/** The person who made an API key; null for one that no person made. */
+export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {
+  const row = await q.maybe<{ createdBy: string | null }>(sql`select created_by from api_keys where id = ${keyId}`)
+  return row?.createdBy ?? null
+}
 
 /** The shop as its payers know it. */
 export const findMerchant = (q: Queryable, companyId: string): Promise<{ name: string; country: string | null }> =>

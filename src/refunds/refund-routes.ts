@@ -55,6 +55,7 @@ const viewRefund = async (deps: MispaymentRefundDeps, refund: Refund) => ({
   channel: refund.channel,
   address: refund.address,
   proposedAddress: refund.address === null ? refund.proposedAddress : null,
+  proposedBy: refund.address === null ? refund.proposedBy : null,
   addressProof: refund.addressProof,
   network: refund.network,
   askedByMail: refund.askedByMail,

@@ -29,8 +29,8 @@ const WantedFields = {
       },
       {
         description:
-          'Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or, ' +
-          'from a person with a fresh second factor, a statement with its evidence.',
+          'Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the ' +
+          'statement of a second person, with a fresh second factor and its evidence.',
       },
     ),
   ),
@@ -75,8 +75,8 @@ const AddressProofSchema = Type.Object(
     kind: Type.String({
       enum: [...PROOF_KINDS],
       description:
-        '`stated`: the payer’s own, said before. `payer`: said on the refund page. `signature`: signed for. ' +
-        '`attested`: a person vouches for it.',
+        '`stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. ' +
+        '`signature`: signed for. `attested`: a second person vouches for it.',
     }),
     by: Type.String(),
     at: Type.String({ format: 'date-time' }),
@@ -101,6 +101,7 @@ export const RefundSchema = Type.Object({
   proposedAddress: Nullable(
     Type.String({ description: 'Named without a proof: nothing goes there before the payer confirms it.' }),
   ),
+  proposedBy: Nullable(Type.String({ description: 'Who named it; a second person may vouch for it.' })),
   addressProof: Nullable(AddressProofSchema),
   askedByMail: Type.Boolean({ description: 'The payer got a mail with the link of the page for it.' }),
   addressUrl: Nullable(

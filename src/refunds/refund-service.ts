@@ -144,7 +144,7 @@ export function newRefund(parts: {
   now: Date
 }) {
   const { order, payment, number, actor, approval, destination, now } = parts
-  const { address, proposedAddress, addressProof, email } = destination
+  const { address, proposedAddress, proposedBy, addressProof, email } = destination
   const status: RefundStatus = approval === null ? destination.status : 'needs_approval'
   return {
     companyId: order.companyId,
@@ -156,6 +156,7 @@ export function newRefund(parts: {
     status,
     address,
     proposedAddress,
+    proposedBy,
     addressProof,
     askedByMail: status === 'needs_address' && email !== null,
     network: payment.network,

@@ -7,7 +7,7 @@ import { MINUTE } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { isLang } from '../kernel/lang.ts'
 import { findRecentVerification } from '../users/registration-queries.ts'
-import { emailKeyOf, viewUser } from '../users/user.ts'
+import { emailKeyOf, viewSelf } from '../users/user.ts'
 import { findUserById } from '../users/user-queries.ts'
 import { LangQuery } from '../users/user-schemas.ts'
 import * as schemas from './auth-schemas.ts'
@@ -59,7 +59,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       })
       // somebody who registers another person keeps his own session
       if (!actor) cookies.setRefresh(reply, started.session, started.refreshToken)
-      return ok({ token: await sessions.issue(started.session, user), user: viewUser(user) } as never)
+      return ok({ token: await sessions.issue(started.session, user), user: viewSelf(user) } as never)
     },
   )
 
@@ -145,7 +145,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
         await answerStepUp(deps, contextAs(request, who.actor), body)
         const user = await findUserById(db, who.actor.id)
-        return ok({ token: bearerOf(request), user: user && viewUser(user) } as never)
+        return ok({ token: bearerOf(request), user: user && viewSelf(user) } as never)
       }
       const pending = await findChallengeByToken(db, hashToken(who.token))
       if (pending) await limits.checkAccount(request, reply, await emailKeyOfUser(pending.userId))

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
 import { CountryCode, Email, Nullable, PersonName, Role } from '../users/user-schemas.ts'
 
 const Password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
@@ -14,11 +15,12 @@ export const RegisterBody = Type.Object({
   companyName: Type.Optional(
     Type.String({
       minLength: 1,
-      maxLength: 200,
+      maxLength: MAX_COMPANY_NAME,
+      pattern: NAME_PATTERN,
       description: 'Manager: the new company. Cashier, Observer: the one to join.',
     }),
   ),
-  associationName: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  associationName: Type.Optional(Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })),
   origin: Type.Optional(Type.String({ maxLength: 40 })),
   phoneNumber: Type.Optional(Type.String({ maxLength: 40 })),
   phoneNumberCountry: Type.Optional(CountryCode),

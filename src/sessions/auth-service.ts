@@ -9,7 +9,7 @@ import type { Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Passwords } from '../users/password.ts'
 import { openRegistration, type Registration } from '../users/registration.ts'
-import { type UserView, viewUser } from '../users/user.ts'
+import { type UserView, viewSelf } from '../users/user.ts'
 import { type Cookies, openCookies } from './cookies.ts'
 import { type Challenges, openChallenges } from './factors/challenge-service.ts'
 import { openTwoFactor, type TwoFactor } from './factors/two-factor-service.ts'
@@ -44,13 +44,14 @@ export type AuthDeps = AuthBase & {
 
 export function openAuth(base: AuthBase): AuthDeps {
   const lockOuts = openLockOuts(base)
+  const twoFactor = openTwoFactor(base)
   return {
     ...base,
     lockOuts,
     registration: openRegistration(base),
     challenges: openChallenges(base),
-    resets: openResets({ ...base, lockOuts }),
-    twoFactor: openTwoFactor(base),
+    resets: openResets({ ...base, lockOuts, twoFactor }),
+    twoFactor,
     cookies: openCookies(base.config, base.clock),
   }
 }
@@ -61,7 +62,7 @@ export function answerOfLogin(
   reply: FastifyReply,
   result: LoginResult,
 ): { token: string | null; user: UserView } {
-  const user = viewUser(result.user)
+  const user = viewSelf(result.user)
   if ('challenge' in result) {
     cookies.setChallenge(reply, result.challenge)
     return { token: null, user }

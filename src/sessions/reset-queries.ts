@@ -5,6 +5,8 @@ export type ResetKind = 'link' | 'application' | 'invitation'
 export type Reset = {
   tokenHash: string
   userId: string | null
+  /** Keyed hash of the address; null for an invitation, and for resets older than the column. */
+  accountKey: string | null
   kind: ResetKind
   codeHash: string | null
   wrongCodes: number
@@ -20,14 +22,14 @@ export async function updateResetsVoid(tx: Tx, userId: string | null, at: Date):
 
 export async function insertReset(
   tx: Tx,
-  reset: Pick<Reset, 'tokenHash' | 'userId' | 'kind' | 'codeHash' | 'expiresAt'> & {
+  reset: Pick<Reset, 'tokenHash' | 'userId' | 'accountKey' | 'kind' | 'codeHash' | 'expiresAt'> & {
     proofHash: string | null
     at: Date
   },
 ): Promise<void> {
   await tx.run(sql`
-    insert into password_resets (token_hash, user_id, kind, proof_hash, code_hash, created_at, expires_at)
-    values (${reset.tokenHash}, ${reset.userId}, ${reset.kind}, ${reset.proofHash}, ${reset.codeHash}, ${reset.at},
+    insert into password_resets (token_hash, user_id, account_key, kind, proof_hash, code_hash, created_at, expires_at)
+    values (${reset.tokenHash}, ${reset.userId}, ${reset.accountKey}, ${reset.kind}, ${reset.proofHash}, ${reset.codeHash}, ${reset.at},
       ${reset.expiresAt})`)
 }
 
@@ -38,7 +40,15 @@ export async function countRecentResets(q: Queryable, userId: string | null, sin
   return count
 }
 
-const COLUMNS = sql`token_hash, user_id, kind, code_hash, wrong_codes, proven_at, expires_at, used_at`
+/** Wrong codes of all resets of one address that were asked for since then. */
+export async function sumWrongCodes(q: Queryable, accountKey: string | null, since: Date): Promise<number> {
+  const { count } = await q.one<{ count: number }>(sql`
+    select coalesce(sum(wrong_codes), 0)::int as count from password_resets
+    where account_key = ${accountKey} and created_at > ${since}`)
+  return count
+}
+
+const COLUMNS = sql`token_hash, user_id, account_key, kind, code_hash, wrong_codes, proven_at, expires_at, used_at`
 
 /** Held until the transaction ends: of many uses at once one wins. */
 export async function lockReset(tx: Tx, tokenHash: string): Promise<Reset | undefined> {

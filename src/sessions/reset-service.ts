@@ -1,11 +1,11 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { JobQueue } from '../db/job-runner.ts'
 import type { Actor, UserRole } from '../http/actor.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
-import { type Clock, DAY, HOUR, MINUTE } from '../kernel/clock.ts'
+import { type Clock, DAY, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Lang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
@@ -15,7 +15,9 @@ import { checkPassword } from '../users/password-rules.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, findUserById, updateUserPassword, updateUserVerified } from '../users/user-queries.ts'
 import { updateChallengesEnded } from './factors/challenge-queries.ts'
+import { hasUnprovenFactor } from './factors/factor-queries.ts'
 import { openCodeHash } from './factors/totp.ts'
+import type { TwoFactor } from './factors/two-factor-service.ts'
 import type { LockOuts } from './lock-outs.ts'
 import type { Reset } from './reset-queries.ts'
 import * as queries from './reset-queries.ts'
@@ -57,20 +59,23 @@ export type ResetDeps = {
   mailer: Mailer
   jobs: JobQueue
   audit: Audit
+  twoFactor: Pick<TwoFactor, 'remove'>
 }
 
 const LINK_MS = 30 * MINUTE
 const INVITATION_MS = 7 * DAY
 const MOST_AN_HOUR = 10
 const MAX_WRONG_CODES = 5
+const MAX_WRONG_A_DAY = 30
 
 /** A job that does nothing: what is queued for an address that nobody has. */
 export const NO_MAIL_JOB = 'mail-to-nobody'
 
 const RESETTABLE_BY_SERVICE: readonly UserRole[] = ['SimpleUser', 'Manager', 'Association', 'Cashier', 'Observer']
 
+/** A credential that was given this one power; no other scope, and no role, has it. */
 const isService = (actor: Actor | null): actor is Actor =>
-  actor?.valid === true && actor.role === 'Service' && (actor.scopes ?? ['sessions:write']).includes('sessions:write')
+  actor?.valid === true && actor.role === 'Service' && actor.scopes?.includes('passwords:write') === true
 
 const mayVouch = (actor: Actor | null, user: User): boolean =>
   isService(actor) &&
@@ -81,6 +86,9 @@ export function openResets(deps: ResetDeps): Resets {
   const { db, clock, vault, config, sessions, lockOuts, mailer, jobs, audit } = deps
   const codeHash = openCodeHash(vault)
   const newToken = (): string => randomBytes(32).toString('base64url')
+  const accountKey = vault.derive('reset-account')
+  const accountKeyOf = (email: string): string =>
+    createHmac('sha256', accountKey).update(emailKeyOf(email)).digest('hex')
 
   const mailReset = async (
     tx: Tx,
@@ -110,10 +118,13 @@ export function openResets(deps: ResetDeps): Resets {
     reset: Reset,
     user: User | undefined,
     request: ChangeRequest,
-  ): Promise<'good' | 'wrong' | 'missing'> => {
+  ): Promise<'good' | 'wrong' | 'missing' | 'spent'> => {
     if (reset.kind !== 'application' || reset.provenAt !== null) return 'good'
     if (user && mayVouch(request.context.actor, user)) return 'good'
     if (request.emailOtp === null || reset.wrongCodes >= MAX_WRONG_CODES) return 'missing'
+    // a reset lives for half an hour: what was tried on it within a day began at most that much earlier
+    const since = new Date(clock() - DAY - LINK_MS)
+    if ((await queries.sumWrongCodes(tx, reset.accountKey, since)) >= MAX_WRONG_A_DAY) return 'spent'
     const right = reset.codeHash === codeHash(`reset:${reset.tokenHash}`, request.emailOtp)
     if (right && user) return 'good'
     await queries.updateResetWrong(tx, reset.tokenHash)
@@ -133,7 +144,12 @@ export function openResets(deps: ResetDeps): Resets {
     await updateChallengesEnded(tx, user.id, at)
     await lockOuts.clear(tx, user.emailKey)
     await sessions.endAll(tx, user.id, 'password changed')
-    if (reset.kind !== 'application' || !isService(request.context.actor)) await updateUserVerified(tx, user.id, at)
+    const byOwner = reset.kind !== 'application' || !isService(request.context.actor)
+    if (byOwner) {
+      // whoever registered somebody else's address may have enrolled a factor of his own
+      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.remove(tx, user, request.context)
+      await updateUserVerified(tx, user.id, at)
+    }
     if (reset.kind !== 'invitation') {
       await mailer.send(tx, {
         to: user.email,
@@ -153,16 +169,17 @@ export function openResets(deps: ResetDeps): Resets {
     tx: Tx,
     userId: string | null,
     kind: queries.ResetKind,
-    lifeMs: number,
+    life: { lifeMs: number; accountKey: string | null },
   ): Promise<{ token: string; proof: string; code: string; expiresAt: Date }> => {
     const [token, proof, code, at] = [newToken(), newToken(), String(randomInt(1_000_000)).padStart(6, '0'), clock()]
     const application = kind === 'application'
     const tokenHash = hashToken(token)
-    const expiresAt = new Date(at + lifeMs)
+    const expiresAt = new Date(at + life.lifeMs)
     await queries.updateResetsVoid(tx, userId, new Date(at))
     await queries.insertReset(tx, {
       tokenHash,
       userId,
+      accountKey: life.accountKey,
       kind,
       codeHash: application ? codeHash(`reset:${tokenHash}`, code) : null,
       proofHash: application ? hashToken(proof) : null,
@@ -178,7 +195,10 @@ export function openResets(deps: ResetDeps): Resets {
       return db.tx(async (tx) => {
         const recent = await queries.countRecentResets(tx, eligible?.id ?? null, new Date(clock() - HOUR))
         const known = eligible && recent < MOST_AN_HOUR ? eligible : null
-        const secrets = await insert(tx, known?.id ?? null, application ? 'application' : 'link', LINK_MS)
+        const secrets = await insert(tx, known?.id ?? null, application ? 'application' : 'link', {
+          lifeMs: LINK_MS,
+          accountKey: accountKeyOf(email),
+        })
         if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets }, secrets.expiresAt)
         else await jobs.enqueue(tx, { kind: NO_MAIL_JOB, payload: { sealed: vault.seal(email, NO_MAIL_JOB) } })
         const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null }
@@ -207,17 +227,26 @@ export function openResets(deps: ResetDeps): Resets {
         await finish(tx, reset, user, passwordHash, request)
         return proof
       })
+      if (outcome === 'spent') {
+        throw new AppError('TOO_MANY_REQUESTS', { message: TOO_MANY_CODES, retryAfter: DAY / SECOND })
+      }
       if (outcome === 'wrong') throw new AppError('INVALID_OTP')
       if (outcome === 'missing') throw new AppError('INVALID_RESET_TOKEN', { message: MISSING_PROOF })
     },
     async invite(tx, user, { inviter, company }) {
-      const { token, expiresAt } = await insert(tx, user.id, 'invitation', INVITATION_MS)
+      const { token, expiresAt } = await insert(tx, user.id, 'invitation', {
+        lifeMs: INVITATION_MS,
+        accountKey: null,
+      })
       const url = `${config.baseUrl}/account/reset-password?token=${token}`
       const data = { name: user.firstName, inviter, company, url }
       await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'invitation', data })
     },
   }
 }
+
+const TOO_MANY_CODES =
+  'Too many wrong codes were tried for this account today. Open the link in the mail instead, or wait a day.'
 
 const MISSING_PROOF =
   'This token changes nothing yet, or not any more. Open the link in the mail, or send the mailed code as emailOtp; or ask for a new one.'

@@ -148,6 +148,8 @@ export const de: Texts = {
     notTheSender: 'Wir schicken das Geld nicht einfach zurück: Die Absenderadresse kann einer Börse gehören.',
     proposed: (merchant) =>
       `${merchant} schlägt die Adresse unten vor. Bestätigen Sie sie nur, wenn es Ihre ist; sonst geben Sie Ihre ein.`,
+    passedOn: (merchant) =>
+      `Danke. ${merchant} prüft diese Adresse, dann wird das Geld gesendet. Sie können sie noch ändern.`,
     label: 'Wallet-Adresse',
     hint: '0x und 40 Zeichen. Aus der Wallet kopieren, nicht abtippen.',
     next: 'Adresse prüfen',
@@ -214,6 +216,10 @@ export const de: Texts = {
     confirmText: 'Drücken Sie nur, wenn Sie das waren. Die App kann dann das neue Passwort setzen.',
     confirmButton: 'Das war ich',
     confirmed: 'Danke. Gehen Sie zurück in die App und wählen Sie das Passwort.',
+  },
+  busy: {
+    title: 'Einen Moment bitte',
+    text: 'Aus Ihrem Netz wurden zu viele Seiten geöffnet. Warten Sie eine Minute und öffnen Sie die Seite dann erneut.',
   },
   mails: {
     greeting: (name) => `Guten Tag ${name},`,
@@ -320,6 +326,13 @@ export const de: Texts = {
         `Bitte nennen Sie die Wallet-Adresse auf ${network}, die das Geld erhalten soll. Die Adresse, von der Sie bezahlt haben, wird nicht von selbst genommen: Sie kann einer Börse gehören.`,
       ],
       button: 'Meine Adresse angeben',
+    },
+    emailChanged: {
+      subject: ({ shortCode }) => `Ihre E-Mail-Adresse zur Bestellung ${shortCode} wurde geändert`,
+      paragraphs: ({ merchant, shortCode }) => [
+        `${merchant} hat Ihre E-Mail-Adresse zur Bestellung ${shortCode} durch eine andere ersetzt.`,
+        'Fragen zu einer Erstattung kommen weiterhin hierher. Wenn Sie das nicht wollten, melden Sie sich beim Geschäft.',
+      ],
     },
     webhookFailures: {
       subject: ({ companyName }) => `Webhooks von ${companyName} konnten nicht zugestellt werden`,

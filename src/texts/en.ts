@@ -143,6 +143,8 @@ export const en: Texts = {
     notTheSender: 'We do not send it back to the address it came from: that address may belong to an exchange.',
     proposed: (merchant) =>
       `${merchant} suggests the address below. Confirm it only if it is your own; otherwise enter yours.`,
+    passedOn: (merchant) =>
+      `Thank you. ${merchant} checks this address, then the money is sent. You can still change it.`,
     label: 'Wallet address',
     hint: '0x and 40 characters. Copy it from your wallet rather than typing it.',
     next: 'Check the address',
@@ -208,6 +210,10 @@ export const en: Texts = {
     confirmText: 'Press the button only if that was you. The app can then set the new password.',
     confirmButton: 'That was me',
     confirmed: 'Thank you. Go back to the app and choose your new password.',
+  },
+  busy: {
+    title: 'One moment, please',
+    text: 'Too many pages were opened from your network. Wait a minute, then open this page again.',
   },
   mails: {
     greeting: (name) => `Hello ${name},`,
@@ -305,6 +311,13 @@ export const en: Texts = {
         `Please enter the wallet address on ${network} that should receive the money. We do not use the address you paid from: it may belong to an exchange.`,
       ],
       button: 'Enter my address',
+    },
+    emailChanged: {
+      subject: ({ shortCode }) => `Your e-mail address for order ${shortCode} was changed`,
+      paragraphs: ({ merchant, shortCode }) => [
+        `${merchant} replaced your e-mail address for order ${shortCode} with another one.`,
+        'Questions about a refund still come to this address. If you did not ask for the change, tell the shop.',
+      ],
     },
     webhookFailures: {
       subject: ({ companyName }) => `Webhooks of ${companyName} could not be delivered`,

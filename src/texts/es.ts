@@ -145,6 +145,8 @@ export const es: Texts = {
     notTheSender: 'No lo devolvemos sin más al remitente: esa dirección puede ser de una plataforma de intercambio.',
     proposed: (merchant) =>
       `${merchant} propone la dirección de abajo. Confírmela solo si es la suya; si no, indique la suya.`,
+    passedOn: (merchant) =>
+      `Gracias. ${merchant} comprueba esta dirección y después se envía el dinero. Aún puede cambiarla.`,
     label: 'Dirección del monedero',
     hint: '0x y 40 caracteres. Cópiela de su monedero, no la escriba.',
     next: 'Comprobar la dirección',
@@ -208,6 +210,10 @@ export const es: Texts = {
     confirmText: 'Pulse solo si ha sido usted. La aplicación podrá entonces fijar la contraseña nueva.',
     confirmButton: 'He sido yo',
     confirmed: 'Gracias. Vuelva a la aplicación y elija la contraseña.',
+  },
+  busy: {
+    title: 'Un momento, por favor',
+    text: 'Se han abierto demasiadas páginas desde su red. Espere un minuto y vuelva a abrir esta página.',
   },
   mails: {
     greeting: (name) => `Hola, ${name}:`,
@@ -310,6 +316,13 @@ export const es: Texts = {
         `Indique la dirección de monedero en ${network} que debe recibir el dinero. La dirección desde la que pagó no se usa sin preguntar: puede pertenecer a una plataforma de intercambio.`,
       ],
       button: 'Indicar mi dirección',
+    },
+    emailChanged: {
+      subject: ({ shortCode }) => `Se ha cambiado su correo del pedido ${shortCode}`,
+      paragraphs: ({ merchant, shortCode }) => [
+        `${merchant} ha sustituido su dirección de correo del pedido ${shortCode} por otra.`,
+        'Las preguntas sobre un reembolso siguen llegando aquí. Si usted no lo pidió, avise a la tienda.',
+      ],
     },
     webhookFailures: {
       subject: ({ companyName }) => `No se pudieron entregar webhooks de ${companyName}`,

@@ -146,6 +146,8 @@ export const fr: Texts = {
       'Nous ne le renvoyons pas d’office à l’expéditeur : l’adresse peut appartenir à une plateforme d’échange.',
     proposed: (merchant) =>
       `${merchant} propose l’adresse ci-dessous. Confirmez-la seulement si c’est la vôtre, sinon indiquez la vôtre.`,
+    passedOn: (merchant) =>
+      `Merci. ${merchant} vérifie cette adresse, puis l’argent est envoyé. Vous pouvez encore la modifier.`,
     label: 'Adresse du portefeuille',
     hint: '0x et 40 caractères. Copiez-la depuis votre portefeuille, ne la tapez pas.',
     next: 'Vérifier l’adresse',
@@ -210,6 +212,10 @@ export const fr: Texts = {
     confirmText: 'N’appuyez que si c’était vous. L’application pourra alors fixer le nouveau mot de passe.',
     confirmButton: 'C’était moi',
     confirmed: 'Merci. Retournez dans l’application et choisissez le mot de passe.',
+  },
+  busy: {
+    title: 'Un instant, s’il vous plaît',
+    text: 'Trop de pages ont été ouvertes depuis votre réseau. Patientez une minute, puis rouvrez cette page.',
   },
   mails: {
     greeting: (name) => `Bonjour ${name},`,
@@ -314,6 +320,13 @@ export const fr: Texts = {
         `Indiquez l’adresse de portefeuille sur ${network} qui doit recevoir l’argent. L’adresse d’où vous avez payé n’est pas reprise d’office : elle peut appartenir à une plateforme d’échange.`,
       ],
       button: 'Indiquer mon adresse',
+    },
+    emailChanged: {
+      subject: ({ shortCode }) => `Votre adresse e-mail pour la commande ${shortCode} a été modifiée`,
+      paragraphs: ({ merchant, shortCode }) => [
+        `${merchant} a remplacé votre adresse e-mail pour la commande ${shortCode} par une autre.`,
+        'Les questions sur un remboursement arrivent toujours ici. Si vous n’avez rien demandé, prévenez le commerce.',
+      ],
     },
     webhookFailures: {
       subject: ({ companyName }) => `Des webhooks de ${companyName} n’ont pas pu être livrés`,

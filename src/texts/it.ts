@@ -145,6 +145,8 @@ export const it: Texts = {
     notTheSender: 'Non lo rimandiamo semplicemente al mittente: l’indirizzo può essere di una piattaforma di scambio.',
     proposed: (merchant) =>
       `${merchant} propone l’indirizzo qui sotto. Lo confermi solo se è il suo, altrimenti indichi il suo.`,
+    passedOn: (merchant) =>
+      `Grazie. ${merchant} controlla questo indirizzo, poi il denaro viene inviato. Può ancora cambiarlo.`,
     label: 'Indirizzo del portafoglio',
     hint: '0x e 40 caratteri. Lo copi dal suo portafoglio, non lo digiti.',
     next: 'Controllare l’indirizzo',
@@ -208,6 +210,10 @@ export const it: Texts = {
     confirmText: 'Prema solo se è stato lei. L’app potrà allora impostare la nuova password.',
     confirmButton: 'Sono stato io',
     confirmed: 'Grazie. Torni nell’app e scelga la password.',
+  },
+  busy: {
+    title: 'Un momento, per favore',
+    text: 'Dalla sua rete sono state aperte troppe pagine. Aspetti un minuto, poi riapra questa pagina.',
   },
   mails: {
     greeting: (name) => `Buongiorno ${name},`,
@@ -308,6 +314,13 @@ export const it: Texts = {
         `Indichi l’indirizzo del portafoglio su ${network} che deve ricevere il denaro. L’indirizzo da cui ha pagato non viene usato da solo: può appartenere a una piattaforma di scambio.`,
       ],
       button: 'Indicare il mio indirizzo',
+    },
+    emailChanged: {
+      subject: ({ shortCode }) => `Il suo indirizzo e-mail per l’ordine ${shortCode} è stato cambiato`,
+      paragraphs: ({ merchant, shortCode }) => [
+        `${merchant} ha sostituito il suo indirizzo e-mail per l’ordine ${shortCode} con un altro.`,
+        'Le domande su un rimborso arrivano ancora qui. Se non l’ha chiesto lei, avvisi il negozio.',
+      ],
     },
     webhookFailures: {
       subject: ({ companyName }) => `Alcuni webhook di ${companyName} non sono stati consegnati`,

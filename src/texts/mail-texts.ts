@@ -38,9 +38,10 @@ export type MailText = {
 export type NoticeText<Facts> = {
   subject(facts: Facts): string
   paragraphs(facts: Facts): string[]
-  button: string
+  button?: string
 }
 
+export type EmailChangeFacts = { merchant: string; shortCode: string }
 export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
 export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
 export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
@@ -51,5 +52,6 @@ export type MailTexts = {
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
   kycCheck: NoticeText<KycFacts>
   refundAddress: NoticeText<RefundFacts>
+  emailChanged: NoticeText<EmailChangeFacts>
   webhookFailures: NoticeText<FailureFacts>
 }

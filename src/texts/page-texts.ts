@@ -119,6 +119,9 @@ export type IdentityTexts = {
   faults: { emailMissing: string; emailWrong: string; firstName: string; lastName: string }
 }
 
+/** Instead of a page, when too many were opened. */
+export type BusyTexts = { title: string; text: string }
+
 /** The page on which a payer says where a refund goes. */
 export type RefundTexts = {
   title: string
@@ -126,6 +129,8 @@ export type RefundTexts = {
   ask: (network: string) => string
   notTheSender: string
   proposed: (merchant: string) => string
+  /** Said by a link that no mail carried. */
+  passedOn: (merchant: string) => string
   label: string
   hint: string
   next: string

@@ -1,5 +1,5 @@
 import type { MailTexts } from './mail-texts.ts'
-import type { AccountTexts, IdentityTexts, KycTexts, PayTexts, RefundTexts } from './page-texts.ts'
+import type { AccountTexts, BusyTexts, IdentityTexts, KycTexts, PayTexts, RefundTexts } from './page-texts.ts'
 
 /** Every word that a payer reads, on a page or in a mail. A language is one file with all of them. */
 export type Texts = {
@@ -12,5 +12,6 @@ export type Texts = {
   refund: RefundTexts
   kyc: KycTexts
   account: AccountTexts
+  busy: BusyTexts
   mails: MailTexts
 }

@@ -4,7 +4,7 @@ import { PageQuery } from '../companies/company-schemas.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
-import { viewUser } from './user.ts'
+import { viewSelf, viewUser } from './user.ts'
 import { CountryCode, Email, IdParams, LangSchema, PersonName, Role } from './user-schemas.ts'
 import * as service from './user-service.ts'
 
@@ -58,7 +58,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.me' },
       schema: { operationId: 'getMe', summary: 'Your own profile', tags, response: { 200: Envelope(UserRef) } },
     },
-    async (request) => ok(viewUser(await service.readMe(deps, actorOf(request))) as never),
+    async (request) => ok(viewSelf(await service.readMe(deps, actorOf(request))) as never),
   )
   app.put(
     '/users/me',
@@ -74,7 +74,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const change = request.body as service.ProfileChange
-      return ok(viewUser(await service.changeMe(deps, contextOf(request), change)) as never)
+      return ok(viewSelf(await service.changeMe(deps, contextOf(request), change)) as never)
     },
   )
   app.get(

@@ -1,6 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { USER_ROLES } from '../http/actor.ts'
 import { LANGS } from '../kernel/lang.ts'
+import { MAX_PERSON_NAME, NAME_PATTERN } from '../kernel/names.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -9,19 +10,20 @@ export const IdParams = Type.Object({
 })
 
 export const Email = Type.String({ format: 'email', maxLength: 254, examples: ['maud@cafe.example'] })
-export const PersonName = Type.String({ minLength: 1, maxLength: 100 })
+export const PersonName = Type.String({ minLength: 1, maxLength: MAX_PERSON_NAME, pattern: NAME_PATTERN })
 export const Role = Type.String({ enum: [...USER_ROLES] })
 export const LangSchema = Type.String({ enum: [...LANGS], description: 'Language of mails. Default: en.' })
 export const LangQuery = Type.Object({ lang: Type.Optional(LangSchema) })
 export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 
+/** Before a user is verified and approved only id, name and kind are told; the rest is null. */
 export const UserCompanySchema = Type.Object({
   _id: Type.String(),
   name: Type.String(),
   kind: Type.String({ enum: ['company', 'association'] }),
   country: Nullable(Type.String()),
   siret: Nullable(Type.String()),
-  approved: Type.Boolean({ description: 'Approved by the operator; before that nothing can be sold.' }),
+  approved: Nullable(Type.Boolean({ description: 'Approved by the operator; before that nothing can be sold.' })),
   settlementAddress: Nullable(Type.String()),
   settlementNetwork: Nullable(Type.Integer()),
 })

@@ -60,8 +60,18 @@ export function missingOf(user: Standing): string[] {
 export const isValidUser = (user: Standing): boolean =>
   user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
 
-export type UserView = ReturnType<typeof viewUser>
+export type UserView = ReturnType<typeof viewSelf>
 
+/** As the user itself sees it: before it is verified and approved, of the company only name and kind. */
+export function viewSelf(user: User) {
+  const { company, ...rest } = viewUser(user)
+  if (company === null || isValidUser(user)) return { ...rest, company }
+  const hidden = { country: null, siret: null, approved: null, settlementAddress: null, settlementNetwork: null }
+  const { _id, name, kind } = company
+  return { ...rest, company: { _id, name, kind, ...hidden } }
+}
+
+/** As whoever manages the user sees it. */
 export function viewUser(user: User) {
   const { company } = user
   return {

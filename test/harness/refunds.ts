@@ -20,6 +20,7 @@ export type RefundData = {
   addressUrl: string | null
   askedByMail: boolean
   proposedAddress: string | null
+  proposedBy: string | null
   addressMessage: string | null
   addressProof: Record<string, string> | null
   approvalReason: string | null
@@ -87,6 +88,17 @@ export async function blacklist(chain: TestChain, address: string): Promise<void
 export async function createPaid(shop: Shop, body: Record<string, unknown> = {}, more = 0n): Promise<Payable> {
   const order = await shop.createAwaiting(body)
   await shop.chain.pay({ to: order.toAddress, units: order.units + more })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  return order
+}
+
+/** Paid by a payer whose e-mail the shop's server gave before. */
+export async function createPaidBy(shop: Shop, email: string): Promise<Payable> {
+  const order = await shop.createAwaiting()
+  const noted = await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  if (noted.status !== 200) throw new Error(noted.text)
+  await shop.chain.pay({ to: order.toAddress, units: order.units })
   await shop.makeFinal()
   await shop.reaches(order.code, 'PAID')
   return order

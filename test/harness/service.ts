@@ -61,6 +61,7 @@ const TEST_ENV = {
   LIMIT_ADDRESS_PER_MINUTE: '0',
   LIMIT_PUBLIC_PER_MINUTE: '0',
   LIMIT_COMPANY_PER_MINUTE: '0',
+  LIMIT_PAGE_PER_MINUTE: '0',
 }
 
 export async function insertMerchant(db: Db, vault: Vault): Promise<Merchant> {

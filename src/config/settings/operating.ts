@@ -35,6 +35,13 @@ export const LIMITS = {
   companyPerMinute: integer('LIMIT_COMPANY_PER_MINUTE', 'Calls with a credential of one company.', {
     ...{ fallback: '6000', min: 0, max: 10_000_000 },
   }),
+  pagePerMinute: integer(
+    'LIMIT_PAGE_PER_MINUTE',
+    'Pages that anyone opens (pay, refund, identity, account) from one address.',
+    {
+      ...{ fallback: '300', min: 0, max: 1_000_000 },
+    },
+  ),
 }
 
 export const WEBHOOKS = {

@@ -1,12 +1,15 @@
 import { COLUMNS } from './export-columns.ts'
 
-/** Beginnings that a spreadsheet takes for a formula (OWASP, CSV injection); the wide forms count in some locales. */
-const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/
+/**
+ * Beginnings that a spreadsheet takes for a formula (OWASP, CSV injection); the wide forms count in some locales. Where
+ * the list separator is a semicolon, a spreadsheet splits at it, so the rest of the text begins a cell of its own.
+ */
+const FORMULA = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]|;\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]/
 
 /** Would a spreadsheet calculate this text instead of showing it? */
 export const looksLikeFormula = (text: string): boolean => FORMULA.test(text)
 
-const quote = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+const quote = (text: string): string => (/[";,\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
 function csvCell(text: string | null, index: number): string {
   if (text === null) return ''

@@ -16,6 +16,8 @@ test('CSV cells that a spreadsheet would calculate begin with an apostrophe, oth
   for (const text of ['=1+1', '+1', '-1', '@A1', '＝1', '＠A1']) assert.equal(cell(text), `'${text}`)
   assert.equal(cell('\t=1'), "'\t=1")
   assert.equal(cell('\r=1'), '"\'\r=1"')
+  for (const text of ['a;=1+1', 'a; +1', 'b;\t@A1', 'x;＝1']) assert.equal(cell(text), `"'${text}"`, text)
+  assert.equal(cell('a;b'), '"a;b"', 'also where the list separator is a semicolon it stays one cell')
   for (const text of ['a=1', '1-2', 'x@y.example', "'quoted'", ' =1']) assert.equal(cell(text), text)
   assert.equal(cell('say "hi", then\r\ngo'), '"say ""hi"", then\r\ngo"')
 })

@@ -73,7 +73,7 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   await app.register(formbody)
   rememberLanguage(app)
   app.addHook('preHandler', async (request, reply) => limits.checkAddress(request, reply, 'credentials'))
-  const open = { config: { open: true as const } }
+  const open = { config: { open: true, page: true } } as const
   const get = { ...open, schema: { hide: true, querystring: TokenForm } }
   const post = { ...open, schema: { hide: true, body: TokenForm } }
 

@@ -13,6 +13,7 @@ import type { Html } from '../../kernel/html.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
+import { sendBusyPage } from '../shared/busy-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
@@ -20,7 +21,7 @@ import { kycPolicy, renderKyc, renderUnknownKyc } from './kyc-view.ts'
 
 export type KycPageDeps = KycDeps & { payUrl: string }
 
-const OPEN = { open: true as const }
+const OPEN = { open: true, page: true } as const
 const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
 type PageParams = { code: string; token: string }
 
@@ -66,6 +67,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
     const { lang, texts } = textsFor(request)
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownKyc(lang, texts), lang, kycPolicy(null))

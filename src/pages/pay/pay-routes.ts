@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Config } from '../../config/config.ts'
+import { networkOf } from '../../http/address.ts'
 import { toAppError } from '../../http/failures.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -12,6 +13,7 @@ import { savePayer } from '../../payers/payer-service.ts'
 import { acceptOrder } from '../../payments/payment-accept.ts'
 import type { PaymentDeps } from '../../payments/payment-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
+import { sendBusyPage } from '../shared/busy-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-form.ts'
@@ -20,6 +22,7 @@ import { openPayPages, type PayPages } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderNotice, renderPage } from './pay-view.ts'
+import { openStreamCounter } from './stream-counter.ts'
 
 export type PayPageDeps = Omit<PaymentDeps, 'config'> & {
   config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
@@ -51,7 +54,7 @@ const IdentityBody = Type.Object({
   companyName: Text,
 })
 
-const OPEN = { open: true as const }
+const OPEN = { open: true, page: true } as const
 const MAX_STREAMS = 10_000
 /** A reader that is this far behind is gone; it comes back by itself. */
 const MAX_UNREAD_BYTES = 256 * 1024
@@ -60,6 +63,7 @@ const MAX_UNREAD_BYTES = 256 * 1024
 function registerNotices(app: FastifyInstance, pages: PayPages): void {
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
     const language = languageOf(request)
     const texts = TEXTS[language].pay
@@ -75,9 +79,9 @@ function openStream(
   request: FastifyRequest,
   reply: FastifyReply,
   streams: PayStreams,
-  code: string,
-  lastId: string | null,
+  seen: { code: string; lastId: string | null; leave(): void },
 ): void {
+  const { code, lastId, leave } = seen
   const { raw } = reply.hijack()
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
@@ -95,7 +99,10 @@ function openStream(
     },
     end: () => void raw.end(),
   })
-  raw.on('close', close)
+  raw.on('close', () => {
+    close()
+    leave()
+  })
 }
 
 /** A page that it returns asks the payer for something else; anything else leads back to the order. */
@@ -135,6 +142,7 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     load: (code) => readPayView(viewDeps, code),
     render: (view, language) => renderFragment(view, pages.contextOf(language)).text,
   })
+  const counter = openStreamCounter()
   app.addHook('preClose', async () => {
     streams.stop()
     await deps.feed.stop()
@@ -156,7 +164,8 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     const lastId = typeof header === 'string' ? header : (request.query.last ?? null)
     if (view.final && lastId === view.id) return reply.code(204).send()
     if (streams.count() >= MAX_STREAMS) throw new AppError('BUSY', { retryAfter: 10 })
-    openStream(request, reply, streams, view.code, lastId)
+    const leave = counter.enter(networkOf(request.ip), view.code)
+    openStream(request, reply, streams, { code: view.code, lastId, leave })
   })
 
   const accept = openForm(deps, payerKey, pages, (request, { code, paymentChannel, network }) => {

@@ -15,6 +15,7 @@ import type { RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import type { RefundDeps } from '../../refunds/refund-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
+import { sendBusyPage } from '../shared/busy-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
@@ -35,7 +36,7 @@ export type RefundPageDeps = RefundDeps & {
   tokens: readonly string[]
 }
 
-const OPEN = { open: true as const }
+const OPEN = { open: true, page: true } as const
 const Link = { code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) }
 const Form = Type.Object({
   ...Link,
@@ -107,6 +108,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
     const { lang, texts } = textsFor(request)
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownRefund(lang, texts), lang)

@@ -41,9 +41,14 @@ const headline = ({ texts, lang, merchant, refund }: RefundPage): Html =>
 const hidden = ({ code, token }: RefundPage): Html =>
   html`<input type="hidden" name="code" value="${code}"><input type="hidden" name="token" value="${token}">`
 
+const hintOf = ({ texts, merchant, refund }: RefundPage): string => {
+  if (refund.proposedAddress === null) return texts.notTheSender
+  return refund.proposedBy === 'payer' ? texts.passedOn(merchant) : texts.proposed(merchant)
+}
+
 /** Asks for the address. @param fault what is wrong with the one that was sent */
 export function renderAddressForm(page: RefundPage, given: string, fault: string | null): Html {
-  const { texts, lang, network, action, merchant, refund } = page
+  const { texts, lang, network, action } = page
   const described = fault === null ? 'hint' : 'hint fault'
   const form = html`<form method="post" action="${action}">${hidden(page)}
       <label for="address">${texts.label}</label>
@@ -53,7 +58,7 @@ export function renderAddressForm(page: RefundPage, given: string, fault: string
       ${fault !== null && html`<p class="note" id="fault" role="alert">${fault}</p>`}
       <button class="main">${texts.next}</button></form>`
   const body = html`${headline(page)}<div class="state"><h2>${texts.ask(network)}</h2></div>
-    <p class="soft">${refund.proposedAddress === null ? texts.notTheSender : texts.proposed(merchant)}</p>${form}`
+    <p class="soft">${hintOf(page)}</p>${form}`
   return shell(lang, texts.title, body)
 }
 

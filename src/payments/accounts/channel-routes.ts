@@ -1,7 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Health } from '../../channels/supervised.ts'
-import { actorOf, companyOf } from '../../http/actor.ts'
+import { ChoiceOnly } from '../../companies/company-schemas.ts'
+import { companyFor } from '../../companies/company-scope.ts'
+import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import { SECOND } from '../../kernel/clock.ts'
@@ -87,10 +89,11 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         summary: 'A company’s own accounts at providers',
         description: 'What can be set, and hints of what is set. Secrets are never shown again.',
         tags,
+        querystring: ChoiceOnly,
         response: { 200: Envelope(Type.Array(AccountSchema)) },
       },
     },
-    async (request) => ok(await listAccounts(deps, companyOf(actorOf(request)))),
+    async (request) => ok(await listAccounts(deps, await companyFor(deps.db, actorOf(request), request.query))),
   )
   app.put(
     '/channel-accounts/:channel',
@@ -102,6 +105,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         description: 'All settings at once; they win over the operator’s for new payments. Stored encrypted.',
         tags,
         params: ChannelParams,
+        querystring: ChoiceOnly,
         body: AccountBody,
         response: { 200: Envelope(Type.Null()) },
       },
@@ -109,7 +113,8 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
     async (request) => {
       const context = contextOf(request)
       const { channel } = request.params
-      const target = { companyId: companyOf(context.actor), channel, values: request.body.settings }
+      const companyId = await companyFor(deps.db, context.actor, request.query)
+      const target = { companyId, channel, values: request.body.settings }
       await saveAccount(deps, context, target)
       return ok(null)
     },
@@ -123,13 +128,15 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         summary: 'Back to the operator’s account',
         tags,
         params: ChannelParams,
+        querystring: ChoiceOnly,
         response: { 200: Envelope(Type.Null()) },
       },
     },
     async (request) => {
       const context = contextOf(request)
       const { channel } = request.params
-      await removeAccount(deps, context, { companyId: companyOf(context.actor), channel })
+      const companyId = await companyFor(deps.db, context.actor, request.query)
+      await removeAccount(deps, context, { companyId, channel })
       return ok(null)
     },
   )

@@ -71,7 +71,7 @@ export async function saveAccount(
   const { actor } = context
   const kind = kindOf(channel)
   for (const name of Object.keys(values)) {
-    const setting = kind.settings[name]
+    const setting = Object.hasOwn(kind.settings, name) ? kind.settings[name] : undefined
     if (!setting || setting.operatorOnly) throw invalid(`settings.${name}`, 'is not a setting of this channel')
   }
   const reading = readSettings(kind, settingsOfAccount(kind, values, deps.provider))

@@ -15,6 +15,15 @@ export async function lockFactors(tx: Tx, userId: string): Promise<Factors> {
     from users where id = ${userId} for update`)
 }
 
+/** Was the authenticator app enrolled before the address was verified: by anyone who knew the password at the time? */
+export async function hasUnprovenFactor(q: Queryable, userId: string): Promise<boolean> {
+  const { unproven } = await q.one<{ unproven: boolean }>(sql`
+    select (totp_enabled_at is not null and (verified_at is null or totp_enabled_at < verified_at))
+      or (totp_pending_sealed is not null and verified_at is null) as unproven
+    from users where id = ${userId}`)
+  return unproven
+}
+
 export async function updateTotpPending(tx: Tx, userId: string, sealed: string): Promise<void> {
   await tx.run(sql`update users set totp_pending_sealed = ${sealed} where id = ${userId}`)
 }

@@ -50,7 +50,7 @@ const logRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, de
   app.get(
     '/webhook-deliveries/:id/curl',
     {
-      config: { permission: 'webhooks.redeliver' },
+      config: { permission: 'webhooks.curl' },
       schema: {
         operationId: 'getWebhookDeliveryAsCurl',
         summary: 'One delivery as a shell command, freshly signed',

@@ -1,0 +1,104 @@
+import type { FastifyInstance, RouteOptions } from 'fastify'
+import { auditRoutes } from '../audit/audit-routes.ts'
+import { buttonRoutes, buttonSessionRoutes } from '../companies/button-routes.ts'
+import { companyRoutes } from '../companies/company-routes.ts'
+import { tillRoutes } from '../companies/till-routes.ts'
+import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
+import { addOldState, takeOldInput } from '../http/old-clients.ts'
+import { settlementRoutes } from '../ledger/settlement-routes.ts'
+import { orderExportRoutes } from '../orders/export/export-routes.ts'
+import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
+import { orderRoutes } from '../orders/order-routes.ts'
+import { storyRoutes } from '../orders/story/story-routes.ts'
+import { payerRoutes } from '../payers/payer-routes.ts'
+import { channelRoutes } from '../payments/accounts/channel-routes.ts'
+import { callbackRoutes } from '../payments/callback-routes.ts'
+import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
+import { paymentRoutes } from '../payments/payment-routes.ts'
+import { rateRoutes } from '../rates/rate-routes.ts'
+import { refundRoutes, revertRoutes } from '../refunds/refund-routes.ts'
+import { apiKeyRoutes } from '../sessions/api-keys/api-key-routes.ts'
+import { authRoutes } from '../sessions/auth-routes.ts'
+import { passwordRoutes } from '../sessions/password-routes.ts'
+import { sessionRoutes } from '../sessions/session-routes.ts'
+import { userRoutes } from '../users/user-routes.ts'
+import { deliveryRoutes } from '../webhooks/api/delivery-routes.ts'
+import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '../webhooks/api/subscription-routes.ts'
+import type { Accounts } from './accounts.ts'
+import type { Commerce } from './commerce.ts'
+import type { ServiceBase } from './service-base.ts'
+
+/** Prefixes of the conversion endpoints: the canonical one, and the older one, which the reference does not show. */
+const PREFIXES = [
+  { prefix: '/api/next/confirm_conversion', hide: false },
+  { prefix: '/api/confirm_conversion', hide: true },
+] as const
+
+function hideFromReference(route: RouteOptions): void {
+  route.schema = { ...route.schema, hide: true }
+}
+
+/** Every route of the API, by name. */
+export async function registerApi(
+  app: FastifyInstance,
+  { config, db, clock }: ServiceBase,
+  accounts: Accounts,
+  trade: Commerce,
+): Promise<void> {
+  const { auth } = accounts
+  const { companies } = trade
+  for (const { prefix, hide } of PREFIXES) {
+    await app.register(
+      async (scope) => {
+        takeOldInput(scope)
+        if (hide) {
+          scope.addHook('onRoute', hideFromReference)
+          addOldState(scope)
+        }
+        const { transition, createOrder, exportOrders, rates } = trade
+        await scope.register(orderRoutes, { db, config, transition, createOrder })
+        await scope.register(storyRoutes, { db })
+        await scope.register(orderExportRoutes, { exportOrders })
+        await scope.register(paymentRoutes, trade.payments)
+        await scope.register(payerRoutes, trade.payers)
+        await scope.register(revertRoutes, trade.refunds)
+        await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
+      },
+      { prefix },
+    )
+  }
+  await app.register(
+    async (scope) => {
+      await scope.register(refundRoutes, trade.refunds)
+      await scope.register(mispaymentRoutes, trade.mispayments)
+      await scope.register(channelRoutes, trade.channelDesk)
+      await scope.register(callbackRoutes, trade.callbacks)
+      await scope.register(kycRoutes, trade.kyc)
+      await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
+      await scope.register(orderFeedRoutes, { db, clock, config })
+      await scope.register(settlementRoutes, trade.settlements)
+      await scope.register(deliveryRoutes, trade.webhooks)
+      await scope.register(subscriptionRoutes, trade.webhooks)
+      await scope.register(authRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(passwordRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(userRoutes, accounts.users)
+      await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
+      await scope.register(auditRoutes, { db })
+      await scope.register(companyRoutes, companies)
+      await scope.register(tillRoutes, companies)
+      await scope.register(buttonRoutes, companies)
+      await scope.register(buttonSessionRoutes, companies)
+    },
+    { prefix: '/api/next' },
+  )
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRoute', hideFromReference)
+      await scope.register(buttonSessionRoutes, companies)
+    },
+    { prefix: '/api' },
+  )
+  await app.register(webhookSecretRoutes, { ...trade.webhooks, prefix: '/api/users' })
+  await app.register(webhookRotationRoutes, { ...trade.rotation, prefix: '/api/users' })
+}

@@ -1,0 +1,35 @@
+import { Counter } from 'prom-client'
+import { openChannelAccounts } from '../channels/accounts.ts'
+import { openChannelMetrics } from '../channels/channel-metrics.ts'
+import { openCryptoChannel, type PayableNetwork } from '../channels/crypto/adapter.ts'
+import { insertProviderCall } from '../channels/provider-call-queries.ts'
+import type { ProviderCallSink } from '../channels/provider-calls.ts'
+import type { ServiceBase } from './service-base.ts'
+
+/** The payer's wallet where a chain is set up, the operator's accounts at providers, the companies' own. */
+export function openPaymentChannels(
+  { config, db, vault, clock, log, metrics }: ServiceBase,
+  payable: readonly PayableNetwork[],
+) {
+  const calls = new Counter({
+    name: 'comptoir_channel_calls_total',
+    help: 'Calls of payment providers, by what came of them.',
+    labelNames: ['channel', 'step', 'outcome'],
+    registers: [metrics],
+  })
+  const sink: ProviderCallSink = (place, exchange) =>
+    void insertProviderCall(db, place, exchange).catch((error: unknown) => {
+      log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
+    })
+  const channels = openChannelAccounts({
+    ...{ db, vault, clock },
+    live: config.mode === 'live',
+    provider: config.provider,
+    wallet: payable.length > 0 ? openCryptoChannel({ db, payable }) : undefined,
+    onFault: (companyId, channel, error) =>
+      log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
+    supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },
+  })
+  openChannelMetrics(metrics, channels)
+  return channels
+}

@@ -1,0 +1,97 @@
+import type { PayableNetwork } from '../channels/crypto/adapter.ts'
+import type { ButtonDeps } from '../companies/button-service.ts'
+import { openSaleCache } from '../companies/sale-cache.ts'
+import { openForgetPayer } from '../compliance/payer-erasure.ts'
+import type { SettlementDeps } from '../ledger/settlement-service.ts'
+import { openOrderExports } from '../orders/export/export-service.ts'
+import { openCreateOrder } from '../orders/order-create.ts'
+import { openAnnounce, openTransition } from '../orders/order-transition.ts'
+import { openOrderFeed } from '../pages/pay/live-updates.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
+import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
+import { openRates } from '../rates/rate-service.ts'
+import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
+import { openRefundLinks } from '../refunds/refund-link.ts'
+import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
+import type { Accounts } from './accounts.ts'
+import { nameNetworks, openChains, settleOn } from './chains.ts'
+import { openPaymentChannels } from './channels.ts'
+import { openCompliance } from './compliance.ts'
+import { openAskForAddress, openMessages, openTellEmailChanged } from './messages.ts'
+import { openPayments, openWakeEnded } from './payments.ts'
+import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
+
+/** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
+export function openCommerce(ground: ServiceBase, accounts: Accounts) {
+  const { config, db, vault, clock, log, metrics } = ground
+  const { audit, mailer, sessions, apiKeys } = accounts
+  const seat: SenderHandle = { sender: undefined }
+  const wake = (companyId?: string): void => seat.sender?.wake(companyId)
+  const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {} }
+  const feed = openOrderFeed({ db, log })
+  const chains = openChains(ground)
+  const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
+  const channels = openPaymentChannels(ground, payable)
+  const rates = openRates({ config: config.rates, db, clock, log, metrics })
+  const transitionDeps = {
+    clock,
+    vault,
+    payUrl: config.payUrl,
+    signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(ground, rounds) },
+  }
+  const announce = openAnnounce(transitionDeps)
+  const transition = openTransition(transitionDeps, announce)
+  const cache = openSaleCache(db, clock)
+  const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
+  const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
+  const payers: PayerDeps = {
+    ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
+    forget: openForgetPayer({ vault }),
+  }
+  const kyc = openCompliance(ground, accounts, payers, wake)
+  const links = openRefundLinks({ vault, payUrl: config.payUrl })
+  const networkName = nameNetworks(chains)
+  const askForAddress = openAskForAddress({ mailer, links, networkName })
+  const refunds: MispaymentRefundDeps = {
+    ...{ db, clock, channels, transition, payers, links, askForAddress },
+    audit,
+  }
+  const paid = openPayments(ground, { refunds, rounds, kyc })
+  const settlements: SettlementDeps = { db, clock, audit, chains: chains.map((chain) => settleOn(db, chain)) }
+  const mispayments: MispaymentDeps = { db, clock, transition, audit }
+  const companies: ButtonDeps = {
+    db,
+    clock,
+    audit,
+    mailer,
+    cache,
+    fiatAssets: config.fiatAssets,
+    forgetActors() {
+      sessions.forget()
+      apiKeys.forget()
+    },
+    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+  }
+  const messages = openMessages(ground, accounts, wake)
+  return {
+    seat,
+    feed,
+    chains,
+    rates,
+    transition,
+    createOrder,
+    exportOrders,
+    companies,
+    payers,
+    kyc,
+    ...paid,
+    channels,
+    rounds,
+    mispayments,
+    networkName,
+    settlements,
+    refunds,
+    ...messages,
+  }
+}
+export type Commerce = ReturnType<typeof openCommerce>

@@ -1,0 +1,35 @@
+import type { IdentityProvider } from '../compliance/identity-provider.ts'
+import { openKycLinks } from '../compliance/kyc-links.ts'
+import type { KycDeps } from '../compliance/kyc-service.ts'
+import { openPayerKeys } from '../compliance/payer-key.ts'
+import { openSumsubProvider } from '../compliance/sumsub/adapter.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
+import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
+import type { Accounts } from './accounts.ts'
+import { openAskPayer } from './messages.ts'
+import type { ServiceBase } from './service-base.ts'
+
+export const openIdentityProvider = ({
+  config: { kyc },
+  clock,
+}: Pick<ServiceBase, 'config' | 'clock'>): IdentityProvider =>
+  kyc.provider === 'sumsub' ? openSumsubProvider(kyc.sumsub, clock) : { id: 'manual' }
+
+/** Who checks payers, and what they may spend. */
+export function openCompliance(
+  ground: ServiceBase,
+  { audit, mailer }: Accounts,
+  payers: PayerDeps,
+  wake: WebhookDeps['wake'],
+): KycDeps {
+  const { config, db, vault, clock } = ground
+  const links = openKycLinks({ vault, payUrl: config.payUrl })
+  return {
+    ...{ db, vault, clock, payers, links, audit },
+    provider: openIdentityProvider(ground),
+    payerKeyOf: openPayerKeys(vault),
+    signals: { look: () => {} },
+    onDelivery: wake,
+    askPayer: openAskPayer({ mailer, links }),
+  }
+}

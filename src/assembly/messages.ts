@@ -1,0 +1,87 @@
+import { askedLevel } from '../compliance/kyc.ts'
+import type { KycLinks } from '../compliance/kyc-links.ts'
+import type { KycDeps } from '../compliance/kyc-service.ts'
+import { DAY } from '../kernel/clock.ts'
+import { isLang } from '../kernel/lang.ts'
+import { formatDecimal } from '../kernel/money.ts'
+import {
+  emailChangedNotice,
+  kycNotice,
+  langOfCountry,
+  refundAddressNotice,
+  webhookFailureNotice,
+} from '../mail/notices.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
+import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
+import type { RefundLinks } from '../refunds/refund-link.ts'
+import { findMerchant } from '../refunds/refund-queries.ts'
+import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
+import type { RotationDeps } from '../webhooks/api/subscription-service.ts'
+import { AttemptSender } from '../webhooks/sender/attempt.ts'
+import { createWebhookAgent } from '../webhooks/sender/connector.ts'
+import type { FailureDeps } from '../webhooks/sender/webhook-jobs.ts'
+import type { Accounts } from './accounts.ts'
+import type { ServiceBase } from './service-base.ts'
+
+/** By mail, when the payer's address for it is known; the merchant sees the same link in the refund. */
+export function openAskForAddress(deps: {
+  mailer: Accounts['mailer']
+  links: RefundLinks
+  networkName(chainId: number): string
+}): MispaymentRefundDeps['askForAddress'] {
+  return async (tx, order, refund, email) => {
+    if (email === null) return
+    const company = await findMerchant(tx, order.companyId)
+    const lang = langOfCountry(company.country)
+    const data = refundAddressNotice(lang, {
+      merchant: company.name,
+      amount: formatDecimal(refund.units, 6),
+      network: refund.network === null ? 'USDC' : deps.networkName(refund.network),
+      shortCode: order.shortCode,
+      url: deps.links.urlOf(order.code, refund.id),
+    })
+    const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
+    await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt })
+  }
+}
+
+/** To the address that the shop replaced after the payment, so that its owner notices. */
+export const openTellEmailChanged =
+  (mailer: Accounts['mailer']): PayerDeps['tellEmailChanged'] =>
+  async (tx, order, oldEmail) => {
+    const company = await findMerchant(tx, order.companyId)
+    const lang = langOfCountry(company.country)
+    const data = emailChangedNotice(lang, { merchant: company.name, shortCode: order.shortCode })
+    await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
+  }
+
+/** By mail: the e-mail is what a payer is known by. */
+export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; links: KycLinks }): KycDeps['askPayer'] {
+  return async (tx, order, kyc, email) => {
+    const company = await findMerchant(tx, order.companyId)
+    const lang = langOfCountry(company.country)
+    const url = links.urlOf(order.code, kyc.id)
+    const facts = { merchant: company.name, shortCode: order.shortCode, url, closer: askedLevel(kyc) === 'enhanced' }
+    await mailer.send(tx, { to: email, lang, kind: 'notice', data: kycNotice(lang, facts) })
+  }
+}
+
+/** What merchants' servers are told, with which secret, and what their people hear when that fails. */
+export function openMessages(
+  { config, db, vault, clock }: ServiceBase,
+  { audit, mailer }: Accounts,
+  wake: WebhookDeps['wake'],
+) {
+  const webhooks: WebhookDeps = { db, vault, clock, wake, audit }
+  const attempts = new AttemptSender(createWebhookAgent(config.webhooks))
+  const rotation: RotationDeps = { ...webhooks, attempts, rules: config.webhooks }
+  const failures: FailureDeps = {
+    db,
+    async send(tx, { to, lang, facts }) {
+      const known = isLang(lang) ? lang : 'en'
+      const data = webhookFailureNotice(known, { ...facts, officeUrl: config.officeUrl })
+      await mailer.send(tx, { to, lang: known, kind: 'notice', data })
+    },
+  }
+  return { webhooks, rotation, failures }
+}

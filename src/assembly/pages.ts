@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import { keepsMails } from '../mail/mail-jobs.ts'
+import { verifyRoutes } from '../pages/account/verify-routes.ts'
+import { docsRoutes } from '../pages/docs/docs-routes.ts'
+import { kycPageRoutes } from '../pages/identity/kyc-page-routes.ts'
+import { mailboxRoutes } from '../pages/mailbox/mailbox-routes.ts'
+import { payRoutes } from '../pages/pay/pay-routes.ts'
+import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
+import type { Accounts } from './accounts.ts'
+import type { Commerce } from './commerce.ts'
+import type { ServiceBase } from './service-base.ts'
+
+/** Every page, by name. */
+export async function registerPages(
+  app: FastifyInstance,
+  { config, db }: ServiceBase,
+  { auth }: Accounts,
+  trade: Commerce,
+): Promise<void> {
+  const { networkName } = trade
+  const { providersUrl } = config.sandbox
+  await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
+  const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
+  await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
+  await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
+  await app.register(docsRoutes)
+  await app.register(verifyRoutes, auth)
+  if (keepsMails(config)) await app.register(mailboxRoutes, { db })
+}

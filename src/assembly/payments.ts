@@ -1,0 +1,41 @@
+import type { KycDeps } from '../compliance/kyc-service.ts'
+import { openPayerGate } from '../compliance/payer-gate.ts'
+import type { ChannelSettingsDeps } from '../payments/accounts/channel-service.ts'
+import type { CallbackDeps } from '../payments/callback-service.ts'
+import { type Payment, wakePaymentOfOrder } from '../payments/payment-queries.ts'
+import type { PaymentDeps } from '../payments/payment-service.ts'
+import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
+import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
+import { takeRefundNews } from '../refunds/refund-news.ts'
+import { wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
+import type { PollWakes, ServiceBase } from './service-base.ts'
+
+/** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */
+export const openWakeEnded =
+  ({ db, clock, log }: ServiceBase, rounds: PollWakes) =>
+  (order: { companyId: string; paymentId: string | null }): void =>
+    void wakePaymentOfOrder(db, order, new Date(clock()))
+      .then(() => rounds.pollPayments())
+      .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
+
+/** Attempts to pay, what providers call back, and whose accounts are used. */
+export function openPayments(
+  ground: ServiceBase,
+  { refunds, rounds, kyc }: { refunds: MispaymentRefundDeps; rounds: PollWakes; kyc: KycDeps },
+) {
+  const { config, db, vault, clock, log } = ground
+  const { payers, channels, transition, audit } = refunds
+  const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
+  const gate = openPayerGate(kyc)
+  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded }
+  const callbacks: CallbackDeps = {
+    ...payments,
+    log,
+    reportRefund: (payment, news) => takeRefundNews(refunds, payment, news),
+    async wakeRefunds({ companyId, id }) {
+      if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
+    },
+  }
+  const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider }
+  return { payments, callbacks, channelDesk }
+}

@@ -1,0 +1,70 @@
+import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync } from 'node:fs'
+import type { FastifyBaseLogger } from 'fastify'
+import { Gauge, type Registry } from 'prom-client'
+import type { Db } from '../db/db.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { type AuditHead, findAuditHead } from './audit-queries.ts'
+
+/** The end of the chain is noted at most this often. */
+export const ANCHOR_EVERY_MS = 10_000
+
+const LINE = /^\S+ (\d+) ([0-9a-f]{64})$/
+
+/**
+ * Reads an anchor file: `time seq hash` a line, oldest first. A last line that was cut by a crash is left out.
+ * @throws Error when the file cannot be read, holds nothing, or holds another kind of line
+ */
+export function readAnchors(file: string): AuditHead[] {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const heads = lines.flatMap((line, index) => {
+    const [, seq, hash] = LINE.exec(line) ?? []
+    if (seq !== undefined && hash !== undefined) return [{ seq: BigInt(seq), hash }]
+    if (index === lines.length - 1) return []
+    throw new Error(`${file}, line ${index + 1}: this is no line of an anchor file`)
+  })
+  if (heads.length === 0) throw new Error(`${file} holds no anchor`)
+  return heads
+}
+
+export type Anchor = { note(): Promise<boolean> }
+
+/**
+ * Notes the head of the audit log where the owner of the database cannot reach it: in the log of this process, as the
+ * metric `comptoir_audit_entries`, and in AUDIT_ANCHOR_FILE. `audit verify --anchor` compares.
+ */
+export function openAnchor(deps: {
+  db: Db
+  clock: Clock
+  log: Pick<FastifyBaseLogger, 'info'>
+  metrics: Registry
+  file: string | null
+}): Anchor {
+  const { db, clock, log, file } = deps
+  const entries = new Gauge({
+    name: 'comptoir_audit_entries',
+    help: 'Entries of the audit log; a fall means that its tail was cut off.',
+    registers: [deps.metrics],
+  })
+  let noted = -1n
+  const append = (head: AuditHead): void => {
+    if (file === null) return
+    const handle = openSync(file, 'a', 0o600)
+    try {
+      appendFileSync(handle, `${new Date(clock()).toISOString()} ${head.seq} ${head.hash}\n`)
+      fsyncSync(handle)
+    } finally {
+      closeSync(handle)
+    }
+  }
+  return {
+    async note() {
+      const head = await findAuditHead(db)
+      entries.set(Number(head.seq))
+      if (head.seq === noted || head.seq === 0n) return false
+      append(head)
+      log.info({ auditSeq: head.seq.toString(), auditHash: head.hash }, 'head of the audit log')
+      noted = head.seq
+      return false
+    },
+  }
+}

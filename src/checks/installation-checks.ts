@@ -1,0 +1,129 @@
+import { createTransport, type TransportOptions } from 'nodemailer'
+import { checkNetwork } from '../chain/network-check.ts'
+import { networkFor } from '../chain/networks.ts'
+import { createRpc } from '../chain/rpc.ts'
+import type { ChainConfig, Config } from '../config/config.ts'
+import { assertDurable } from '../db/durable.ts'
+import {
+  type Claimed,
+  findInstallationFaults,
+  readClockSkew,
+  readInstallation,
+  readNewestMigration,
+} from '../db/installation.ts'
+import { listMigrations } from '../db/migrate.ts'
+import { openVault } from '../kernel/vault.ts'
+import { bad, type Check, good } from './check.ts'
+
+const MAX_SKEW_SECONDS = 5
+const PROBE_MS = 5000
+
+const markOf = (key: Buffer): string => openVault(key).derive('installation-mark').toString('hex').slice(0, 32)
+
+/** @param masterKey as read: in the sandbox it may come from the data directory */
+export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, masterKey: Buffer): Claimed => ({
+  mode: config.mode,
+  keyMark: markOf(masterKey),
+  previousMarks: config.previousMasterKeys.map(markOf),
+  sealPrefixes: [masterKey, ...config.previousMasterKeys].map((key) => openVault(key).sealPrefix),
+})
+
+/** Database, mode, key, schema, clock: what the start looks at before it writes anything. */
+export function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
+  const fits = (check: 'mode' | 'master-key', message: string): Check => ({
+    name: check,
+    async run() {
+      const faults = findInstallationFaults(await readInstallation(connectionString), claimed)
+      const fault = faults.find((found) => found.check === check)
+      return fault ? bad(fault.message, fault.fix) : good(message)
+    },
+  })
+  return [
+    {
+      name: 'database',
+      async run() {
+        await assertDurable(connectionString)
+        return good('The database answers and keeps what it commits.')
+      },
+    },
+    fits('mode', `The database belongs to this ${claimed.mode} installation.`),
+    fits('master-key', 'The master key is the one of this database.'),
+    {
+      name: 'clock',
+      async run() {
+        const skew = await readClockSkew(connectionString)
+        if (Math.abs(skew) <= MAX_SKEW_SECONDS) return good('Our clock and the database’s agree.')
+        const message = `The database’s clock is ${Math.round(skew)} s ahead of ours.`
+        return bad(message, 'Run a time service (chrony, systemd-timesyncd) on both machines.')
+      },
+    },
+  ]
+}
+
+export const schemaCheck = (connectionString: string): Check => ({
+  name: 'schema',
+  async run() {
+    const newest = listMigrations().at(-1)?.id
+    const applied = await readNewestMigration(connectionString)
+    if (applied === newest) return good(`The schema is the newest (${newest}).`)
+    return bad(`The schema is at ${applied ?? 'nothing'}, this program needs ${newest}.`, 'Run: comptoir migrate')
+  },
+})
+
+/** By the answer's Date header (RFC 9110, 6.6.1); a provider refuses requests whose time is too far off. */
+function skewOf(answer: Response): number {
+  const date = Date.parse(answer.headers.get('date') ?? '')
+  return Number.isNaN(date) ? 0 : (date - Date.now()) / 1000
+}
+
+const providerCheck = (name: string, url: string): Check => ({
+  name: `provider ${name.replace(/_BASE_URL$/, '').toLowerCase()}`,
+  async run() {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(PROBE_MS), redirect: 'manual' }).catch(
+      () => undefined,
+    )
+    if (!answer) return bad(`${name}: no answer.`, 'Check the address, and that this machine may reach it.')
+    const skew = skewOf(answer)
+    // Date has whole seconds
+    if (Math.abs(skew) <= MAX_SKEW_SECONDS + 1) return good('It answers, and its clock agrees with ours.')
+    return bad(`Its clock is ${Math.round(skew)} s ahead of ours.`, 'Run a time service on this machine.')
+  },
+})
+
+const chainCheck = (chain: ChainConfig): Check => ({
+  name: `chain ${chain.chainId}`,
+  async run() {
+    await checkNetwork(createRpc({ url: chain.rpcUrl }), networkFor(chain))
+    return good('The node serves this chain, and its token is USDC.')
+  },
+})
+
+/** What asks others: it may fail for a while without being wrong, so it is no reason to refuse a start. */
+export function outsideChecks(config: Config): Check[] {
+  const { smtpUrl } = config.mail
+  const mail: Check = {
+    name: 'mail',
+    async run() {
+      if (smtpUrl === null) return good('Mails stay on the mailbox page, or wait for SMTP_URL.')
+      const transport = createTransport({ url: smtpUrl, connectionTimeout: PROBE_MS } as TransportOptions)
+      try {
+        await transport.verify()
+        return good('The mail server takes our mails.')
+      } catch (error) {
+        const { code = 'no answer' } = error as { code?: string }
+        return bad(`The mail server refuses us (${code}).`, 'Check SMTP_URL: host, port, user and password.')
+      } finally {
+        transport.close()
+      }
+    },
+  }
+  const providers = Object.entries(config.provider).filter(([name]) => /_BASE_URL$/.test(name))
+  const sources = Object.entries(config.rates.baseUrls).map(
+    ([source, url]) => [`RATE_${source}_BASE_URL`, url] as const,
+  )
+  return [
+    mail,
+    ...config.chains.map(chainCheck),
+    ...[...providers, ...sources].map(([name, url]) => providerCheck(name, url)),
+  ]
+}

@@ -1,0 +1,22 @@
+import type { Queryable } from '../db/db.ts'
+import { hasMigration } from '../http/health-queries.ts'
+import { bad, type CheckResult, good } from './check.ts'
+
+/** What a node needs for every request: its database, with the schema that this program was written for. */
+export async function checkReady(q: Queryable, newest: string): Promise<CheckResult[]> {
+  try {
+    const isNewest = await hasMigration(q, newest)
+    const schema = isNewest
+      ? good(`The schema is the newest (${newest}).`)
+      : bad(`The database lacks migration ${newest}.`, 'Run: comptoir migrate')
+    return [
+      { name: 'database', ...good('The database answers.') },
+      { name: 'schema', ...schema },
+    ]
+  } catch (error) {
+    const reason = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)
+    return [
+      { name: 'database', ...bad(`The database does not answer: ${reason}`, 'Start it, or correct DATABASE_URL.') },
+    ]
+  }
+}

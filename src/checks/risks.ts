@@ -1,0 +1,139 @@
+import { readSettings, settingsOfEnv } from '../channels/kind.ts'
+import { CHANNEL_KINDS } from '../channels/kinds.ts'
+import type { Config } from '../config/config.ts'
+
+/** Risks that an operator may take in live mode, by name in ACCEPT_RISK (decisions 9.4). */
+export const RISKS = [
+  ...['weak-master-key', 'embedded-database', 'no-mail', 'no-channel', 'webhook-any-address', 'http-provider'],
+  ...['limits-off', 'auto-approve', 'key-in-memory', 'public-metrics'],
+] as const
+export type Risk = { name: string; message: string; fix: string }
+
+/** 32 random bytes have about 30 different ones; a typed or repeated key has few. */
+const MIN_DIFFERENT_BYTES = 16
+
+const isWeak = (key: Buffer): boolean => new Set(key).size < MIN_DIFFERENT_BYTES
+
+/** A range that reaches over whole networks: everything private is in it, too. */
+function reachesAnything(range: string): boolean {
+  const [address = '', bits = ''] = range.split('/')
+  return Number(bits || (address.includes(':') ? 128 : 32)) < (address.includes(':') ? 16 : 8)
+}
+
+const isLoopback = (url: string): boolean =>
+  URL.canParse(url) && /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
+
+/** Variables with an address that is not encrypted. A chain's node on this machine needs no TLS. */
+function plainAddresses({ provider, rates, chains }: Config): string[] {
+  const providers = Object.entries(provider).filter(([name, url]) => /_URL$/.test(name) && url.startsWith('http://'))
+  const sources = Object.entries(rates.baseUrls).filter(([, url]) => url.startsWith('http://'))
+  const nodes = chains.filter(({ rpcUrl }) =>
+    rpcUrl.split(',').some((url) => url.trim().startsWith('http://') && !isLoopback(url.trim())),
+  )
+  return [
+    ...providers.map(([name]) => name),
+    ...sources.map(([source]) => `RATE_${source.toUpperCase()}_BASE_URL`),
+    ...nodes.map(({ chainId }) => `CHAIN_${chainId}_RPC_URL`),
+  ]
+}
+
+/** Something a payer can pay with: a provider, or a wallet on a chain. */
+export function hasChannel({ provider, chains }: Config): boolean {
+  const isSet = CHANNEL_KINDS.some((kind) => readSettings(kind, settingsOfEnv(kind, provider)).outcome === 'set')
+  return isSet || chains.some(({ xpub }) => xpub !== null)
+}
+
+const LIMIT_NAMES: Record<string, string> = {
+  accountPerMinute: 'LIMIT_ACCOUNT_PER_MINUTE',
+  addressPerMinute: 'LIMIT_ADDRESS_PER_MINUTE',
+  publicPerMinute: 'LIMIT_PUBLIC_PER_MINUTE',
+  companyPerMinute: 'LIMIT_COMPANY_PER_MINUTE',
+}
+
+type Found = [string, Risk | null]
+
+const when = (found: boolean, name: (typeof RISKS)[number], message: string, fix: string): Found => [
+  name,
+  found ? { name, message, fix } : null,
+]
+
+/** What lies in this installation's own hands: key, database, accounts, limits. */
+function ownRisks(config: Config): Found[] {
+  const off = Object.entries(config.limits).flatMap(([key, value]) => (value === 0 ? [LIMIT_NAMES[key] ?? key] : []))
+  return [
+    when(
+      config.masterKey !== null && isWeak(config.masterKey),
+      'weak-master-key',
+      'MASTER_KEY is no random key; whoever guesses it reads every secret.',
+      'Make one with: openssl rand -base64 32',
+    ),
+    when(
+      config.databaseUrl === null && config.backupTo === null,
+      'embedded-database',
+      'The database is the embedded one, and no backup is set.',
+      'Set BACKUP_TO, or DATABASE_URL of a server that is backed up.',
+    ),
+    when(
+      off.length > 0,
+      'limits-off',
+      `No limit: ${off.join(', ')}. Passwords can be tried without end.`,
+      'Leave them out for the defaults.',
+    ),
+    when(
+      config.autoApprove,
+      'auto-approve',
+      'AUTO_APPROVE is on: whoever registers sells at once, with an address that nobody proved.',
+      'Leave AUTO_APPROVE out.',
+    ),
+    when(
+      config.metricsPort === null && config.metricsToken === null,
+      'public-metrics',
+      'Anyone can read /metrics: turnover, customers, errors.',
+      'Set METRICS_TOKEN or METRICS_PORT.',
+    ),
+  ]
+}
+
+/** What touches others: mail, channels, addresses, chains. */
+function outerRisks(config: Config): Found[] {
+  const plain = plainAddresses(config)
+  const ranges = config.webhooks.allowedRanges.filter(reachesAnything)
+  const paying = config.chains.filter(({ refundKey }) => refundKey !== null)
+  const keys = paying.map(({ chainId }) => `CHAIN_${chainId}_REFUND_KEY`)
+  return [
+    when(
+      config.mail.smtpUrl === null,
+      'no-mail',
+      'No mail can be sent: login codes, refunds and alarms stay here.',
+      'Set SMTP_URL.',
+    ),
+    when(
+      !hasChannel(config),
+      'no-channel',
+      'There is no way to pay: no payment channel and no chain is set up.',
+      'Set the variables of a channel (docs/channels/settings.md), or CHAIN_<id>_RPC_URL and CHAIN_<id>_XPUB.',
+    ),
+    when(
+      ranges.length > 0,
+      'webhook-any-address',
+      `WEBHOOK_ALLOWED_RANGES holds ${ranges.join(', ')}: merchants could reach your own network.`,
+      'Name only the networks that shops run in.',
+    ),
+    when(
+      plain.length > 0,
+      'http-provider',
+      `Not encrypted: ${plain.join(', ')}. Whoever is on the way can change answers about money.`,
+      'Use https:// addresses.',
+    ),
+    when(
+      keys.length > 0,
+      'key-in-memory',
+      `${keys.join(', ')}: a key that pays stands in the memory of this process.`,
+      'Pay refunds and settlements by hand, or keep little money in that wallet.',
+    ),
+  ]
+}
+
+/** Every risk, with what is wrong and what to do; null where it is not there. */
+export const findRisks = (config: Config): Record<string, Risk | null> =>
+  Object.fromEntries([...ownRisks(config), ...outerRisks(config)])

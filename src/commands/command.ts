@@ -1,0 +1,59 @@
+/** The command was called wrongly: exit code 2, with its usage. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+export type Command = {
+  /** One line for the list of commands. */
+  summary: string
+  /** How it is called, an option a line. */
+  usage: string
+  /** False: it looked, and what it found is not well (exit code 1). @throws UsageError, or Error with a sentence */
+  run(args: string[]): Promise<boolean | undefined>
+}
+
+export type Commands = Readonly<Record<string, Command>>
+
+const printList = (commands: Commands): string => {
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
+  return `comptoir <command> [options]\n\n${lines.join('\n')}\n\nEach command explains itself: comptoir <command> --help`
+}
+
+const isWrongUse = (error: unknown): boolean =>
+  error instanceof UsageError || /^ERR_PARSE_ARGS_/.test((error as { code?: string }).code ?? '')
+
+/**
+ * Runs one command line.
+ * @returns the exit code: 0 done, 1 failed, 2 wrong use (decisions 8.8)
+ */
+export async function runCommand(
+  commands: Commands,
+  args: readonly string[],
+  out: { print(text: string): void; say(text: string): void; describe(error: unknown): string },
+): Promise<number> {
+  const [name = 'serve', ...rest] = args
+  if (name === '--help' || name === '-h' || name === 'help') {
+    out.print(printList(commands))
+    return 0
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (!command) {
+    out.say(`There is no command "${name}".\n\n${printList(commands)}`)
+    return 2
+  }
+  if (rest.includes('--help') || rest.includes('-h')) {
+    out.print(command.usage)
+    return 0
+  }
+  try {
+    return (await command.run(rest)) === false ? 1 : 0
+  } catch (error) {
+    if (!isWrongUse(error)) {
+      out.say(out.describe(error))
+      return 1
+    }
+    const { message } = error as Error
+    out.say(message === '' ? command.usage : `${message}\n\n${command.usage}`)
+    return 2
+  }
+}

@@ -1,0 +1,36 @@
+import type { CheckResult } from '../checks/check.ts'
+import { runChecks } from '../checks/check.ts'
+import { readEnvironment } from '../checks/environment.ts'
+import { claimOf, databaseChecks, outsideChecks, schemaCheck } from '../checks/installation-checks.ts'
+import type { Config, Env } from '../config/config.ts'
+import { findMasterKey } from '../config/master-key.ts'
+import { findEmbeddedPostgres } from '../db/embedded/embedded.ts'
+
+async function checkDatabase(config: Config): Promise<CheckResult[]> {
+  const connectionString = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
+  if (connectionString === null) {
+    const message = 'The embedded database is not running; it starts with the service.'
+    return [{ name: 'database', ok: true, message, fix: null }]
+  }
+  const key = findMasterKey(config)
+  if (!key) return [{ name: 'master-key', ok: false, message: 'There is no master key.', fix: 'Set MASTER_KEY.' }]
+  return runChecks([...databaseChecks(connectionString, claimOf(config, key)), schemaCheck(connectionString)])
+}
+
+const printResult = ({ name, ok, message, fix }: CheckResult): string => {
+  const lines = message.split('\n').map((line, index) => (index === 0 ? line : `${' '.repeat(28)}${line}`))
+  const first = `${ok ? 'ok  ' : 'FAIL'}  ${name.padEnd(20)}  ${lines.join('\n')}`
+  return ok || fix === null ? first : `${first}\n${' '.repeat(28)}→ ${fix}`
+}
+
+/** Looks at everything that the service needs, without changing anything. @returns whether all is well */
+export async function runDoctor(env: Env, { json }: { json: boolean }): Promise<boolean> {
+  const { config, results, warnings } = readEnvironment(env)
+  const typos = warnings.map((message) => ({ name: 'settings', ok: false, message, fix: 'Correct or remove it.' }))
+  const [database, outside] = await Promise.all([checkDatabase(config), runChecks(outsideChecks(config))])
+  const checks = [...results, ...typos, ...database, ...outside]
+  const ready = checks.every(({ ok }) => ok)
+  const text = json ? JSON.stringify({ ready, checks }, null, 2) : checks.map(printResult).join('\n')
+  process.stdout.write(`${text}\n`)
+  return ready
+}

@@ -1,0 +1,24 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Db } from './db.ts'
+import { countParkedJobs } from './job-queries.ts'
+
+/** What an operator watches of the database; asked anew at each scrape. */
+export function registerDbMetrics(db: Db, metrics: Registry): void {
+  new Gauge({
+    name: 'comptoir_db_pool_waiting',
+    help: 'Requests that wait for a connection of the database on this node.',
+    registers: [metrics],
+    collect() {
+      this.set(db.countWaiting())
+    },
+  })
+  new Gauge({
+    name: 'comptoir_jobs_parked',
+    help: 'Jobs that gave up and wait for a person.',
+    registers: [metrics],
+    async collect() {
+      // without its database a node still shows its other metrics
+      this.set(await countParkedJobs(db).catch(() => Number.NaN))
+    },
+  })
+}

@@ -1,0 +1,94 @@
+import pg from 'pg'
+
+export type Mode = 'sandbox' | 'live'
+
+/** What a database says of itself; one from before this was written down shows only what its key sealed. */
+export type Installation = { mode: Mode | null; keyMark: string | null; sealed: string | null }
+
+/** What an installation is started as: its mode, the mark of its key, and the marks of the keys before. */
+export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly string[]; sealPrefixes: readonly string[] }
+
+export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
+
+async function withClient<Result>(connectionString: string, work: (client: pg.Client) => Promise<Result>) {
+  const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Undefined: a new database. Nothing is written. */
+export const readInstallation = (connectionString: string): Promise<Installation | undefined> =>
+  withClient(connectionString, async (client) => {
+    const hasTable = async (name: string): Promise<boolean> => {
+      const { rows } = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [name])
+      return rows[0]?.found === true
+    }
+    const written = (await hasTable('installation'))
+      ? await client.query<{ mode: Mode; key_mark: string }>('select mode, key_mark from installation')
+      : { rows: [] }
+    const [row] = written.rows
+    if (row) return { mode: row.mode, keyMark: row.key_mark, sealed: null }
+    if (!(await hasTable('server_keys'))) return undefined
+    const { rows } = await client.query<{ sealed: string }>('select sealed from server_keys order by id desc limit 1')
+    return rows[0] && { mode: null, keyMark: null, sealed: rows[0].sealed }
+  })
+
+/** What does not fit; an operator cannot take this risk. */
+export function findInstallationFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
+  if (!known) return []
+  const faults: InstallationFault[] = []
+  if (known.mode !== null && known.mode !== claimed.mode) {
+    faults.push({
+      check: 'mode',
+      message: `The database belongs to a ${known.mode} installation, and this start is ${claimed.mode}. Nothing was written.`,
+      fix: `Set MODE=${known.mode}, or give the ${claimed.mode} installation a database of its own (DATABASE_URL, DATA_DIR).`,
+    })
+  }
+  const { keyMark, sealed } = known
+  const markFits = keyMark === null || keyMark === claimed.keyMark || claimed.previousMarks.includes(keyMark)
+  const sealFits = sealed === null || claimed.sealPrefixes.some((prefix) => sealed.startsWith(prefix))
+  if (!markFits || !sealFits) {
+    faults.push({
+      check: 'master-key',
+      message: 'MASTER_KEY is not the key of this database; what it sealed could not be read. Nothing was written.',
+      fix: 'Set the MASTER_KEY that this database was started with. To change the key, give the old one as MASTER_KEY_PREVIOUS.',
+    })
+  }
+  return faults
+}
+
+/** Writes down what this installation is, after its schema stands; a new key takes the place of the one before. */
+export const writeInstallation = (connectionString: string, { mode, keyMark }: Claimed): Promise<void> =>
+  withClient(connectionString, async (client) => {
+    await client.query(
+      `insert into installation (mode, key_mark) values ($1, $2)
+       on conflict (only_row) do update set key_mark = excluded.key_mark, updated_at = now()
+       where installation.key_mark <> excluded.key_mark`,
+      [mode, keyMark],
+    )
+  })
+
+/** Seconds that the database's clock is ahead of ours. */
+export const readClockSkew = (connectionString: string): Promise<number> =>
+  withClient(connectionString, async (client) => {
+    const before = Date.now()
+    const { rows } = await client.query<{ at: number }>(
+      'select extract(epoch from clock_timestamp())::float8 * 1000 as at',
+    )
+    return ((rows[0]?.at ?? 0) - (before + Date.now()) / 2) / 1000
+  })
+
+/** The newest migration that is applied; undefined on a database without our schema. */
+export const readNewestMigration = (connectionString: string): Promise<string | undefined> =>
+  withClient(connectionString, async (client) => {
+    const { rows: tables } = await client.query<{ found: boolean }>(
+      "select to_regclass('migrations') is not null as found",
+    )
+    if (!tables[0]?.found) return undefined
+    const { rows } = await client.query<{ id: string | null }>('select max(id) as id from migrations')
+    return rows[0]?.id ?? undefined
+  })

@@ -1,0 +1,9 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** Is this the bearer of the metrics token? In constant time. */
+export function bearsToken(authorization: string | undefined, token: string | null): boolean {
+  const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  return token !== null && given !== undefined && timingSafeEqual(digest(given), digest(token))
+}

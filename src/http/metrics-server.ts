@@ -1,0 +1,32 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Registry } from 'prom-client'
+import { bearsToken } from './bearer.ts'
+
+export type MetricsServer = { port: number; close(): Promise<void> }
+
+/** `/metrics` on a port of its own, which the outside need not reach. */
+export async function startMetricsServer(
+  metrics: Registry,
+  { host, port, token }: { host: string; port: number; token: string | null },
+): Promise<MetricsServer> {
+  const server: Server = createServer((request, answer) => {
+    const isKnown = request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
+    if (!isKnown) return void answer.writeHead(404).end()
+    if (token !== null && !bearsToken(request.headers.authorization, token)) return void answer.writeHead(401).end()
+    metrics.metrics().then(
+      (text) => answer.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+      () => answer.writeHead(500).end(),
+    )
+  }).listen(port, host)
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,36 @@
+import { AppError } from '../../kernel/errors.ts'
+
+export const MAX_STREAMS_OF_ORDER = 20
+export const MAX_STREAMS_OF_ADDRESS = 200
+
+export type StreamCounter = {
+  /** Counts one more stream. @returns gives its place back @throws TOO_MANY_REQUESTS */
+  enter(address: string, code: string): () => void
+}
+
+/** Open streams by address, and by address and order: no single address fills the node (decisions 9.6). */
+export function openStreamCounter(): StreamCounter {
+  const open = new Map<string, number>()
+  const add = (key: string, by: 1 | -1): void => {
+    const count = (open.get(key) ?? 0) + by
+    if (count > 0) open.set(key, count)
+    else open.delete(key)
+  }
+  return {
+    enter(address, code) {
+      const place = `${address} ${code}`
+      const isFull =
+        (open.get(place) ?? 0) >= MAX_STREAMS_OF_ORDER || (open.get(address) ?? 0) >= MAX_STREAMS_OF_ADDRESS
+      if (isFull) throw new AppError('TOO_MANY_REQUESTS', { retryAfter: 15 })
+      add(place, 1)
+      add(address, 1)
+      let left = false
+      return () => {
+        if (left) return
+        left = true
+        add(place, -1)
+        add(address, -1)
+      }
+    },
+  }
+}

@@ -1,0 +1,215 @@
+import { sql } from '../../src/db/db.ts'
+import { newEmail } from './accounts.ts'
+import {
+  byCode,
+  type Cases,
+  cancelOpen,
+  choice,
+  late,
+  order,
+  paid,
+  refund,
+  session,
+  settlement,
+  tillOf,
+} from './permission-objects.ts'
+import { newId } from './permission-world.ts'
+import { newAddress } from './refunds.ts'
+
+export const ORDERS: Cases = {
+  createOrder: {
+    row: 'orders.create',
+    foreign: { status: 400, code: 'UNKNOWN_MERCHANT_IDENTIFIER' },
+    personal: true,
+    async make(place) {
+      const sale = { amount: '5.00', fromAsset: 'EUR' }
+      if (place.caller.role !== 'SimpleUser') return { body: { ...sale, merchantIdentifier: tillOf(place) } }
+      const { _id: sessionId } = await session(place)
+      return { body: { ...sale, websiteUrl: 'https://shop.example', sessionId } }
+    },
+  },
+  getOrderByCode: { row: 'orders.status', make: byCode },
+  getOrderByReference: {
+    row: 'orders.status',
+    async make(place) {
+      const alias = `A-${newId()}`
+      await order(place, { alias })
+      return { params: { rest: alias }, shows: alias }
+    },
+  },
+  cancelOrder: { row: 'orders.cancel', personal: true, make: byCode },
+  expireOrder: { row: 'orders.expire', personal: true, make: byCode },
+  listOrders: { row: 'orders.list', ownOnly: true, make: async (place) => ({ shows: (await order(place)).code }) },
+  listPaymentLinks: {
+    row: 'orders.links',
+    ownOnly: true,
+    make: async (place) => ({ shows: (await order(place, { alias: `A-${newId()}` })).code }),
+  },
+  downloadOrders: {
+    row: 'orders.download',
+    ownOnly: true,
+    make: async (place) => ({ shows: (await order(place)).code }),
+  },
+  acceptOrder: {
+    row: 'payments.accept',
+    personal: true,
+    make: async (place) => ({
+      ...(await byCode(place)),
+      body: { paymentChannel: 'crypto', network: place.world.shop.chain.chainId },
+    }),
+  },
+  confirmOrder: {
+    row: 'payments.confirm',
+    silent: true,
+    personal: true,
+    async make(place) {
+      if (place.colleague) return byCode(place)
+      const order = paid(place, 'plain')
+      place.home.stock.plain.unshift(order)
+      return { params: { code: order.code } }
+    },
+  },
+  savePayerInformation: {
+    row: 'orders.payer',
+    personal: true,
+    make: async (place) => ({ body: { code: (await order(place)).code, payerInformation: { lastName: 'L' } } }),
+  },
+  setPayerEmail: {
+    row: 'orders.payer',
+    personal: true,
+    make: async (place) => ({ ...(await byCode(place)), body: { email: newEmail('other') } }),
+  },
+  getPayerInformation: {
+    row: 'payers.read',
+    async make(place) {
+      const { code, id } = await order(place)
+      return { params: { code }, shows: `Ada-${id}` }
+    },
+  },
+  erasePayerInformation: { row: 'payers.erase', make: byCode },
+  listEvents: {
+    row: 'orders.events',
+    make: (place) => ({ query: choice(place), shows: 'order.initial' }),
+  },
+  getExchangeInfo: {
+    row: 'rates.read',
+    make: () => ({ query: { fromAsset: 'EUR', toAsset: 'USDC' }, shows: 'price' }),
+  },
+}
+
+export const MONEY: Cases = {
+  revertOrder: { row: 'refunds.revert', make: (place) => ({ params: { code: paid(place, 'plain').code }, body: {} }) },
+  listRefunds: {
+    row: 'refunds.read',
+    ownOnly: true,
+    make: async (place) => ({ query: { limit: '100' }, shows: (await refund(place, 'needs_address')).id }),
+  },
+  getRefund: {
+    row: 'refunds.read',
+    async make(place) {
+      const { id } = await refund(place, 'needs_address')
+      return { params: { id }, shows: id }
+    },
+  },
+  getRefundAddressMessage: {
+    row: 'refunds.revert',
+    async make(place) {
+      const order = paid(place, 'plain')
+      place.home.stock.plain.unshift(order)
+      return { query: { code: order.code, address: newAddress() }, shows: order.code }
+    },
+  },
+  approveRefund: {
+    row: 'refunds.decide',
+    make: async (place) => ({ params: { id: (await refund(place, 'needs_approval')).id } }),
+  },
+  rejectRefund: {
+    row: 'refunds.decide',
+    make: async (place) => ({ params: { id: (await refund(place, 'needs_approval')).id }, body: { reason: 'no' } }),
+  },
+  setRefundAddress: {
+    row: 'refunds.revert',
+    make: async (place) => ({
+      params: { id: (await refund(place, 'needs_address')).id },
+      body: { address: newAddress() },
+    }),
+  },
+  settleRefund: {
+    row: 'refunds.settle',
+    async make(place) {
+      const { id } = await refund(place, 'ready')
+      const { db } = place.world.shop.host
+      await db.run(sql`update refunds set channel = 'coinbase' where id = ${id}`)
+      await db.run(sql`
+        update payments set channel = 'coinbase' where id = (select payment_id from refunds where id = ${id})`)
+      return { params: { id }, body: { reference: `R-${newId()}`, statement: 'sent by bank transfer' } }
+    },
+  },
+  reportRefundTransaction: {
+    row: 'refunds.revert',
+    async make(place) {
+      const { id, units } = await refund(place, 'ready')
+      const { chain, host } = place.world.shop
+      const { address } = await host.db.one<{ address: string }>(sql`select address from refunds where id = ${id}`)
+      const txHash = await chain.pay({ to: address, units })
+      return { params: { id }, body: { txHash } }
+    },
+  },
+  listMispayments: {
+    row: 'mispayments.read',
+    ownOnly: true,
+    async make(place) {
+      const id = await late(place)
+      place.home.stock.late.unshift(
+        await place.world.shop.host.db.one(sql`
+          select o.code, o.id from orders o join mispayments m on m.order_id = o.id where m.id = ${id}`),
+      )
+      return { query: { limit: '100' }, shows: id }
+    },
+  },
+  acceptMispayment: {
+    row: 'mispayments.decide',
+    make: async (place) => ({ params: { id: await late(place) }, body: {} }),
+  },
+  ignoreMispayment: {
+    row: 'mispayments.decide',
+    make: async (place) => ({ params: { id: await late(place) }, body: { reason: 'too small' } }),
+  },
+  refundMispayment: {
+    row: 'mispayments.decide',
+    make: async (place) => ({ params: { id: await late(place) }, body: { address: newAddress() } }),
+  },
+  readLedger: { row: 'ledger.read', make: (place) => ({ query: choice(place), shows: 'company_payable' }) },
+  createSettlement: {
+    row: 'settlements.create',
+    make: (place) => ({ body: choice(place) }),
+    after: cancelOpen,
+  },
+  listSettlements: {
+    row: 'settlements.read',
+    ownOnly: true,
+    make: async (place) => ({ shows: (await settlement(place, false))._id }),
+    after: cancelOpen,
+  },
+  approveSettlement: {
+    row: 'settlements.approve',
+    make: async (place) => ({ params: { id: (await settlement(place, false))._id } }),
+    after: cancelOpen,
+  },
+  cancelSettlement: {
+    row: 'settlements.cancel',
+    make: async (place) => ({ params: { id: (await settlement(place, false))._id } }),
+    after: cancelOpen,
+  },
+  reportSettlementPaid: {
+    row: 'settlements.pay',
+    async make(place) {
+      const { _id: id, amount, address } = await settlement(place, true)
+      const { chain } = place.world.shop
+      const txHash = await chain.pay({ to: address, units: BigInt(amount.replace('.', '')) })
+      await chain.mine(5)
+      return { params: { id }, body: { txHash } }
+    },
+    after: cancelOpen,
+  },
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { newId } from '../src/kernel/ids.ts'
+import { hashApiSecret } from '../src/sessions/api-keys/api-key-service.ts'
+import {
+  Client,
+  newEmail,
+  OTHER_PASSWORD,
+  PASSWORD,
+  register,
+  registerManager,
+  totpOf,
+  waitForMail,
+} from './harness/accounts.ts'
+import { callService, startTestService, type TestService } from './harness/service.ts'
+
+let service: TestService
+let shiftMs = 0
+const clock = (): number => Date.now() + shiftMs
+
+before(async () => {
+  service = await startTestService({ workers: true, clock })
+})
+after(() => service.stop())
+
+/** A key of the company with these scopes; the secret is what a server sends. */
+async function insertKey(companyId: string | null, scopes: string[], expiresAt: Date | null = null): Promise<string> {
+  const [id, secret] = [newId(), `sk_${crypto.randomUUID().replaceAll('-', '')}`]
+  await service.db.run(sql`
+    insert into api_keys (id, company_id, name, public_id, secret_hash, scopes, expires_at)
+    values (${id}, ${companyId}, 'test', ${`pk_${id}`}, ${hashApiSecret(secret)}, ${scopes}, ${expiresAt})`)
+  return secret
+}
+
+const askReset = async (email: string): Promise<string> =>
+  (await new Client(service.baseUrl).post<string>('auth/reset-password/send', { email, origin: 'application' }))
+    .data as unknown as string
+
+const changePassword = (body: Record<string, string>, secret?: string) =>
+  new Client(service.baseUrl).post(
+    'auth/reset-password/change',
+    { newPassword: OTHER_PASSWORD, ...body },
+    secret === undefined ? {} : { authorization: `Bearer ${secret}` },
+  )
+
+const canLogIn = async (email: string, password: string): Promise<boolean> =>
+  (await new Client(service.baseUrl).post('auth/login/manager', { email, password, origin: 'dashboard' })).status ===
+  200
+
+test('a key sets somebody’s password with the scope passwords:write, and with no other', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const others = await insertKey(boss.companyId, [
+    'orders:read',
+    'orders:write',
+    'refunds:write',
+    'sessions:write',
+    'webhooks:read',
+    'webhooks:write',
+  ])
+  const refused = await changePassword({ token: await askReset(boss.email) }, others)
+  assert.deepEqual([refused.status, refused.error.code], [400, 'INVALID_RESET_TOKEN'])
+  assert.equal(await canLogIn(boss.email, PASSWORD), true, 'the password is still the old one')
+  const right = await insertKey(boss.companyId, ['passwords:write'])
+  assert.equal((await changePassword({ token: await askReset(boss.email) }, right)).status, 200)
+  assert.equal(await canLogIn(boss.email, OTHER_PASSWORD), true)
+  const stranger = await registerManager(service.baseUrl)
+  const foreign = await changePassword({ token: await askReset(stranger.email) }, right)
+  assert.equal(foreign.error.code, 'INVALID_RESET_TOKEN')
+  assert.equal(await canLogIn(stranger.email, PASSWORD), true, 'another company’s people are out of reach')
+})
+
+test('wrong reset codes: thirty a day for an account, over all its resets; known and unknown addresses alike', async () => {
+  const known = (await registerManager(service.baseUrl)).email
+  const unknown = newEmail('nobody')
+  const codes: Record<string, string[]> = {}
+  for (const email of [known, unknown]) {
+    codes[email] = []
+    for (let round = 0; round < 6; round += 1) {
+      shiftMs += 61 * MINUTE
+      const token = await askReset(email)
+      for (let attempt = 0; attempt < 5; attempt += 1) {
+        const { error } = await changePassword({ token, emailOtp: '000000' })
+        codes[email].push(error.code)
+      }
+    }
+    shiftMs += 61 * MINUTE
+    const spent = await changePassword({ token: await askReset(email), emailOtp: '000000' })
+    codes[email].push(spent.error.code)
+    assert.ok(Number(spent.headers.get('retry-after')) > 0)
+  }
+  assert.deepEqual(codes[known], codes[unknown])
+  assert.deepEqual(codes[known], [...Array<string>(30).fill('INVALID_OTP'), 'TOO_MANY_REQUESTS'])
+})
+
+test('after thirty wrong codes the right one is refused too, the mailed link still works, and a day later codes work', async () => {
+  const { email } = await registerManager(service.baseUrl)
+  const { id } = await service.db.one<{ id: string }>(sql`select id from users where email = ${email}`)
+  const first = await askReset(email)
+  await changePassword({ token: first, emailOtp: '000000' })
+  await service.db.run(sql`update password_resets set wrong_codes = 29 where user_id = ${id}`)
+  const mailed = async (): Promise<{ emailOtp: string; link: string }> => {
+    const { count } = await service.db.one<{ count: number }>(
+      sql`select count(*)::int as count from password_resets where user_id = ${id}`,
+    )
+    const mail = await waitForMail(service.baseUrl, email, /confirm-reset/, count)
+    return {
+      emailOtp: /\b(\d{6})\b/.exec(mail.text)?.[1] ?? '',
+      link: /https?:\S+confirm-reset\S+/.exec(mail.text)?.[0] ?? '',
+    }
+  }
+  let token = await askReset(email)
+  assert.equal((await changePassword({ token, emailOtp: '000000' })).error.code, 'INVALID_OTP', 'the thirtieth')
+  const { emailOtp } = await mailed()
+  assert.equal((await changePassword({ token, emailOtp })).error.code, 'TOO_MANY_REQUESTS')
+  assert.equal(await canLogIn(email, PASSWORD), true, 'nothing changed')
+  shiftMs += DAY - MINUTE
+  token = await askReset(email)
+  assert.equal((await changePassword({ token, emailOtp: (await mailed()).emailOtp })).error.code, 'TOO_MANY_REQUESTS')
+  shiftMs += 32 * MINUTE
+  token = await askReset(email)
+  assert.equal((await changePassword({ token, emailOtp: (await mailed()).emailOtp })).status, 200)
+  assert.equal(await canLogIn(email, OTHER_PASSWORD), true)
+})
+
+test('a factor enrolled before the address was verified does not survive the owner’s reset; a later one does', async () => {
+  const strict = await startTestService({ env: { AUTO_APPROVE: 'false' }, workers: true })
+  const enrol = async (client: Client): Promise<void> => {
+    const setup = await client.post<{ otpauthUri: string }>('auth/2fa/setup')
+    const otp = totpOf(setup.data.otpauthUri).generate()
+    assert.equal((await client.post('auth/2fa/enable', { otp })).status, 200)
+  }
+  const enrolled = async (email: string): Promise<boolean> =>
+    (
+      await strict.db.one<{ on: boolean }>(
+        sql`select totp_enabled_at is not null as on from users where email = ${email}`,
+      )
+    ).on
+  const reset = async (email: string): Promise<void> => {
+    await new Client(strict.baseUrl).post('auth/reset-password/send', { email })
+    const mail = await waitForMail(strict.baseUrl, email, /reset-password\?token/)
+    const token = /token=([\w-]+)/.exec(mail.text)?.[1] ?? ''
+    const body = { token, newPassword: OTHER_PASSWORD }
+    assert.equal((await new Client(strict.baseUrl).post('auth/reset-password/change', body)).status, 200)
+  }
+  try {
+    const squatted = await register(strict.baseUrl, { role: 'Manager', companyName: 'Squatted' })
+    await enrol(squatted.client)
+    await reset(squatted.email)
+    assert.equal(await enrolled(squatted.email), false, 'never verified: the factor was anyone’s')
+    const verifiedLater = await register(strict.baseUrl, { role: 'Manager', companyName: 'Later' })
+    await enrol(verifiedLater.client)
+    await strict.db.run(sql`update users set verified_at = now() where id = ${verifiedLater.userId}`)
+    await reset(verifiedLater.email)
+    assert.equal(await enrolled(verifiedLater.email), false, 'enrolled before the address was verified')
+    const owner = await register(strict.baseUrl, { role: 'Manager', companyName: 'Owner' })
+    await strict.db.run(sql`update users set verified_at = now() - interval '1 minute' where id = ${owner.userId}`)
+    await enrol(owner.client)
+    await reset(owner.email)
+    assert.equal(await enrolled(owner.email), true, 'the owner’s own factor is still asked after a reset')
+  } finally {
+    await strict.stop()
+  }
+})
+
+test('who waits for approval learns of the company its name and kind, and no more', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const settlementAddress = '0x52908400098527886E0F7030069857D2E4169EE7'
+  await service.db.run(sql`
+    update companies set siret = '73282932000074', settlement_address = ${settlementAddress}, settlement_network = 31337
+    where id = ${boss.companyId}`)
+  const { name } = await service.db.one<{ name: string }>(sql`select name from companies where id = ${boss.companyId}`)
+  const body = { firstName: 'A', lastName: 'B', password: PASSWORD, role: 'Observer', companyName: name }
+  const registered = await new Client(service.baseUrl).post<{ token: string; user: { company: object } }>(
+    'auth/register',
+    { email: newEmail(), ...body },
+  )
+  assert.equal(registered.status, 200, registered.text)
+  const waiting = new Client(service.baseUrl)
+  waiting.token = registered.data.token
+  const me = await waiting.get<{ _id: string; company: Record<string, unknown>; missing: string[] }>('users/me')
+  const known = Object.fromEntries(Object.entries(me.data.company).filter(([, value]) => value !== null))
+  assert.deepEqual(known, { _id: boss.companyId, name, kind: 'company' })
+  for (const text of [registered.text, me.text])
+    for (const secret of [settlementAddress, '73282932000074'])
+      assert.equal(text.includes(secret), false, `${secret} is not told`)
+  assert.equal((await boss.client.post(`users/${me.data._id}/approve`)).status, 200)
+  const approved = await waiting.get<{ company: { _id: string; siret: string } }>('users/me')
+  assert.deepEqual([approved.data.company._id, approved.data.company.siret], [boss.companyId, '73282932000074'])
+})
+
+test('an API key works until the millisecond at which it expires', async () => {
+  const boss = await registerManager(service.baseUrl)
+  const expiresAt = new Date(clock() + 60 * MINUTE)
+  const secret = await insertKey(boss.companyId, ['orders:read'], expiresAt)
+  const list = () =>
+    callService(service.baseUrl, 'GET', '/api/next/confirm_conversion', { headers: { 'x-api-secret': secret } })
+  assert.equal((await list()).status, 200)
+  shiftMs += 60 * MINUTE - 10 * SECOND
+  assert.equal((await list()).status, 200, 'ten seconds before')
+  shiftMs += 11 * SECOND
+  const late = await list()
+  assert.deepEqual([late.status, late.error.code], [401, 'UNAUTHORIZED'])
+})
+
+test('names are no place for links: of people at most 60 characters, of companies at most 120', async () => {
+  const boss = await registerManager(service.baseUrl)
+  await service.db.run(
+    sql`update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${boss.userId}`,
+  )
+  const names = [
+    'https://evil.example',
+    'Ann www.evil.example',
+    'Ann WWW.evil.example',
+    'Ann\r\nBcc: x',
+    'x'.repeat(61),
+  ]
+  const stranger = new Client(service.baseUrl)
+  for (const name of names) {
+    const person = { email: newEmail(), password: PASSWORD, lastName: 'B', role: 'SimpleUser' }
+    const registered = await stranger.post('auth/register', { ...person, firstName: name })
+    assert.deepEqual([registered.status, registered.error?.details?.[0]?.path], [422, 'firstName'], name)
+    assert.match(registered.error.details?.[0]?.message ?? '', /link|60|line/, name)
+    const invited = await boss.client.post('users', { ...person, role: 'Observer', firstName: 'A', lastName: name })
+    assert.deepEqual([invited.status, invited.error?.details?.[0]?.path], [422, 'lastName'], name)
+    const changed = await boss.client.call('PUT', 'users/me', { firstName: name })
+    assert.equal(changed.status, 422, name)
+  }
+  const companyNames = [...names.slice(0, 4), 'x'.repeat(121)]
+  for (const companyName of companyNames) {
+    const person = { email: newEmail(), password: PASSWORD, firstName: 'A', lastName: 'B', role: 'Manager' }
+    const registered = await stranger.post('auth/register', { ...person, companyName })
+    assert.deepEqual([registered.status, registered.error?.details?.[0]?.path], [422, 'companyName'], companyName)
+    const path = `companies/${boss.companyId}`
+    assert.equal((await boss.client.call('PUT', path, { name: companyName })).status, 422, companyName)
+  }
+  const right = await boss.client.call<{ name: string }>('PUT', `companies/${boss.companyId}`, {
+    name: 'y'.repeat(120),
+  })
+  assert.deepEqual([right.status, right.data.name.length], [200, 120])
+  const me = await boss.client.call('PUT', 'users/me', { firstName: 'z'.repeat(60), lastName: 'O’Neil-Ångström d’Été' })
+  assert.equal(me.status, 200)
+})

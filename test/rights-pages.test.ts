@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { after, before, test } from 'node:test'
+import { type Merchant, startTestService, type TestService } from './harness/service.ts'
+
+let service: TestService
+let merchant: Merchant
+
+before(async () => {
+  service = await startTestService({ env: { LIMIT_PAGE_PER_MINUTE: '300', TRUST_PROXY: '127.0.0.1' } })
+  merchant = await service.createMerchant()
+})
+after(() => service.stop())
+
+async function createCode(): Promise<string> {
+  const body = { amount: 5, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier }
+  const { data, text } = await service.call<{ code: string }>('POST', 'request', { as: merchant, body })
+  assert.ok(data?.code, text)
+  return data.code
+}
+
+const open = (path: string, from: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(service.baseUrl + path, { ...init, redirect: 'manual', headers: { 'x-forwarded-for': from, ...init.headers } })
+
+test('pages that anyone opens: 300 a minute for an address, over all of them; others are served meanwhile', async () => {
+  const code = await createCode()
+  const paths = [
+    `/pay?code=${code}`,
+    '/refund?code=a&token=b',
+    '/kyc?code=a&token=b',
+    '/account/reset-password?token=a',
+  ]
+  const ask = async (from: string, path: string): Promise<number> => {
+    const answer = await open(path, from)
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  const statuses: number[] = []
+  for (let count = 0; count < 300; count += 1) statuses.push(await ask('198.51.100.1', paths[count % 4] ?? ''))
+  assert.equal(statuses.includes(429), false, 'the three hundredth is served')
+  for (const path of paths) {
+    const refused = await open(path, '198.51.100.1', { headers: { 'accept-language': 'de' } })
+    assert.equal(refused.status, 429, path)
+    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    if (!path.startsWith('/account')) assert.match(await refused.text(), /<h1>Einen Moment bitte<\/h1>/)
+  }
+  const form = { method: 'POST', body: new URLSearchParams({ code, token: 'x', paymentChannel: 'crypto' }) }
+  assert.equal((await open('/pay/accept', '198.51.100.1', form)).status, 429, 'its forms count too')
+  assert.equal(await ask('198.51.100.2', `/pay?code=${code}`), 200, 'another address is served')
+  const api = await service.call('GET', `status/${code}`, { headers: { 'x-forwarded-for': '198.51.100.1' } })
+  assert.equal(api.status, 200, 'the API has its own limits')
+})
+
+test('live streams: 20 for an address and order, 200 for an address; one that closes makes room', async () => {
+  const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY })
+  const streams: IncomingMessage[] = []
+  const watch = (from: string, code: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const url = `${service.baseUrl}/pay/events?code=${code}`
+      const request = get(url, { agent, headers: { 'x-forwarded-for': from } }, (answer) => {
+        if (answer.statusCode === 200) streams.push(answer)
+        else answer.resume()
+        answer.on('error', () => {})
+        resolve(answer.statusCode ?? 0)
+      })
+      request.on('error', reject)
+    })
+  const [address, other] = ['203.0.113.1', '203.0.113.2']
+  const code = await createCode()
+  try {
+    for (let count = 1; count <= 20; count += 1) assert.equal(await watch(address, code), 200, `stream ${count}`)
+    assert.equal(await watch(address, code), 429, 'the twenty-first of one order')
+    assert.equal(await watch(other, code), 200, 'another address watches it')
+    streams.shift()?.destroy()
+    const deadline = Date.now() + 5000
+    let freed = await watch(address, code)
+    while (freed !== 200 && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      freed = await watch(address, code)
+    }
+    assert.equal(freed, 200, 'a closed stream gives its place back')
+    for (let more = 0; more < 9; more += 1) {
+      const next = await createCode()
+      for (let count = 0; count < 20; count += 1) assert.equal(await watch(address, next), 200)
+    }
+    assert.equal(await watch(address, await createCode()), 429, 'the two hundred and first of an address')
+  } finally {
+    for (const stream of streams) stream.destroy()
+    agent.destroy()
+  }
+})

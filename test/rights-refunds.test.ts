@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import {
+  type Client,
+  logInSuperAdmin,
+  newEmail,
+  type Person,
+  readMails,
+  register,
+  waitForMail,
+} from './harness/accounts.ts'
+import {
+  createPaid,
+  createPaidBy,
+  listRefunds,
+  newAddress,
+  payoutEnv,
+  type RefundData,
+  refundReaches,
+  revertPlainly,
+} from './harness/refunds.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
+
+/*
+ * Who may say where a refund goes. Before PAID the payer and the shop's server speak for the payer; what staff write is
+ * a proposal at any time, and so is what anyone writes after PAID.
+ */
+let shop: Shop
+let admin: Client
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  admin = await logInSuperAdmin(shop.host)
+})
+after(() => shop?.stop())
+
+/** Somebody of the shop; `fresh` has just given a second factor. */
+async function join(role: 'Manager' | 'Cashier', fresh = false): Promise<Person> {
+  const names = role === 'Manager' ? { companyName: 'X' } : { companyName: shop.merchant.companyId }
+  const person = await register(shop.host.baseUrl, { role, ...names })
+  await shop.host.db.run(sql`
+    update users set company_id = ${shop.merchant.companyId}, approved_at = now() where id = ${person.userId}`)
+  if (role === 'Cashier')
+    await shop.host.db.run(sql`
+      insert into collector_cashiers (collector_id, user_id) values (${shop.merchant.collectorId}, ${person.userId})`)
+  if (fresh) await shop.host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${person.userId}`)
+  return person
+}
+
+const payIt = async (order: Payable): Promise<Payable> => {
+  await shop.chain.pay({ to: order.toAddress, units: order.units })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  return order
+}
+
+const newest = async ({ orderId }: Payable): Promise<RefundData> => {
+  const refund = (await listRefunds(shop, orderId)).at(-1)
+  if (!refund) throw new Error('no refund')
+  return refund
+}
+
+const saveAddress = (client: Client, code: string, userAddress: string) =>
+  client.post('confirm_conversion/payer-information', { code, payerInformation: { userAddress } })
+
+type Entry = { actor: string; action: string; ip: string | null; detail: Record<string, unknown> }
+const writesOf = async (orderId: string): Promise<Entry[]> =>
+  (await admin.get<{ entries: Entry[] }>(`audit-log?object=order:${orderId}`)).data.entries
+    .filter(({ action }) => action === 'payer.write')
+    .toReversed()
+
+test('after PAID an address from a Cashier or a key is a proposal with its true writer; no refund goes there', async () => {
+  const cashier = await join('Cashier')
+  const order = await createPaid(shop)
+  const mine = newAddress()
+  assert.equal((await saveAddress(cashier.client, order.code, mine)).status, 200)
+  assert.equal((await revertPlainly(shop, order.code, { amount: '10' })).status, 200)
+  const refund = await newest(order)
+  assert.deepEqual(
+    [refund.status, refund.address, refund.proposedAddress, refund.proposedBy, refund.addressProof],
+    ['needs_address', null, mine, `user:${cashier.userId}`, null],
+  )
+  await shop.chain.mine(5)
+  assert.equal(await shop.chain.balanceOf(mine), 0n)
+  const other = await createPaid(shop)
+  const body = { code: other.code, payerInformation: { userAddress: mine } }
+  assert.equal((await shop.host.call('POST', 'payer-information', { as: shop.merchant, body })).status, 200)
+  await revertPlainly(shop, other.code, { address: mine })
+  const byKey = await newest(other)
+  assert.deepEqual([byKey.status, byKey.address, byKey.proposedAddress], ['needs_address', null, mine])
+  assert.match(byKey.proposedBy ?? '', /^apiKey:/)
+  const [write] = await writesOf(order.orderId)
+  assert.deepEqual(
+    [write?.actor, write?.detail.fields, write?.detail.beforePaid, write?.ip],
+    [`user:${cashier.userId}`, ['userAddress'], false, '127.0.0.1'],
+  )
+})
+
+test('what a person of the shop writes is a proposal before PAID too; the server’s and the payer’s word is believed', async () => {
+  const cashier = await join('Cashier')
+  const mine = newAddress()
+  const staffed = await shop.createAwaiting()
+  await saveAddress(cashier.client, staffed.code, mine)
+  await payIt(staffed)
+  await revertPlainly(shop, staffed.code)
+  const proposed = await newest(staffed)
+  assert.deepEqual([proposed.status, proposed.proposedBy], ['needs_address', `user:${cashier.userId}`])
+  const { code, _id: orderId } = await shop.create()
+  const accepted = await cashier.client.post<{ toAddress: string }>(`confirm_conversion/accept/${code}`, {
+    paymentChannel: 'crypto',
+    network: shop.chain.chainId,
+    userAddress: mine,
+  })
+  assert.equal(accepted.status, 200, accepted.text)
+  const order = { code, orderId, toAddress: accepted.data.toAddress, units: 54_000_000n }
+  await payIt(order)
+  await revertPlainly(shop, code)
+  const atTill = await newest(order)
+  assert.deepEqual([atTill.status, atTill.proposedAddress], ['needs_address', mine])
+  const own = newAddress()
+  const served = await shop.createAwaiting({})
+  const body = { code: served.code, payerInformation: { userAddress: own } }
+  await shop.host.call('POST', 'payer-information', { as: shop.merchant, body })
+  await saveAddress(cashier.client, served.code, own)
+  await payIt(served)
+  await revertPlainly(shop, served.code)
+  assert.equal((await newest(served)).status, 'needs_address', 'a colleague wrote last: a proposal again')
+  assert.equal(await shop.chain.balanceOf(mine), 0n)
+})
+
+test('a second person confirms what a colleague proposed; neither the proposer nor the maker of a proposing key can', async () => {
+  const [first, second] = [await join('Manager', true), await join('Manager', true)]
+  const order = await createPaid(shop)
+  const to = newAddress()
+  await saveAddress(first.client, order.code, to)
+  await revertPlainly(shop, order.code)
+  const { _id: id } = await newest(order)
+  const vouch = { address: to, addressProof: { statement: 'The payer asked for it.', evidence: 'ticket 1' } }
+  const own = await first.client.post<RefundData>(`refunds/${id}/address`, vouch)
+  assert.deepEqual([own.data.status, own.data.address], ['needs_address', null])
+  const confirmed = await second.client.post<RefundData>(`refunds/${id}/address`, vouch)
+  assert.deepEqual([confirmed.status, confirmed.data.addressProof?.by], [200, `user:${second.userId}`])
+  const settled = await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual([settled.address, await shop.chain.balanceOf(to)], [to, order.units])
+  const keyed = await createPaid(shop)
+  await revertPlainly(shop, keyed.code, { address: to })
+  const refund = await newest(keyed)
+  const keyId = (refund.proposedBy ?? '').split(':')[1] ?? ''
+  await shop.host.db.run(sql`update api_keys set created_by = ${first.userId} where id = ${keyId}`)
+  const maker = await first.client.post<RefundData>(`refunds/${refund._id}/address`, vouch)
+  assert.deepEqual([maker.status, maker.data.status], [200, 'needs_address'], 'his key’s proposal is his own')
+  const other = await second.client.post<RefundData>(`refunds/${refund._id}/address`, vouch)
+  assert.deepEqual([other.status, other.data.address], [200, to])
+})
+
+test('after PAID only a Manager with a fresh second factor changes the e-mail, and the old address is told', async () => {
+  const old = newEmail('payer')
+  const order = await createPaidBy(shop, old)
+  const cashier = await join('Cashier')
+  const [stale, fresh] = [await join('Manager'), await join('Manager', true)]
+  const evil = newEmail('evil')
+  const path = `confirm_conversion/email/${order.code}`
+  const byKey = await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email: evil } })
+  assert.deepEqual([byKey.status, byKey.error.code], [403, 'FORBIDDEN'])
+  const byCashier = await cashier.client.post(path, { email: evil })
+  assert.deepEqual([byCashier.status, byCashier.error.code], [403, 'FORBIDDEN'])
+  const information = { code: order.code, payerInformation: { firstName: 'A', email: evil } }
+  const another = await cashier.client.post('confirm_conversion/payer-information', information)
+  assert.equal(another.error.code, 'FORBIDDEN', 'the other endpoint is no way round')
+  const noFactor = await stale.client.post(path, { email: evil })
+  assert.deepEqual([noFactor.status, noFactor.error.code], [403, 'STEP_UP_REQUIRED'])
+  const read = async () =>
+    (await fresh.client.get<{ email: string }>(`confirm_conversion/payer-information/${order.code}`)).data.email
+  assert.equal(await read(), old)
+  assert.deepEqual(await readMails(shop.host.baseUrl, evil), [])
+  const next = newEmail('payer')
+  assert.equal((await fresh.client.post(path, { email: next })).status, 200)
+  assert.equal(await read(), next)
+  const told = await waitForMail(shop.host.baseUrl, old, /was changed/)
+  assert.equal(told.text.includes(next), false, 'the new address is not told to the old one')
+  await revertPlainly(shop, order.code, { address: newAddress() })
+  await waitForMail(shop.host.baseUrl, old, /\/refund\?/)
+  assert.deepEqual(await readMails(shop.host.baseUrl, next), [], 'the link goes to the e-mail known before PAID')
+  const writers = (await writesOf(order.orderId)).map(({ actor, detail }) => [actor.split(':')[0], detail.beforePaid])
+  assert.deepEqual(writers, [
+    ['apiKey', true],
+    ['user', false],
+  ])
+})
+
+test('sending the same e-mail again after PAID changes nothing and is no refusal', async () => {
+  const email = newEmail('payer')
+  const order = await createPaidBy(shop, email)
+  const again = await shop.host.call('POST', `email/${order.code}`, {
+    as: shop.merchant,
+    body: { email: email.toUpperCase() },
+  })
+  assert.equal(again.status, 200, again.text)
+})
+
+test('an e-mail that the shop gave wins over one typed on the page, in either order', async () => {
+  const identityThreshold = sql`update companies set identity_threshold_amount = 10, version = version + 1
+    where id = ${shop.merchant.companyId}`
+  await shop.host.db.run(identityThreshold)
+  const { code } = await shop.create()
+  const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text()
+  const token = /name="token" value="([^"]+)"/.exec(page)?.[1] ?? ''
+  const type = (email: string) =>
+    fetch(`${shop.host.baseUrl}/pay`, {
+      method: 'POST',
+      redirect: 'manual',
+      body: new URLSearchParams({ code, token, email, firstName: 'A', lastName: 'B' }),
+    })
+  const boss = await join('Manager')
+  const read = async () =>
+    (await boss.client.get<{ email: string }>(`confirm_conversion/payer-information/${code}`)).data.email
+  assert.equal((await type('typed@example.org')).status, 303)
+  assert.equal(await read(), 'typed@example.org')
+  const body = { code, payerInformation: { email: 'shop@example.org' } }
+  await shop.host.call('POST', 'payer-information', { as: shop.merchant, body })
+  assert.equal(await read(), 'shop@example.org')
+  await type('late@example.org')
+  assert.equal(await read(), 'shop@example.org')
+  await shop.host.db.run(sql`
+    update companies set identity_threshold_amount = 1000, version = version + 1 where id = ${shop.merchant.companyId}`)
+})

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { openAnchor, readAnchors } from '../src/audit/anchor.ts'
+import { claimOf } from '../src/checks/installation-checks.ts'
+import { sql } from '../src/db/db.ts'
+import { readInstallation, writeInstallation } from '../src/db/installation.ts'
+import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { freePort, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+
+let host: TestService
+let folder: string
+
+before(async () => {
+  host = await startTestService({ workers: true, env: { METRICS_TOKEN: 'scrape-me-please' } })
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-start-'))
+})
+after(async () => {
+  await host?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Ran = { code: number; text: string; stdout: string }
+
+async function run(args: string[], env: Record<string, string>): Promise<Ran> {
+  const main = join(import.meta.dirname, '../src/main.ts')
+  const whole = { PATH: process.env.PATH ?? '', DATA_DIR: folder, PORT: '0', ...env }
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...args], {
+      env: whole,
+      timeout: 60_000,
+    })
+    return { code: 0, text: stdout + stderr, stdout }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, text: stdout + stderr, stdout }
+  }
+}
+
+const KEY = randomBytes(32).toString('base64')
+const LIVE = {
+  MODE: 'live',
+  MASTER_KEY: KEY,
+  BASE_URL: 'https://pay.example',
+  OFFICE_URL: 'https://pay.example/app',
+  SMTP_URL: 'smtp://127.0.0.1:1',
+  METRICS_TOKEN: 'scrape-me-please',
+  CHANNEL_GATEPAY_CLIENT_ID: 'client',
+  CHANNEL_GATEPAY_SECRET: 'secret-of-gatepay',
+}
+
+/** Names of the risks that a start refused. */
+const refusedRisks = ({ text }: Ran): string[] =>
+  text
+    .split('\n')
+    .flatMap((line) => /ACCEPT_RISK=([a-z-]+)$/.exec(line)?.[1] ?? [])
+    .sort()
+
+const UNSAFE = {
+  ...LIVE,
+  MASTER_KEY: Buffer.alloc(32).toString('base64'),
+  SMTP_URL: '',
+  METRICS_TOKEN: '',
+  CHANNEL_GATEPAY_CLIENT_ID: '',
+  CHANNEL_GATEPAY_SECRET: '',
+  CHANNEL_BINANCE_BASE_URL: 'http://binance.example',
+  RATE_ECB_BASE_URL: 'http://rates.example',
+  WEBHOOK_ALLOWED_RANGES: '0.0.0.0/0',
+  LIMIT_ACCOUNT_PER_MINUTE: '0',
+  AUTO_APPROVE: 'true',
+  CHAIN_8453_RPC_URL: 'https://node.example',
+  CHAIN_8453_REFUND_KEY: '11'.repeat(32),
+  CHAIN_8453_RELAYER_KEY: '22'.repeat(32),
+}
+const ALL = [
+  ...['auto-approve', 'embedded-database', 'http-provider', 'key-in-memory', 'limits-off', 'no-channel', 'no-mail'],
+  ...['public-metrics', 'weak-master-key', 'webhook-any-address'],
+]
+
+test('a live start prints every risk at once, one line each that ends in its name, and writes nothing', async () => {
+  const database = await createTestDatabase()
+  try {
+    const refused = await run(['serve'], UNSAFE)
+    assert.equal(refused.code, 1)
+    assert.deepEqual(refusedRisks(refused), ALL)
+    for (const secret of ['11'.repeat(32), UNSAFE.MASTER_KEY]) assert.ok(!refused.text.includes(secret))
+    const some = await run(['serve'], { ...UNSAFE, ACCEPT_RISK: 'no-mail,weak-master-key,limits-off' })
+    assert.deepEqual(
+      refusedRisks(some),
+      ALL.filter((name) => !['no-mail', 'weak-master-key', 'limits-off'].includes(name)),
+    )
+    const embedded = await run(['serve'], { ...UNSAFE, BACKUP_TO: folder })
+    assert.ok(!refusedRisks(embedded).includes('embedded-database'), 'a backup is as good as another database')
+  } finally {
+    await database.drop()
+  }
+})
+
+test('no risk is taken for fixed rates, a private key as xpub, a misspelt variable, or a risk that does not exist', async () => {
+  const refused = await run(['serve'], {
+    ...LIVE,
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    RATE_SOURCES: 'fixed',
+    CHAIN_8453_RPC_URL: 'https://node.example',
+    CHAIN_8453_XPUB: '33'.repeat(32),
+    CHANNEL_GATEPAY_SECRT: 'x',
+    ACCEPT_RISK: 'everything,no-mail',
+  })
+  assert.equal(refused.code, 1)
+  for (const line of [
+    /RATE_SOURCES: "fixed" is for the sandbox/,
+    /CHAIN_8453_XPUB: is a private key/,
+    /CHANNEL_GATEPAY_SECRT: no such variable; did you mean CHANNEL_GATEPAY_SECRET\?/,
+    /ACCEPT_RISK: there is no risk "everything"/,
+  ])
+    assert.match(refused.text, line)
+  assert.ok(!refused.text.includes('33'.repeat(32)))
+})
+
+/** Tables and rows: whether anything was written. */
+async function fingerprint(database: TestDatabase): Promise<unknown> {
+  const service = await import('../src/db/db.ts')
+  const db = service.openDb({ connectionString: database.connectionString, max: 1 })
+  try {
+    return await db.many(sql`
+      select (select count(*) from migrations) as migrations, (select count(*) from server_keys) as keys,
+        (select count(*) from companies) as companies, (select count(*) from users) as users,
+        (select max(key_mark || mode) from installation) as mark`)
+  } finally {
+    await db.close()
+  }
+}
+
+test('the other mode, and another key, are refused before anything is written; a key with its old one fits', async () => {
+  const database = await createTestDatabase()
+  try {
+    const key = Buffer.from(KEY, 'base64')
+    const claimed = claimOf({ mode: 'sandbox', previousMasterKeys: [] }, key)
+    await writeInstallation(database.connectionString, claimed)
+    const before = await fingerprint(database)
+    const live = await run(['serve'], { ...LIVE, DATABASE_URL: database.connectionString, ACCEPT_RISK: ALL.join(',') })
+    assert.equal(live.code, 1)
+    assert.match(live.text, /mode: The database belongs to a sandbox installation, and this start is live/)
+    const other = randomBytes(32).toString('base64')
+    const wrong = await run(['serve'], { DATABASE_URL: database.connectionString, MASTER_KEY: other })
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.text, /master-key: MASTER_KEY is not the key of this database/)
+    assert.ok(!wrong.text.includes(other))
+    const admin = await run(['admin', 'rotate-keys', '--yes'], {
+      DATABASE_URL: database.connectionString,
+      MASTER_KEY: other,
+    })
+    assert.deepEqual([admin.code, /master-key:/.test(admin.text)], [1, true])
+    assert.deepEqual(await fingerprint(database), before)
+    const next = randomBytes(32)
+    const rotated = claimOf({ mode: 'sandbox', previousMasterKeys: [key] }, next)
+    await writeInstallation(database.connectionString, rotated)
+    assert.equal((await readInstallation(database.connectionString))?.keyMark, rotated.keyMark)
+  } finally {
+    await database.drop()
+  }
+})
+
+test('a database from before the mark was written down is known by what its key sealed', async () => {
+  const env = { DATABASE_URL: host.db.connectionString, MASTER_KEY: KEY }
+  const wrong = await run(['serve'], env)
+  assert.deepEqual([wrong.code, /master-key: MASTER_KEY is not the key/.test(wrong.text)], [1, true], wrong.text)
+  assert.equal((await readInstallation(host.db.connectionString))?.mode, null)
+})
+
+test('doctor says what to do for each fault, for programs too, and ends with 1; well is 0', async () => {
+  const database = await createTestDatabase()
+  try {
+    const env = { DATABASE_URL: database.connectionString, MASTER_KEY: KEY }
+    const well = await run(['doctor', '--json'], env)
+    type Listed = { ready: boolean; checks: { name: string; ok: boolean; message: string; fix: string | null }[] }
+    const list = JSON.parse(well.stdout) as Listed
+    assert.deepEqual([well.code, list.ready], [0, true], well.text)
+    for (const name of ['settings', 'database', 'mode', 'master-key', 'schema', 'clock', 'mail'])
+      assert.ok(
+        list.checks.some((check) => check.name === name && check.ok),
+        name,
+      )
+    const secret = 'p4ssw0rd-in-url'
+    const ill = await run(['doctor', '--json'], {
+      ...{ ...LIVE, DATABASE_URL: database.connectionString, SMTP_URL: `smtp://user:${secret}@127.0.0.1:1` },
+      ...{ CHANNEL_GATEPAY_BASE_URL: 'http://127.0.0.1:1', LIMIT_ACCOUNT_PER_MINUTE: '0' },
+    })
+    const ills = (JSON.parse(ill.stdout) as Listed).checks.filter(({ ok }) => !ok)
+    assert.equal(ill.code, 1)
+    const names = ills.map(({ name }) => name)
+    for (const name of ['limits-off', 'http-provider', 'mail', 'provider channel_gatepay'])
+      assert.ok(names.includes(name), names.join())
+    for (const { fix, name } of ills) assert.ok(fix, `${name} says what to do`)
+    assert.ok(!ill.text.includes(secret))
+  } finally {
+    await database.drop()
+  }
+})
+
+test('every command explains itself with 0; wrong use is 2', async () => {
+  for (const args of [
+    ['--help'],
+    ...['serve', 'migrate', 'doctor', 'admin', 'audit', 'ledger'].map((name) => [name, '--help']),
+  ]) {
+    const { code, stdout } = await run(args, {})
+    assert.equal(code, 0, args.join(' '))
+    assert.match(stdout, /comptoir/)
+  }
+  for (const args of [
+    ['nonsense'],
+    ['admin'],
+    ['admin', 'nonsense'],
+    ['audit', 'delete'],
+    ['doctor', '--jsn'],
+    ['serve', 'now'],
+  ])
+    assert.equal((await run(args, {})).code, 2, args.join(' '))
+})
+
+test('/readyz names its checks to anyone, and what to do to the operator; /metrics needs its token', async () => {
+  const ready = await host.call<{ ready: boolean; checks: Record<string, unknown>[] }>('GET', '/readyz')
+  assert.deepEqual(ready.data, {
+    ready: true,
+    checks: [
+      { name: 'database', ok: true },
+      { name: 'schema', ok: true },
+    ],
+  })
+  const bearer = { headers: { authorization: 'Bearer scrape-me-please' } }
+  const told = await host.call<typeof ready.data>('GET', '/readyz', bearer)
+  assert.ok(told.data.checks.every((check) => 'message' in check && 'fix' in check))
+  const admin = await logInSuperAdmin(host)
+  assert.ok('message' in ((await admin.get<typeof ready.data>('/readyz')).data.checks[0] ?? {}))
+  const { client } = await registerManager(host.baseUrl)
+  assert.ok(!('message' in ((await client.get<typeof ready.data>('/readyz')).data.checks[0] ?? {})))
+  for (const headers of [{}, { authorization: 'Bearer wrong' }]) {
+    const refused = await host.call('GET', '/metrics', { headers })
+    assert.deepEqual([refused.status, refused.error.code], [401, 'UNAUTHORIZED'])
+  }
+  const { text } = await host.call('GET', '/metrics', bearer)
+  for (const name of ['http_request_seconds', 'db_pool_waiting 0', 'jobs_parked 0', 'audit_entries'])
+    assert.match(text, new RegExp(`comptoir_${name}`))
+  await host.db.run(sql`update migrations set id = id || '_gone' where id = (select max(id) from migrations)`)
+  const behind = await host.call<typeof ready.data>('GET', '/readyz')
+  await host.db.run(sql`update migrations set id = replace(id, '_gone', '')`)
+  assert.deepEqual([behind.status, behind.data.checks.find(({ name }) => name === 'schema')?.ok], [503, false])
+})
+
+test('with METRICS_PORT the metrics are there, and not where everyone reaches the API', async () => {
+  const { startMetricsServer } = await import('../src/http/metrics-server.ts')
+  const apart = await startTestService({ env: { METRICS_PORT: String(await freePort()) } })
+  const server = await startMetricsServer(apart.service.metrics, { host: '127.0.0.1', port: 0, token: null })
+  try {
+    assert.equal((await apart.call('GET', '/metrics')).status, 404)
+    const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
+    assert.match(await answer.text(), /comptoir_http_bugs_total/)
+    assert.equal((await fetch(`http://127.0.0.1:${server.port}/readyz`)).status, 404)
+  } finally {
+    await server.close()
+    await apart.stop()
+  }
+})
+
+test('a tail of the audit log that was cut or rewritten by the database’s owner is found by the anchor', async () => {
+  const file = join(folder, 'anchor.log')
+  const { db } = host
+  const log = { info: () => {} }
+  const { Registry } = await import('prom-client')
+  const metrics = new Registry()
+  const anchor = openAnchor({ db, clock: Date.now, log, metrics, file })
+  await registerManager(host.baseUrl)
+  await anchor.note()
+  await anchor.note()
+  assert.equal(readAnchors(file).length, 1, 'only what changed is noted')
+  await registerManager(host.baseUrl)
+  await anchor.note()
+  assert.equal(readAnchors(file).length, 2)
+  const { count } = await db.one<{ count: number }>(sql`select count(*)::int as count from audit_log`)
+  assert.match(await metrics.metrics(), new RegExp(`comptoir_audit_entries ${count}\\n`))
+  const env = { DATABASE_URL: db.connectionString, MASTER_KEY: TEST_MASTER_KEY.toString('base64') }
+  assert.equal((await run(['audit', 'verify', '--anchor', file], env)).code, 0)
+  // with the whole database in hand: the last entry goes, and the head says that it never was
+  await db.run(sql`alter table audit_log disable trigger all`)
+  await db.run(sql`alter table audit_head disable trigger all`)
+  await db.run(sql`delete from audit_log where seq = (select max(seq) from audit_log)`)
+  await db.run(sql`update audit_head set (seq, hash) = (select seq, hash from audit_log order by seq desc limit 1)`)
+  assert.equal((await run(['audit', 'verify'], env)).code, 0, 'the chain alone does not see it')
+  const cut = await run(['audit', 'verify', '--anchor', file, '--json'], env)
+  assert.equal(cut.code, 1)
+  assert.match(cut.stdout, /cut off/)
+  const anchors = readFileSync(file, 'utf8')
+  writeFileSync(file, anchors.replace(/[0-9a-f]{64}/, 'a'.repeat(64)))
+  const changed = await run(['audit', 'verify', '--anchor', file], env)
+  assert.deepEqual([changed.code, /differs from its anchor/.test(changed.text)], [1, true])
+  writeFileSync(file, '')
+  assert.equal((await run(['audit', 'verify', '--anchor', file], env)).code, 1, 'an emptied anchor proves nothing')
+})
