@@ -156,6 +156,8 @@ export interface Operations {
       code: string
     }
     data: {
+      /** Order code: unguessable, used in paths. */
+      code: string
       /** The entries, newest first. */
       entries: Array<{
         /** When it began. UTC, with milliseconds. */

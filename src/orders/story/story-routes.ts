@@ -35,13 +35,16 @@ export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = asy
           'Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking and identity check, oldest first. `comptoir explain` turns it into words.',
         tags: ['orders'],
         params: CodeParams,
-        response: { 200: Envelope(Type.Object({ entries: Type.Array(Entry) })) },
+        response: { 200: Envelope(Type.Object({ code: Type.String(), entries: Type.Array(Entry) })) },
       },
     },
     async (request) => {
       const order = await findReachableOrder(db, actorOf(request), request.params.code)
       const rows = await listStory(db, order.companyId, order.id, MOST)
-      return ok({ entries: rows.map(({ at, kind, facts }) => ({ at: at.toISOString(), kind, facts })) })
+      return ok({
+        code: order.code,
+        entries: rows.map(({ at, kind, facts }) => ({ at: at.toISOString(), kind, facts })),
+      })
     },
   )
 }
