@@ -49,7 +49,11 @@ async function startService(dataDir: string, connectionString: string): Promise<
         ...Object.fromEntries(limits),
         ...{ DATABASE_URL: connectionString, DATA_DIR: dataDir, PORT: String(port), ROLES: 'api', LOG_LEVEL: 'warn' },
         // a chain that is named and never asked: no sandbox starts beside the measurement
-        ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_31337_USDC: `0x${'0'.repeat(40)}` },
+        ...{
+          CHAIN_31337_RPC_URL: 'http://127.0.0.1:9',
+          CHAIN_MAX_LAG_SECONDS: '86400',
+          CHAIN_31337_USDC: `0x${'0'.repeat(40)}`,
+        },
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     },

@@ -6,10 +6,10 @@ import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
 import { openAnchor } from './audit/anchor.ts'
+import type { Endpoint } from './chain/endpoint.ts'
 import { checkNetwork, NetworkMismatch } from './chain/network-check.ts'
 import type { Network } from './chain/networks.ts'
-import type { Rpc } from './chain/rpc.ts'
-import { checkReady } from './checks/ready-checks.ts'
+import { checkReady, listChainChecks } from './checks/ready-checks.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
 import { registerDbMetrics } from './db/db-metrics.ts'
@@ -41,12 +41,13 @@ export type Service = {
 const STOP_MS = 4000
 
 /** A chain that is not what was configured stops the start; one that does not answer is scanned as soon as it does. */
-async function checkChain(rpc: Rpc, network: Network, log: FastifyBaseLogger): Promise<void> {
+async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBaseLogger): Promise<void> {
   try {
-    await checkNetwork(rpc, network)
+    await checkNetwork(endpoint, network)
   } catch (error) {
     if (error instanceof NetworkMismatch) throw error
-    log.warn({ err: error, chainId: network.chainId }, 'the chain does not answer; it is asked again')
+    const { number } = endpoint
+    log.warn({ err: error, chainId: network.chainId, endpoint: number }, 'an endpoint of the chain does not answer')
   }
 }
 
@@ -56,12 +57,14 @@ async function startWorkers(
   trade: Commerce,
 ): Promise<{ stop(): Promise<void> }> {
   const { config, db, vault, clock, log, metrics } = ground
-  for (const { rpc, network } of trade.chains) await checkChain(rpc, network, log)
+  for (const { endpoints, network } of trade.chains)
+    for (const endpoint of endpoints.all) await checkChain(endpoint, network, log)
   const sender = await startSender({ db, vault, config, clock, log, metrics })
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { payments, refunds, settlements, chains, failures, kyc } = trade
+  const { refunds, settlements, chains, failures, kyc } = trade
+  const payments = { ...trade.payments, deposits: trade.deposits }
   const jobs = startJobs({
     db,
     clock,
@@ -106,6 +109,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, {
     ...{ metrics, authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
+    listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })
   await registerApi(app, ground, accounts, trade)

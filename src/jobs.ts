@@ -1,9 +1,7 @@
-import type { FastifyBaseLogger } from 'fastify'
+import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
+import { startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes } from './assembly/service-base.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
-import type { Network } from './chain/networks.ts'
-import type { Rpc } from './chain/rpc.ts'
-import { startScanner } from './chain/scanner.ts'
 import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
@@ -11,13 +9,11 @@ import { kycPolls } from './compliance/kyc-polls.ts'
 import { deleteOldKycCallbacks } from './compliance/kyc-queries.ts'
 import type { KycDeps } from './compliance/kyc-service.ts'
 import { eraseKycsOlderThan, resealKycs } from './compliance/payer-erasure.ts'
-import type { Db } from './db/db.ts'
 import type { JobQueue } from './db/job-runner.ts'
 import { type PollSpec, pollSource } from './db/polling.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency-queries.ts'
 import { deleteOldCounters } from './http/rate-limit-queries.ts'
-import type { Clock } from './kernel/clock.ts'
 import { DAY, HOUR, MINUTE } from './kernel/clock.ts'
 import { type PollLimits, startPolling } from './kernel/polling.ts'
 import { startTicker } from './kernel/ticker.ts'
@@ -25,30 +21,22 @@ import { settlementPolls } from './ledger/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
-import { expireOrders } from './orders/order-jobs.ts'
+import { type ExpiryChecks, expireOrders } from './orders/order-jobs.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
-import { followChain } from './payments/chain-watch.ts'
+import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
-import type { PaymentDeps } from './payments/payment-service.ts'
 import { refundPolls } from './refunds/refund-jobs.ts'
 import type { RefundDeps } from './refunds/refund-service.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/sender/webhook-jobs.ts'
 
-const SCAN_EVERY_MS = 500
-
 /** Per provider account and in all. A hanging call costs a socket: many accounts may hang before others wait. */
 const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
 
-type Stoppable = { stop(): Promise<void> }
-
-export type JobDeps = {
-  db: Db
-  clock: Clock
-  log: FastifyBaseLogger
-  payments: PaymentDeps
-  refunds: RefundDeps
+export type JobDeps = ChainJobDeps & {
+  payments: DepositCheckDeps
   settlements: SettlementDeps
+  refunds: RefundDeps
   /** What callbacks wake. */
   rounds: PollWakes
   exchangeRetentionDays: number
@@ -59,16 +47,6 @@ export type JobDeps = {
   failures: FailureDeps
   anchor: Anchor
   payerRetentionDays: number
-  /** Chains whose transfers pay orders. */
-  chains: readonly { network: Network; rpc: Rpc }[]
-}
-
-/** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
-function startChain({ db, clock, log, payments }: JobDeps, { network, rpc }: JobDeps['chains'][number]): Stoppable[] {
-  const { chainId } = network
-  const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
-  const scanner = startScanner({ db, network, rpc, log, clock, onChange: () => follower.wake(), pollMs: SCAN_EVERY_MS })
-  return [scanner, follower]
 }
 
 /** Every periodic job, by name, with its period. Each may run on any number of nodes at once. */
@@ -87,11 +65,19 @@ export function startJobs(deps: JobDeps): Stoppable {
   deps.rounds.pollPayments = () => polls.payments.wake()
   deps.rounds.pollRefunds = () => polls.refunds.wake()
   deps.kyc.signals.look = () => polls.kycs.wake()
+  const expiry: ExpiryChecks = {
+    chains: deps.chains.map(({ network }) => network.chainId),
+    beforeEnd: (orders) => checkBeforeEnd(payments, orders),
+  }
   const tickers: Stoppable[] = [
     ...deps.chains.flatMap((chain) => startChain(deps, chain)),
-    startTicker('orders.expire', 1000, log, async () => (await expireOrders(db, payments.transition, clock())) > 0),
+    startTicker('orders.expire', 1000, log, async () => {
+      return (await expireOrders(db, payments.transition, clock(), expiry)) > 0
+    }),
+    startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
     ...Object.values(polls),
     durable,
+    ...startMoneyChecks(deps),
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
     startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),

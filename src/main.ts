@@ -12,6 +12,7 @@ import {
 } from './commands/admin.ts'
 import { type Commands, runCommand } from './commands/command.ts'
 import { runDoctor } from './commands/doctor.ts'
+import { RESCAN_USAGE, runRescan } from './commands/rescan.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { migrate } from './db/migrate.ts'
@@ -111,6 +112,7 @@ const COMMANDS: Commands = {
   },
   audit: { summary: 'verify the audit log', usage: AUDIT_USAGE, run: runOperatorCommand(runAudit) },
   ledger: { summary: 'verify the books', usage: LEDGER_USAGE, run: runOperatorCommand(runLedger) },
+  rescan: { summary: 'read a chain again from a block on', usage: RESCAN_USAGE, run: runOperatorCommand(runRescan) },
 }
 
 function runOperatorCommand(work: OperatorCommand): (args: string[]) => Promise<boolean | undefined> {

@@ -88,15 +88,25 @@ async function withProviders(config: Config, sandbox: SandboxProcess | null): Pr
  * The sandbox's chain joins the configured ones, with deposit addresses of a wallet that follows from the master key.
  */
 function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vault): Config {
-  if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId)) return config
+  if (!sandbox || config.chains.some((chain) => chain.chainId === sandbox.chainId))
+    return withSandboxXpub(config, vault)
   const { chainId, rpcUrl, usdcAddress, providersUrl } = sandbox
   const keys = { xpub: sandboxXpub(vault), ...sandboxKeys(vault) }
   return {
     ...config,
     sandbox: { ...config.sandbox, providersUrl },
-    chains: [...config.chains, { chainId, rpcUrl, usdcAddress, otherTokens: [], confirmations: null, ...keys }],
+    chains: [
+      ...config.chains,
+      { chainId, rpcUrls: [rpcUrl], usdcAddress, otherTokens: [], confirmations: null, ...keys },
+    ],
   }
 }
+
+/** A test chain that runs elsewhere has deposit addresses, too. */
+const withSandboxXpub = (config: Config, vault: Vault): Config => ({
+  ...config,
+  chains: config.chains.map((chain) => ({ ...chain, xpub: chain.xpub ?? sandboxXpub(vault) })),
+})
 
 /** Everything that a user of the sandbox needs, for programs to read. */
 function writeSandboxFile(
@@ -112,7 +122,7 @@ function writeSandboxFile(
     docsUrl: `${config.baseUrl}/docs`,
     mailboxUrl: `${config.baseUrl}/mailbox`,
     providersUrl: sandbox?.providersUrl ?? config.sandbox.providersUrl,
-    rpcUrl: chain?.rpcUrl ?? null,
+    rpcUrl: chain?.rpcUrls[0] ?? null,
     usdcAddress: chain?.usdcAddress ?? null,
     ...demo,
     payerPrivateKey: sandbox?.payerPrivateKey ?? null,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHmac, createPrivateKey, sign } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { pino } from 'pino'
+import { openEndpoints } from '../src/chain/endpoints.ts'
 import { type Network, networkFor } from '../src/chain/networks.ts'
 import { createRpc, type Rpc } from '../src/chain/rpc.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
@@ -36,7 +37,14 @@ before(async () => {
   chain = await startTestChain()
   rpc = createRpc({ url: chain.rpcUrl })
   network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
-  scanner = startScanner({ db, network, rpc, log: pino({ level: 'silent' }), pollMs: 0, onChange() {} })
+  scanner = startScanner({
+    db,
+    network,
+    endpoints: openEndpoints(network, [rpc]),
+    log: pino({ level: 'silent' }),
+    pollMs: 0,
+    onChange() {},
+  })
   wallet = openCryptoChannel({ db, payable: [{ network, rpc, xpub: XPUB, payouts: null }] })
   const { chainId, usdcAddress, payer: payerAddress } = chain
   const pay = async ({ to, amount }: { to: string; amount: string }) => ({

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { openChains } from '../src/assembly/chains.ts'
+import { Registry } from 'prom-client'
+import { openChains } from '../src/chain/open-chains.ts'
 import type { Channel, ChannelId, PaymentKey } from '../src/channels/channel.ts'
 import { openCryptoChannel, type PayableNetwork } from '../src/channels/crypto/adapter.ts'
 import { readSettings, settingsOfEnv } from '../src/channels/kind.ts'
@@ -64,7 +65,7 @@ function openAdapter(id: ChannelId): Channel {
   const reading = readSettings(kind, settingsOfEnv(kind, market.providers.credentials))
   assert.ok(reading.outcome === 'set', `${id} is set up by the imitation’s credentials`)
   const { config, db, service } = market.host
-  const chains = openChains({ config, db, clock: Date.now, log: service.app.log })
+  const chains = openChains({ config, db, clock: Date.now, log: service.app.log, metrics: new Registry() })
   const wallet = openCryptoChannel({ db, payable: chains as PayableNetwork[] })
   const { http, close } = openProviderHttp(reading)
   closers.push(close)

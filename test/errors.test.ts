@@ -127,6 +127,7 @@ test('CHANNEL_UNAVAILABLE: a provider that does not answer leaves the order PEND
         tellEmailChanged: async () => {},
       },
       gate: async () => null,
+      dustUnits: 10_000n,
     },
     {
       context: {

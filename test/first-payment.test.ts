@@ -7,7 +7,7 @@ import { waitFor } from './harness/receiver.ts'
 import { eventually } from './harness/service.ts'
 import { type OrderStory, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
 
-/** A chain that is offered and does not answer: its payers wait, everybody else is served. */
+/** A chain that answered a moment ago and does not now: its payers wait, everybody else is served. */
 const DEAD_CHAIN = 8453
 
 let shop: Shop
@@ -24,6 +24,8 @@ before(async () => {
       }
     },
   })
+  await shop.host.db.run(sql`
+    update chain_heads set number = 1, hash = '0x', block_at = now(), advanced_at = now() where chain_id = ${DEAD_CHAIN}`)
 })
 after(() => shop?.stop())
 
@@ -219,12 +221,24 @@ test('another network may be chosen while nothing is paid; money at the first ad
 
 test('once money has arrived the channel cannot be changed', async () => {
   const order = await shop.createAwaiting()
-  await payFinally({ to: order.toAddress, units: 5n })
-  await until(order.orderId, ({ payments }) => payments[0]?.receivedUnits === '5')
+  await payFinally({ to: order.toAddress, units: 10_000n })
+  await until(order.orderId, ({ payments }) => payments[0]?.receivedUnits === '10000')
   const refused = await shop.accept(order.code, { network: DEAD_CHAIN })
   assert.deepEqual([refused.status, refused.error.code], [409, 'ORDER_STATE_CONFLICT'])
   const same = await shop.accept(order.code, { network: 31337 })
   assert.equal(same.data.toAddress, order.toAddress)
+})
+
+test('dust is booked, and fixes no channel', async () => {
+  const order = await shop.createAwaiting()
+  await payFinally({ to: order.toAddress, units: 9_999n })
+  const story = await until(order.orderId, ({ payments }) => payments[0]?.receivedUnits === '9999')
+  assert.deepEqual([story.status, ...misfits(story)], ['AWAITING', 'under 9999 USDC open'])
+  const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}&lang=en`)).text()
+  assert.doesNotMatch(page, /Still to pay/)
+  const other = await shop.accept(order.code, { network: DEAD_CHAIN })
+  assert.equal(other.status, 200, other.text)
+  assert.notEqual(other.data.toAddress, order.toAddress)
 })
 
 test('money that no record can hold does not hold up the news of other payments', async () => {
@@ -243,7 +257,8 @@ test('money that no record can hold does not hold up the news of other payments'
 test('nothing of all this was unexpected to the service', () => {
   const lines = shop.host.logLines.map((line) => JSON.parse(line) as { level: number; msg: string })
   assert.deepEqual(
-    lines.filter(({ level }) => level >= 50),
-    [],
+    lines.filter(({ level }) => level >= 50).map(({ msg }) => msg),
+    // the reorganisation deeper than finality
+    ['final money left its chain'],
   )
 })

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { type Sql, sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { liveDay, randomFrom } from './harness/random-day.ts'
-import { payoutEnv } from './harness/refunds.ts'
+import { PURSE_UNITS, payoutEnv } from './harness/refunds.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
@@ -60,6 +60,11 @@ test('after a random day the books equal the facts, and the facts equal the chai
     select sum(e.units) as booked from ledger_entries e join ledger_journals j on j.id = e.journal_id
     where e.account = 'payer_clearing' and j.kind in ('payment', 'mispayment', 'late_accept')`)
   assert.equal(BigInt(booked), arrived)
+  const { held, wallet } = await shop.host.db.one<{ held: string; wallet: string }>(sql`
+    select (select sum(units) from ledger_entries where account = 'payer_clearing') as held,
+      (select min(from_address) from chain_payouts) as wallet`)
+  const paidOut = PURSE_UNITS - (await shop.chain.balanceOf(wallet))
+  assert.equal(BigInt(held), arrived - paidOut, 'what the books hold is what deposits and wallet hold')
   const { code, words } = await runVerify()
   assert.equal(code, 0, words)
   assert.match(words, /The books are right/)

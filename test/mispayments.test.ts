@@ -123,8 +123,13 @@ test('money above the price goes back by a decision or with the order, never bot
   await checkBooks()
   const second = await createPaid(shop, {}, 6_000_000n)
   await revert(shop, second.code, { amount: '2', address: to })
-  const [used] = await recordsOf(second)
+  const [rest, used] = await recordsOf(second)
+  assert.deepEqual(
+    [rest?.amount, rest?.status, used?.amount, used?.status],
+    ['4.000000', 'open', '2.000000', 'refunded'],
+  )
   assert.equal((await decide(used, 'refund', { address: to })).error.code, 'OBJECT_CONFLICT')
+  assert.equal((await decide(rest, 'ignore', { reason: 'a tip' })).status, 200)
   await checkBooks()
 })
 

@@ -13,6 +13,7 @@ let other: Merchant
 before(async () => {
   const env = {
     CHAIN_31337_RPC_URL: 'http://127.0.0.1:1',
+    CHAIN_MAX_LAG_SECONDS: '86400',
     CHAIN_31337_USDC: '0x700b6A60ce7EaaEA56F065753d8dcB9653dbAD35',
     CHAIN_31337_XPUB: TEST_XPUB,
   }

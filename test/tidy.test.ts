@@ -45,7 +45,8 @@ const HTTP = ['http']
 /** Besides the floor and `db`. A new folder gets a line here, which is the moment to think about its direction. */
 const MAY_IMPORT: Record<string, string[]> = {
   kernel: [],
-  config: [],
+  // deposit keys are parsed at the start
+  config: ['chain/xpub'],
   db: [],
   'db/embedded': [],
   http: [],
@@ -57,7 +58,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   companies: [...HTTP, 'audit', 'mail'],
   keys: HTTP,
   // who decided about money stands in the audit log
-  ledger: [...HTTP, 'audit'],
+  ledger: [...HTTP, 'audit', 'mail'],
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
@@ -76,8 +77,10 @@ const MAY_IMPORT: Record<string, string[]> = {
     'channels',
     'compliance',
     'ledger',
+    'mail',
     'orders',
     'payers',
+    'rates',
   ],
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],

@@ -215,6 +215,8 @@ export interface Operations {
         anonymous?: boolean
         /** The payer’s wallet address. */
         userAddress?: string
+        /** Accept an expired or failed order that nobody has paid, at a fresh rate: `toAmount`, `rate` and `expiresAt` change, code and page stay. Possible for `requoteHours` of the company. */
+        requote?: boolean
         /** The till’s own number. */
         pos?: string
         /** Codes of earlier orders of this payer. */
@@ -255,6 +257,27 @@ export interface Operations {
       code: string
     }
     data: null
+  }
+  /** Name the transaction that pays an order. For a payment on a chain that does not show. The transaction is looked up and counts what the scanner would count. `counted` is true as soon as it is recorded for the order; repeating it answers the same. */
+  nameTransaction: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body: {
+        /** 0x and 64 hexadecimal digits. */
+        txHash: string
+        /** Chain id; without it every chain is asked. */
+        network?: number
+      }
+    }
+    data: {
+      /** A chain knows the transaction. */
+      found: boolean
+      /** It is recorded as money for this order. */
+      counted: boolean
+      /** Why it does not count, or what it waits for. */
+      reason: string
+    }
   }
   /** Save who pays. Stores who pays: encrypted, erasable, never part of an order. Every field is optional and checked when given. */
   savePayerInformation: {
@@ -367,6 +390,8 @@ export interface Operations {
         amount?: string
         /** Why, in words; kept in the history. */
         reason?: string
+        /** A SuperAdmin’s word, with a fresh second factor: refund although the money was settled already. */
+        withoutCover?: boolean
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
         /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
@@ -411,6 +436,8 @@ export interface Operations {
   /** List refunds. Refunds, newest first, each with the code of its order. */
   listRefunds: {
     params: {
+      /** Only of this order. */
+      code?: string
       /** Where the object stands. */
       status?: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
       /** Number of the page, from 1. */
@@ -418,73 +445,86 @@ export interface Operations {
       /** How many at most. */
       limit?: number
     }
-    data: Array<{
-      /** Internal identifier: 24 hex characters, in order of creation. */
-      _id: string
-      /** `_id` of the order. */
-      orderId: string
-      /** Set: money that never paid the order goes back. */
-      mispaymentId: string | null
-      /** Where the object stands. */
-      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
-      /** USDC, 6 digits. */
-      amount: string
-      /** What of it is above the order’s price. */
-      excessAmount: string
-      /** Payment channel. */
-      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
-      /** Wallet address. */
-      address: string | null
-      /** Named without a proof: nothing goes there before the payer confirms it. */
-      proposedAddress: string | null
-      /** Who named it; a second person may vouch for it. */
-      proposedBy: string | null
-      /** Why this destination is believed. */
-      addressProof: {
-        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
-        kind: "stated" | "payer" | "signature" | "attested"
-        /** Who said it. */
-        by: string
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-        /** Where it was given. */
-        source?: "accept" | "payerInformation"
-        /** Address that signed. */
-        signer?: string
-        /** `destination`: the address signed for itself. `sender`: the address that paid. */
-        signerIs?: "destination" | "sender"
-        /** A person says how the payer asked for it. */
-        statement?: string
-        /** Where that can be looked up. */
-        evidence?: string
-      } | null
-      /** The payer got a mail with the link of the page for it. */
-      askedByMail: boolean
-      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
-      addressUrl: string | null
-      /** While a proposed address waits: what its owner or the payer can sign instead. */
-      addressMessage: string | null
-      /** Chain id. */
-      network: number | null
-      /** Why, in words; kept in the history. */
-      reason: string | null
-      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
-      approvalReason: "company" | "limit" | null
-      /** Who asked for it. */
-      requestedBy: string
-      /** Who decided. */
-      decidedBy: string | null
-      /** Hash of the transaction. */
-      txHash: string | null
-      /** What the provider or the chain said last. */
-      message: string | null
-      /** When it was created. UTC, with milliseconds. */
-      createdAt: string
-      /** When it last changed. UTC, with milliseconds. */
-      updatedAt: string
-      /** When the money had arrived; null before. */
-      settledAt: string | null
-    }>
+    data: {
+      /** The refunds of this page. */
+      refunds: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** `_id` of the order. */
+        orderId: string
+        /** Of its order. */
+        code: string
+        /** Set: money that never paid the order goes back. */
+        mispaymentId: string | null
+        /** Where the object stands. */
+        status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+        /** USDC, 6 digits. */
+        amount: string
+        /** What of it is above the order’s price. */
+        excessAmount: string
+        /** A SuperAdmin let it go although the money was settled already. */
+        withoutCover: boolean
+        /** Payment channel. */
+        channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** Wallet address. */
+        address: string | null
+        /** Named without a proof: nothing goes there before the payer confirms it. */
+        proposedAddress: string | null
+        /** Who named it; a second person may vouch for it. */
+        proposedBy: string | null
+        /** Why this destination is believed. */
+        addressProof: {
+          /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+          kind: "stated" | "payer" | "signature" | "attested"
+          /** Who said it. */
+          by: string
+          /** When it happened. UTC, with milliseconds. */
+          at: string
+          /** Where it was given. */
+          source?: "accept" | "payerInformation"
+          /** Address that signed. */
+          signer?: string
+          /** `destination`: the address signed for itself. `sender`: the address that paid. */
+          signerIs?: "destination" | "sender"
+          /** A person says how the payer asked for it. */
+          statement?: string
+          /** Where that can be looked up. */
+          evidence?: string
+        } | null
+        /** The payer got a mail with the link of the page for it. */
+        askedByMail: boolean
+        /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+        addressUrl: string | null
+        /** While a proposed address waits: what its owner or the payer can sign instead. */
+        addressMessage: string | null
+        /** Chain id. */
+        network: number | null
+        /** Why, in words; kept in the history. */
+        reason: string | null
+        /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+        approvalReason: "company" | "limit" | null
+        /** Who asked for it. */
+        requestedBy: string
+        /** Who decided. */
+        decidedBy: string | null
+        /** Hash of the transaction. */
+        txHash: string | null
+        /** What the provider or the chain said last. */
+        message: string | null
+        /** When it was created. UTC, with milliseconds. */
+        createdAt: string
+        /** When it last changed. UTC, with milliseconds. */
+        updatedAt: string
+        /** When the money had arrived; null before. */
+        settledAt: string | null
+      }>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
   }
   /** One refund. One refund with everything that was decided about it. */
   getRefund: {
@@ -497,6 +537,8 @@ export interface Operations {
       _id: string
       /** `_id` of the order. */
       orderId: string
+      /** Of its order. */
+      code: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -505,6 +547,8 @@ export interface Operations {
       amount: string
       /** What of it is above the order’s price. */
       excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** Wallet address. */
@@ -594,6 +638,8 @@ export interface Operations {
       _id: string
       /** `_id` of the order. */
       orderId: string
+      /** Of its order. */
+      code: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -602,6 +648,8 @@ export interface Operations {
       amount: string
       /** What of it is above the order’s price. */
       excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** Wallet address. */
@@ -672,6 +720,8 @@ export interface Operations {
       _id: string
       /** `_id` of the order. */
       orderId: string
+      /** Of its order. */
+      code: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -680,6 +730,8 @@ export interface Operations {
       amount: string
       /** What of it is above the order’s price. */
       excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** Wallet address. */
@@ -761,6 +813,8 @@ export interface Operations {
       _id: string
       /** `_id` of the order. */
       orderId: string
+      /** Of its order. */
+      code: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -769,6 +823,8 @@ export interface Operations {
       amount: string
       /** What of it is above the order’s price. */
       excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** Wallet address. */
@@ -869,6 +925,8 @@ export interface Operations {
       _id: string
       /** `_id` of the order. */
       orderId: string
+      /** Of its order. */
+      code: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -877,6 +935,8 @@ export interface Operations {
       amount: string
       /** What of it is above the order’s price. */
       excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** Wallet address. */
@@ -947,6 +1007,8 @@ export interface Operations {
       _id: string
       /** `_id` of the order. */
       orderId: string
+      /** Of its order. */
+      code: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -955,6 +1017,8 @@ export interface Operations {
       amount: string
       /** What of it is above the order’s price. */
       excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
       /** Wallet address. */
@@ -1014,7 +1078,7 @@ export interface Operations {
   listMispayments: {
     params: {
       /** Where the object stands. */
-      status?: "open" | "accepted" | "refunded" | "ignored" | "resolved"
+      status?: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
       /** Which kind it is. */
       kind?: "under" | "over" | "late" | "duplicate" | "wrong_token" | "orphaned"
       /** Order code: unguessable, used in paths. */
@@ -1036,7 +1100,7 @@ export interface Operations {
         /** Which kind it is. */
         kind: "under" | "over" | "late" | "duplicate" | "wrong_token" | "orphaned"
         /** Where the object stands. */
-        status: "open" | "accepted" | "refunded" | "ignored" | "resolved"
+        status: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
         /** The asset, as its symbol. */
         asset: string
         /** Smallest units of the asset. */
@@ -1049,6 +1113,8 @@ export interface Operations {
         decidedBy: string | null
         /** Why, in words; kept in the history. */
         reason: string | null
+        /** `orphaned`: who pays for money that left the chain. */
+        borneBy: "operator" | "company" | null
         /** When it was created. UTC, with milliseconds. */
         createdAt: string
         /** When it last changed. UTC, with milliseconds. */
@@ -1082,6 +1148,20 @@ export interface Operations {
       body: {
         /** Why, in words; kept in the history. */
         reason: string
+      }
+    }
+    data: null
+  }
+  /** Say who pays for money that left the chain. Until this is decided, the order cannot be refunded, and the amount is kept back from settlements. When the money comes back, the decision is undone by itself. */
+  bearLoss: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Who pays for it. `operator` is a SuperAdmin’s to say. */
+        by: "operator" | "company"
+        /** Why, in words; kept in the history. */
+        reason?: string
       }
     }
     data: null
@@ -1438,7 +1518,7 @@ export interface Operations {
       /** One line an account. */
       balances: Array<{
         /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "rounding" | "settlement_transit"
+        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
         /** The asset, as its symbol. */
         asset: string
         /** Before the period. Decimal text, debits positive. */
@@ -1463,7 +1543,7 @@ export interface Operations {
         /** The order. */
         code: string | null
         /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "rounding" | "settlement_transit"
+        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
         /** The asset, as its symbol. */
         asset: string
         /**  Decimal text, debits positive. */
@@ -1659,6 +1739,55 @@ export interface Operations {
       /** When it was paid; null before. */
       paidAt: string | null
     }
+  }
+  /** Differences between the books and what happened. Where the books and the records differ. Settlements and refunds of the company wait until it is explained. */
+  listDifferences: {
+    params: {
+      /** Where the object stands. */
+      status?: "open" | "explained" | "gone"
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Null: a wallet of the operator, which stops every company. */
+      companyId: string | null
+      /** What the books were compared with. */
+      source: "books" | "transfers" | "balances" | "providers"
+      /** The order, refund, settlement, journal or address. */
+      subject: string
+      /** Which check found it. */
+      what: string
+      /** USDC units, or words. */
+      booked: string
+      /** What it should be. */
+      expected: string
+      /** `open` stops refunds and settlements. */
+      status: "open" | "explained" | "gone"
+      /** What explains it; null: nothing does. */
+      explainedBy: string | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** When it was found. UTC, with milliseconds. */
+      foundAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+    }>
+  }
+  /** Say why a difference is right after all. The company’s refunds and settlements go on, unless there is another difference. */
+  explainDifference: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, in words; kept in the history. */
+        reason: string
+      }
+    }
+    data: null
   }
   /** Webhook deliveries with their attempts, newest first. One entry for each (order, event), with the attempts to send it. The id is the `Service-Webhook-Id`. */
   listWebhookDeliveries: {
@@ -2405,6 +2534,12 @@ export interface Operations {
         lateAcceptHours?: number
         /** What a payment after cancelling does: count, or wait for a person. */
         lateAfterCancel?: "accept" | "hold"
+        /** Hours after which a payer may no longer ask for a new quote; 0: never. */
+        requoteHours?: number
+        /** Minutes that the quote of a payment link holds; null: as long as the link. */
+        linkQuoteMinutes?: number | null
+        /** USDC that settlements leave for refunds. */
+        settlementReserve?: string
         /** The most that one order may be, in its currency. */
         maxOrderAmount?: string
         /** EUR from which the payer’s identity is needed. */
@@ -2800,13 +2935,14 @@ export const OPERATIONS = {
   downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'from', 'to', 'paymentChannel', 'format', 'headers', 'bom', 'sort'], keyed: false, json: false },
   acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
   confirmOrder: { method: 'POST', path: '/api/next/confirm_conversion/confirm/{code}', query: [], keyed: true, json: true },
+  nameTransaction: { method: 'POST', path: '/api/next/confirm_conversion/transaction/{code}', query: [], keyed: true, json: true },
   savePayerInformation: { method: 'POST', path: '/api/next/confirm_conversion/payer-information', query: [], keyed: true, json: true },
   setPayerEmail: { method: 'POST', path: '/api/next/confirm_conversion/email/{code}', query: [], keyed: true, json: true },
   getPayerInformation: { method: 'GET', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   revertOrder: { method: 'POST', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: true, json: true },
   getExchangeInfo: { method: 'GET', path: '/api/next/confirm_conversion/exchangeInfo', query: ['fromAsset', 'toAsset'], keyed: false, json: true },
-  listRefunds: { method: 'GET', path: '/api/next/refunds', query: ['status', 'page', 'limit'], keyed: false, json: true },
+  listRefunds: { method: 'GET', path: '/api/next/refunds', query: ['code', 'status', 'page', 'limit'], keyed: false, json: true },
   getRefund: { method: 'GET', path: '/api/next/refunds/{id}', query: [], keyed: false, json: true },
   getRefundAddressMessage: { method: 'GET', path: '/api/next/refunds/address-message', query: ['code', 'address', 'amount', 'mispaymentId'], keyed: false, json: true },
   approveRefund: { method: 'POST', path: '/api/next/refunds/{id}/approve', query: [], keyed: true, json: true },
@@ -2818,6 +2954,7 @@ export const OPERATIONS = {
   listMispayments: { method: 'GET', path: '/api/next/mispayments', query: ['status', 'kind', 'code', 'page', 'limit'], keyed: false, json: true },
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
   ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },
+  bearLoss: { method: 'POST', path: '/api/next/mispayments/{id}/bear', query: [], keyed: true, json: true },
   listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset'], keyed: false, json: true },
   listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
   saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
@@ -2840,6 +2977,8 @@ export const OPERATIONS = {
   approveSettlement: { method: 'POST', path: '/api/next/settlements/{id}/approve', query: [], keyed: true, json: true },
   reportSettlementPaid: { method: 'POST', path: '/api/next/settlements/{id}/paid', query: [], keyed: true, json: true },
   cancelSettlement: { method: 'POST', path: '/api/next/settlements/{id}/cancel', query: [], keyed: true, json: true },
+  listDifferences: { method: 'GET', path: '/api/next/ledger/differences', query: ['status', 'page', 'limit'], keyed: false, json: true },
+  explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
   listWebhookDeliveries: { method: 'GET', path: '/api/next/webhook-deliveries', query: ['event', 'status', 'code', 'from', 'to', 'companyId', 'page', 'limit'], keyed: false, json: true },
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },

@@ -11,7 +11,7 @@ export type Failure = {
   /** What went wrong. */
   error: {
     /** A stable identifier of what went wrong. */
-    code: "MALFORMED_JSON" | "ILLEGAL_AMOUNT" | "INVALID_EXCHANGE_RATE" | "INVALID_CREDENTIALS" | "INVALID_OTP" | "INVALID_RESET_TOKEN" | "EMAIL_ALREADY_REGISTERED" | "WEAK_PASSWORD" | "UNKNOWN_MERCHANT_IDENTIFIER" | "UNKNOWN_SESSION" | "WEBSITE_MISMATCH" | "ALIAS_IN_USE" | "CHANNEL_NOT_AVAILABLE" | "PAYER_IDENTITY_REQUIRED" | "KYC_REQUIRED" | "SPENDING_LIMIT_EXCEEDED" | "REFUND_TOO_LARGE" | "UNAUTHORIZED" | "CALLBACK_REFUSED" | "FORBIDDEN" | "STEP_UP_REQUIRED" | "CROSS_SITE_REQUEST" | "NOT_FOUND" | "ORDER_NOT_FOUND" | "OBJECT_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ORDER_STATE_CONFLICT" | "PAYMENT_NOT_RECEIVED" | "AMBIGUOUS_REFERENCE" | "IDEMPOTENCY_IN_PROGRESS" | "OBJECT_CONFLICT" | "MALFORMED_REQUEST" | "REQUEST_TIMEOUT" | "HEADERS_TOO_LARGE" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "VALIDATION_FAILED" | "IDEMPOTENCY_KEY_REUSED" | "TOO_MANY_REQUESTS" | "ACCOUNT_LOCKED" | "INTERNAL_ERROR" | "CHANNEL_UNAVAILABLE" | "DATABASE_UNAVAILABLE" | "BUSY"
+    code: "MALFORMED_JSON" | "ILLEGAL_AMOUNT" | "INVALID_EXCHANGE_RATE" | "INVALID_CREDENTIALS" | "INVALID_OTP" | "INVALID_RESET_TOKEN" | "EMAIL_ALREADY_REGISTERED" | "WEAK_PASSWORD" | "UNKNOWN_MERCHANT_IDENTIFIER" | "UNKNOWN_SESSION" | "WEBSITE_MISMATCH" | "ALIAS_IN_USE" | "CHANNEL_NOT_AVAILABLE" | "PAYER_IDENTITY_REQUIRED" | "KYC_REQUIRED" | "SPENDING_LIMIT_EXCEEDED" | "REFUND_TOO_LARGE" | "UNAUTHORIZED" | "CALLBACK_REFUSED" | "FORBIDDEN" | "STEP_UP_REQUIRED" | "CROSS_SITE_REQUEST" | "NOT_FOUND" | "ORDER_NOT_FOUND" | "OBJECT_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ORDER_STATE_CONFLICT" | "PAYMENT_NOT_RECEIVED" | "PAYMENT_ORPHANED" | "BOOKS_DIFFER" | "REFUND_NOT_COVERED" | "AMBIGUOUS_REFERENCE" | "IDEMPOTENCY_IN_PROGRESS" | "OBJECT_CONFLICT" | "MALFORMED_REQUEST" | "REQUEST_TIMEOUT" | "HEADERS_TOO_LARGE" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "VALIDATION_FAILED" | "IDEMPOTENCY_KEY_REUSED" | "TOO_MANY_REQUESTS" | "ACCOUNT_LOCKED" | "INTERNAL_ERROR" | "CHANNEL_UNAVAILABLE" | "DATABASE_UNAVAILABLE" | "BUSY"
     /** What to do next, in one or two sentences. */
     message: string
     /** Field by field for validation; kycUrl and kycId where an identity check is needed. */
@@ -184,6 +184,12 @@ export type Company = {
   lateAcceptHours: number
   /** What a payment after cancelling does: count, or wait for a person. */
   lateAfterCancel: "accept" | "hold"
+  /** An unpaid order can be accepted at a fresh rate within this time after its end. 0: never. */
+  requoteHours: number
+  /** Payment links: accepting takes a fresh rate when the last one is older than this. Null: one rate as long as the link lives. */
+  linkQuoteMinutes: number | null
+  /** USDC that stays with the operator at each settlement, as cover for refunds. */
+  settlementReserve: string
   /** Refunds wait for the operator. */
   refundApproval: boolean
   /** What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit. A role that is missing has no limit; API keys then have that of the managers. */
@@ -486,6 +492,9 @@ export type ErrorCode =
   | 'METHOD_NOT_ALLOWED'
   | 'ORDER_STATE_CONFLICT'
   | 'PAYMENT_NOT_RECEIVED'
+  | 'PAYMENT_ORPHANED'
+  | 'BOOKS_DIFFER'
+  | 'REFUND_NOT_COVERED'
   | 'AMBIGUOUS_REFERENCE'
   | 'IDEMPOTENCY_IN_PROGRESS'
   | 'OBJECT_CONFLICT'

@@ -5,6 +5,7 @@ import { companyRoutes } from '../companies/company-routes.ts'
 import { tillRoutes } from '../companies/till-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
 import { addOldState, takeOldInput } from '../http/old-clients.ts'
+import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { settlementRoutes } from '../ledger/settlement-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
@@ -59,7 +60,7 @@ export async function registerApi(
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
-        await scope.register(paymentRoutes, trade.payments)
+        await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
         await scope.register(rateRoutes, { rates, fiatAssets: config.fiatAssets })
@@ -77,6 +78,7 @@ export async function registerApi(
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(settlementRoutes, trade.settlements)
+      await scope.register(differenceRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })

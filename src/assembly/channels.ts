@@ -1,4 +1,5 @@
 import { Counter } from 'prom-client'
+import type { ChainHealth } from '../chain/chain-health.ts'
 import { openChannelAccounts } from '../channels/accounts.ts'
 import { openChannelMetrics } from '../channels/channel-metrics.ts'
 import { openCryptoChannel, type PayableNetwork } from '../channels/crypto/adapter.ts'
@@ -10,6 +11,7 @@ import type { ServiceBase } from './service-base.ts'
 export function openPaymentChannels(
   { config, db, vault, clock, log, metrics }: ServiceBase,
   payable: readonly PayableNetwork[],
+  health: ChainHealth,
 ) {
   const calls = new Counter({
     name: 'comptoir_channel_calls_total',
@@ -25,7 +27,7 @@ export function openPaymentChannels(
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
-    wallet: payable.length > 0 ? openCryptoChannel({ db, payable }) : undefined,
+    wallet: payable.length > 0 ? openCryptoChannel({ db, payable, health }) : undefined,
     onFault: (companyId, channel, error) =>
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },

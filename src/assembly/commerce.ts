@@ -1,6 +1,9 @@
+import { openChainHealth } from '../chain/chain-health.ts'
+import { openChains } from '../chain/open-chains.ts'
 import type { PayableNetwork } from '../channels/crypto/adapter.ts'
+import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
-import { openSaleCache } from '../companies/sale-cache.ts'
+import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
 import type { SettlementDeps } from '../ledger/settlement-service.ts'
 import { openOrderExports } from '../orders/export/export-service.ts'
@@ -14,24 +17,40 @@ import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
-import { nameNetworks, openChains, settleOn } from './chains.ts'
+import { nameNetworks, settleOn } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMessages, openTellEmailChanged } from './messages.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
+import { openWatch } from './watch.ts'
+
+function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, cache: SaleCache): ButtonDeps {
+  const { audit, mailer, sessions, apiKeys } = accounts
+  return {
+    ...{ db, clock, audit, mailer, cache },
+    fiatAssets: config.fiatAssets,
+    forgetActors() {
+      sessions.forget()
+      apiKeys.forget()
+    },
+    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+  }
+}
 
 /** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
 export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
-  const { audit, mailer, sessions, apiKeys } = accounts
+  const { audit, mailer } = accounts
   const seat: SenderHandle = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
   const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {} }
   const feed = openOrderFeed({ db, log })
   const chains = openChains(ground)
+  const networks = chains.map(({ network }) => network)
+  const chainHealth = openChainHealth({ db, clock, networks, maxLagSeconds: config.chainMaxLagSeconds })
   const payable = chains.filter((chain): chain is typeof chain & PayableNetwork => chain.xpub !== null)
-  const channels = openPaymentChannels(ground, payable)
+  const channels = openPaymentChannels(ground, payable, chainHealth)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
   const transitionDeps = {
     clock,
@@ -51,32 +70,23 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
+  const { alarm, books } = openWatch(ground, accounts, chains)
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
-    ...{ db, clock, channels, transition, payers, links, askForAddress },
-    audit,
+    ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
   }
-  const paid = openPayments(ground, { refunds, rounds, kyc })
-  const settlements: SettlementDeps = { db, clock, audit, chains: chains.map((chain) => settleOn(db, chain)) }
-  const mispayments: MispaymentDeps = { db, clock, transition, audit }
-  const companies: ButtonDeps = {
-    db,
-    clock,
-    audit,
-    mailer,
-    cache,
-    fiatAssets: config.fiatAssets,
-    forgetActors() {
-      sessions.forget()
-      apiKeys.forget()
-    },
-    callbackFault: (url) => webhookUrlFault(url, config.webhooks),
-  }
+  const paid = openPayments(ground, { refunds, rounds, kyc, alarm })
+  const desk = { db, clock, audit }
+  const settlements: SettlementDeps = { ...desk, books, chains: chains.map((chain) => settleOn(db, chain)) }
+  const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
+  const companies = openCompanies(ground, accounts, cache)
   const messages = openMessages(ground, accounts, wake)
   return {
     seat,
     feed,
     chains,
+    chainHealth,
+    deposits: openDepositChecks(chains.map((chain) => ({ ...chain, db, log }))),
     rates,
     transition,
     createOrder,

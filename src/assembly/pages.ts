@@ -19,7 +19,8 @@ export async function registerPages(
 ): Promise<void> {
   const { networkName } = trade
   const { providersUrl } = config.sandbox
-  await app.register(payRoutes, { ...trade.payments, config, feed: trade.feed, networkName, providersUrl })
+  const { deposits, feed } = trade
+  await app.register(payRoutes, { ...trade.payments, deposits, config, feed, networkName, providersUrl })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })

@@ -1,7 +1,9 @@
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import { openPayerGate } from '../compliance/payer-gate.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { ChannelSettingsDeps } from '../payments/accounts/channel-service.ts'
 import type { CallbackDeps } from '../payments/callback-service.ts'
+import { openLossAlarm } from '../payments/loss-alarm.ts'
 import { type Payment, wakePaymentOfOrder } from '../payments/payment-queries.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
@@ -21,13 +23,19 @@ export const openWakeEnded =
 /** Attempts to pay, what providers call back, and whose accounts are used. */
 export function openPayments(
   ground: ServiceBase,
-  { refunds, rounds, kyc }: { refunds: MispaymentRefundDeps; rounds: PollWakes; kyc: KycDeps },
+  {
+    refunds,
+    rounds,
+    kyc,
+    alarm,
+  }: { refunds: MispaymentRefundDeps; rounds: PollWakes; kyc: KycDeps; alarm: RaiseAlarm },
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit } = refunds
   const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
   const gate = openPayerGate(kyc)
-  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded }
+  const reports = { dustUnits: BigInt(config.orders.chainDustUnits), onLoss: openLossAlarm({ alarm, log }) }
+  const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded, ...reports }
   const callbacks: CallbackDeps = {
     ...payments,
     log,

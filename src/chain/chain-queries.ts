@@ -11,9 +11,10 @@ export type Lease = {
   hash: string | null
   scannedAt: Date | null
   leaseOwner: string | null
+  trouble: ChainTrouble | null
 }
 
-const LEASE_COLUMNS = sql`chain_id, genesis_hash, number, hash, scanned_at, lease_owner`
+const LEASE_COLUMNS = sql`chain_id, genesis_hash, number, hash, scanned_at, lease_owner, trouble`
 
 export const insertChain = (q: Queryable, chainId: number): Promise<number> =>
   q.run(sql`insert into chain_heads (chain_id) values (${chainId}) on conflict do nothing`)
@@ -43,10 +44,14 @@ export const updateChainReleased = (q: Queryable, chainId: number, owner: string
     update chain_heads set lease_owner = null, lease_until = null
     where chain_id = ${chainId} and lease_owner = ${owner}`)
 
-export const updateHead = (tx: Tx, chainId: number, head: BlockId): Promise<number> =>
-  tx.run(sql`update chain_heads set number = ${head.number}, hash = ${head.hash} where chain_id = ${chainId}`)
+/** The newest block that was read. Going back to an older one is no progress. */
+export const updateHead = (tx: Tx, chainId: number, head: BlockId & { at: Date }): Promise<number> =>
+  tx.run(sql`
+    update chain_heads set number = ${head.number}, hash = ${head.hash}, block_at = ${head.at},
+      advanced_at = case when number is null or number < ${head.number} then now() else advanced_at end
+    where chain_id = ${chainId}`)
 
-/** A chain whose first block differs from what we knew: another chain altogether. */
+/** The chain that is read from now on. */
 export const updateGenesis = (tx: Tx, chainId: number, genesisHash: string): Promise<number> =>
   tx.run(sql`
     update chain_heads set genesis_hash = ${genesisHash}, safe_number = null, finalized_number = null
@@ -65,6 +70,36 @@ export const updateScanned = (
       finalized_number = case when ${tags.finalizedNumber}::bigint is null then finalized_number
         else least(number, greatest(finalized_number, ${tags.finalizedNumber}::bigint)) end
     where chain_id = ${chainId}`)
+
+/** Why the reader stands still. */
+export type ChainTrouble = 'foreign' | 'disagreement'
+
+/** Notes why the reader stands still (null: it reads); only the node that holds the lease may say so. */
+export const updateTrouble = (
+  q: Queryable,
+  { chainId, owner, trouble }: { chainId: number; owner: string; trouble: ChainTrouble | null },
+): Promise<number> =>
+  q.run(sql`
+    update chain_heads set trouble = ${trouble},
+      trouble_since = case when ${trouble}::text is null then null else coalesce(trouble_since, now()) end
+    where chain_id = ${chainId} and lease_owner = ${owner} and trouble is distinct from ${trouble}`)
+
+/** Where a chain stands, for whoever decides whether it can be relied on. Seconds by the database's clock. */
+export type ChainStanding = {
+  chainId: number
+  number: bigint | null
+  genesisHash: string | null
+  blockAt: Date | null
+  trouble: ChainTrouble | null
+  /** Since a block that is new to us was read, or since the newest one was made, whichever is longer. */
+  lagSeconds: number | null
+}
+
+export const listStandings = (q: Queryable, chainIds: readonly number[]): Promise<ChainStanding[]> =>
+  q.many(sql`
+    select chain_id, number, genesis_hash, block_at, trouble,
+      extract(epoch from now() - least(advanced_at, block_at))::float8 as lag_seconds
+    from chain_heads where chain_id = any(${[...chainIds]}::integer[])`)
 
 /** How far a chain has been read; undefined before its first block. */
 export const findHead = (q: Queryable, chainId: number): Promise<Head | undefined> =>
@@ -89,6 +124,15 @@ export async function insertBlocks(tx: Tx, chainId: number, blocks: readonly Blo
   await tx.run(sql`
     delete from chain_blocks where chain_id = ${chainId} and number < (
       select number from chain_blocks where chain_id = ${chainId} order by number desc offset ${keep - 1} limit 1)`)
+}
+
+/** Forgets where a chain stands, for one that began anew: it is read as if for the first time. */
+export async function forgetChain(tx: Tx, chainId: number): Promise<void> {
+  await tx.run(sql`delete from chain_blocks where chain_id = ${chainId}`)
+  await tx.run(sql`
+    update chain_heads set genesis_hash = null, number = null, hash = null, block_at = null, advanced_at = null,
+      safe_number = null, finalized_number = null, trouble = null, trouble_since = null
+    where chain_id = ${chainId}`)
 }
 
 export const deleteBlocksAbove = (tx: Tx, chainId: number, number: bigint): Promise<number> =>

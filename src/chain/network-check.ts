@@ -19,11 +19,14 @@ export class NetworkMismatch extends Error {
  * EIP-712 domain recomputed from its own name and version, and the block tags that the finality rule needs.
  * @throws NetworkMismatch saying what differs; RpcError when the node gave no answer
  */
-export async function checkNetwork(rpc: Rpc, network: Network): Promise<void> {
+export async function checkNetwork(
+  { rpc, number = 1 }: { rpc: Rpc; number?: number },
+  network: Network,
+): Promise<void> {
   const { chainId } = network
   const answered = Number(BigInt(await rpc.call<Hex>('eth_chainId')))
   if (answered !== chainId) {
-    throw new NetworkMismatch(`CHAIN_${chainId}_RPC_URL: this node serves chain ${answered}, not ${chainId}.`)
+    throw new NetworkMismatch(`CHAIN_${chainId}_RPC_URL: endpoint ${number} serves chain ${answered}, not ${chainId}.`)
   }
   const decimals = BigInt(await readToken(rpc, network, 'decimals'))
   if (decimals !== 6n) {

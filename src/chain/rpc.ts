@@ -22,6 +22,10 @@ export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly kind: 'unknown' | 'definite'
   readonly code: number | null
+  /** The node refused a batch as a whole: a smaller one may pass. */
+  wholeBatch = false
+  /** How long the node asked to be left alone. */
+  retryAfterMs: number | null = null
   constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
     super(message, { cause })
     this.kind = kind
@@ -54,18 +58,23 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
   const post = async (body: unknown, what: string): Promise<unknown> => {
     const fail = (reason: string, cause?: unknown) => new RpcError('unknown', `${what}: ${reason}`, null, cause)
     const request = { path: pathname + search, method: 'POST' as const, headers, body: JSON.stringify(body) }
-    let answer: { status: number; text: string }
+    let answer: { status: number; text: string; retryAfter: unknown }
     try {
       const response = await pool.request({ ...request, signal: AbortSignal.timeout(timeoutMs) })
-      answer = { status: response.statusCode, text: await response.body.text() }
+      const retryAfter = response.headers['retry-after']
+      answer = { status: response.statusCode, text: await response.body.text(), retryAfter }
     } catch (error) {
       throw fail((error as Error).name === 'TimeoutError' ? `no answer within ${timeoutMs} ms` : 'no answer', error)
     }
+    if (answer.status === 413) throw asWholeBatch(fail('HTTP 413: the request is too large'))
+    let parsed: unknown
     try {
-      return JSON.parse(answer.text)
+      parsed = JSON.parse(answer.text)
     } catch (error) {
-      throw fail(`HTTP ${answer.status} without JSON`, error)
+      throw askedToWait(fail(`HTTP ${answer.status} without JSON`, error), answer.retryAfter)
     }
+    if (answer.status === 429) throw askedToWait(refusalOf(parsed, what), answer.retryAfter)
+    return parsed
   }
 
   return {
@@ -81,11 +90,33 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
         calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call })),
         what,
       )
-      if (!Array.isArray(answers)) return [readAnswer<Result>(answers, what)] // a refusal of the whole batch throws
+      if (!Array.isArray(answers)) throw asWholeBatch(refusalOf(answers, what))
       const byId = new Map(answers.map((answer: { id?: unknown }) => [answer?.id, answer]))
       return calls.map((call, id) => readAnswer<Result>(byId.get(id), call.method))
     },
     close: () => pool.close(),
+  }
+}
+
+function asWholeBatch(error: RpcError): RpcError {
+  error.wholeBatch = true
+  return error
+}
+
+/** @param header `Retry-After` in seconds; dates are not used by nodes */
+function askedToWait(error: RpcError, header: unknown): RpcError {
+  const seconds = Number(header)
+  if (seconds > 0) error.retryAfterMs = seconds * 1000
+  return error
+}
+
+/** One answer to several questions can only be a refusal. */
+function refusalOf(answer: unknown, what: string): RpcError {
+  try {
+    readAnswer(answer, what)
+    return new RpcError('unknown', `${what}: one answer to several questions`)
+  } catch (error) {
+    return error as RpcError
   }
 }
 

@@ -11,15 +11,18 @@ import {
   updateHead,
   updateScanned,
 } from './chain-queries.ts'
+import { askLogs, checkAgainstHeaders, confirmTransfers } from './checked-logs.ts'
+import { type Endpoint, ForeignChain } from './endpoint.ts'
 import { isSettled } from './finality.ts'
 import { tagsOf } from './network-check.ts'
 import type { Network } from './networks.ts'
-import type { Rpc } from './rpc.ts'
+import { confirm, type Panel } from './opinions.ts'
+import type { Hex, Rpc } from './rpc.ts'
 import {
   type Block,
   blockCall,
   ChainDoubt,
-  logsCall,
+  type LogFilter,
   type RpcBlock,
   type RpcLog,
   readLogFilter,
@@ -30,7 +33,14 @@ import {
 import { listOpenTransfers, updateConfirmed, updateOrphaned, upsertTransfers } from './transfer-queries.ts'
 
 /** What every step of a scan needs. */
-export type Scan = { db: Db; rpc: Rpc; network: Network; log: FastifyBaseLogger; owner: string; leaseMs: number }
+export type Scan = Panel & {
+  db: Db
+  rpc: Rpc
+  network: Network
+  log: FastifyBaseLogger
+  owner: string
+  leaseMs: number
+}
 
 /** The node's own view at one moment; a tag that the network's rules do not use is null. */
 export type View = { head: Block; safe: Block | null; finalized: Block | null }
@@ -79,14 +89,39 @@ export async function readView({ rpc, network }: Scan): Promise<View> {
   return { head: toBlock(head), safe: pick('safe'), finalized: pick('finalized') }
 }
 
-/** Begins to read a chain, or begins anew because it is another one than before: then nothing that was seen is left. */
+/**
+ * Proves that a node serves the chain that was read before.
+ * @param genesisHash null on a chain that was never read
+ * @returns the hash of its first block; null where the node does not keep it
+ * @throws ForeignChain, RpcError
+ */
+export async function checkIdentity(
+  { chainId }: Network,
+  endpoint: Endpoint,
+  genesisHash: string | null,
+): Promise<string | null> {
+  const calls = [{ method: 'eth_chainId', params: [] }, blockCall(0n)]
+  const [answered, first] = await endpoint.rpc.batch<unknown>(calls)
+  const served = Number(BigInt(answered as Hex))
+  if (served !== chainId) throw new ForeignChain(`endpoint ${endpoint.number} serves chain ${served}, not ${chainId}`)
+  const genesis = (first as RpcBlock | null)?.hash ?? null
+  if (genesisHash !== null && genesis !== null && genesis !== genesisHash)
+    throw new ForeignChain(`endpoint ${endpoint.number} serves another chain ${chainId}: its first block is different`)
+  endpoint.noteRight()
+  return genesis
+}
+
+/** Begins to read a chain that was never read. All endpoints have to agree on what its first block is. */
 export async function begin(scan: Scan, head: Block): Promise<BlockId> {
   const genesis = await fetchBlock(scan, 0n)
+  await confirm(scan, {
+    own: genesis.hash,
+    ask: async (rpc) => (await rpc.call<RpcBlock | null>('eth_getBlockByNumber', '0x0', false))?.hash,
+    keyOf: (hash) => hash,
+    words: 'the first block of the chain',
+  })
   const start = await fetchBlock(scan, later(0n, head.number - LOOK_BACK))
   await write(scan, async (tx, chainId) => {
-    const orphaned = await updateOrphaned(tx, chainId, -1n)
-    if (orphaned > 0) scan.log.error({ chainId, orphaned }, 'the chain is another one than before; transfers are gone')
-    await deleteBlocksAbove(tx, chainId, -1n)
     await updateGenesis(tx, chainId, genesis.hash)
     await insertBlocks(tx, chainId, [start], KEPT_BLOCKS)
     await updateHead(tx, chainId, start)
@@ -97,6 +132,7 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
 /**
  * Goes back to the newest block that the chain still has, and marks what was seen above it as orphaned.
  * @returns the new top; the old one when the node is merely behind us
+ * @throws ForeignChain; Disagreement when another endpoint still has our top
  */
 export async function reconcile(
   scan: Scan,
@@ -110,19 +146,32 @@ export async function reconcile(
     if (canonical.hash !== block.hash) continue
     const behind = block === reachable[0] && head.number < state.top.number
     if (behind || block.number === state.top.number) return state.top
-    await rewind(scan, block, state.top)
+    await rewind(scan, canonical, state)
     return block
   }
-  const genesis = await fetchBlock(scan, 0n)
-  if (genesis.hash !== state.genesisHash) return begin(scan, head)
   const oldest = stored.at(-1)
   if (!oldest || reachable.length === 0) return state.top // the same chain, far behind us
   const deeper = await fetchBlock(scan, later(0n, oldest.number - BigInt(KEPT_BLOCKS)))
-  await rewind(scan, deeper, state.top)
+  await rewind(scan, deeper, state)
   return deeper
 }
 
-async function rewind(scan: Scan, ancestor: BlockId, top: BlockId): Promise<void> {
+/** The block at our top's height. @returns undefined for one that the node does not have yet */
+const hashAt = (number: bigint) => async (rpc: Rpc) => {
+  const { method, params } = blockCall(number)
+  return (await rpc.call<RpcBlock | null>(method, ...params))?.hash
+}
+
+async function rewind(
+  scan: Scan,
+  ancestor: Block,
+  { top, genesisHash }: { top: BlockId; genesisHash: string | null },
+): Promise<void> {
+  await checkIdentity(scan.network, scan.endpoint, genesisHash)
+  const own = (await hashAt(top.number)(scan.rpc)) ?? 'none'
+  if (own === top.hash) throw new ChainDoubt(`block ${top.number} is there again`)
+  const isOurs = (hash: string): string => (hash === top.hash ? 'ours' : 'another')
+  await confirm(scan, { own, ask: hashAt(top.number), keyOf: isOurs, words: `block ${top.number}` })
   await write(scan, async (tx, chainId) => {
     await deleteBlocksAbove(tx, chainId, ancestor.number)
     const known = await findBlock(tx, chainId, ancestor.number)
@@ -141,49 +190,59 @@ async function rewind(scan: Scan, ancestor: BlockId, top: BlockId): Promise<void
 export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
   const last = earlier(head.number, top.number + BLOCKS_AT_ONCE)
   const numbers = Array.from({ length: Number(last - top.number) }, (_, index) => top.number + 1n + BigInt(index))
-  const answers = await scan.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
-  const blocks = answers.map((block, index) => {
-    if (block === null) throw new ChainDoubt(`the node does not have block ${numbers[index]}`)
-    return toBlock(block)
-  })
-  const [first] = blocks
-  if (!first || first.parentHash !== top.hash) return undefined
-  for (const [index, block] of blocks.entries()) {
-    const parent = blocks[index - 1] ?? top
-    if (block.parentHash !== parent.hash) throw new ChainDoubt(`block ${block.number} does not follow the one before`)
-  }
+  const blocks = await fetchChained(scan, top, numbers)
+  const [first] = blocks ?? []
+  if (!blocks || !first) return undefined
   const filter = await readLogFilter(scan.db, scan.network, first.at)
-  const calls = blocks.flatMap((block) => logsCall(filter, { blockHash: block.hash }) ?? [])
-  const logs = (await scan.rpc.batch<RpcLog[]>(calls)).flat()
+  const logs = await readLogs(scan, filter, blocks)
   await store(scan, filter, logs, blocks)
   return blocks.at(-1)
 }
 
+async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[]): Promise<RpcLog[]> {
+  if (filter.addresses.length === 0) return []
+  const places = blocks.map(({ hash }) => ({ blockHash: hash }))
+  const answers = await askLogs(scan.endpoint, filter, places)
+  const found = blocks.map((block, index) => ({ block, logs: answers[index] ?? [] }))
+  return checkAgainstHeaders(scan, filter, found)
+}
+
 /**
- * Reads many old blocks at once, far enough from the head that only a catastrophe changes them; checks that the range
- * stands on our top and that its end was the same before and after.
+ * Reads many old blocks at once, far enough from the head that only a catastrophe changes them; every header is read,
+ * so that the range is proven to stand on our top and its logs can be checked.
  */
-export async function readRange(scan: Scan, top: BlockId, head: Block, span: bigint): Promise<BlockId | undefined> {
-  const fromBlock = top.number + 1n
-  const toNumber = earlier(head.number - NEAR_HEAD / 2n, top.number + span)
-  const first = await fetchBlock(scan, fromBlock)
+export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
+  const fromNumber = top.number + 1n
+  const toNumber = earlier(head.number - NEAR_HEAD / 2n, top.number + scan.endpoint.limits.blockSpan)
+  const first = await fetchBlock(scan, fromNumber)
   if (first.parentHash !== top.hash) return undefined
-  const last = await fetchBlock(scan, toNumber)
   const filter = await readLogFilter(scan.db, scan.network, first.at)
-  const call = logsCall(filter, { fromBlock: toHex(fromBlock), toBlock: toHex(toNumber) })
-  const logs = call ? await scan.rpc.call<RpcLog[]>(call.method, ...call.params) : []
-  const holders = [...new Set(logs.map((log) => BigInt(log.blockNumber)))]
-  const blocks = await fetchInTurns(scan, holders)
-  if ((await fetchBlock(scan, toNumber)).hash !== last.hash) throw new ChainDoubt(`block ${toNumber} was replaced`)
-  await store(scan, filter, logs, blocks, last)
+  const range = { fromBlock: toHex(fromNumber), toBlock: toHex(toNumber) }
+  const [logs = []] = filter.addresses.length > 0 ? await askLogs(scan.endpoint, filter, [range]) : []
+  const numbers = Array.from({ length: Number(toNumber - top.number) }, (_, index) => fromNumber + BigInt(index))
+  const blocks = await fetchChained(scan, top, numbers)
+  if (!blocks) return undefined
+  const byHash = Map.groupBy(logs, (log) => log.blockHash)
+  const known = new Set(blocks.map(({ hash }) => hash))
+  const stray = logs.find((log) => !known.has(log.blockHash))
+  if (stray) throw new ChainDoubt(`a log of ${stray.transactionHash} stands in an unexpected block`)
+  const found = blocks.map((block) => ({ block, logs: byHash.get(block.hash) ?? [] }))
+  const last = blocks.at(-1)
+  await store(scan, filter, await checkAgainstHeaders(scan, filter, found), blocks, last)
   return last
 }
 
-async function fetchInTurns(scan: Scan, numbers: readonly bigint[]): Promise<Block[]> {
-  const blocks: Block[] = []
-  for (let index = 0; index < numbers.length; index += 100) {
-    const answers = await scan.rpc.batch<RpcBlock | null>(numbers.slice(index, index + 100).map(blockCall))
-    blocks.push(...answers.flatMap((block) => (block ? [toBlock(block)] : [])))
+/** Blocks that follow one another; undefined when the first one does not stand on our top. @throws ChainDoubt */
+async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]): Promise<Block[] | undefined> {
+  const answers = await scan.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
+  const blocks = answers.map((answer, index) => {
+    if (answer === null) throw new ChainDoubt(`the node does not have block ${numbers[index]}`)
+    return toBlock(answer)
+  })
+  if (blocks[0]?.parentHash !== top.hash) return undefined
+  for (const [index, block] of blocks.entries()) {
+    const parent = blocks[index - 1] ?? top
+    if (block.parentHash !== parent.hash) throw new ChainDoubt(`block ${block.number} does not follow the one before`)
   }
   return blocks
 }
@@ -191,7 +250,7 @@ async function fetchInTurns(scan: Scan, numbers: readonly bigint[]): Promise<Blo
 /** Writes transfers and the new top in one transaction; of a range only its last block is remembered. */
 async function store(
   scan: Scan,
-  filter: Awaited<ReturnType<typeof readLogFilter>>,
+  filter: LogFilter,
   logs: readonly RpcLog[],
   blocks: readonly Block[],
   only?: Block,
@@ -200,6 +259,8 @@ async function store(
   const transfers = await readTransfers(scan.db, { chainId: scan.network.chainId, filter }, logs, byHash)
   const top = only ?? blocks.at(-1)
   if (!top) return
+  const receivers = new Set(transfers.map(({ toAddress }) => toAddress))
+  await confirmTransfers(scan, filter, { logs, blocks, receivers })
   await write(scan, async (tx, chainId) => {
     if (transfers.length > 0) await upsertTransfers(tx, transfers)
     await insertBlocks(tx, chainId, only ? [only] : blocks, KEPT_BLOCKS)

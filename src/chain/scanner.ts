@@ -3,16 +3,39 @@ import type { Db } from '../db/db.ts'
 import { type Clock, systemClock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
 import { startTicker } from '../kernel/ticker.ts'
-import { type BlockId, claimChain, findHead, insertChain, type Lease, updateChainReleased } from './chain-queries.ts'
+import {
+  type BlockId,
+  type ChainTrouble,
+  claimChain,
+  insertChain,
+  type Lease,
+  listStandings,
+  updateChainReleased,
+  updateTrouble,
+} from './chain-queries.ts'
+import { type Endpoint, ForeignChain } from './endpoint.ts'
+import type { Endpoints } from './endpoints.ts'
 import type { Network } from './networks.ts'
-import { type Rpc, RpcError } from './rpc.ts'
-import { begin, finish, isFarBehind, LeaseLost, readBlocks, readRange, readView, reconcile, type Scan } from './scan.ts'
-import { type Block, ChainDoubt } from './transfer-logs.ts'
+import { Disagreement, Outvoted } from './opinions.ts'
+import { RpcError } from './rpc.ts'
+import {
+  begin,
+  checkIdentity,
+  finish,
+  isFarBehind,
+  LeaseLost,
+  readBlocks,
+  readRange,
+  readView,
+  reconcile,
+  type Scan,
+} from './scan.ts'
+import { type Block, blockCall, ChainDoubt, type RpcBlock } from './transfer-logs.ts'
 
 export type ScannerOptions = {
   db: Db
   network: Network
-  rpc: Rpc
+  endpoints: Endpoints
   log: FastifyBaseLogger
   /** Something can be read from the change feed, or the head moved. Called outside any transaction. */
   onChange(): void
@@ -24,8 +47,6 @@ export type ScannerOptions = {
 export type Scanner = {
   /** Looks at the chain once. @returns whether anything changed @throws RpcError, AppError */
   tick(): Promise<boolean>
-  /** Seconds since a node of ours stood at the chain's newest block. */
-  lagSeconds(): number
   /** Ends after the present look, and lets another node take over at once. */
   stop(): Promise<void>
 }
@@ -33,72 +54,178 @@ export type Scanner = {
 const LEASE_MS = 10_000
 /** While nothing changes, this often the lease is prolonged and the database told that we stand at the head. */
 const RENEW_MS = 3000
-const MAX_SPAN = 100_000n
-const FIRST_SPAN = 2000n
+/** No node is asked for more blocks at once than this: the header of each of them is read. */
+const MAX_SPAN = 5000n
+/** An endpoint whose newest block is so much older than another one's has fallen behind. */
+const BEHIND_MS = 15_000
+/** Endpoints disagree for a moment at every reorganisation; for longer than this, a person is called. */
+const DISAGREED_MS = 5000
+
+type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints'>
 
 /** Where one node stands with one chain; what must outlive it is in the database. */
 class Reader {
-  readonly scan: Scan
+  readonly base: Base
   readonly clock: Clock
   stopped = false
-  /** When a node of ours last stood at the chain's newest block. */
-  atHeadMs: number
-  private span = FIRST_SPAN
   private announced = ''
-  private claimedMs = 0
+  private claimedMs = Number.NEGATIVE_INFINITY
+  private comparedMs = Number.NEGATIVE_INFINITY
   private registered = false
+  private genesisHash: string | null = null
+  private trouble: ChainTrouble | null = null
+  private disagreedMs: number | null = null
 
-  constructor(scan: Scan, clock: Clock) {
-    this.scan = scan
+  constructor(base: Base, clock: Clock) {
+    this.base = base
     this.clock = clock
-    this.atHeadMs = clock()
+  }
+
+  /** Looks through the first endpoint that can be believed; one that turns out wrong hands over to the next. */
+  async look(): Promise<boolean> {
+    await this.register()
+    await this.compareEndpoints()
+    let last: unknown
+    for (const endpoint of this.choose()) {
+      try {
+        return await this.lookThrough(endpoint)
+      } catch (error) {
+        if (error instanceof ForeignChain) await this.noteForeign(endpoint, error.message)
+        else if (!(error instanceof Outvoted) && !(error instanceof RpcError)) throw error
+        last = error
+      }
+    }
+    if (this.base.endpoints.all.every((endpoint) => endpoint.fault() === 'foreign')) await this.note('foreign')
+    if (last instanceof RpcError) throw last
+    return false
+  }
+
+  /** Those to try in this look, in order; ones that only failed are tried when no other is left. */
+  private choose(): Endpoint[] {
+    const { endpoints } = this.base
+    const usable = endpoints.usable()
+    return usable.length > 0 ? usable : endpoints.all.filter((endpoint) => endpoint.fault() === 'down')
+  }
+
+  private async register(): Promise<void> {
+    if (this.registered) return
+    const { db, network, endpoints } = this.base
+    await insertChain(db, network.chainId)
+    const lease = await this.claim()
+    this.claimedMs = Number.NEGATIVE_INFINITY
+    // a reader that stood still before this start goes on only after a minute of right answers, too
+    if (lease?.trouble === 'foreign') for (const endpoint of endpoints.all) endpoint.noteWrong('foreign')
+    this.trouble = lease?.trouble ?? null
+    this.registered = true
+  }
+
+  /** Which endpoints are behind, and which of those that served another chain serve the right one again. */
+  private async compareEndpoints(): Promise<void> {
+    const { all } = this.base.endpoints
+    const suspects = all.filter((endpoint) => endpoint.fault() === 'foreign')
+    await Promise.all(suspects.map((endpoint) => this.lookForForeign(endpoint)))
+    if (all.length < 2 || this.clock() - this.comparedMs < RENEW_MS) return
+    this.comparedMs = this.clock()
+    const heads = await Promise.all(all.map((endpoint) => this.headOf(endpoint)))
+    const newest = Math.max(...heads.map((at) => at ?? 0))
+    for (const [index, endpoint] of all.entries()) {
+      const at = heads[index] ?? null
+      if (at !== null) endpoint.behind = newest - at > BEHIND_MS
+    }
+  }
+
+  private async lookForForeign(endpoint: Endpoint): Promise<void> {
+    try {
+      await checkIdentity(this.base.network, endpoint, this.genesisHash)
+    } catch (error) {
+      if (error instanceof ForeignChain) endpoint.noteWrong('foreign')
+      else if (!(error instanceof RpcError)) throw error
+    }
+  }
+
+  private async headOf(endpoint: Endpoint): Promise<number | null> {
+    const fault = endpoint.fault()
+    if (fault !== null && fault !== 'behind') return null
+    try {
+      await endpoint.verify(this.base.network)
+      const { method, params } = blockCall('latest')
+      const head = await endpoint.rpc.call<RpcBlock | null>(method, ...params)
+      return head ? Number(BigInt(head.timestamp)) * 1000 : null
+    } catch (error) {
+      if (error instanceof ForeignChain) await this.noteForeign(endpoint, error.message)
+      else if (!(error instanceof RpcError)) throw error
+      return null
+    }
+  }
+
+  private async noteForeign(endpoint: Endpoint, words: string): Promise<void> {
+    const { log, network } = this.base
+    const alarm = { chainId: network.chainId, endpoint: endpoint.number }
+    if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words}; nothing it says is believed`)
+  }
+
+  /** Tells once that reading stopped, and once that it goes on. */
+  private async note(trouble: ChainTrouble | null): Promise<void> {
+    const { db, network, owner, log } = this.base
+    if (trouble === this.trouble) return
+    const { chainId } = network
+    if (!(await this.claim())) return
+    await updateTrouble(db, { chainId, owner, trouble })
+    this.trouble = trouble
+    if (trouble === null) log.info({ chainId }, 'the chain is read again')
+    else log.error({ chainId, trouble }, 'ALARM: the chain is not read; what was read before stays as it is')
   }
 
   /** Brings the tables to the node's newest block. @returns whether anything changed */
-  async look(): Promise<boolean> {
-    const { scan, clock } = this
+  private async lookThrough(endpoint: Endpoint): Promise<boolean> {
+    const { base, clock } = this
+    const scan: Scan = {
+      ...base,
+      endpoint,
+      rpc: endpoint.rpc,
+      onOutvoted: (one, words) => {
+        const alarm = { chainId: base.network.chainId, endpoint: one.number }
+        if (one.noteWrong('outvoted')) base.log.error(alarm, `ALARM: the endpoint is contradicted about ${words}`)
+      },
+    }
     const view = await readView(scan)
     const news = [view.head.hash, view.safe?.hash, view.finalized?.hash].join()
-    if (news === this.announced && clock() - this.claimedMs < RENEW_MS) {
-      this.atHeadMs = clock()
-      return false
-    }
+    if (news === this.announced && clock() - this.claimedMs < RENEW_MS) return false
+    await checkIdentity(base.network, endpoint, this.genesisHash)
     const lease = await this.claim()
     if (!lease) return false
     const { number, hash } = lease
     const known = number === null || hash === null ? undefined : { number, hash }
     const start = known ?? (await begin(scan, view.head))
-    if (!(await this.walk({ top: start, genesisHash: lease.genesisHash }, view.head))) return false
-    this.atHeadMs = clock()
+    if (!(await this.walk(scan, start, view.head))) return false
     await finish(scan, view)
+    this.disagreedMs = null
+    await this.note(null)
     const changed = news !== this.announced
     this.announced = news
     return changed
   }
 
+  /** @returns undefined while another node reads this chain */
   private async claim(): Promise<Lease | undefined> {
-    const { db, network, owner, leaseMs } = this.scan
-    if (!this.registered) await insertChain(db, network.chainId)
-    this.registered = true
+    const { db, network, owner, leaseMs } = this.base
     this.claimedMs = this.clock()
     const lease = await claimChain(db, { chainId: network.chainId, owner, leaseMs })
-    if (lease) return lease
-    this.announced = ''
-    const head = await findHead(db, network.chainId)
-    this.atHeadMs = Math.max(this.atHeadMs, head?.scannedAt.getTime() ?? 0)
-    return undefined
+    if (!lease) this.announced = ''
+    const standing = lease ?? (await listStandings(db, [network.chainId]))[0]
+    this.genesisHash = standing?.genesisHash ?? null
+    return lease
   }
 
   /** Back to the common ancestor where needed, then forward. @returns whether the head was reached */
-  private async walk(state: { top: BlockId; genesisHash: string | null }, head: Block): Promise<boolean> {
-    const { scan } = this
-    let { top } = state
+  private async walk(scan: Scan, start: BlockId, head: Block): Promise<boolean> {
+    let top = start
     while (!this.stopped && top.hash !== head.hash) {
       const grown = head.number > top.number
       const next = grown
-        ? await (isFarBehind(top, head) ? this.catchUp(top, head) : readBlocks(scan, top, head))
+        ? await (isFarBehind(top, head) ? catchUp(scan, top, head) : readBlocks(scan, top, head))
         : undefined
-      const reached = next ?? (await reconcile(scan, { ...state, top }, head))
+      const reached = next ?? (await reconcile(scan, { top, genesisHash: this.genesisHash }, head))
       // the node is behind us, or changed its mind meanwhile: look again later
       if (!next && reached.hash === top.hash) return false
       top = reached
@@ -106,17 +233,26 @@ class Reader {
     return !this.stopped
   }
 
-  private async catchUp(top: BlockId, head: Block): Promise<BlockId | undefined> {
-    try {
-      const reached = await readRange(this.scan, top, head, this.span)
-      this.span = this.span * 2n > MAX_SPAN ? MAX_SPAN : this.span * 2n
-      return reached
-    } catch (error) {
-      const smaller = error instanceof RpcError && this.span > 1n
-      if (smaller) this.span /= 2n
-      if (smaller && error.kind === 'definite') return top // the node refused the size: again, smaller
-      throw error
-    }
+  /** A doubt that only another look, or a person, can end. */
+  async noteDoubt(doubt: ChainDoubt): Promise<void> {
+    if (!(doubt instanceof Disagreement)) return
+    this.disagreedMs ??= this.clock()
+    if (this.clock() - this.disagreedMs >= DISAGREED_MS) await this.note('disagreement')
+  }
+}
+
+async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
+  const { endpoint } = scan
+  const { blockSpan } = endpoint.limits
+  try {
+    const reached = await readRange(scan, top, head)
+    if (blockSpan < MAX_SPAN) endpoint.limits.blockSpan = blockSpan * 2n > MAX_SPAN ? MAX_SPAN : blockSpan * 2n
+    return reached
+  } catch (error) {
+    const smaller = error instanceof RpcError && blockSpan > 1n
+    if (smaller) endpoint.learn({ blockSpan: blockSpan / 2n })
+    if (smaller && error.kind === 'definite') return top // the node refused the size: again, smaller
+    throw error
   }
 }
 
@@ -126,10 +262,10 @@ class Reader {
  * ends the look, and the next one starts from what is stored.
  */
 export function startScanner(options: ScannerOptions): Scanner {
-  const { db, network, rpc, log, onChange, pollMs, clock = systemClock } = options
+  const { db, network, endpoints, log, onChange, pollMs, clock = systemClock } = options
   const { chainId } = network
-  const scan: Scan = { db, rpc, network, log, owner: newId(), leaseMs: LEASE_MS }
-  const reader = new Reader(scan, clock)
+  const owner = newId()
+  const reader = new Reader({ db, endpoints, network, log, owner, leaseMs: LEASE_MS }, clock)
 
   const lookOnce = async (): Promise<boolean> => {
     try {
@@ -139,6 +275,7 @@ export function startScanner(options: ScannerOptions): Scanner {
     } catch (error) {
       if (!(error instanceof ChainDoubt) && !(error instanceof LeaseLost)) throw error
       log.info({ chainId, reason: error.message }, 'the look at the chain ended early')
+      if (error instanceof ChainDoubt) await reader.noteDoubt(error)
       return false
     }
   }
@@ -154,12 +291,11 @@ export function startScanner(options: ScannerOptions): Scanner {
 
   return {
     tick,
-    lagSeconds: () => Math.max(0, (clock() - reader.atHeadMs) / 1000),
     stop: async () => {
       reader.stopped = true
       await ticker?.stop()
       await last
-      await updateChainReleased(db, chainId, scan.owner).catch((error: Error) =>
+      await updateChainReleased(db, chainId, owner).catch((error: Error) =>
         log.warn({ err: error }, 'lease not released'),
       )
     },

@@ -7,13 +7,13 @@ import type { FoundTransfer } from './transfer-queries.ts'
 /** keccak256("Transfer(address,address,uint256)") */
 export const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-export type Block = { number: bigint; hash: string; parentHash: string; at: Date }
+export type Block = { number: bigint; hash: string; parentHash: string; at: Date; logsBloom: string | undefined }
 
-export type RpcBlock = { number: Hex; hash: Hex; parentHash: Hex; timestamp: Hex }
+export type RpcBlock = { number: Hex; hash: Hex; parentHash: Hex; timestamp: Hex; logsBloom?: string }
 
 /** The node contradicted itself or us. Nothing is wrong with the payments: look again at the next tick. */
 export class ChainDoubt extends Error {
-  override readonly name = 'ChainDoubt'
+  override readonly name: string = 'ChainDoubt'
 }
 
 export const toBlock = (block: RpcBlock): Block => ({
@@ -21,6 +21,7 @@ export const toBlock = (block: RpcBlock): Block => ({
   hash: block.hash,
   parentHash: block.parentHash,
   at: new Date(Number(BigInt(block.timestamp)) * 1000),
+  logsBloom: block.logsBloom,
 })
 
 export const blockCall = (number: bigint | string): RpcCall => ({
@@ -56,21 +57,31 @@ export type LogFilter = {
 /** @param at when the first block in question was made: whatever was watched then is looked for */
 export async function readLogFilter(q: Queryable, network: Network, at: Date): Promise<LogFilter> {
   const watched = await listWatchedAddresses(q, at, MAX_FILTER_VALUES + 1)
-  const tokens = new Map([[network.usdcAddress.toLowerCase(), 'USDC']])
-  for (const { symbol, address } of network.otherTokens) tokens.set(address.toLowerCase(), symbol)
-  return { addresses: watched.length > MAX_FILTER_VALUES ? 'all' : watched, tokens, at }
+  return { addresses: watched.length > MAX_FILTER_VALUES ? 'all' : watched, tokens: tokensOf(network), at }
 }
 
-/** The eth_getLogs call of a filter over one block (by hash) or a range; undefined when nobody is watched. */
-export function logsCall(
-  filter: LogFilter,
-  where: { blockHash: string } | { fromBlock: Hex; toBlock: Hex },
-): RpcCall | undefined {
-  if (filter.addresses.length === 0) return undefined
-  const receivers =
-    filter.addresses === 'all' ? [] : [filter.addresses.map((address) => `0x${address.slice(2).padStart(64, '0')}`)]
-  const topics = receivers.length === 0 ? [TRANSFER_TOPIC] : [TRANSFER_TOPIC, null, ...receivers]
-  return { method: 'eth_getLogs', params: [{ address: [...filter.tokens.keys()], topics, ...where }] }
+/** USDC, and the tokens that payers confuse with it: symbol by contract, in lower case. */
+export const tokensOf = ({ usdcAddress, otherTokens }: Pick<Network, 'usdcAddress' | 'otherTokens'>) =>
+  new Map([
+    [usdcAddress.toLowerCase(), 'USDC'],
+    ...otherTokens.map(({ symbol, address }): [string, string] => [address.toLowerCase(), symbol]),
+  ])
+
+/** An address as a topic of a log. */
+export const toTopic = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+
+export type LogRange = { blockHash: string } | { fromBlock: Hex; toBlock: Hex }
+
+/** The eth_getLogs calls of a filter, each with at most `topicCount` receivers; none when nothing is watched. */
+export function logsCalls({ addresses, tokens }: LogFilter, where: LogRange, topicCount: number): RpcCall[] {
+  const address = [...tokens.keys()]
+  const call = (topics: unknown[]): RpcCall => ({ method: 'eth_getLogs', params: [{ address, topics, ...where }] })
+  if (addresses === 'all') return [call([TRANSFER_TOPIC])]
+  const parts = Math.ceil(addresses.length / topicCount)
+  return Array.from({ length: parts }, (_, index) => {
+    const part = addresses.slice(index * topicCount, (index + 1) * topicCount)
+    return call([TRANSFER_TOPIC, null, part.map(toTopic)])
+  })
 }
 
 /**

@@ -15,7 +15,7 @@ export type Xpub = {
 const refuse = (message: string): AppError =>
   new AppError('VALIDATION_FAILED', { message, details: [{ path: 'xpub', message }] })
 
-const EXPORT_HINT = "Export the account's public key (m/44'/60'/0') from the wallet; it begins with xpub."
+export const EXPORT_HINT = "Export the account's public key (m/44'/60'/0') from the wallet; it begins with xpub."
 
 function parseKey(input: string): HDKey {
   const text = input.trim()

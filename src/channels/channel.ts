@@ -1,6 +1,7 @@
 import type { Callback } from '../kernel/callback.ts'
 import type { Goods } from '../kernel/goods.ts'
 import type { Money } from '../kernel/money.ts'
+import type { NetworkFault } from './deposit-checks.ts'
 
 export const CHANNEL_IDS = [
   'binance',
@@ -76,6 +77,8 @@ export type SeenTransfer = {
   network: number
   txHash: string
   units: bigint
+  /** When its block was made. */
+  at: Date
   final: boolean
   confirmations: number
   /** Null where no number decides (a tag of the node). */
@@ -223,6 +226,8 @@ export interface Channel {
   readonly singleUseLink?: true
   /** Checked before the call, in the order's fiat or in USDC. */
   findLimits?(payment: { due: Money; fiat: Money }): Promise<ChannelLimits>
+  /** Chains that no new payment should use now: what is paid there would not be seen soon. */
+  findNetworkFaults?(): Promise<readonly NetworkFault[]>
   /** With a merchantReference that was never sent before, or that `recoverPayment` called absent. */
   createPayment(request: PaymentRequest): Promise<Instructions & { providerReference: string }>
   /**

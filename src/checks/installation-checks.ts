@@ -93,8 +93,8 @@ const providerCheck = (name: string, url: string): Check => ({
 const chainCheck = (chain: ChainConfig): Check => ({
   name: `chain ${chain.chainId}`,
   async run() {
-    await checkNetwork(createRpc({ url: chain.rpcUrl }), networkFor(chain))
-    return good('The node serves this chain, and its token is USDC.')
+    for (const url of chain.rpcUrls) await checkNetwork({ rpc: createRpc({ url }) }, networkFor(chain))
+    return good('Every node serves this chain, and its token is USDC.')
   },
 })
 

@@ -1,3 +1,4 @@
+import type { ChainHealth } from '../chain/chain-health.ts'
 import type { Queryable } from '../db/db.ts'
 import { hasMigration } from '../http/health-queries.ts'
 import { bad, type CheckResult, good } from './check.ts'
@@ -19,4 +20,10 @@ export async function checkReady(q: Queryable, newest: string): Promise<CheckRes
       { name: 'database', ...bad(`The database does not answer: ${reason}`, 'Start it, or correct DATABASE_URL.') },
     ]
   }
+}
+
+/** Each chain that is set up: a node that lags still gets traffic, but offers no payment from wallets on that chain. */
+export async function listChainChecks(health: ChainHealth): Promise<CheckResult[]> {
+  const checks = await health.list()
+  return checks.map(({ chainId, ok, message, fix }) => ({ name: `chain ${chainId}`, ok, message, fix }))
 }

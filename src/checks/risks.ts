@@ -27,9 +27,7 @@ const isLoopback = (url: string): boolean =>
 function plainAddresses({ provider, rates, chains }: Config): string[] {
   const providers = Object.entries(provider).filter(([name, url]) => /_URL$/.test(name) && url.startsWith('http://'))
   const sources = Object.entries(rates.baseUrls).filter(([, url]) => url.startsWith('http://'))
-  const nodes = chains.filter(({ rpcUrl }) =>
-    rpcUrl.split(',').some((url) => url.trim().startsWith('http://') && !isLoopback(url.trim())),
-  )
+  const nodes = chains.filter(({ rpcUrls }) => rpcUrls.some((url) => url.startsWith('http://') && !isLoopback(url)))
   return [
     ...providers.map(([name]) => name),
     ...sources.map(([source]) => `RATE_${source.toUpperCase()}_BASE_URL`),

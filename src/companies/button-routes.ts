@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
+import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import * as service from './button-service.ts'
 import * as schemas from './company-schemas.ts'
 
 const tags = ['companies']
-const ButtonRef = Type.Ref('BuyButton')
+const ButtonRef = refTo(schemas.ButtonSchema)
 const SessionRef = Type.Ref('BuyButtonSession')
 
 /** Buy buttons of websites. */
@@ -26,7 +26,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
     },
     async (request) => {
       const page = await service.listButtons(deps, actorOf(request), request.query)
-      return ok({ ...page, buyButtons: page.buyButtons.map(service.viewButton) } as never)
+      return ok({ ...page, buyButtons: page.buyButtons.map(service.viewButton) })
     },
   )
   app.post(
@@ -46,7 +46,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
       const { query } = request
       const fields = request.body as service.ButtonFields
       const button = await service.createButton(deps, contextOf(request), query, fields)
-      return ok(service.viewButton(button) as never)
+      return ok(service.viewButton(button))
     },
   )
   app.get(
@@ -82,7 +82,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
       const fields = request.body as Partial<service.ButtonFields>
       const { id } = request.params
       const button = await service.changeButton(deps, contextOf(request), id, fields)
-      return ok(service.viewButton(button) as never)
+      return ok(service.viewButton(button))
     },
   )
   app.delete(

@@ -16,6 +16,10 @@ export type Company = {
   toleranceMaxUnits: string
   lateAcceptHours: number
   lateAfterCancel: 'accept' | 'hold'
+  requoteHours: number
+  linkQuoteMinutes: number | null
+  /** USDC, decimal text. */
+  settlementReserve: string
   refundApproval: boolean
   refundLimits: RefundLimits
   feeBps: number
@@ -28,7 +32,8 @@ export type Company = {
 }
 
 const COLUMNS = sql`id, name, kind, country, siret, approved, settlement_address, settlement_network, max_order_amount,
-  identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel, refund_approval,
+  identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel,
+  requote_hours, link_quote_minutes, (reserve_units / 1000000)::numeric(38, 6)::text as settlement_reserve, refund_approval,
   refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit, created_at, updated_at`
 
 export async function findCompany(q: Queryable, id: string): Promise<Company | undefined> {
@@ -84,7 +89,9 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       settlement_network = ${company.settlementNetwork}, max_order_amount = ${company.maxOrderAmount},
       identity_threshold_amount = ${company.identityThresholdAmount}, tolerance_bps = ${company.toleranceBps},
       tolerance_max_units = ${company.toleranceMaxUnits}, late_accept_hours = ${company.lateAcceptHours},
-      late_after_cancel = ${company.lateAfterCancel}, refund_approval = ${company.refundApproval},
+      late_after_cancel = ${company.lateAfterCancel}, requote_hours = ${company.requoteHours},
+      link_quote_minutes = ${company.linkQuoteMinutes},
+      reserve_units = ${company.settlementReserve}::numeric * 1000000, refund_approval = ${company.refundApproval},
       refund_limits = ${json(company.refundLimits)}, fee_bps = ${company.feeBps},
       kyc_threshold_amount = ${company.kycThreshold}, kyc_limit_amount = ${company.kycLimit}, version = version + 1,
       updated_at = ${at} where id = ${company.id}`)

@@ -26,8 +26,12 @@ export const PageQuery = {
   page: WithDefault({ minimum: 1, maximum: 100_000, default: 1 }),
   limit: WithDefault({ minimum: 1, maximum: 100, default: 20 }),
 }
-export const pageOf = <Schema extends TSchema>(name: string, item: Schema) =>
-  Type.Object({ [name]: Type.Array(item), total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() })
+/** One page of a list under its own name: `{buyButtons: […], total, page, limit}`. */
+export const pageOf = <Name extends string, Schema extends TSchema>(name: Name, item: Schema) =>
+  Type.Object({
+    ...({ [name]: Type.Array(item) } as Record<Name, ReturnType<typeof Type.Array<Schema>>>),
+    ...{ total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() },
+  })
 
 const SingleAndDay = 'What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit.'
 const UsdcLimit = Nullable(Type.String({ maxLength: 40, examples: ['500.00'] }))
@@ -63,6 +67,19 @@ export const CompanySchema = Type.Object(
     toleranceMaxUnits: Type.String({ description: 'The most that may be missing, in millionths of a USDC.' }),
     lateAcceptHours: Type.Integer({ description: 'Late payments are accepted within this time after expiry.' }),
     lateAfterCancel: Type.String({ enum: ['accept', 'hold'] }),
+    requoteHours: Type.Integer({
+      description: 'An unpaid order can be accepted at a fresh rate within this time after its end. 0: never.',
+    }),
+    linkQuoteMinutes: Nullable(
+      Type.Integer({
+        description:
+          'Payment links: accepting takes a fresh rate when the last one is older than this. Null: one rate as long ' +
+          'as the link lives.',
+      }),
+    ),
+    settlementReserve: Type.String({
+      description: 'USDC that stays with the operator at each settlement, as cover for refunds.',
+    }),
     refundApproval: Type.Boolean({ description: 'Refunds wait for the operator.' }),
     refundLimits: LimitsSchema,
     feeBps: Type.Integer(),
@@ -88,6 +105,9 @@ export const CompanyChangeBody = Type.Object({
   settlementNetwork: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
   lateAcceptHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
   lateAfterCancel: Type.Optional(Type.String({ enum: ['accept', 'hold'] })),
+  requoteHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
+  linkQuoteMinutes: Type.Optional(Nullable(Type.Integer({ minimum: 5, maximum: 44_640 }))),
+  settlementReserve: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,6})?$', examples: ['500.00'] })),
   maxOrderAmount: Type.Optional(Decimal),
   identityThresholdAmount: Type.Optional(Decimal),
   toleranceBps: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),

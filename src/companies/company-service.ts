@@ -40,6 +40,9 @@ export const viewCompany = (company: Company) => ({
   toleranceMaxUnits: company.toleranceMaxUnits,
   lateAcceptHours: company.lateAcceptHours,
   lateAfterCancel: company.lateAfterCancel,
+  requoteHours: company.requoteHours,
+  linkQuoteMinutes: company.linkQuoteMinutes,
+  settlementReserve: company.settlementReserve,
   refundApproval: company.refundApproval,
   refundLimits: company.refundLimits,
   feeBps: company.feeBps,
@@ -53,7 +56,15 @@ export const viewCompany = (company: Company) => ({
 export type CompanyChange = Partial<
   Pick<
     Company,
-    'name' | 'country' | 'siret' | 'settlementAddress' | 'settlementNetwork' | 'lateAcceptHours' | 'lateAfterCancel'
+    | 'name'
+    | 'country'
+    | 'siret'
+    | 'settlementAddress'
+    | 'settlementNetwork'
+    | 'lateAcceptHours'
+    | 'lateAfterCancel'
+    | 'requoteHours'
+    | 'linkQuoteMinutes'
   >
 > &
   Partial<OperatorChange> & { refundLimits?: RefundLimitsChange }
@@ -66,6 +77,7 @@ type OperatorChange = Pick<
   | 'toleranceBps'
   | 'toleranceMaxUnits'
   | 'refundApproval'
+  | 'settlementReserve'
   | 'feeBps'
   | 'kycThreshold'
   | 'kycLimit'
@@ -77,6 +89,7 @@ const OPERATOR_FIELDS: readonly (keyof OperatorChange)[] = [
   'toleranceBps',
   'toleranceMaxUnits',
   'refundApproval',
+  'settlementReserve',
   'feeBps',
   'kycThreshold',
   'kycLimit',

@@ -1,5 +1,5 @@
 import type { Setting, Settings } from './setting.ts'
-import { CHAIN_EXAMPLES, chainSettings } from './settings/chains.ts'
+import { CHAIN_EXAMPLES, CHAINS, chainSettings } from './settings/chains.ts'
 import { KYC } from './settings/kyc.ts'
 import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
 import { CRASH_POINT, SANDBOX } from './settings/sandbox.ts'
@@ -22,7 +22,7 @@ export const TOPICS: readonly Topic[] = [
   topic('Orders and rates', [{ FIATS }, ORDERS, RATES, RATE_BASE_URLS]),
   topic('Webhooks', [WEBHOOKS]),
   topic('Limits: requests a minute, 0 is off', [LIMITS]),
-  topic('Chains', [CHAIN_EXAMPLES], 'One group for each chain, by chain id; 8453 is Base.'),
+  topic('Chains', [CHAINS, CHAIN_EXAMPLES], 'One group for each chain, by chain id; 8453 is Base.'),
   topic('Identity checks of payers (docs/kyc.md)', [KYC], 'Give all of KYC_SUMSUB_BASE_URL, _APP_TOKEN, … or none.'),
   topic('Sandbox', [SANDBOX, { CRASH_POINT }]),
 ]

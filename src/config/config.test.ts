@@ -53,7 +53,7 @@ test('a private key as xpub is refused in every mode and not printed', () => {
     key,
   ]) {
     const [fault = ''] = faultsOf({ CHAIN_8453_RPC_URL: 'https://rpc.example', CHAIN_8453_XPUB: xpub })
-    assert.match(fault, /^CHAIN_8453_XPUB: is a private key/)
+    assert.match(fault, /^CHAIN_8453_XPUB: This is a PRIVATE key/)
     assert.ok(!fault.includes(xpub))
   }
 })

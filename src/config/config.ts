@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { EXPORT_HINT } from '../chain/xpub.ts'
 import { nameOfFile } from './all-settings.ts'
 import { type KycConfig, readKyc } from './kyc-config.ts'
 import { Reader, type ValuesOf } from './setting.ts'
-import { chainSettings } from './settings/chains.ts'
+import { CHAINS, chainSettings } from './settings/chains.ts'
 import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
 import { CRASH_POINT, SANDBOX } from './settings/sandbox.ts'
 import { FIATS, ORDERS, RATE_BASE_URLS, RATES } from './settings/selling.ts'
@@ -12,15 +13,13 @@ export type { Mode } from './setting.ts'
 export type Role = 'api' | 'worker'
 
 /** One EVM chain that the operator enabled with `CHAIN_<id>_RPC_URL`. */
-export type ChainConfig = Omit<ValuesOf<ReturnType<typeof chainSettings>>, 'rpcUrl'> & {
-  chainId: number
-  rpcUrl: string
-}
+export type ChainConfig = ValuesOf<ReturnType<typeof chainSettings>> & { chainId: number }
 
 export type Config = ValuesOf<typeof SERVICE> &
   ValuesOf<typeof PEOPLE> &
   ValuesOf<typeof RETENTION> &
-  ValuesOf<typeof OPERATING> & {
+  ValuesOf<typeof OPERATING> &
+  ValuesOf<typeof CHAINS> & {
     fiatAssets: ValuesOf<{ fiats: typeof FIATS }>['fiats']
     rates: ValuesOf<typeof RATES> & { baseUrls: Record<string, string>; fixed: Record<string, string> }
     webhooks: ValuesOf<typeof WEBHOOKS>
@@ -72,7 +71,12 @@ function readChains(reader: Reader): ChainConfig[] {
     const chain = reader.group(chainSettings(id))
     if ((chain.refundKey === null) !== (chain.relayerKey === null))
       reader.faults.push(`CHAIN_${id}_REFUND_KEY and CHAIN_${id}_RELAYER_KEY: give both or neither`)
-    return { ...chain, chainId: Number(id), rpcUrl: chain.rpcUrl ?? '' }
+    const name = `CHAIN_${id}_XPUB`
+    // the sandbox's own chain has one that follows from the master key; a faulty one is told already
+    const isOwn = reader.known.mode === 'sandbox' && id === '31337'
+    if (reader.values[name] === undefined && !isOwn)
+      reader.faults.push(`${name}: missing. Without it chain ${id} has no deposit addresses. ${EXPORT_HINT}`)
+    return { ...chain, chainId: Number(id) }
   })
 }
 
@@ -126,6 +130,7 @@ export function readConfig(env: Env): { config: Config; faults: string[] } {
     ...reader.group(PEOPLE),
     ...reader.group(RETENTION),
     ...reader.group(OPERATING),
+    ...reader.group(CHAINS),
     fiatAssets: reader.one(FIATS),
     rates: readRates(reader),
     webhooks: reader.group(WEBHOOKS),

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import type { AppError, ErrorCode, ErrorDetail } from '../kernel/errors.ts'
 import { CATALOGUE } from '../kernel/errors.ts'
 
@@ -10,6 +10,16 @@ export const ok = <Data>(data: Data): Success<Data> => ({ success: true, status:
 /** Schema of a successful answer; fields that are not named in `data` never leave the service. */
 export const Envelope = <Data extends TSchema>(data: Data) =>
   Type.Object({ success: Type.Literal(true), status: Type.Literal(200), data })
+
+/**
+ * A reference to a schema that the reference names once; typed as the schema itself, so that an answer with a missing
+ * field does not compile. `Type.Ref` alone is typed as unknown.
+ */
+export function refTo<Schema extends TSchema>(schema: Schema) {
+  const { $id } = schema as { $id?: string }
+  if ($id === undefined) throw new Error('Only a schema with an $id can be referred to.')
+  return Type.Unsafe<Static<Schema>>(Type.Ref($id))
+}
 
 export type Failure = {
   success: false

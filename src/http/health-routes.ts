@@ -18,6 +18,8 @@ export type HealthDeps = {
   metricsToken: string | null
   /** `/metrics` is here, and not only on a port of its own. */
   showMetrics: boolean
+  /** What traffic does not need, and an operator must know: the chains. */
+  listChecks(): Promise<ReadyCheck[]>
 }
 
 const OPEN = { config: { open: true as const }, schema: { hide: true } }
@@ -38,7 +40,8 @@ export const healthRoutes: FastifyPluginAsync<HealthDeps> = async (app, deps) =>
   app.get('/readyz', OPEN, async (request, reply) => {
     const results = deps.isStopping() ? [STOPPING] : await deps.checkReady()
     const ready = results.every((check) => check.ok)
-    const checks = (await isOperator(request)) ? results : results.map(({ name, ok: isOk }) => ({ name, ok: isOk }))
+    const all = ready ? [...results, ...(await deps.listChecks())] : results
+    const checks = (await isOperator(request)) ? all : all.map(({ name, ok: isOk }) => ({ name, ok: isOk }))
     if (ready) return ok({ ready, checks })
     const failed = results.filter((check) => !check.ok).map(({ name }) => name)
     const error = new AppError('BUSY', { message: `This node is not ready: ${failed.join(', ')}.` })

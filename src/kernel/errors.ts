@@ -81,6 +81,19 @@ export const CATALOGUE = {
     status: 409,
     message: 'The payment has not arrived yet. Nothing was changed; ask again, or wait for the order.paid webhook.',
   },
+  PAYMENT_ORPHANED: {
+    status: 409,
+    message: 'Money of this order left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.',
+  },
+  BOOKS_DIFFER: {
+    status: 409,
+    message:
+      'The books of this company differ from what happened. Refunds and settlements wait until the operator explains it.',
+  },
+  REFUND_NOT_COVERED: {
+    status: 409,
+    message: 'The money was settled already, and the company’s balance does not cover the refund.',
+  },
   AMBIGUOUS_REFERENCE: {
     status: 409,
     message: 'Several merchants use this reference. Send your credential, or read the order by its code.',

@@ -9,6 +9,8 @@ export const ACCOUNTS = [
   'fees',
   'refunds',
   'suspense',
+  /** Money that left the chain after it counted, and that the operator pays for. */
+  'losses',
   'rounding',
   'settlement_transit',
 ] as const
@@ -24,6 +26,8 @@ export type Journal = {
     | 'payment'
     | 'mispayment'
     | 'late_accept'
+    | 'loss'
+    | 'loss_borne'
     | 'refund'
     | 'refund_settled'
     | 'refund_dropped'

@@ -51,6 +51,20 @@ export const bookSuspense = (tx: Tx, booking: Booking, units: bigint, holder: Ho
 export const bookAccepted = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
   book(tx, 'late_accept', booking, [leg('suspense', units), leg(holder, -units)])
 
+/**
+ * Committed money left the chain: it is no longer held, and waits in suspense until a person decides who pays for it.
+ * `units` is negative when it comes back.
+ */
+export const bookLoss = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
+  book(tx, 'loss', booking, [leg('suspense', units), leg(holder, -units)])
+
+/** A person decided who pays for a loss. `units` is negative when the money comes back after that. */
+export const bookLossBorne = (tx: Tx, booking: Booking, units: bigint, by: 'operator' | 'company'): Promise<boolean> =>
+  book(tx, 'loss_borne', booking, [
+    leg(by === 'operator' ? 'losses' : 'company_payable', units),
+    leg('suspense', -units),
+  ])
+
 export type RefundMoney = { units: bigint; excess: bigint }
 
 /** A refund was started: what will go back is reserved, the excess out of suspense, the rest out of the company's. */

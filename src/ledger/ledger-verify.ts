@@ -8,7 +8,7 @@ export type Verdict = { orders: bigint; journals: bigint; difference: Difference
 export async function verifyLedger(db: Db): Promise<Verdict> {
   return db.tx(async (tx) => {
     await setSnapshot(tx)
-    const difference = await findFirstDifference(tx)
+    const difference = await findFirstDifference(tx, null)
     return { ...(await countBooked(tx)), difference: difference ?? null }
   })
 }
@@ -16,9 +16,11 @@ export async function verifyLedger(db: Db): Promise<Verdict> {
 const amount = (text: string): string =>
   /^-?\d+$/.test(text) ? `${formatDecimal(BigInt(text), 6)} USDC (${text})` : text
 
+export const describeDifference = ({ companyId, subject, what, booked, expected }: Difference): string =>
+  `Difference at ${subject} of company ${companyId}: ${what} is ${amount(booked)}, but ${amount(expected)} is right.`
+
 /** The verdict in words, for the operator. */
-export function describeVerdict({ orders, journals, difference }: Verdict): string {
-  if (!difference) return `The books are right: ${journals} journals, ${orders} orders, no difference.`
-  const { companyId, subject, what, booked, expected } = difference
-  return `Difference at ${subject} of company ${companyId}: ${what} is ${amount(booked)}, but ${amount(expected)} is right.`
-}
+export const describeVerdict = ({ orders, journals, difference }: Verdict): string =>
+  difference
+    ? describeDifference(difference)
+    : `The books are right: ${journals} journals, ${orders} orders, no difference.`

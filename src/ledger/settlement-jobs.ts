@@ -7,13 +7,22 @@ import {
   type Settlement,
   updateSettlement,
 } from './settlement-queries.ts'
-import { requestOf, type SettlementDeps, type SettlementReport, settlePaid } from './settlement-service.ts'
+import {
+  releaseSettlement,
+  requestOf,
+  type SettlementDeps,
+  type SettlementReport,
+  settlePaid,
+} from './settlement-service.ts'
 
 async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<SettlementReport | null> {
   const chain = deps.chains.find(({ network }) => network === settlement.network)
   if (settlement.byHand && settlement.txHash !== null)
     return chain ? chain.check(requestOf(settlement), settlement.txHash) : null
-  return chain?.pay ? chain.pay(requestOf(settlement)) : null
+  if (!chain?.pay) return null
+  const hold = await releaseSettlement(deps, settlement)
+  if (hold !== null) return { outcome: 'pending', txHash: null, words: `waits: ${hold}` }
+  return chain.pay(requestOf(settlement))
 }
 
 async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Promise<void> {

@@ -19,6 +19,8 @@ export type Settlement = {
   lastWords: string | null
   checks: number
   nextCheckAt: Date | null
+  /** When it passed the last look and was handed to its chain; from then on it is only followed. */
+  releasedAt: Date | null
   createdBy: string
   approvedBy: string | null
   createdAt: Date
@@ -35,7 +37,7 @@ export const SETTLEMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words, checks, next_check_at,
-  created_by, approved_by, created_at, updated_at, paid_at`
+  released_at, created_by, approved_by, created_at, updated_at, paid_at`
 
 const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.units) })
 
@@ -112,3 +114,8 @@ export async function updateSettlement(
       paid_at = case when ${change.status} = 'paid' then ${now}::timestamptz else paid_at end
     where company_id = ${settlement.companyId} and id = ${settlement.id}`)
 }
+
+export const updateSettlementReleased = (q: Queryable, { companyId, id }: Settlement, now: Date): Promise<number> =>
+  q.run(sql`
+    update settlements set released_at = ${now}
+    where company_id = ${companyId} and id = ${id} and status = 'approved'`)

@@ -1,14 +1,15 @@
 import type { Audit } from '../audit/audit.ts'
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Queryable, Tx } from '../db/db.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { formatDecimal } from '../kernel/money.ts'
+import type { Books } from './books.ts'
 import { checkClaimed } from './claims.ts'
-import { findBalance } from './ledger-queries.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from './ledger-service.ts'
+import { findReserve, findSettleable } from './payable-queries.ts'
 import {
   existsCompany,
   findSettlement,
@@ -19,6 +20,7 @@ import {
   type NewSettlement,
   type Settlement,
   updateSettlement,
+  updateSettlementReleased,
 } from './settlement-queries.ts'
 
 export type SettlementRequest = { id: string; to: string; units: bigint }
@@ -39,7 +41,14 @@ export type SettlementChain = {
   stop(request: SettlementRequest): Promise<boolean>
 }
 
-export type SettlementDeps = { db: Db; clock: Clock; audit: Audit; chains: readonly SettlementChain[] }
+export type SettlementDeps = {
+  db: Db
+  clock: Clock
+  audit: Audit
+  chains: readonly SettlementChain[]
+  /** Nothing leaves while they differ from the facts. */
+  books: Books
+}
 
 export const viewSettlement = (settlement: Settlement) => ({
   _id: settlement.id,
@@ -92,9 +101,14 @@ async function readTarget(
   return { address, network }
 }
 
+const NOTHING_OWED =
+  'Nothing is owed to this company right now, less what it holds at its own accounts, its reserve, and money that left ' +
+  'the chain and waits for a decision.'
+
 /**
  * Reserves everything that the books owe to a company, for one transfer to its own address.
- * @throws OBJECT_CONFLICT without an address, without a balance, or while another settlement is not finished
+ * @throws OBJECT_CONFLICT without an address, without a balance, or while another settlement is not finished;
+ * BOOKS_DIFFER
  */
 export async function createSettlement(
   deps: SettlementDeps,
@@ -103,14 +117,13 @@ export async function createSettlement(
 ): Promise<SettlementView> {
   const { actor } = context
   const companyId = await companyFor(deps, actor, body.companyId)
+  await deps.books.check(companyId)
   return deps.db.tx(async (tx) => {
     const target = await readTarget(deps, tx, companyId)
     const other = await findUnfinishedSettlement(tx, companyId)
     if (other) throw conflict(`The settlement ${other.id} of ${text(other.units)} is ${other.status}; finish it first.`)
-    const owed = -(await findBalance(tx, companyId, 'company_payable'))
-    const units = owed - (await findBalance(tx, companyId, 'own_account'))
-    if (units <= 0n)
-      throw conflict('Nothing is owed to this company right now, less what it holds at its own accounts.')
+    const units = (await findSettleable(tx, companyId)) - (await findReserve(tx, companyId))
+    if (units <= 0n) throw conflict(NOTHING_OWED)
     const now = new Date(deps.clock())
     const createdBy = `${actor.kind}:${actor.id}`
     const settlement: NewSettlement = {
@@ -158,6 +171,20 @@ async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['st
   throw conflict(`The settlement is ${settlement.status}; this needs one that is ${statuses.join(' or ')}.`)
 }
 
+/** What it pays left the chain meanwhile, or went back with refunds, so that the company would owe the operator. */
+async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<string | null> {
+  const left = await findSettleable(q, companyId)
+  return left < 0n ? `the company’s balance is short of ${text(-left)}` : null
+}
+
+/** The last look before an approved settlement is sent. @returns why it waits, or null: it may go */
+export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
+  if (settlement.releasedAt !== null) return null
+  const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
+  if (reason === null) await updateSettlementReleased(deps.db, settlement, new Date(deps.clock()))
+  return reason
+}
+
 /** A SuperAdmin lets the money go: at once by the chain's signer where its keys are set, else a person sends it. */
 export async function approveSettlement(
   deps: SettlementDeps,
@@ -166,8 +193,11 @@ export async function approveSettlement(
 ): Promise<SettlementView> {
   const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
+  await deps.books.check(key.companyId)
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, ['open'])
+    const shortfall = await findShortfall(tx, settlement)
+    if (shortfall !== null) throw conflict(`It cannot be paid now: ${shortfall}. Cancel it, or decide what is missing.`)
     const now = new Date(deps.clock())
     const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
     const words = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'

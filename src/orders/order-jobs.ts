@@ -5,13 +5,30 @@ import type { TransitionOrder } from './order-transition.ts'
 
 const BATCH = 200
 
+export type OrderKey = { companyId: string; id: string }
+
+export type ExpiryChecks = {
+  /** Chains that are read here. */
+  chains: readonly number[]
+  /** Looks once more for money of these orders. @returns those that may end now */
+  beforeEnd(orders: readonly OrderKey[]): Promise<readonly OrderKey[]>
+}
+
+const NO_CHECKS: ExpiryChecks = { chains: [], beforeEnd: async (orders) => orders }
+
 /**
  * Ends orders whose time is over. Each in its own transaction: a payment that arrives meanwhile wins or loses
  * cleanly.
  */
-export async function expireOrders(db: Db, transition: TransitionOrder, nowMs: number): Promise<number> {
+export async function expireOrders(
+  db: Db,
+  transition: TransitionOrder,
+  nowMs: number,
+  { chains, beforeEnd }: ExpiryChecks = NO_CHECKS,
+): Promise<number> {
   const now = new Date(nowMs)
-  const due = await listExpiredOrders(db, now, BATCH)
+  const listed = await listExpiredOrders(db, now, { chains, limit: BATCH })
+  const due = await beforeEnd(listed)
   let ended = 0
   for (const { companyId, id } of due) {
     ended += await db.tx(async (tx) => {

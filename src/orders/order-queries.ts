@@ -102,6 +102,10 @@ export type OrderChange = {
   paymentChannel?: string
   paymentId?: string
   expiresAt?: Date
+  /** A fresh price, with its rate and where it comes from. */
+  toUnits?: bigint
+  rate?: bigint
+  quoteId?: string
   paidAt?: Date
   paidUnits?: bigint
   refundedUnits?: bigint
@@ -115,6 +119,9 @@ export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChang
       payment_channel = coalesce(${change.paymentChannel ?? null}, payment_channel),
       payment_id = coalesce(${change.paymentId ?? null}, payment_id),
       expires_at = coalesce(${change.expiresAt ?? null}::timestamptz, expires_at),
+      to_units = coalesce(${change.toUnits?.toString() ?? null}::numeric, to_units),
+      rate = coalesce(${change.rate === undefined ? null : rateText(change.rate)}::numeric, rate),
+      quote_id = coalesce(${change.quoteId ?? null}, quote_id),
       paid_at = coalesce(${change.paidAt ?? null}::timestamptz, paid_at),
       paid_units = coalesce(${change.paidUnits?.toString() ?? null}::numeric, paid_units),
       refunded_units = coalesce(${change.refundedUnits?.toString() ?? null}::numeric, refunded_units),
@@ -149,6 +156,8 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
     refundedUnits: order.refundedUnits.toString(),
+    toUnits: order.to.units.toString(),
+    rate: rateText(order.rate),
   }
   await tx.run(sql`
     insert into order_events (company_id, order_id, seq, trigger, from_status, to_status, event, actor, request_id, facts, at,
@@ -159,15 +168,23 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
         where company_id = ${order.companyId} and order_id = ${order.id} order by seq desc limit 1)))`)
 }
 
-/** Codes of orders whose time is over, oldest first. */
+/**
+ * Orders whose time is over, oldest first. One that is paid on a chain waits until that chain was read up to its time:
+ * the money may stand in a block that nobody has read yet.
+ * @param chains those that are read here; nobody waits for another one
+ */
 export async function listExpiredOrders(
   q: Queryable,
   now: Date,
-  limit: number,
+  { chains, limit }: { chains: readonly number[]; limit: number },
 ): Promise<{ companyId: string; id: string }[]> {
   return q.many(sql`
     select company_id, id from orders
-    where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} order by expires_at limit ${limit}`)
+    where status in ('INITIAL', 'PENDING', 'AWAITING') and expires_at <= ${now} and not exists (
+      select from payments as p left join chain_heads as h on h.chain_id = p.network
+      where p.company_id = orders.company_id and p.id = orders.payment_id and p.deposit_address is not null
+        and p.network = any(${[...chains]}::integer[]) and coalesce(h.block_at, 'epoch') < orders.expires_at)
+    order by expires_at limit ${limit}`)
 }
 
 /** Which orders an actor may see. */

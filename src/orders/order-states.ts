@@ -32,6 +32,12 @@ export const TRANSITIONS = {
     event: 'order.pending',
     description: 'a payment channel was chosen (another may be chosen while nothing is paid)',
   },
+  requote: {
+    from: ['EXPIRED', 'ERROR'],
+    to: 'PENDING',
+    event: 'order.pending',
+    description: 'an ended order that nobody has paid was accepted again, at a fresh rate',
+  },
   forward: {
     from: ['PENDING'],
     to: 'AWAITING',

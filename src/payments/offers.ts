@@ -50,22 +50,36 @@ async function faultOf(channel: Channel, price: OfferedPrice): Promise<string | 
 async function readOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): Promise<Offer> {
   const channel = set.get(id)
   const health = set.health(id)
-  const fault = health.available ? await faultOf(channel, price) : health.reason
-  return { channel: id, networks: channel.networks, available: fault === null, reason: fault }
+  const faults = (await channel.findNetworkFaults?.()) ?? []
+  const networks = channel.networks.filter((chainId) => !faults.some(({ network }) => network === chainId))
+  const cut = channel.networks.length > 0 && networks.length === 0 ? (faults[0]?.reason ?? null) : null
+  const reason = health.available ? cut : health.reason
+  const fault = reason ?? (await faultOf(channel, price))
+  return { channel: id, networks, available: fault === null, reason: fault }
 }
 
 /** Every channel that is set up, with the reason where this price cannot be paid by it now. */
 export const listOffers = (set: ChannelSet, price: OfferedPrice): Promise<Offer[]> =>
   Promise.all(set.available.map((id) => readOffer(set, id, price)))
 
+/** Why no new payment may use this chain now; null: it may. */
+export async function findNetworkFault(channel: Channel, network: number | null): Promise<string | null> {
+  if (network === null || !channel.findNetworkFaults) return null
+  const faults = await channel.findNetworkFaults()
+  return faults.find((fault) => fault.network === network)?.reason ?? null
+}
+
+export const unavailableNow = (id: ChannelId, reason: string): AppError => {
+  const message = `${id} is not available now: ${reason}. Choose another channel, or try again in a moment.`
+  return new AppError('CHANNEL_UNAVAILABLE', { message, retryAfter: 20 })
+}
+
 /** @throws CHANNEL_NOT_AVAILABLE for a price outside its limits, CHANNEL_UNAVAILABLE while the provider is down */
 export async function checkOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): Promise<void> {
   const health = set.health(id)
-  if (!health.available) {
-    const message = `${id} is not available now: ${health.reason}. Choose another channel, or try again in a moment.`
-    throw new AppError('CHANNEL_UNAVAILABLE', { message, retryAfter: 20 })
-  }
-  const { reason } = await readOffer(set, id, price)
+  if (!health.available) throw unavailableNow(id, health.reason ?? 'it does not answer')
+  const { reason, networks } = await readOffer(set, id, price)
+  if (reason !== null && networks.length === 0 && set.get(id).networks.length > 0) throw unavailableNow(id, reason)
   if (reason !== null)
     throw new AppError('CHANNEL_NOT_AVAILABLE', {
       message: `${id} cannot take this amount: ${reason.replace(/\.$/, '')}.`,

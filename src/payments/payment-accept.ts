@@ -10,10 +10,11 @@ import { findReachableOrder, lockReachableOrder } from '../orders/order-service.
 import { nextStatus } from '../orders/order-states.ts'
 import { checkIdentity, findEuroRate, notePayerEmail, writePayerAudit } from '../payers/payer-service.ts'
 import { writerOf } from '../payers/payer-word.ts'
-import { checkOffer } from './offers.ts'
+import { checkOffer, findNetworkFault, unavailableNow } from './offers.ts'
 import { type AcceptDeps, type Accepted, type ChannelCall, createAtProvider, startPayment } from './payment-create.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
 import type { AcceptBody } from './payment-schemas.ts'
+import { type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
 
 export type AcceptRequest = {
   context: RequestContext
@@ -55,7 +56,8 @@ async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   if (order.paymentId === null) return
   const payment = await lockPayment(tx, order.companyId, order.paymentId)
   if (!payment || payment.status === 'closed' || payment.status === 'failed') return
-  if (payment.receivedUnits > 0n || payment.status === 'confirming') {
+  // dust, and money that was decided about, leave it awaiting
+  if (payment.status === 'confirming') {
     throw new AppError('ORDER_STATE_CONFLICT', {
       message: `Money has arrived through ${payment.channel} already; the channel cannot be changed. Pay the rest the same way.`,
     })
@@ -63,7 +65,13 @@ async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
   await updatePayment(tx, payment, { status: 'closing', words: 'another channel was chosen', nextCheckAt: now }, now)
 }
 
-type Choice = { channel: Channel; own: boolean; network: number | null }
+type Choice = {
+  channel: Channel
+  own: boolean
+  network: number | null
+  networkFault: string | null
+  fresh: FreshQuote | null
+}
 
 /** What was chosen, and whether this order can be paid that way at all: asked before anything is stored. */
 async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Choice> {
@@ -73,7 +81,9 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   const channel = set.get(id)
   const network = readNetwork(channel, request.body.network)
   if (order.paymentChannel !== id) await checkOffer(set, id, { due: order.to, fiat: order.from })
-  return { channel, own: set.isOwn(id), network }
+  const fresh = await findFreshQuote(deps, order, request.body.requote ?? false)
+  const networkFault = await findNetworkFault(channel, network)
+  return { channel, own: set.isOwn(id), network, networkFault, fresh }
 }
 
 type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
@@ -87,11 +97,14 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
   const returnUrl = readPageUrl('returnUrl', body.returnUrl)
   const euroRate = await findEuroRate(deps.payers)
   return deps.db.tx(async (tx) => {
-    const order = await lockReachableOrder(tx, context.actor, request.code)
+    const found = await lockReachableOrder(tx, context.actor, request.code)
     const now = new Date(deps.clock())
-    const same = await findSamePayment(tx, order, channel.id, network)
+    const by = { actor: nameOf(context), requestId: context.requestId }
+    const { order, trigger, change } = await repriceOrder(deps, tx, found, choice.fresh, by)
+    const same = found === order ? await findSamePayment(tx, order, channel.id, network) : undefined
     if (same) return { order, payment: same, fresh: false }
-    nextStatus(order.status, 'accept')
+    if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
+    nextStatus(order.status, trigger)
     if (order.expiresAt <= now) {
       throw new AppError('ORDER_STATE_CONFLICT', { message: 'The time to pay this order is over. Create a new order.' })
     }
@@ -111,7 +124,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const pastOrders = body.pastOrders ?? null
     const userAddressBy = userAddress === null ? null : writerOf(context.actor)
     const place = { channel: channel.id, own, network, pastOrders, cancelUrl, returnUrl }
-    const move = { actor: nameOf(context), requestId: context.requestId }
+    const move = { ...by, trigger, change }
     const started = await startPayment(deps, tx, order, { ...place, userAddress, userAddressBy }, move)
     await noteWriter()
     return { ...started, fresh: true }

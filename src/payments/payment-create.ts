@@ -11,7 +11,7 @@ import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Order } from '../orders/order.ts'
-import { findOrderById, lockOrderById } from '../orders/order-queries.ts'
+import { findOrderById, lockOrderById, type OrderChange } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
@@ -39,6 +39,8 @@ export type AcceptDeps = {
   channels: Channels
   transition: TransitionOrder
   payers: PayerDeps
+  /** On a chain, a transfer of less than this moves no order. */
+  dustUnits: bigint
   /** Identity checks and spending limits. */
   gate: PayerGate
 }
@@ -66,7 +68,12 @@ export async function startPayment(
     NewPayment,
     'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
   >,
-  move: { actor: string; requestId: string | null },
+  move: {
+    actor: string
+    requestId: string | null
+    trigger?: 'accept' | 'requote'
+    change?: Omit<OrderChange, 'status'>
+  },
 ): Promise<{ order: Order; payment: Payment }> {
   const now = new Date(deps.clock())
   const number = (await countPayments(tx, order.companyId, order.id)) + 1
@@ -84,7 +91,7 @@ export async function startPayment(
     nextCheckAt: new Date(now.getTime() + FIRST_CHECK_MS),
     at: now,
   })
-  const change = { paymentChannel: choice.channel, paymentId: id }
+  const change = { ...move.change, paymentChannel: choice.channel, paymentId: id }
   const moved = await deps.transition(tx, order, { trigger: 'accept', ...move, change })
   const payment = await findPayment(tx, order.companyId, id)
   if (!payment) throw new Error('the payment was not stored')

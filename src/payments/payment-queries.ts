@@ -22,6 +22,8 @@ export type Payment = {
   receivedUnits: bigint
   /** What of them was booked as the order's price; null while this payment has not paid its order. */
   priceUnits: bigint | null
+  /** The company's fee when it was booked, in hundredths of a percent. */
+  feeBps: number | null
   userAddress: string | null
   /** Who gave it (`payer-word.ts`); null where that is not known. */
   userAddressBy: string | null
@@ -48,7 +50,8 @@ export const PAYMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, channel, own_account, status, merchant_reference, provider_reference, instructions,
-  network, due_units, received_units, price_units, user_address, user_address_by, cancel_url, return_url, checks, next_check_at, opened_at`
+  network, due_units, received_units, price_units, fee_bps, user_address, user_address_by, cancel_url, return_url, checks,
+  next_check_at, opened_at`
 
 const toPayment = (row: Row): Payment => ({
   ...row,
@@ -153,6 +156,16 @@ export async function updatePaymentAccepted(tx: Tx, payment: Payment, words: str
   await tx.run(sql`
     update payments set status = 'paid', last_words = ${words}, next_check_at = null,
       closed_at = coalesce(closed_at, ${now}), updated_at = ${now}
+    where company_id = ${payment.companyId} and id = ${payment.id}`)
+}
+
+export const updatePaymentReceived = (tx: Tx, { companyId, id }: Payment, units: bigint): Promise<number> =>
+  tx.run(sql`update payments set received_units = ${units} where company_id = ${companyId} and id = ${id}`)
+
+/** A person decided about a part of its money: it is looked at again at once, and another channel may be chosen. */
+export async function reconsiderPayment(tx: Tx, payment: Payment, now: Date): Promise<void> {
+  await tx.run(sql`
+    update payments set next_check_at = ${now}, status = case when status = 'confirming' then 'awaiting' else status end
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 

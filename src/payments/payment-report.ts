@@ -5,14 +5,8 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
-import {
-  bookOrderPaid,
-  endLoss,
-  holdExcess,
-  holdMoney,
-  recordLoss,
-  recordUnmatchedTransfer,
-} from './mispayments/mispayment-records.ts'
+import { bookMoney, bookOrderPaid, recordUnmatchedTransfer, type Surplus } from './mispayments/mispayment-records.ts'
+import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
 import {
   findPayment,
   findPaymentPolicy,
@@ -22,9 +16,20 @@ import {
   type PaymentStatus,
   updatePayment,
 } from './payment-queries.ts'
-import { acceptsLate, minAcceptedUnits, nextCheckDelayMs } from './payment-rules.ts'
+import { acceptsLate, completedAt, minAcceptedUnits, nextCheckDelayMs } from './payment-rules.ts'
 
-export type ReportDeps = { db: Db; clock: Clock; transition: TransitionOrder }
+export type ReportDeps = {
+  db: Db
+  clock: Clock
+  transition: TransitionOrder
+  /** On a chain, a transfer of less than this moves no order. */
+  dustUnits: bigint
+  /** Money that counted is gone. Called in the transaction that books it, so it only writes. */
+  onLoss: NoticeLoss
+}
+
+export type Loss = { order: Order; payment: Payment; units: bigint }
+export type NoticeLoss = (tx: Tx, loss: Loss) => Promise<void>
 
 /** An attempt that was given up or has failed is not opened again by a part of the money. */
 const ENDED: readonly PaymentStatus[] = ['closing', 'closed', 'failed']
@@ -98,76 +103,122 @@ async function applyEnding(scene: ReportCase, ending: Ending, words: string): Pr
   return trigger === null ? waiting : move(waiting, trigger)
 }
 
+/** A transfer below the chain's dust limit is booked like any other, but by itself it moves nothing. */
+const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
+  payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
+
+/** An attempt that another one replaced pays the order only at the price that the order has now. */
+const priceOf = ({ order, payment }: ReportCase): bigint =>
+  order.paymentId !== payment.id && order.to.units > payment.dueUnits ? order.to.units : payment.dueUnits
+
+/** What the report means for the order: without the money that a person decided about. */
+type Verdict = {
+  counted: bigint
+  seen: bigint
+  min: bigint
+  complete: boolean
+  moves: boolean
+  /** By the times of blocks; null for money that a provider received. */
+  completedAt: Date | null
+}
+
+function judge(scene: ReportCase, report: SeenReport, standing: Standing): Verdict {
+  const { payment, policy } = scene
+  const counted = undecidedUnits(report.final, standing)
+  const seen = undecidedUnits(report.final + report.pending, standing)
+  const min = payment.priceUnits ?? minAcceptedUnits(priceOf(scene), policy)
+  const moves = movesOrder(scene, report)
+  const decided = report.final + report.pending - seen
+  const at = completedAt(report.transfers, min + decided)
+  return { counted, seen, min, complete: moves && counted >= min && report.isPart !== true, moves, completedAt: at }
+}
+
+function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
+  if (complete || payment.priceUnits !== null) return 'paid'
+  if (payment.status === 'paid') return 'closed'
+  if (ENDED.includes(payment.status)) return payment.status
+  return moves && seen > 0n ? 'confirming' : 'awaiting'
+}
+
 async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order> {
-  const { tx, order, payment, policy, now } = scene
-  const least = payment.priceUnits ?? minAcceptedUnits(payment.dueUnits, policy)
-  const complete = report.final >= least && report.isPart !== true
-  if (payment.status === 'paid' && !complete) {
-    // more money may ask for more confirmations than the payment had when it counted; that is no loss
-    if (report.final + report.pending < least)
-      await recordLoss({ tx, order, payment, now }, payment.receivedUnits - report.final)
-    await updatePayment(tx, payment, { status: 'paid', words: report.words, nextCheckAt: null }, now)
-    return order
-  }
-  const status = report.final + report.pending > 0n ? 'confirming' : 'awaiting'
-  const stays = ENDED.includes(payment.status) ? payment.status : status
-  await updatePayment(
-    tx,
-    payment,
-    {
-      status: complete ? 'paid' : stays,
-      receivedUnits: report.final,
-      words: report.words,
-      nextCheckAt: complete ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks)),
-    },
-    now,
-  )
-  const moved = complete ? await settle(scene, report) : await follow(scene, report, least)
-  await recordMisfit(scene, report, moved, complete)
+  const { tx, payment, now } = scene
+  const standing = await readStanding(tx, payment)
+  const verdict = judge(scene, report, standing)
+  const status = statusAfter(scene, verdict)
+  const receivedUnits = bookedUnits(report.final, standing)
+  const nextCheckAt = status === 'paid' ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks))
+  await updatePayment(tx, payment, { status, receivedUnits, words: report.words, nextCheckAt }, now)
+  const moved = await moveOrder(scene, verdict)
+  await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   return moved
 }
 
-/** The full payment is final. */
-async function settle(scene: ReportCase, report: SeenReport): Promise<Order> {
-  const { tx, order, payment, policy, now, requestId, deps } = scene
-  const change = { paidAt: now, paidUnits: report.final, paymentChannel: payment.channel, paymentId: payment.id }
-  const actor = `channel:${payment.channel}`
-  if (allows(order.status, 'pay')) return deps.transition(tx, order, { trigger: 'pay', actor, requestId, change })
-  const late = allows(order.status, 'payLate') && acceptsLate(order.status, order.updatedAt, now.getTime(), policy)
-  if (late) return deps.transition(tx, order, { trigger: 'payLate', actor, requestId, change })
-  return order
+/** What the money does to the order's state. An order that is paid never moves back. */
+async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
+  const { order, payment } = scene
+  if (payment.priceUnits !== null) return order
+  return verdict.complete ? settle(scene, verdict) : follow(scene, verdict)
 }
 
+/** The full payment is final. */
+async function settle(scene: ReportCase, { counted, completedAt: at }: Verdict): Promise<Order> {
+  const { tx, order, payment, policy, now, requestId, deps } = scene
+  const change = { paidAt: now, paidUnits: counted, paymentChannel: payment.channel, paymentId: payment.id }
+  const actor = `channel:${payment.channel}`
+  const over = await expireWhenLate(scene, at)
+  if (allows(over.status, 'pay')) return deps.transition(tx, over, { trigger: 'pay', actor, requestId, change })
+  if (!allows(over.status, 'payLate')) return over
+  const endedAt = over === order ? over.updatedAt : over.expiresAt
+  const accepted = wasInTime(over, at) || acceptsLate(over.status, endedAt, (at ?? now).getTime(), policy)
+  return accepted ? deps.transition(tx, over, { trigger: 'payLate', actor, requestId, change }) : over
+}
+
+/** An order that was paid in a block after its time is over, also while no job has ended it yet. */
+async function expireWhenLate({ tx, order, deps, requestId }: ReportCase, at: Date | null): Promise<Order> {
+  const late = at !== null && at > order.expiresAt && allows(order.status, 'expire')
+  return late ? deps.transition(tx, order, { trigger: 'expire', actor: 'time', requestId }) : order
+}
+
+/** Seen only after the order's time, and paid in a block before it. What a person ended early is no outage of ours. */
+const wasInTime = (order: Order, at: Date | null): boolean =>
+  order.status === 'EXPIRED' && order.updatedAt >= order.expiresAt && at !== null && at <= order.expiresAt
+
 /** Not complete, or not final: the order shows what was seen, and goes back when it left the chain. */
-async function follow(scene: ReportCase, report: SeenReport, least: bigint): Promise<Order> {
+async function follow(scene: ReportCase, { seen, min, moves, completedAt: at }: Verdict): Promise<Order> {
   const { tx, order, payment, requestId, deps } = scene
   if (order.paymentId !== payment.id) return order
-  const enough = report.final + report.pending >= least
+  const late = at !== null && at > order.expiresAt
+  const enough = moves && seen >= min
   const actor = `channel:${payment.channel}`
-  if (enough && allows(order.status, 'seePayment'))
+  if (enough && !late && allows(order.status, 'seePayment'))
     return deps.transition(tx, order, { trigger: 'seePayment', actor, requestId })
   if (!enough && allows(order.status, 'losePayment'))
     return deps.transition(tx, order, { trigger: 'losePayment', actor, requestId })
   return order
 }
 
-/** Money that does not fit is written down and booked beside the order, for a person to decide. */
-async function recordMisfit(scene: ReportCase, report: SeenReport, moved: Order, complete: boolean): Promise<void> {
-  const { tx, order, payment, policy, now } = scene
-  const place = { tx, order, payment, now }
-  for (const transfer of report.unmatched) await recordUnmatchedTransfer(place, transfer)
-  const paidByThis = moved.paymentId === payment.id && moved.paidAt !== null
-  if (complete && paidByThis) {
-    const { feeBps } = policy
-    if (order.paidAt === null) await bookOrderPaid(place, { received: report.final, due: payment.dueUnits, feeBps })
-    else await endLoss(place)
-    if (order.paidAt !== null && report.final > order.paidUnits) await updateOrderPaidUnits(tx, moved, report.final)
-    const price = payment.priceUnits ?? payment.dueUnits
-    if (report.final > price) await holdExcess(place, report.final - price, order.paidAt !== null)
-    return
-  }
-  if (report.final === 0n && payment.receivedUnits === 0n) return
-  if (moved.paidAt !== null) await holdMoney(place, 'duplicate', report.final)
-  else if (complete) await holdMoney(place, 'late', report.final)
-  else await holdMoney(place, 'under', report.final)
+/** Brings books and records to what has arrived: the price, what waits for a person, what is lost. */
+async function recordMoney(
+  scene: ReportCase & { standing: Standing },
+  report: SeenReport,
+  moved: Order,
+  verdict: Verdict,
+): Promise<void> {
+  const { tx, order, payment, policy, now, standing } = scene
+  const context = { tx, order, payment, now }
+  for (const transfer of report.unmatched) await recordUnmatchedTransfer(context, transfer)
+  const { counted, complete } = verdict
+  if (order.paidAt === null && moved.paidAt !== null)
+    return bookOrderPaid(context, { received: counted, due: payment.dueUnits, feeBps: policy.feeBps })
+  const kind = surplusOf(payment, moved, complete)
+  const lost = await bookMoney(context, { final: report.final, seen: report.final + report.pending, kind })
+  if (payment.priceUnits !== null)
+    await updateOrderPaidUnits(tx, moved, undecidedUnits(payment.receivedUnits, standing))
+  if (lost > 0n) await scene.deps.onLoss(tx, { order: moved, payment, units: lost })
+}
+
+function surplusOf(payment: Payment, order: Order, complete: boolean): Surplus {
+  if (payment.priceUnits !== null) return 'over'
+  if (order.paidAt !== null) return 'duplicate'
+  return complete ? 'late' : 'under'
 }

@@ -3,12 +3,13 @@ import { Type } from 'typebox'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
+import { type DepositCheckDeps, nameTransactionOnce } from './deposit-checks.ts'
 import { acceptOrder } from './payment-accept.ts'
-import { AcceptBody, InstructionsSchema } from './payment-schemas.ts'
-import { confirmOrder, type PaymentDeps } from './payment-service.ts'
+import { AcceptBody, InstructionsSchema, NamedTransactionSchema, TransactionBody } from './payment-schemas.ts'
+import { confirmOrder } from './payment-service.ts'
 
 /** Accept and confirm: from an order to a payment through one channel. */
-export const paymentRoutes: FastifyPluginAsyncTypebox<PaymentDeps> = async (app, deps) => {
+export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async (app, deps) => {
   app.post(
     '/accept/:code',
     {
@@ -43,6 +44,27 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<PaymentDeps> = async (app,
     async (request) => {
       await confirmOrder(deps, contextOf(request), request.params.code)
       return ok(null)
+    },
+  )
+  app.post(
+    '/transaction/:code',
+    {
+      config: { permission: 'payments.transaction' },
+      schema: {
+        operationId: 'nameTransaction',
+        summary: 'Name the transaction that pays an order',
+        description:
+          'For a payment on a chain that does not show. The transaction is looked up and counts what the scanner ' +
+          'would count. `counted` is true as soon as it is recorded for the order; repeating it answers the same.',
+        tags: ['payments'],
+        params: CodeParams,
+        body: TransactionBody,
+        response: { 200: Envelope(NamedTransactionSchema) },
+      },
+    },
+    async (request) => {
+      const { txHash, network = null } = request.body
+      return ok(await nameTransactionOnce(deps, contextOf(request), { code: request.params.code, txHash, network }))
     },
   )
 }

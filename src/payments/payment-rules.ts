@@ -9,6 +9,19 @@ export function minAcceptedUnits(dueUnits: bigint, policy: PaymentPolicy): bigin
   return dueUnits - (share < most ? share : most)
 }
 
+/**
+ * When a payment on a chain was complete, by the times of its blocks: an outage of ours makes nobody late.
+ * @param transfers none for money that a provider received: nobody knows its time
+ */
+export function completedAt(transfers: readonly { units: bigint; at: Date }[], minUnits: bigint): Date | null {
+  let sum = 0n
+  for (const { units, at } of transfers.toSorted((left, right) => left.at.getTime() - right.at.getTime())) {
+    sum += units
+    if (sum >= minUnits) return at
+  }
+  return null
+}
+
 /** May money that is complete only after the order ended make it PAID without a person's decision? */
 export function acceptsLate(status: OrderStatus, endedAt: Date, nowMs: number, policy: PaymentPolicy): boolean {
   if (status === 'EXPIRED') return nowMs - endedAt.getTime() <= policy.lateAcceptHours * HOUR

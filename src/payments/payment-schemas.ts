@@ -14,6 +14,13 @@ export const AcceptBody = Type.Object({
   payerEmail: Type.Optional(Type.String({ format: 'email', maxLength: 320 })),
   anonymous: Type.Optional(Type.Boolean()),
   userAddress: Type.Optional(Type.String({ maxLength: 42, description: 'The payer’s wallet address.' })),
+  requote: Type.Optional(
+    Type.Boolean({
+      description:
+        'Accept an expired or failed order that nobody has paid, at a fresh rate: `toAmount`, `rate` and `expiresAt` ' +
+        'change, code and page stay. Possible for `requoteHours` of the company.',
+    }),
+  ),
   pos: Type.Optional(Type.String({ maxLength: 100 })),
   pastOrders: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 100 })),
 })
@@ -32,6 +39,17 @@ export const InstructionsSchema = Type.Object({
   network: Nullable(Type.Integer({ description: '`crypto`: chain id.' })),
   paymentUri: NullableText('`crypto`: EIP-681 link for wallets.'),
   providerReference: NullableText('The payment’s id at the provider.'),
+})
+
+export const TransactionBody = Type.Object({
+  txHash: Type.String({ maxLength: 80, description: '0x and 64 hexadecimal digits.' }),
+  network: Type.Optional(Type.Integer({ minimum: 1, description: 'Chain id; without it every chain is asked.' })),
+})
+
+export const NamedTransactionSchema = Type.Object({
+  found: Type.Boolean({ description: 'A chain knows the transaction.' }),
+  counted: Type.Boolean({ description: 'It is recorded as money for this order.' }),
+  reason: Type.String({ description: 'Why it does not count, or what it waits for.' }),
 })
 
 export const OfferQuery = Type.Object({

@@ -8,7 +8,7 @@ import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import { countRefunds, insertRefund, isRefundReferenceUsed, type NewRefund } from './refund-queries.ts'
-import { readReturned } from './refund-records.ts'
+import { closeUsedRecord, readReturned } from './refund-records.ts'
 import { bookingOf, type RefundDeps, settleRefundIn } from './refund-service.ts'
 
 /** A provider that refunds in fiat rounds there: a difference below its smallest unit is no refund. */
@@ -33,6 +33,7 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
     units,
     excessUnits: excess,
     fiatUnits: share,
+    withoutCover: false,
     address: null,
     proposedAddress: null,
     proposedBy: null,
@@ -57,6 +58,7 @@ async function bookForeign(deps: RefundDeps, tx: Tx, { order, payment, returned,
   const refund = foreignRefund(order, payment, { number, units, excess: units < free ? units : free }, now)
   await insertRefund(tx, refund)
   await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
+  await closeUsedRecord(tx, refund, returned, now)
   const actor = refund.requestedBy
   await deps.transition(tx, order, { trigger: 'revert', actor, requestId: null, refundId: refund.id })
   const words = 'refunded from the provider’s console'

@@ -1,10 +1,13 @@
+import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
-import { type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
+import { findMispayment, type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
 import { lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
+import { reconsiderPayment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
+import { checkNothingLost } from './refund-cover.ts'
 import { findDestination, readWanted } from './refund-destination.ts'
 import { decideApproval } from './refund-limits.ts'
 import type { RefundLinks } from './refund-link.ts'
@@ -22,7 +25,7 @@ function checkReturnable({ record }: MispaymentCase, free: bigint): void {
     const message =
       record.kind === 'wrong_token'
         ? 'Another token cannot be sent back from here: send it by hand from the deposit address, then ignore the record with a reason.'
-        : 'This money left the chain; there is nothing to send back.'
+        : 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
     throw new AppError('OBJECT_CONFLICT', { message })
   }
   if (record.kind === 'over' && record.units > free) {
@@ -30,6 +33,13 @@ function checkReturnable({ record }: MispaymentCase, free: bigint): void {
       message: 'A refund of the order took this money above the price already. See the order’s refunds.',
     })
   }
+}
+
+/** @throws OBJECT_NOT_FOUND, BOOKS_DIFFER */
+async function checkBooksOf({ db, books }: MispaymentRefundDeps, actor: Actor, id: string): Promise<void> {
+  const found = await findMispayment(db, id)
+  if (!found || !sees(actor, found.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  await books.check(found.companyId)
 }
 
 /**
@@ -45,11 +55,13 @@ export async function refundMispayment(
 ): Promise<string> {
   const { actor } = context
   const wanted = readWanted(body)
+  await checkBooksOf(deps, actor, id)
   return deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
     const { order, payment, record } = scene
-    const { over, usedExcess } = await readReturned(tx, order)
-    checkReturnable(scene, over.reduce((sum, { units }) => sum + units, 0n) - usedExcess)
+    const returned = await readReturned(tx, order)
+    checkReturnable(scene, returned.openFree)
+    checkNothingLost(returned)
     const now = new Date(deps.clock())
     const { units } = record
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
@@ -61,6 +73,7 @@ export async function refundMispayment(
       units,
       excessUnits: units,
       fiatUnits: proportion(order.from.units, units, order.to.units),
+      withoutCover: false,
       reason: body.reason ?? null,
       requestId: context.requestId,
     }
@@ -68,6 +81,7 @@ export async function refundMispayment(
     await bookRefund(tx, bookingOf(refund, now), { units, excess: units })
     const { requestedBy: decidedBy, reason } = refund
     await updateMispayment(tx, record, { status: 'refunded', decidedBy, reason }, now)
+    await reconsiderPayment(tx, payment, now)
     if (refund.status === 'needs_address') await deps.askForAddress(tx, order, refund, destination.email)
     await context.remember(tx, { refundId: refund.id })
     const more = { mispaymentId: record.id, kind: record.kind }

@@ -36,7 +36,7 @@ export async function dropRefund(
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel
     await updateRefund(tx, refund, { status, decidedBy, words, nextCheckAt: null }, now)
     await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
-    await reopenRecords(tx, refund, now)
+    await reopenRecords(tx, order, refund, now)
     if (refund.mispaymentId === null) {
       const trigger = order.refundedUnits > 0n ? 'dropRefundPart' : 'dropRefund'
       await deps.transition(tx, order, { trigger, actor: decidedBy, requestId: null })

@@ -11,6 +11,7 @@ import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
+import { findLossOf } from './refund-cover.ts'
 import { dropRefund } from './refund-decisions.ts'
 import {
   findRefund,
@@ -21,6 +22,9 @@ import {
   updateRefundNextCheck,
 } from './refund-queries.ts'
 import { lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
+
+/** A refund that may not leave now is looked at again after so long. */
+const HOLD_MS = 30_000
 
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
   refunds.reduce((sum, refund) => sum + refund[field], 0n)
@@ -75,12 +79,19 @@ async function anotherRuns(tx: Tx, refund: Refund): Promise<boolean> {
 
 /** Before anything is sent the refund is no longer one that a person can reject. @returns whether it may be sent */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
+  const hold = refund.status === 'ready' ? await deps.books.findHold(refund.companyId) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status === 'submitted') return true
     const now = new Date(deps.clock())
     if (current.status !== 'ready') {
       await updateRefundNextCheck(tx, current, null)
+      return false
+    }
+    const reason = hold ?? (await findLossOf(tx, current))
+    if (reason !== null) {
+      const nextCheckAt = new Date(now.getTime() + HOLD_MS)
+      await updateRefund(tx, current, { status: 'ready', words: `waits: ${reason}`, nextCheckAt }, now)
       return false
     }
     if (await anotherRuns(tx, current)) {

@@ -1,5 +1,5 @@
 import type { ChannelId } from '../channels/channel.ts'
-import { json, type Queryable, sql, type Tx } from '../db/db.ts'
+import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
 import type { AddressProof } from './refund-proof.ts'
 
@@ -32,6 +32,8 @@ export type Refund = {
   units: bigint
   excessUnits: bigint
   fiatUnits: bigint
+  /** A SuperAdmin let it go although the company's balance did not cover it. */
+  withoutCover: boolean
   /** Believed to be the payer's; a proposed one is not, yet. */
   address: string | null
   proposedAddress: string | null
@@ -75,7 +77,7 @@ export const REFUND_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
-  fiat_units, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
+  fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
   requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, next_check_at, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
@@ -102,11 +104,11 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<void> {
   const { addressProof } = refund
   await tx.run(sql`
     insert into refunds (company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units,
-      excess_units, fiat_units, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval,
+      excess_units, fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval,
       requested_by, requested_role, request_id, next_check_at, created_at, updated_at)
     values (${refund.companyId}, ${refund.id}, ${refund.orderId}, ${refund.number}, ${refund.paymentId},
       ${refund.mispaymentId}, ${refund.channel}, ${refund.status}, ${refund.units}, ${refund.excessUnits},
-      ${refund.fiatUnits}, ${refund.address}, ${refund.proposedAddress}, ${refund.proposedBy}, ${addressProof && json(addressProof)},
+      ${refund.fiatUnits}, ${refund.withoutCover}, ${refund.address}, ${refund.proposedAddress}, ${refund.proposedBy}, ${addressProof && json(addressProof)},
       ${refund.askedByMail}, ${refund.network}, ${refund.reason}, ${refund.approval}, ${refund.requestedBy},
       ${refund.requestedRole}, ${refund.requestId},
       case when ${refund.status} = 'ready' then ${refund.createdAt}::timestamptz end, ${refund.createdAt},
@@ -131,16 +133,37 @@ export async function listRefundsOfOrder(q: Queryable, companyId: string, orderI
   return rows.map(toRefund)
 }
 
+/** A refund with the code of its order. */
+export type ListedRefund = Refund & { orderCode: string }
+
+export type RefundFilter = { companyIds: readonly string[] | null; status: string | null; code: string | null }
+
+const filterSql = ({ companyIds, status, code }: RefundFilter): Sql => {
+  const parts = [sql`true`]
+  if (companyIds !== null) parts.push(sql`r.company_id = any(${companyIds})`)
+  if (status !== null) parts.push(sql`r.status = ${status}`)
+  if (code !== null) parts.push(sql`o.code = ${code}`)
+  return sql`from refunds r join orders o on o.company_id = r.company_id and o.id = r.order_id
+    where ${joinSql(parts, ' and ')}`
+}
+
+/** Newest first. */
 export async function listRefunds(
   q: Queryable,
-  filter: { companyIds: readonly string[] | null; status: string | null; limit: number; offset: number },
-): Promise<Refund[]> {
-  const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from refunds
-    where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
-      and (${filter.status}::text is null or status = ${filter.status})
-    order by id desc limit ${filter.limit} offset ${filter.offset}`)
-  return rows.map(toRefund)
+  filter: RefundFilter,
+  page: { limit: number; offset: number },
+): Promise<ListedRefund[]> {
+  const rows = await q.many<Row & { orderCode: string }>(
+    unnamed(sql`
+      select r.*, o.code as order_code ${filterSql(filter)} order by r.id desc
+      limit ${page.limit} offset ${page.offset}`),
+  )
+  return rows.map((row) => ({ ...toRefund(row), orderCode: row.orderCode }))
+}
+
+export async function countRefundsListed(q: Queryable, filter: RefundFilter): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(unnamed(sql`select count(*) as total ${filterSql(filter)}`))
+  return Number(total)
 }
 
 export type RefundChange = {

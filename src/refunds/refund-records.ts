@@ -1,50 +1,78 @@
 import type { Tx } from '../db/db.ts'
+import { newId } from '../kernel/ids.ts'
 import type { Order } from '../orders/order.ts'
+import { updateOrderPaidUnits } from '../orders/order-queries.ts'
 import {
+  insertMispayment,
   listMispaymentsOfOrder,
   lockMispayment,
   type Mispayment,
   updateMispayment,
 } from '../payments/mispayments/mispayment-queries.ts'
+import { bookReopened } from '../payments/mispayments/mispayment-records.ts'
+import { openLossUnits, spokenUnits } from '../payments/mispayments/standing.ts'
+import { lockPayment, reconsiderPayment } from '../payments/payment-queries.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 
-/** What went back of an order already, or is on its way. */
+/** What went back of an order already, or is on its way, and what a person decided about beside it. */
 export type Returned = {
   /** Of the order itself, dropped ones left out. */
   refunds: Refund[]
-  /** Units above the price that went back by a decision about them, beside the order's own refunds. */
+  /** Units above the price that a decision took away: sent back beside the order's own refunds, or ignored. */
   besideUnits: bigint
   /** Units above the price that are spoken for, either way. */
   usedExcess: bigint
-  /** Records of money above the price. */
-  over: Mispayment[]
+  /** The record of money above the price that waits for a decision, and what of it is not spoken for. */
+  open: Mispayment | undefined
+  openFree: bigint
+  /** What left the chain and nobody has decided about. */
+  openLoss: bigint
 }
 
 const isLive = ({ status }: Pick<Refund, 'status'>): boolean => status !== 'rejected' && status !== 'refused'
 
+const sum = (items: readonly { units: bigint }[]): bigint => items.reduce((total, { units }) => total + units, 0n)
+
 /** The order must be locked. */
-export async function readReturned(tx: Tx, { companyId, id }: Pick<Order, 'companyId' | 'id'>): Promise<Returned> {
+export async function readReturned(
+  tx: Tx,
+  { companyId, id, paymentId }: Pick<Order, 'companyId' | 'id' | 'paymentId'>,
+): Promise<Returned> {
   const records = await listMispaymentsOfOrder(tx, companyId, id)
-  const over = records.filter(({ kind, status }) => kind === 'over' && status !== 'resolved')
-  const overIds = new Set(over.map((record) => record.id))
+  const mine = records.filter((record) => record.paymentId === paymentId)
+  const over = mine.filter(({ kind, status }) => kind === 'over' && status !== 'resolved')
+  const ids = new Set(over.map((record) => record.id))
   const live = (await listRefundsOfOrder(tx, companyId, id)).filter(isLive)
-  const beside = live.filter(({ mispaymentId }) => mispaymentId !== null && overIds.has(mispaymentId))
+  const beside = live.filter(({ mispaymentId }) => mispaymentId !== null && ids.has(mispaymentId))
   const refunds = live.filter(({ mispaymentId }) => mispaymentId === null)
-  const besideUnits = beside.reduce((sum, { units }) => sum + units, 0n)
-  const usedExcess = refunds.reduce((sum, { excessUnits }) => sum + excessUnits, besideUnits)
-  return { refunds, besideUnits, usedExcess, over }
+  const besideUnits = sum(beside) + sum(over.filter(({ status }) => status === 'ignored'))
+  const excess = refunds.reduce((total, { excessUnits }) => total + excessUnits, 0n)
+  const open = over.find(({ status }) => status === 'open')
+  const openFree = (open?.units ?? 0n) - spokenUnits(mine, excess)
+  return { refunds, besideUnits, usedExcess: excess + besideUnits, open, openFree, openLoss: openLossUnits(records) }
 }
 
 const decisionOf = (refundId: string): string => `refund:${refundId}`
 
-/** An order's refund took money above the price: the records that it uses up need no other decision. */
-export async function closeUsedRecords(tx: Tx, refundId: string, usedExcess: bigint, over: Mispayment[], now: Date) {
-  let sum = 0n
-  for (const record of over) {
-    sum += record.units
-    if (sum <= usedExcess && record.status === 'open')
-      await updateMispayment(tx, record, { status: 'refunded', decidedBy: decisionOf(refundId) }, now)
-  }
+/**
+ * An order's refund took money above the price: what it took needs no other decision and becomes a record of its own,
+ * so that the rest can be decided about.
+ */
+export async function closeUsedRecord(
+  tx: Tx,
+  refund: { id: string; number: number; excessUnits: bigint },
+  { open }: Returned,
+  now: Date,
+): Promise<void> {
+  const { excessUnits: units } = refund
+  if (!open || units === 0n) return
+  const decision = { status: 'refunded', decidedBy: decisionOf(refund.id) } as const
+  if (units >= open.units) return updateMispayment(tx, open, decision, now)
+  await updateMispayment(tx, open, { units: open.units - units }, now)
+  const id = newId(now.getTime())
+  const sourceReference = `${open.sourceReference}-refund-${refund.number}`
+  await insertMispayment(tx, { ...open, id, units, sourceReference, createdAt: now })
+  await updateMispayment(tx, { ...open, id }, decision, now)
 }
 
 /** Open again, or added to the record that was opened for more of the same money meanwhile. */
@@ -56,8 +84,11 @@ async function reopen(tx: Tx, record: Mispayment, records: readonly Mispayment[]
   await updateMispayment(tx, record, { status: 'resolved' }, now)
 }
 
-/** The refund will not happen: what it was made for waits for a decision again. */
-export async function reopenRecords(tx: Tx, refund: Refund, now: Date): Promise<void> {
+/**
+ * The refund will not happen: what it was made for waits for a decision again, and speaks for its order again. Money of
+ * the payment that paid the order meanwhile is money above the price now.
+ */
+export async function reopenRecords(tx: Tx, order: Order, refund: Refund, now: Date): Promise<void> {
   const { companyId, orderId, mispaymentId } = refund
   const mine = (await listMispaymentsOfOrder(tx, companyId, orderId)).filter(
     ({ id, status, decidedBy }) =>
@@ -67,4 +98,10 @@ export async function reopenRecords(tx: Tx, refund: Refund, now: Date): Promise<
     const record = await lockMispayment(tx, companyId, id)
     if (record) await reopen(tx, record, await listMispaymentsOfOrder(tx, companyId, orderId), now)
   }
+  if (mine.length === 0) return
+  const payment = await lockPayment(tx, companyId, refund.paymentId)
+  if (!payment) throw new Error(`refund ${refund.id} without its payment`)
+  const paidUnits = await bookReopened({ tx, order, payment, now })
+  if (paidUnits !== undefined && paidUnits !== order.paidUnits) await updateOrderPaidUnits(tx, order, paidUnits)
+  await reconsiderPayment(tx, payment, now)
 }

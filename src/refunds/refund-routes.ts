@@ -14,12 +14,13 @@ import { readAddressMessage, setRefundAddress } from './refund-address.ts'
 import { approveRefund, dropRefund } from './refund-decisions.ts'
 import { readTxHash, reportTransaction } from './refund-jobs.ts'
 import { addressMessage } from './refund-proof.ts'
-import { findRefund, listRefunds, type Refund } from './refund-queries.ts'
+import { countRefundsListed, findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import {
   AddressMessageQuery,
   AddressMessageSchema,
   MispaymentRefundBody,
   RefundAddressBody,
+  RefundList,
   RefundListQuery,
   RefundSchema,
   RevertBody,
@@ -34,24 +35,36 @@ const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
  * Where its payer says where it goes, for handing over, and what can be signed instead; only while that is asked. Who
  * started the refund could answer on that page himself: where the payer got the link by mail, nobody else gets it.
  */
-async function viewQuestion(deps: MispaymentRefundDeps, refund: Refund) {
+function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) {
   const { status, proposedAddress, askedByMail } = refund
-  const order = status === 'needs_address' && (await findOrderById(deps.db, refund.companyId, refund.orderId))
-  if (!order) return { addressUrl: null, addressMessage: null }
+  if (status !== 'needs_address') return { addressUrl: null, addressMessage: null }
   return {
-    addressUrl: askedByMail ? null : deps.links.urlOf(order.code, refund.id),
-    addressMessage: proposedAddress && addressMessage({ ...refund, code: order.code }, proposedAddress),
+    addressUrl: askedByMail ? null : deps.links.urlOf(code, refund.id),
+    addressMessage: proposedAddress && addressMessage({ ...refund, code }, proposedAddress),
   }
 }
 
-const viewRefund = async (deps: MispaymentRefundDeps, refund: Refund) => ({
-  ...(await viewQuestion(deps, refund)),
+async function codeOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refund): Promise<string> {
+  const order = await findOrderById(db, companyId, orderId)
+  if (!order) throw new Error(`a refund without its order ${orderId}`)
+  return order.code
+}
+
+/** @param code of its order, where it is known already */
+async function viewRefund(deps: MispaymentRefundDeps, refund: Refund, code?: string) {
+  return describeRefund(deps, refund, code ?? (await codeOf(deps, refund)))
+}
+
+const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, code: string) => ({
+  ...viewQuestion(deps, refund, code),
   _id: refund.id,
   orderId: refund.orderId,
+  code,
   mispaymentId: refund.mispaymentId,
   status: refund.status,
   amount: formatDecimal(refund.units, 6),
   excessAmount: formatDecimal(refund.excessUnits, 6),
+  withoutCover: refund.withoutCover,
   channel: refund.channel,
   address: refund.address,
   proposedAddress: refund.address === null ? refund.proposedAddress : null,
@@ -108,14 +121,18 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         summary: 'List refunds',
         tags,
         querystring: RefundListQuery,
-        response: { 200: Envelope(Type.Array(RefundSchema)) },
+        response: { 200: Envelope(RefundList) },
       },
     },
     async (request) => {
-      const { status, page = 1, limit = 20 } = request.query
-      const { companyIds } = scopeOf(actorOf(request))
-      const rows = await listRefunds(deps.db, { companyIds, status: status ?? null, limit, offset: (page - 1) * limit })
-      return ok(await Promise.all(rows.map((row) => viewRefund(deps, row))))
+      const { status = null, code = null, page = 1, limit = 20 } = request.query
+      const filter = { companyIds: scopeOf(actorOf(request)).companyIds, status, code }
+      const [rows, total] = await Promise.all([
+        listRefunds(deps.db, filter, { limit, offset: (page - 1) * limit }),
+        countRefundsListed(deps.db, filter),
+      ])
+      const refunds = await Promise.all(rows.map((row) => viewRefund(deps, row, row.orderCode)))
+      return ok({ refunds, total, page, limit })
     },
   )
   app.get(

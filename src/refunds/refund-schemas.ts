@@ -41,6 +41,11 @@ export const RevertBody = Type.Object({
     Type.String({ maxLength: 40, description: 'USDC, decimal text. Absent: all that is left.', examples: ['10.5'] }),
   ),
   reason: Type.Optional(Type.String({ maxLength: 256 })),
+  withoutCover: Type.Optional(
+    Type.Boolean({
+      description: 'A SuperAdmin’s word, with a fresh second factor: refund although the money was settled already.',
+    }),
+  ),
   ...WantedFields,
 })
 export type RevertBody = Static<typeof RevertBody>
@@ -92,10 +97,12 @@ const AddressProofSchema = Type.Object(
 export const RefundSchema = Type.Object({
   _id: Type.String(),
   orderId: Type.String(),
+  code: Type.String({ description: 'Of its order.' }),
   mispaymentId: Nullable(Type.String({ description: 'Set: money that never paid the order goes back.' })),
   status: Type.String({ enum: [...REFUND_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),
   excessAmount: Type.String({ description: 'What of it is above the order’s price.' }),
+  withoutCover: Type.Boolean({ description: 'A SuperAdmin let it go although the money was settled already.' }),
   channel: Type.String(),
   address: Nullable(Type.String()),
   proposedAddress: Nullable(
@@ -131,7 +138,15 @@ export const RefundSchema = Type.Object({
   settledAt: Nullable(Type.String({ format: 'date-time' })),
 })
 
+export const RefundList = Type.Object({
+  refunds: Type.Array(RefundSchema),
+  total: Type.Integer(),
+  page: Type.Integer(),
+  limit: Type.Integer(),
+})
+
 export const RefundListQuery = Type.Object({
+  code: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this order.' })),
   status: Type.Optional(Type.String({ enum: [...REFUND_STATUSES] })),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),

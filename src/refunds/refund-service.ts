@@ -8,15 +8,17 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
 import { formatDecimal, parseMoney, proportion } from '../kernel/money.ts'
-import { bookRefund, bookRefundSettled, holderOf } from '../ledger/ledger-service.ts'
+import type { Books } from '../ledger/books.ts'
+import { bookRefund, bookRefundSettled, feeOf, holderOf } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
-import { lockReachableOrder } from '../orders/order-service.ts'
+import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
 import { nextStatus } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
+import { checkCover, checkNothingLost } from './refund-cover.ts'
 import { type Destination, findDestination, readWanted } from './refund-destination.ts'
 import { decideApproval } from './refund-limits.ts'
 import {
@@ -29,7 +31,7 @@ import {
   type RefundStatus,
   updateRefund,
 } from './refund-queries.ts'
-import { closeUsedRecords, type Returned, readReturned } from './refund-records.ts'
+import { closeUsedRecord, type Returned, readReturned } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 
 export type RefundDeps = {
@@ -39,6 +41,8 @@ export type RefundDeps = {
   transition: TransitionOrder
   payers: PayerDeps
   audit: Audit
+  /** Nothing leaves while they differ from the facts. */
+  books: Books
   /** Asks the payer where the money shall go; called in the refund's transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }
@@ -77,6 +81,14 @@ async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, fiatUni
   throw new AppError('ILLEGAL_AMOUNT', { message })
 }
 
+/** What of a refund the company pays, and the fee on it. */
+function needOf(order: Order, payment: Payment, { units, excess }: Share) {
+  const price = payment.priceUnits ?? payment.dueUnits
+  const fee = feeOf(price, payment.feeBps ?? 0)
+  const own = holderOf(payment) === 'own_account'
+  return { companyId: order.companyId, units: units - excess, feeUnits: proportion(fee, units - excess, price), own }
+}
+
 /** Starts a refund of what is left, or of a part of it. The order is REFUNDING until it is settled or dropped. */
 export async function revertOrder(
   deps: RefundDeps,
@@ -86,14 +98,20 @@ export async function revertOrder(
 ): Promise<{ refundId: string }> {
   const { actor } = context
   const wanted = readWanted(body)
+  await deps.books.check((await findReachableOrder(deps.db, actor, code)).companyId)
   const refundId = await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     nextStatus(order.status, 'revert')
     const payment = await findPaymentOf(tx, order)
     const now = new Date(deps.clock())
     const returned = await readReturned(tx, order)
+    checkNothingLost(returned)
     const share = readUnits(order, payment, returned, body.amount)
     const { units, excess } = share
+    const withoutCover = await checkCover(tx, actor, needOf(order, payment, share), {
+      insist: body.withoutCover ?? false,
+      nowMs: now.getTime(),
+    })
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
     const number = (await countRefunds(tx, order.companyId, order.id)) + 1
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
@@ -105,12 +123,13 @@ export async function revertOrder(
       units,
       excessUnits: excess,
       fiatUnits,
+      withoutCover,
       reason: body.reason ?? null,
       requestId: context.requestId,
     }
     await insertRefund(tx, refund)
     await bookRefund(tx, bookingOf(refund, now), { units, excess })
-    await closeUsedRecords(tx, refund.id, returned.usedExcess + excess, returned.over, now)
+    await closeUsedRecord(tx, refund, returned, now)
     if (refund.status === 'needs_address') await deps.askForAddress(tx, order, refund, destination.email)
     await deps.transition(tx, order, {
       trigger: 'revert',

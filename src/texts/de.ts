@@ -97,6 +97,9 @@ export const de: Texts = {
       'Eine Überweisung erscheint hier meist innerhalb einer Minute. Prüfen Sie in Ihrer Wallet, ob Sie USDC auf dem ' +
       'angegebenen Netzwerk und an diese Adresse gesendet haben. Wenn ja und sich nichts ändert, ' +
       `wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    txHash: 'Transaktions-Hash',
+    txHashHint: 'Ihr Wallet oder Ihre Börse zeigt ihn bei der Zahlung. Er beginnt mit 0x.',
+    txHashSend: 'Transaktion suchen',
     lost: 'Keine Verbindung. Die Seite versucht es weiter; Ihre Zahlung ist davon nicht betroffen.',
     testWallet: 'Aus der Test-Wallet bezahlen',
     testProvider: 'Beim Testanbieter als Zahler handeln',
@@ -112,6 +115,12 @@ export const de: Texts = {
       PAYER_IDENTITY_REQUIRED: 'Bei diesem Betrag muss das Geschäft wissen, wer bezahlt.',
       SPENDING_LIMIT_EXCEEDED:
         'Mit dieser Bestellung würden Sie in 30 Tagen mehr ausgeben, als das Geschäft annehmen darf. Bitte wenden Sie sich an das Geschäft.',
+      TRANSACTION_INVALID: 'Ein Transaktions-Hash besteht aus 0x und 64 Zeichen. Bitte kopieren Sie ihn vollständig.',
+      TRANSACTION_UNKNOWN:
+        'Kein Netzwerk dieses Shops kennt diese Transaktion bisher. Prüfen Sie den Hash oder versuchen Sie es in einer Minute noch einmal.',
+      TRANSACTION_WAITING: 'Die Transaktion ist unterwegs. Sie erscheint hier, sobald das Netzwerk sie bestätigt.',
+      TRANSACTION_ELSEWHERE:
+        'Diese Transaktion bezahlt diese Bestellung nicht. Prüfen Sie Adresse, Token und Netzwerk.',
       CROSS_SITE_REQUEST:
         'Zu Ihrer Sicherheit muss dieser Schritt auf dieser Seite beginnen. Bitte versuchen Sie es noch einmal.',
     },

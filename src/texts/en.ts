@@ -95,6 +95,9 @@ export const en: Texts = {
       'A transfer usually shows up here within a minute of leaving your wallet. Check in your wallet that you sent ' +
       'USDC, on the network named here and to this address. If you did and nothing changes, ' +
       `contact ${merchant} and quote order ${code}.`,
+    txHash: 'Transaction hash',
+    txHashHint: 'Your wallet or exchange shows it with the payment. It begins with 0x.',
+    txHashSend: 'Look up this transaction',
     lost: 'No connection. This page keeps trying; your payment is not affected.',
     testWallet: 'Pay from the test wallet',
     testProvider: 'Act as the payer at the test provider',
@@ -109,6 +112,11 @@ export const en: Texts = {
       PAYER_IDENTITY_REQUIRED: 'For this amount the shop needs to know who is paying.',
       SPENDING_LIMIT_EXCEEDED:
         'With this order you would spend more in 30 days than the shop may accept. Please contact the shop.',
+      TRANSACTION_INVALID: 'A transaction hash is 0x and 64 characters. Please copy it whole.',
+      TRANSACTION_UNKNOWN:
+        'No network of this shop knows this transaction yet. Check the hash, or try again in a minute.',
+      TRANSACTION_WAITING: 'The transaction is on its way. It shows here once the network confirms it.',
+      TRANSACTION_ELSEWHERE: 'This transaction does not pay this order. Check the address, the token and the network.',
       CROSS_SITE_REQUEST: 'For your safety this step has to start on this page. Please try again.',
     },
     problem: 'That did not work. Please try again in a moment.',

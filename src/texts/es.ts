@@ -96,6 +96,9 @@ export const es: Texts = {
       'Un envío suele aparecer aquí en menos de un minuto. Compruebe en su monedero que envió USDC, en la red ' +
       'indicada y a esta dirección. Si es así y nada cambia, ' +
       `contacte con ${merchant} e indique el pedido ${code}.`,
+    txHash: 'Hash de la transacción',
+    txHashHint: 'Su monedero o plataforma lo muestra junto al pago. Empieza por 0x.',
+    txHashSend: 'Buscar esta transacción',
     lost: 'Sin conexión. La página sigue intentándolo; su pago no se ve afectado.',
     testWallet: 'Pagar con el monedero de pruebas',
     testProvider: 'Actuar como pagador en el proveedor de pruebas',
@@ -111,6 +114,11 @@ export const es: Texts = {
       PAYER_IDENTITY_REQUIRED: 'Para este importe, el comercio debe saber quién paga.',
       SPENDING_LIMIT_EXCEEDED:
         'Con este pedido superaría lo que el comercio puede aceptar en 30 días. Contacte con el comercio.',
+      TRANSACTION_INVALID: 'Un hash de transacción consta de 0x y 64 caracteres. Cópielo entero.',
+      TRANSACTION_UNKNOWN:
+        'Ninguna red de esta tienda conoce todavía esta transacción. Compruebe el hash o inténtelo de nuevo en un minuto.',
+      TRANSACTION_WAITING: 'La transacción está en camino. Aparecerá aquí en cuanto la red la confirme.',
+      TRANSACTION_ELSEWHERE: 'Esta transacción no paga este pedido. Compruebe la dirección, el token y la red.',
       CROSS_SITE_REQUEST: 'Por su seguridad, este paso debe empezar en esta página. Inténtelo de nuevo.',
     },
     problem: 'No ha funcionado. Inténtelo de nuevo enseguida.',

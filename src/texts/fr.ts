@@ -96,6 +96,9 @@ export const fr: Texts = {
       'Un envoi apparaît en général ici moins d’une minute après avoir quitté votre portefeuille. Vérifiez-y que ' +
       'vous avez envoyé des USDC, sur le réseau indiqué et à cette adresse. Si c’est le cas et que rien ne change, ' +
       `contactez ${merchant} en citant la commande ${code}.`,
+    txHash: 'Hash de la transaction',
+    txHashHint: 'Votre portefeuille ou votre plateforme l’affiche avec le paiement. Il commence par 0x.',
+    txHashSend: 'Rechercher cette transaction',
     lost: 'Pas de connexion. La page réessaie ; votre paiement n’est pas affecté.',
     testWallet: 'Payer depuis le portefeuille de test',
     testProvider: 'Jouer le payeur chez le prestataire de test',
@@ -111,6 +114,11 @@ export const fr: Texts = {
       PAYER_IDENTITY_REQUIRED: 'Pour ce montant, le commerce doit savoir qui paie.',
       SPENDING_LIMIT_EXCEEDED:
         'Avec cette commande, vous dépasseriez ce que le commerce peut accepter en 30 jours. Contactez-le.',
+      TRANSACTION_INVALID: 'Un hash de transaction se compose de 0x et de 64 caractères. Copiez-le en entier.',
+      TRANSACTION_UNKNOWN:
+        'Aucun réseau de ce commerce ne connaît encore cette transaction. Vérifiez le hash ou réessayez dans une minute.',
+      TRANSACTION_WAITING: 'La transaction est en route. Elle apparaîtra ici dès que le réseau la confirmera.',
+      TRANSACTION_ELSEWHERE: 'Cette transaction ne paie pas cette commande. Vérifiez l’adresse, le jeton et le réseau.',
       CROSS_SITE_REQUEST: 'Par sécurité, cette étape doit partir de cette page. Veuillez réessayer.',
     },
     problem: 'Cela n’a pas fonctionné. Réessayez dans un instant.',

@@ -96,6 +96,9 @@ export const it: Texts = {
       'Un invio compare qui di solito entro un minuto. Controlli nel wallet di aver inviato USDC, sulla rete ' +
       'indicata e a questo indirizzo. Se è così e non cambia nulla, ' +
       `contatti ${merchant} indicando l’ordine ${code}.`,
+    txHash: 'Hash della transazione',
+    txHashHint: 'Il suo wallet o exchange lo mostra insieme al pagamento. Inizia con 0x.',
+    txHashSend: 'Cerca questa transazione',
     lost: 'Nessuna connessione. La pagina continua a provare; il pagamento non ne risente.',
     testWallet: 'Paga dal wallet di prova',
     testProvider: 'Agisci da pagante presso il fornitore di prova',
@@ -111,6 +114,11 @@ export const it: Texts = {
       PAYER_IDENTITY_REQUIRED: 'Per questo importo il negozio deve sapere chi paga.',
       SPENDING_LIMIT_EXCEEDED:
         'Con questo ordine supererebbe quanto il negozio può accettare in 30 giorni. Contatti il negozio.',
+      TRANSACTION_INVALID: 'Un hash di transazione è formato da 0x e 64 caratteri. Lo copi per intero.',
+      TRANSACTION_UNKNOWN:
+        'Nessuna rete di questo negozio conosce ancora questa transazione. Controlli l’hash o riprovi tra un minuto.',
+      TRANSACTION_WAITING: 'La transazione è in arrivo. Comparirà qui appena la rete la conferma.',
+      TRANSACTION_ELSEWHERE: 'Questa transazione non paga questo ordine. Controlli l’indirizzo, il token e la rete.',
       CROSS_SITE_REQUEST: 'Per la sua sicurezza questo passo deve partire da questa pagina. Riprovi.',
     },
     problem: 'Non ha funzionato. Riprovi tra un attimo.',

@@ -82,6 +82,9 @@ export type PayTexts = {
   cancelNow: string
   help: string
   helpText: (merchant: string, code: string) => string
+  txHash: string
+  txHashHint: string
+  txHashSend: string
   lost: string
   testWallet: string
   testProvider: string
@@ -95,6 +98,10 @@ export type PayTexts = {
     | 'ORDER_STATE_CONFLICT'
     | 'PAYER_IDENTITY_REQUIRED'
     | 'SPENDING_LIMIT_EXCEEDED'
+    | 'TRANSACTION_INVALID'
+    | 'TRANSACTION_UNKNOWN'
+    | 'TRANSACTION_WAITING'
+    | 'TRANSACTION_ELSEWHERE'
     | 'CROSS_SITE_REQUEST',
     string
   >

@@ -43,6 +43,7 @@ export type KycWorld = {
 /** What the service needs to take wallet payments without a chain that answers. */
 export const DEAD_CHAIN = {
   CHAIN_31337_RPC_URL: 'http://127.0.0.1:1',
+  CHAIN_MAX_LAG_SECONDS: '86400',
   CHAIN_31337_USDC: '0x700b6A60ce7EaaEA56F065753d8dcB9653dbAD35',
   CHAIN_31337_XPUB: TEST_XPUB,
 }

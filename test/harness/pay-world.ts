@@ -50,6 +50,8 @@ export async function startPayWorld(): Promise<PayWorld> {
       CHAIN_31337_RPC_URL: chain.rpcUrl,
       CHAIN_31337_USDC: chain.usdcAddress,
       CHAIN_31337_XPUB: XPUB,
+      // this chain has a new block only when a test makes one
+      CHAIN_MAX_LAG_SECONDS: '86400',
       SANDBOX_PROVIDERS_URL: providers.url,
     },
   })

@@ -1,5 +1,6 @@
 import { sql } from '../../src/db/db.ts'
 import { newEmail, OTHER_PASSWORD, PASSWORD, totpOf } from './accounts.ts'
+import { WRONG_BOOKS } from './permission-money-cases.ts'
 import {
   approvedKyc,
   ask,
@@ -384,6 +385,7 @@ export const CASES: Cases = {
   ...WEBHOOKS,
   ...PEOPLE,
   ...SHOPS,
+  ...WRONG_BOOKS,
   ...ACCOUNT,
 }
 

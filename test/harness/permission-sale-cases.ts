@@ -70,6 +70,12 @@ export const ORDERS: Cases = {
       return { params: { code: order.code } }
     },
   },
+  nameTransaction: {
+    row: 'payments.transaction',
+    silent: true,
+    personal: true,
+    make: async (place) => ({ ...(await byCode(place)), body: { txHash: `0x${'1'.repeat(64)}` } }),
+  },
   savePayerInformation: {
     row: 'orders.payer',
     personal: true,

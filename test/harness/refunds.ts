@@ -66,10 +66,13 @@ export async function withProof<Body extends Record<string, unknown>>(
   return message === undefined ? body : { ...body, addressProof: { signature: await signAs(address, message) } }
 }
 
+/** What the wallet that pays refunds and settlements holds at first. */
+export const PURSE_UNITS = 1_000_000_000_000n
+
 /** Keys that are made now, with test money and gas: the service then pays refunds and settlements by itself. */
 export async function payoutEnv(chain: TestChain): Promise<Record<string, string>> {
   const [refundKey, relayerKey] = [newKey(), newKey()]
-  await mint(chain.call, localSigner(refundKey).address, 1_000_000_000_000n)
+  await mint(chain.call, localSigner(refundKey).address, PURSE_UNITS)
   await chain.call('anvil_setBalance', localSigner(relayerKey).address, '0x56bc75e2d63100000')
   return { CHAIN_31337_REFUND_KEY: refundKey, CHAIN_31337_RELAYER_KEY: relayerKey }
 }
@@ -120,8 +123,8 @@ export async function listRefundsOf(
   { host, merchant }: Pick<Shop, 'host' | 'merchant'>,
   orderId: string,
 ): Promise<RefundData[]> {
-  const { data } = await host.call<RefundData[]>('GET', '/api/next/refunds?limit=100', { as: merchant })
-  return data.filter((refund) => refund.orderId === orderId).toReversed()
+  const { data } = await host.call<{ refunds: RefundData[] }>('GET', '/api/next/refunds?limit=100', { as: merchant })
+  return data.refunds.filter((refund) => refund.orderId === orderId).toReversed()
 }
 
 /** The order's newest refund, once it is as wanted; blocks are mined while it is waited for. */

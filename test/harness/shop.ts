@@ -48,6 +48,8 @@ export const chainEnv = (chain: TestChain): Record<string, string> => ({
   CHAIN_31337_RPC_URL: chain.rpcUrl,
   CHAIN_31337_USDC: chain.usdcAddress,
   CHAIN_31337_XPUB: TEST_XPUB,
+  // a test's chain has a new block only when the test makes one
+  CHAIN_MAX_LAG_SECONDS: '86400',
 })
 
 export async function tellStory({ db }: TestService, orderId: string): Promise<OrderStory> {

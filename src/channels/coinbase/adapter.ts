@@ -63,6 +63,8 @@ function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel 
     networks: [chainId],
     onChain: true,
     singleUseLink: true,
+    findNetworkFaults: async () =>
+      ((await wallet.findNetworkFaults?.()) ?? []).filter(({ network }) => network === chainId),
     async createPayment(request) {
       const { toAddress, providerReference, tokenAddress } = await wallet.createPayment({
         ...request,

@@ -1,3 +1,4 @@
+import type { ChainHealth } from '../../chain/chain-health.ts'
 import { assignDepositAddress } from '../../chain/deposit-addresses.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
@@ -32,6 +33,8 @@ export type PayableNetwork = {
 /** Money can come long after an order ended; its address is watched for this long. */
 const WATCH_MS = 30 * DAY
 
+export type WalletDeps = { db: Db; payable: readonly PayableNetwork[]; health?: ChainHealth }
+
 type Placed = { transfer: Transfer; network: Network; head: Head }
 
 function toSeen(placed: Placed, final: boolean): SeenTransfer {
@@ -40,6 +43,7 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
     network: network.chainId,
     txHash: transfer.txHash,
     units: transfer.units,
+    at: transfer.blockAt,
     final,
     confirmations: Number(confirmationsOf(transfer, placed.head)),
     needed: confirmationsNeeded(network, transfer.units),
@@ -91,12 +95,16 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
  * scanners. What it says of a payment is what stands in the scanners' tables.
  */
-export function openCryptoChannel({ db, payable }: { db: Db; payable: readonly PayableNetwork[] }): Channel {
+export function openCryptoChannel({ db, payable, health }: WalletDeps): Channel {
   const networks = payable.map(({ network }) => network)
   return {
     id: 'crypto',
     onChain: true,
     networks: networks.map(({ chainId }) => chainId),
+    async findNetworkFaults() {
+      const checks = (await health?.list()) ?? []
+      return checks.flatMap(({ chainId, ok, message }) => (ok ? [] : [{ network: chainId, reason: message }]))
+    },
     async createPayment(request: PaymentRequest) {
       const chosen = payable.find(({ network }) => network.chainId === request.network)
       if (!chosen) throw new AppError('CHANNEL_NOT_AVAILABLE')

@@ -1,4 +1,5 @@
-import { optional, optionalInteger, optionalUrl, type Setting, SettingFault } from '../setting.ts'
+import { parseXpub } from '../../chain/xpub.ts'
+import { integer, optional, optionalInteger, type Setting, SettingFault } from '../setting.ts'
 
 type Token = { symbol: string; address: string }
 
@@ -20,13 +21,35 @@ const privateKey = (name: string, description: string): Setting<string | null> =
 /** An account's public key only: whoever gives a private key here would hand out the deposits. */
 const xpub = (name: string): Setting<string | null> => ({
   ...{ name, fallback: null, absent: null },
-  description: "Public key of the account m/44'/60'/0' that makes the deposit addresses (xpub…).",
+  description: "Public key of the account m/44'/60'/0' that makes the deposit addresses (xpub…); required.",
   read(given) {
-    if (/^[xyzt]prv/.test(given) || /^(0x)?[0-9a-fA-F]{64}$/.test(given))
-      throw new SettingFault('is a private key; give the public one (xpub…) and move the money, this key is known now')
-    return given
+    try {
+      return parseXpub(given).text
+    } catch (error) {
+      throw new SettingFault((error as Error).message)
+    }
   },
 })
+
+/** The addresses may hold secrets: the fault names their form, never the text. */
+const endpoints = (name: string): Setting<string[]> => ({
+  ...{ name, fallback: null, absent: [], secret: true },
+  description: 'A node’s address enables the chain; several, separated by commas, are compared and replace each other.',
+  read(given) {
+    const urls = given.split(',').map((part) => part.trim())
+    if (urls.every((one) => URL.canParse(one) && /^https?:$/.test(new URL(one).protocol))) return urls
+    throw new SettingFault('must be one or more URLs that start with http:// or https://, separated by commas')
+  },
+})
+
+/** For all chains. */
+export const CHAINS = {
+  chainMaxLagSeconds: integer(
+    'CHAIN_MAX_LAG_SECONDS',
+    'Without a new block for so many seconds, `crypto` is not offered on a chain.',
+    { fallback: '60', min: 5, max: 86_400 },
+  ),
+}
 
 /** The settings of one chain. @param id a chain id, or `<id>` for the documentation */
 export const chainSettings = (id: string) => {
@@ -37,7 +60,7 @@ export const chainSettings = (id: string) => {
     read: (given) => given.split(',').filter(Boolean).map(readToken),
   }
   return {
-    rpcUrl: optionalUrl(`CHAIN_${id}_RPC_URL`, 'A node’s address enables the chain.'),
+    rpcUrls: endpoints(`CHAIN_${id}_RPC_URL`),
     usdcAddress: optional(`CHAIN_${id}_USDC`, 'The USDC contract; only for chains that Comptoir does not know.'),
     otherTokens,
     xpub: xpub(`CHAIN_${id}_XPUB`),

@@ -7,6 +7,13 @@ export const FIATS = choices('FIAT_ASSETS', 'Currencies that orders may be in.',
 })
 
 export const ORDERS = {
+  chainDustUnits: integer(
+    'CHAIN_DUST_UNITS',
+    'Millionths of a USDC: a smaller transfer is booked, but moves no order.',
+    {
+      ...{ fallback: '10000', min: 0, max: 1_000_000_000 },
+    },
+  ),
   expiryMinutes: integer('ORDER_EXPIRY_MINUTES', 'Minutes to pay an order without alias.', {
     ...{ fallback: '5', min: 1, max: 44_640 },
   }),

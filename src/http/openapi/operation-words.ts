@@ -4,7 +4,8 @@ import type { ErrorCode } from '../../kernel/errors.ts'
 export type OperationWords = { does?: string; refuses?: readonly ErrorCode[] }
 
 const STATE = ['ORDER_STATE_CONFLICT'] as const
-const MONEY = ['ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT', 'REFUND_TOO_LARGE'] as const
+const BOOKS = ['BOOKS_DIFFER', 'PAYMENT_ORPHANED', 'REFUND_NOT_COVERED'] as const
+const MONEY = ['ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT', 'REFUND_TOO_LARGE', ...BOOKS] as const
 const LOGIN = ['INVALID_CREDENTIALS', 'ACCOUNT_LOCKED'] as const
 const CHANGED = ['OBJECT_CONFLICT'] as const
 
@@ -113,9 +114,15 @@ const COMPLIANCE: Record<string, OperationWords> = {
 }
 
 const LEDGER: Record<string, OperationWords> = {
+  listDifferences: {
+    does: 'Where the books and the records differ. Settlements and refunds of the company wait until it is explained.',
+  },
   listSettlements: { does: 'Payments of USDC to companies, newest first.' },
-  createSettlement: { refuses: ['OBJECT_CONFLICT'] },
-  approveSettlement: { does: 'The operator approves a settlement; it can then be paid.', refuses: CHANGED },
+  createSettlement: { refuses: ['OBJECT_CONFLICT', ...BOOKS] },
+  approveSettlement: {
+    does: 'The operator approves a settlement; it can then be paid.',
+    refuses: [...CHANGED, ...BOOKS],
+  },
   reportSettlementPaid: { refuses: CHANGED },
   cancelSettlement: {
     does: 'Withdraws a settlement that is not paid. What it would have paid is owed again.',

@@ -14,7 +14,15 @@ export type FeedEvent = FeedPosition & {
 }
 
 /** Fields of an order that change, as they were at an event; the rest of an order never changes. */
-type Facts = { paymentChannel?: string | null; expiresAt: string; paidAt?: string | null; refundedUnits?: string }
+type Facts = {
+  paymentChannel?: string | null
+  expiresAt: string
+  paidAt?: string | null
+  refundedUnits?: string
+  /** Of events before prices could change: absent. */
+  toUnits?: string
+  rate?: string
+}
 
 type EventRow = Row & { horizon: bigint } & (
     | { position: null }
@@ -22,8 +30,9 @@ type EventRow = Row & { horizon: bigint } & (
   )
 
 function orderAt(row: Row, status: OrderStatus, at: Date, facts: Facts): Order {
+  const { toUnits = row.toUnits, rate = row.rate } = facts
   return {
-    ...toOrder(row),
+    ...toOrder({ ...row, toUnits, rate }),
     status,
     updatedAt: at,
     paymentChannel: facts.paymentChannel ?? null,

@@ -156,6 +156,18 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'Ten wrong passwords came in a row.',
     'Wait as long as `Retry-After` says, or reset the password: that stays possible.',
   ],
+  PAYMENT_ORPHANED: [
+    'A final transfer left the chain, and it is not decided who bears the loss.',
+    'Decide it: `POST /api/next/mispayments/{id}/bear`.',
+  ],
+  BOOKS_DIFFER: [
+    'The books of the company do not verify, so no money leaves.',
+    'Read `GET /api/next/ledger/differences`, and explain or correct what it names.',
+  ],
+  REFUND_NOT_COVERED: [
+    'The money was settled already, and nothing payable covers the refund.',
+    'Wait for new payments, keep a reserve, or let a SuperAdmin approve it.',
+  ],
   INTERNAL_ERROR: [
     'A fault of the service. It was logged whole with the `requestId`.',
     'Repeat with the same `Idempotency-Key`; if it stays, give the operator the `requestId`.',

@@ -57,7 +57,12 @@ export const ring = icon(
 )
 
 /** A form of this page: one POST with the order's code and the proof that we rendered it. */
-export function form(view: PayView, page: PageContext, action: 'accept' | 'cancel', fields: Html): Html {
+export function form(
+  view: PayView,
+  page: PageContext,
+  action: 'accept' | 'cancel' | 'transaction',
+  fields: Html,
+): Html {
   return html`<form method="post" action="${page.basePath}/pay/${action}">
     <input type="hidden" name="code" value="${view.code}">
     <input type="hidden" name="token" value="${view.token}">${fields}
@@ -69,6 +74,16 @@ function choiceButton(choice: Choice, texts: PayTexts, only: boolean): Html {
   if (only) return html`<button class="main">${texts.continueWith(name)}</button>`
   const network = choice.network && html` <span>${texts.onNetwork(choice.network.name)}</span>`
   return html`<button class="choice">${name}${network}</button>`
+}
+
+/** For a payment that does not show: the payer names its transaction. */
+export function transactionForm(view: PayView, page: PageContext): Html | null {
+  if (!view.payment?.instructions?.toAddress) return null
+  const { texts } = page
+  const fields = html`<label for="txHash">${texts.txHash}</label>
+    <input class="field" id="txHash" name="txHash" required maxlength="80" autocomplete="off" spellcheck="false">
+    <p class="hint">${texts.txHashHint}</p><button>${texts.txHashSend}</button>`
+  return form(view, page, 'transaction', fields)
 }
 
 export function choices(view: PayView, page: PageContext, offered = view.choices): Html {

@@ -10,8 +10,8 @@ import { AppError } from '../../kernel/errors.ts'
 import { Html } from '../../kernel/html.ts'
 import { endOrder } from '../../orders/order-service.ts'
 import { savePayer } from '../../payers/payer-service.ts'
+import { type DepositCheckDeps, nameTransaction } from '../../payments/deposit-checks.ts'
 import { acceptOrder } from '../../payments/payment-accept.ts'
-import type { PaymentDeps } from '../../payments/payment-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { sendBusyPage } from '../shared/busy-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
@@ -24,7 +24,7 @@ import { openPayStreams, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderNotice, renderPage } from './pay-view.ts'
 import { openStreamCounter } from './stream-counter.ts'
 
-export type PayPageDeps = Omit<PaymentDeps, 'config'> & {
+export type PayPageDeps = Omit<DepositCheckDeps, 'config'> & {
   config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
   feed: OrderFeed
   /** A chain's name that payers know: "Base". */
@@ -45,6 +45,7 @@ const AcceptForm = Type.Object({
   paymentChannel: Type.String({ maxLength: 40 }),
   network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
 })
+const TransactionForm = Type.Object({ ...FormBody.properties, txHash: Type.String({ maxLength: 200 }) })
 const Text = Type.Optional(Type.String({ maxLength: 400 }))
 const IdentityBody = Type.Object({
   ...FormBody.properties,
@@ -130,6 +131,20 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
   }
 }
 
+/** Looks up what the payer typed. @returns the problem that the page names; null when the money is recorded */
+async function lookUpTransaction(deps: PayPageDeps, code: string, txHash: string): Promise<string | null> {
+  try {
+    const named = { actor: payerOf(code), code, txHash, network: null }
+    const { found, counted, waiting } = await nameTransaction(deps, named)
+    if (counted) return null
+    if (!found) return 'TRANSACTION_UNKNOWN'
+    return waiting ? 'TRANSACTION_WAITING' : 'TRANSACTION_ELSEWHERE'
+  } catch (error) {
+    if (toAppError(error).code === 'VALIDATION_FAILED') return 'TRANSACTION_INVALID'
+    throw error
+  }
+}
+
 /** The payer's pages: `/pay`, its live stream, and its forms. Pages, not API: outside the permission table. */
 export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, deps) => {
   const payerKey = deps.vault.derive('payer')
@@ -188,6 +203,15 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     await savePayer(deps.payers, contextAs(request, payerOf(code)), { code, payerInformation })
   })
   app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
+
+  const transaction = openForm(deps, payerKey, pages, async (request, { code }) => {
+    const { txHash } = request.body as Static<typeof TransactionForm>
+    const problem = await lookUpTransaction(deps, code, txHash)
+    if (problem === null) return
+    const language = languageOf(request)
+    return renderPage(await readPayView(viewDeps, code), pages.contextOf(language), language, problem)
+  })
+  app.post('/pay/transaction', { config: OPEN, schema: { hide: true, body: TransactionForm } }, transaction)
 
   const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
     endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel'),

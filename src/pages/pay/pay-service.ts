@@ -8,6 +8,7 @@ import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import type { PayerDeps } from '../../payers/payer-service.ts'
+import { listMispaymentsOfPayment } from '../../payments/mispayments/mispayment-queries.ts'
 import { listOffers } from '../../payments/offers.ts'
 import { keyOf } from '../../payments/payment-create.ts'
 import { findPayment, type Payment } from '../../payments/payment-queries.ts'
@@ -66,6 +67,8 @@ export type PayViewDeps = {
   /** A chain's name that payers know: "Base". */
   networkName(chainId: number): string
   payerKey: Buffer
+  /** On a chain, a transfer of less than this is not shown. */
+  dustUnits: bigint
 }
 
 export const isOrderCode = (text: string): boolean => /^[0-9A-Za-z]{24}$/.test(text)
@@ -86,7 +89,11 @@ async function listChoices({ channels, networkName }: PayViewDeps, order: Order)
  * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer
  * comes from our own tables, others would call their provider for every look at a page.
  */
-async function readProgress(channels: Channels, order: Order, payment: Payment): Promise<ChainProgress | null> {
+async function readProgress(
+  { channels, dustUnits }: PayViewDeps,
+  order: Order,
+  payment: Payment,
+): Promise<ChainProgress | null> {
   const { providerReference } = payment
   const channel = await channels.forPayment(payment)
   if (!channel?.onChain || providerReference === null) return null
@@ -98,14 +105,18 @@ async function readProgress(channels: Channels, order: Order, payment: Payment):
   const youngest = others.reduce((low, one) => (one.confirmations < low.confirmations ? one : low), first)
   return {
     seenUnits: final + pending,
+    dust: transfers.every(({ units }) => units < dustUnits),
     confirmations: youngest.confirmations,
     needed: youngest.needed,
     transactions: [...new Set(transfers.map(({ txHash }) => txHash))],
   }
 }
 
-function viewPayment(payment: Payment, progress: ChainProgress | null, { networkName }: PayViewDeps): PaymentView {
-  const arrived = arrivedUnits(payment, progress)
+function viewPayment(
+  payment: Payment,
+  { progress, arrived }: { progress: ChainProgress | null; arrived: bigint },
+  { networkName }: PayViewDeps,
+): PaymentView {
   const missing = payment.dueUnits > arrived ? payment.dueUnits - arrived : 0n
   return {
     channel: payment.channel,
@@ -120,22 +131,24 @@ function viewPayment(payment: Payment, progress: ChainProgress | null, { network
 
 /** @throws ORDER_NOT_FOUND */
 export async function readPayView(deps: PayViewDeps, code: string): Promise<PayView> {
-  const { db, channels } = deps
+  const { db } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
   const [merchant, payment] = await Promise.all([
     findMerchantName(db, order.companyId),
     order.paymentId === null ? undefined : findPayment(db, order.companyId, order.paymentId),
   ])
-  const [progress, choices] = await Promise.all([
-    payment ? readProgress(channels, order, payment) : null,
+  const [progress, records, choices] = await Promise.all([
+    payment ? readProgress(deps, order, payment) : null,
+    payment ? listMispaymentsOfPayment(db, order.companyId, payment.id) : [],
     isOpen(order.status) ? listChoices(deps, order) : [],
   ])
   const now = deps.clock()
-  const state = stateOf(order, payment, progress, now)
+  const arrived = payment ? arrivedUnits(payment, progress, records) : 0n
+  const state = stateOf(order, payment, arrived, now)
   const identity = state === 'choose' ? await readIdentityForm(deps, order) : null
   const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]
-  const moving = [progress?.seenUnits, progress?.confirmations, state, identity && 'who']
+  const moving = [arrived, progress?.confirmations, state, identity && 'who']
   return {
     id: [...marks, ...moving].map((part) => String(part ?? '')).join('.'),
     code: order.code,
@@ -153,7 +166,7 @@ export async function readPayView(deps: PayViewDeps, code: string): Promise<PayV
     refunded: { asset: order.to.asset, units: order.refundedUnits },
     choices,
     identity,
-    payment: payment ? viewPayment(payment, progress, deps) : null,
+    payment: payment ? viewPayment(payment, { progress, arrived }, deps) : null,
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,
     token: payerToken(deps.payerKey, order.code),

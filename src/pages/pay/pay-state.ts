@@ -1,4 +1,6 @@
 import type { Order } from '../../orders/order.ts'
+import type { Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
+import { decidedUnits, lostUnits, undecidedUnits } from '../../payments/mispayments/standing.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
 import type { PayState } from '../../texts/page-texts.ts'
 
@@ -6,6 +8,8 @@ import type { PayState } from '../../texts/page-texts.ts'
 export type ChainProgress = {
   /** Units that arrived, final or not. */
   seenUnits: bigint
+  /** Nothing but dust. */
+  dust: boolean
   /** Of the youngest transfer that counts. */
   confirmations: number
   /** Null: not a number of blocks but the chain's own word decides. */
@@ -17,31 +21,31 @@ export type ChainProgress = {
 /** How long after its end an order is still watched: money that was sent in time may be on its way. */
 const LATE_WATCH_MS = 60 * 60_000
 
-export const arrivedUnits = (payment: Payment, progress: ChainProgress | null): bigint =>
-  progress !== null && progress.seenUnits > payment.receivedUnits ? progress.seenUnits : payment.receivedUnits
+/** What arrived and still speaks for the order: not what was refunded, ignored or lost, and no dust. */
+export function arrivedUnits(payment: Payment, progress: ChainProgress | null, records: readonly Mispayment[]): bigint {
+  if (progress?.dust) return 0n
+  const booked = payment.receivedUnits - lostUnits(records)
+  const there = progress !== null && progress.seenUnits > booked ? progress.seenUnits : booked
+  return undecidedUnits(there, { decided: decidedUnits(records) })
+}
 
-function stateWhileOpen(order: Order, payment: Payment | undefined, progress: ChainProgress | null): PayState {
+function stateWhileOpen(order: Order, payment: Payment | undefined, arrived: bigint): PayState {
   if (order.status === 'INITIAL' || !payment) return 'choose'
   // that attempt is over at its provider, the order is not: another may be chosen
   if (payment.status === 'closed' || payment.status === 'failed') return 'choose'
   if (payment.instructions === null) return 'preparing'
-  if (arrivedUnits(payment, progress) > 0n || payment.status === 'confirming') return 'partly'
+  if (arrived > 0n || payment.status === 'confirming') return 'partly'
   return 'waiting'
 }
 
 /** @param nowMs an order whose time is over counts as expired, also before a job has written it down */
-export function stateOf(
-  order: Order,
-  payment: Payment | undefined,
-  progress: ChainProgress | null,
-  nowMs: number,
-): PayState {
+export function stateOf(order: Order, payment: Payment | undefined, arrived: bigint, nowMs: number): PayState {
   switch (order.status) {
     case 'INITIAL':
     case 'PENDING':
     case 'AWAITING':
       if (order.expiresAt.getTime() <= nowMs) return 'expired'
-      return stateWhileOpen(order, payment, progress)
+      return stateWhileOpen(order, payment, arrived)
     case 'WAITING_CHAIN_CONFIRMATION':
       return 'seen'
     case 'PAID':

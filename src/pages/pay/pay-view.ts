@@ -18,6 +18,7 @@ import {
   receipt,
   ring,
   testWallet,
+  transactionForm,
   validity,
 } from './pay-parts.ts'
 import { PAY_SCRIPT } from './pay-script.ts'
@@ -65,9 +66,9 @@ function changing(view: PayView, page: PageContext): Html | null {
   return html`<details id="another"><summary>${page.texts.another}</summary>${choices(view, page, others)}</details>`
 }
 
-const help = (view: PayView, { texts }: PageContext): Html =>
-  html`<details id="help"><summary>${texts.help}</summary>
-    <p class="soft">${texts.helpText(view.merchant, view.shortCode)}</p></details>`
+const help = (view: PayView, page: PageContext): Html =>
+  html`<details id="help"><summary>${page.texts.help}</summary>
+    <p class="soft">${page.texts.helpText(view.merchant, view.shortCode)}</p>${transactionForm(view, page)}</details>`
 
 function choose(view: PayView, page: PageContext): Html {
   if (view.choices.length === 0) return html`<p class="note">${page.texts.noChannel}</p>`
@@ -129,7 +130,7 @@ function expired(view: PayView, page: PageContext): Html {
       ${shop && html`<a class="button" href="${shop}" rel="noopener noreferrer">${texts.backToShop}</a>`}</section>
     <section class="box"><h3>${texts.havePaid}</h3>
       ${arrived && html`<p><b>${texts.havePaidSeen(arrived)}</b></p>`}
-      <p>${texts.havePaidHelp(view.merchant, view.shortCode)}</p></section>`
+      <p>${texts.havePaidHelp(view.merchant, view.shortCode)}</p>${transactionForm(view, page)}</section>`
 }
 
 const PARTS: Record<PayState, Part> = {

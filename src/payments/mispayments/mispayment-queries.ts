@@ -2,8 +2,12 @@ import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../
 
 export const MISPAYMENT_KINDS = ['under', 'over', 'late', 'duplicate', 'wrong_token', 'orphaned'] as const
 export type MispaymentKind = (typeof MISPAYMENT_KINDS)[number]
-export const MISPAYMENT_STATUSES = ['open', 'accepted', 'refunded', 'ignored', 'resolved'] as const
+export const MISPAYMENT_STATUSES = ['open', 'accepted', 'refunded', 'ignored', 'borne', 'resolved'] as const
 export type MispaymentStatus = (typeof MISPAYMENT_STATUSES)[number]
+
+/** Who pays for money that left the chain after it counted. */
+export const LOSS_BEARERS = ['operator', 'company'] as const
+export type LossBearer = (typeof LOSS_BEARERS)[number]
 
 export type Mispayment = {
   companyId: string
@@ -17,6 +21,7 @@ export type Mispayment = {
   status: MispaymentStatus
   decidedBy: string | null
   reason: string | null
+  borneBy: LossBearer | null
   createdAt: Date
   updatedAt: Date
 }
@@ -24,7 +29,7 @@ export type Mispayment = {
 type Row = Omit<Mispayment, 'units'> & { units: string }
 
 const COLUMNS = sql`company_id, id, order_id, payment_id, kind, asset, units, source_reference, status, decided_by, reason,
-  created_at, updated_at`
+  borne_by, created_at, updated_at`
 
 const toMispayment = (row: Row): Mispayment => ({ ...row, units: BigInt(row.units) })
 
@@ -92,9 +97,20 @@ export async function listMispaymentsOfOrder(q: Queryable, companyId: string, or
   return rows.map(toMispayment)
 }
 
+/** What is written down beside one payment, oldest first. */
+export async function listMispaymentsOfPayment(
+  q: Queryable,
+  companyId: string,
+  paymentId: string,
+): Promise<Mispayment[]> {
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from mispayments where company_id = ${companyId} and payment_id = ${paymentId} order by id`)
+  return rows.map(toMispayment)
+}
+
 export async function insertMispayment(
   tx: Tx,
-  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'updatedAt'>,
+  record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'updatedAt'>,
 ): Promise<void> {
   await tx.run(sql`
     insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
@@ -106,7 +122,13 @@ export async function deleteMispayment(tx: Tx, { companyId, id }: Mispayment): P
   await tx.run(sql`delete from mispayments where company_id = ${companyId} and id = ${id}`)
 }
 
-export type MispaymentChange = { units?: bigint; status?: MispaymentStatus; decidedBy?: string; reason?: string | null }
+export type MispaymentChange = {
+  units?: bigint
+  status?: MispaymentStatus
+  decidedBy?: string
+  reason?: string | null
+  borneBy?: LossBearer
+}
 
 export async function updateMispayment(
   tx: Tx,
@@ -117,6 +139,16 @@ export async function updateMispayment(
   await tx.run(sql`
     update mispayments set units = coalesce(${change.units?.toString() ?? null}::numeric, units),
       status = coalesce(${change.status ?? null}, status), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
-      reason = coalesce(${change.reason ?? null}, reason), updated_at = ${now}
+      reason = coalesce(${change.reason ?? null}, reason), borne_by = coalesce(${change.borneBy ?? null}, borne_by),
+      updated_at = ${now}
     where company_id = ${companyId} and id = ${id}`)
+}
+
+/** Money above the price that went back, or is going back, with refunds of the order itself. */
+export async function sumRefundedExcess(tx: Tx, companyId: string, orderId: string): Promise<bigint> {
+  const { units } = await tx.one<{ units: string }>(sql`
+    select coalesce(sum(excess_units), 0) as units from refunds
+    where company_id = ${companyId} and order_id = ${orderId} and mispayment_id is null
+      and status not in ('rejected', 'refused')`)
+  return BigInt(units)
 }

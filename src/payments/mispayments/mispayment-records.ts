@@ -1,26 +1,34 @@
 import type { Tx } from '../../db/db.ts'
 import { newId } from '../../kernel/ids.ts'
-import { bookAccepted, bookPayment, bookSuspense, holderOf } from '../../ledger/ledger-service.ts'
+import {
+  bookAccepted,
+  bookLoss,
+  bookLossBorne,
+  bookPayment,
+  bookSuspense,
+  holderOf,
+} from '../../ledger/ledger-service.ts'
 import type { Order } from '../../orders/order.ts'
 import { isOpen } from '../../orders/order-states.ts'
-import { type Payment, updatePaymentBooked } from '../payment-queries.ts'
+import { type Payment, updatePaymentBooked, updatePaymentReceived } from '../payment-queries.ts'
 import {
   deleteMispayment,
   insertMispayment,
+  type LossBearer,
   lockMispayments,
   type Mispayment,
   type MispaymentKind,
   updateMispayment,
 } from './mispayment-queries.ts'
+import { bookedUnits, HELD, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
 
 /** Where money is noticed: inside the transaction that looks at one payment of one order. */
 export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
 
-type Held = Extract<MispaymentKind, 'under' | 'late' | 'duplicate'>
+/** What money is that does not pay its order: nothing yet, or more than the price. */
+export type Surplus = Extract<MispaymentKind, 'under' | 'late' | 'duplicate' | 'over'>
 
-const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate']
-
-const bookingOf = ({ order, now }: MispaymentContext, causeId: string) => ({
+const bookingOf = ({ order, now }: Pick<MispaymentContext, 'order' | 'now'>, causeId: string) => ({
   companyId: order.companyId,
   causeId,
   orderId: order.id,
@@ -30,28 +38,25 @@ const bookingOf = ({ order, now }: MispaymentContext, causeId: string) => ({
 /** Each correction of a record is a booking of its own. */
 const freshCause = (id: string): string => `${id}:${newId()}`
 
-const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
-
 /**
- * Brings the open record of one kind to `units` (none: it is closed); what a person decided earlier stays as it is.
+ * Brings the open record of one kind to `units` (zero: it is closed); what a person decided earlier stays as it is.
  * @returns the change
  */
 async function bringTo(
-  place: MispaymentContext,
+  context: MispaymentContext,
   kind: MispaymentKind,
   units: bigint,
   records: readonly Mispayment[],
 ): Promise<bigint> {
-  const { tx, order, payment, now } = place
+  const { tx, order, payment, now } = context
   const open = records.find((record) => record.kind === kind && record.status === 'open')
   if (open) {
     if (open.units !== units)
       await updateMispayment(tx, open, units > 0n ? { units } : { units: 0n, status: 'resolved' }, now)
-    if (units < 0n) return -open.units
     return units - open.units
   }
-  if (units <= 0n) return 0n
-  const decided = records.filter((record) => record.kind === kind).length
+  if (units === 0n) return 0n
+  const earlier = records.filter((record) => record.kind === kind).length
   await insertMispayment(tx, {
     companyId: order.companyId,
     id: newId(now.getTime()),
@@ -60,7 +65,7 @@ async function bringTo(
     kind,
     asset: 'USDC',
     units,
-    sourceReference: decided === 0 ? payment.merchantReference : `${payment.merchantReference}.${decided}`,
+    sourceReference: earlier === 0 ? payment.merchantReference : `${payment.merchantReference}.${earlier}`,
     createdAt: now,
   })
   return units
@@ -75,48 +80,81 @@ const isFirstPart = ({ order }: MispaymentContext, { kind }: Mispayment): boolea
 
 /** What waited turned out to be something else: its record is closed and its booking taken back. */
 async function release(
-  place: MispaymentContext,
+  context: MispaymentContext,
   records: readonly Mispayment[],
   acceptance?: Acceptance,
 ): Promise<void> {
   for (const record of records) {
-    if (acceptance) await updateMispayment(place.tx, record, { status: 'accepted', ...acceptance }, place.now)
-    else if (isFirstPart(place, record)) await deleteMispayment(place.tx, record)
-    else await updateMispayment(place.tx, record, { status: 'resolved' }, place.now)
-    await bookAccepted(place.tx, bookingOf(place, freshCause(record.id)), record.units, holderOf(place.payment))
+    if (acceptance) await updateMispayment(context.tx, record, { status: 'accepted', ...acceptance }, context.now)
+    else if (isFirstPart(context, record)) await deleteMispayment(context.tx, record)
+    else await updateMispayment(context.tx, record, { status: 'resolved' }, context.now)
+    await bookAccepted(context.tx, bookingOf(context, freshCause(record.id)), record.units, holderOf(context.payment))
   }
 }
 
-/** Money that pays nothing yet: too little so far, too late, or a second time. */
-export async function holdMoney(place: MispaymentContext, kind: Held, total: bigint): Promise<void> {
-  const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
-  const held = records.filter((record) => HELD.includes(record.kind))
-  await release(
-    place,
-    held.filter((record) => record.kind !== kind && record.status === 'open'),
-  )
-  const decided = sum(held.filter((record) => record.status !== 'open' && record.status !== 'resolved'))
-  const delta = await bringTo(place, kind, total - decided, records)
-  await bookSuspense(place.tx, bookingOf(place, freshCause(place.payment.id)), delta, holderOf(place.payment))
+/** The money of one payment as it is reported now. */
+export type Arrived = {
+  final: bigint
+  /** Final or not. */
+  seen: bigint
+  /** What money is that pays nothing. */
+  kind: Surplus
+  /** Units above the price that the booking of the payment holds already. */
+  alreadyBooked?: bigint
 }
 
-/** Money above the price. What came with the payment itself is booked by it already (`later` false). */
-export async function holdExcess(place: MispaymentContext, total: bigint, later: boolean): Promise<void> {
-  const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
-  const decided = records.filter(
-    (record) => record.kind === 'over' && record.status !== 'open' && record.status !== 'resolved',
-  )
-  const delta = await bringTo(place, 'over', total - sum(decided), records)
-  if (later)
-    await bookSuspense(place.tx, bookingOf(place, freshCause(place.payment.id)), delta, holderOf(place.payment))
+/**
+ * Brings records and books to what has arrived. What is committed (the price, what was decided) must be there, else it
+ * is a loss; the rest waits in one open record.
+ * @returns how much more is lost than before; negative when money came back
+ */
+export async function bookMoney(context: MispaymentContext, arrived: Arrived): Promise<bigint> {
+  const { tx, payment } = context
+  const { final, kind, alreadyBooked = 0n } = arrived
+  const standing = await readStanding(tx, payment)
+  const { records, committed, spoken } = standing
+  const others = records.filter((one) => HELD.includes(one.kind) && one.kind !== kind && one.status === 'open')
+  await release(context, others)
+  const free = final > committed ? final - committed : 0n
+  const delta = await bringTo(context, kind, kind === 'over' ? spoken + free : free, records)
+  const booking = bookingOf(context, freshCause(payment.id))
+  await bookSuspense(tx, booking, delta - alreadyBooked, holderOf(payment))
+  const change = lossAfter(standing, arrived) - standing.lost
+  if (change > 0n) await addLoss(context, standing, change)
+  if (change < 0n) await takeLossBack(context, standing, -change)
+  return change
+}
+
+async function addLoss(context: MispaymentContext, { records }: Standing, units: bigint): Promise<void> {
+  const open = records.find(({ kind, status }) => kind === 'orphaned' && status === 'open')
+  await bringTo(context, 'orphaned', (open?.units ?? 0n) + units, records)
+  await bookLoss(context.tx, bookingOf(context, freshCause(context.payment.id)), units, holderOf(context.payment))
+}
+
+/** Money is there again: everything is as before, also where somebody had paid for it meanwhile. */
+async function takeLossBack(context: MispaymentContext, { records }: Standing, units: bigint): Promise<void> {
+  const { tx, payment, now } = context
+  const losses = records.filter(({ kind }) => kind === 'orphaned')
+  const open = losses.filter(({ status }) => status === 'open')
+  let left = units
+  for (const record of [...open, ...losses.filter(({ status }) => status === 'borne').toReversed()]) {
+    const part = record.units < left ? record.units : left
+    if (part === 0n) continue
+    left -= part
+    const rest = record.units - part
+    await updateMispayment(tx, record, rest > 0n ? { units: rest } : { status: 'resolved' }, now)
+    if (record.status === 'borne' && record.borneBy !== null)
+      await bookLossBorne(tx, bookingOf(context, freshCause(record.id)), -part, record.borneBy)
+    await bookLoss(tx, bookingOf(context, freshCause(payment.id)), -part, holderOf(payment))
+  }
 }
 
 /** Another token came to the same address. It is no USDC, so it is noticed and not booked. */
 export async function recordUnmatchedTransfer(
-  place: MispaymentContext,
+  context: MispaymentContext,
   transfer: { asset: string; units: bigint; reference: string },
 ): Promise<void> {
-  const { tx, order, payment, now } = place
+  const { tx, order, payment, now } = context
   const records = await lockMispayments(tx, order.companyId, payment.id)
   if (records.some((record) => record.kind === 'wrong_token' && record.sourceReference === transfer.reference)) return
   await insertMispayment(tx, {
@@ -132,34 +170,45 @@ export async function recordUnmatchedTransfer(
   })
 }
 
-/** A payment that was final left the chain after all: the order stays PAID, a person must know. */
-export async function recordLoss(place: MispaymentContext, units: bigint): Promise<void> {
-  const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
-  await bringTo(place, 'orphaned', units, records)
-}
-
-/** The payment paid its order: booked once, and whatever of it waited is taken out of suspense. */
+/**
+ * The payment paid its order: booked once, and whatever of it waited is taken out of suspense. What is above the price
+ * waits in a record of its own.
+ * @param received what of it still speaks for the order
+ */
 export async function bookOrderPaid(
-  place: MispaymentContext,
+  context: MispaymentContext,
   money: { received: bigint; due: bigint; feeBps: number },
   acceptance?: Acceptance,
 ): Promise<void> {
-  const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
-  await release(
-    place,
-    records.filter((record) => HELD.includes(record.kind) && record.status === 'open'),
-    acceptance,
-  )
+  const { tx, payment } = context
+  const standing = await readStanding(tx, payment)
+  const waiting = standing.records.filter(({ kind, status }) => HELD.includes(kind) && status === 'open')
+  await release(context, waiting, acceptance)
   const { received, due, feeBps } = money
-  await updatePaymentBooked(place.tx, place.payment, { priceUnits: received < due ? received : due, feeBps })
-  await bookPayment(place.tx, bookingOf(place, place.payment.id), { ...money, holder: holderOf(place.payment) })
+  const priceUnits = received < due ? received : due
+  await updatePaymentBooked(tx, payment, { priceUnits, feeBps })
+  await bookPayment(tx, bookingOf(context, payment.id), { ...money, holder: holderOf(payment) })
+  const final = received + standing.decided
+  const alreadyBooked = received - priceUnits
+  await bookMoney(
+    { ...context, payment: { ...payment, priceUnits } },
+    { final, seen: final, kind: 'over', alreadyBooked },
+  )
 }
 
-/** Money that had left the chain is there again. */
-export async function endLoss(place: MispaymentContext): Promise<void> {
-  const records = await lockMispayments(place.tx, place.order.companyId, place.payment.id)
-  for (const record of records) {
-    if (record.kind === 'orphaned' && record.status === 'open')
-      await updateMispayment(place.tx, record, { status: 'resolved' }, place.now)
-  }
+/** A person decided who pays for a loss. */
+export const bookLossDecision = (context: MispaymentContext, record: Mispayment, by: LossBearer): Promise<boolean> =>
+  bookLossBorne(context.tx, bookingOf(context, freshCause(record.id)), record.units, by)
+
+/** A decision was taken back: the money of a payment that paid its order is money above the price again. */
+export async function bookReopened(context: MispaymentContext): Promise<bigint | undefined> {
+  const { tx, payment } = context
+  if (payment.priceUnits === null) return undefined
+  const standing = await readStanding(tx, payment)
+  const present = payment.receivedUnits - standing.lost
+  await bookMoney(context, { final: present, seen: present, kind: 'over' })
+  // what was lost and is committed no more never arrived
+  const receivedUnits = bookedUnits(present, standing)
+  await updatePaymentReceived(tx, payment, receivedUnits)
+  return undecidedUnits(receivedUnits, standing)
 }

@@ -5,12 +5,14 @@ import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
 import {
   AcceptMispaymentBody,
+  BearLossBody,
   IgnoreMispaymentBody,
   MispaymentList,
   MispaymentListQuery,
 } from './mispayment-schemas.ts'
 import {
   acceptMispayment,
+  bearLoss,
   ignoreMispayment,
   listVisibleMispayments,
   type MispaymentDeps,
@@ -69,6 +71,27 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
     },
     async (request) => {
       await ignoreMispayment(deps, contextOf(request), request.params.id, request.body)
+      return ok(null)
+    },
+  )
+  app.post(
+    '/mispayments/:id/bear',
+    {
+      config: { permission: 'mispayments.bear' },
+      schema: {
+        operationId: 'bearLoss',
+        summary: 'Say who pays for money that left the chain',
+        description:
+          'Until this is decided, the order cannot be refunded, and the amount is kept back from settlements. When the ' +
+          'money comes back, the decision is undone by itself.',
+        tags,
+        params: IdParams,
+        body: BearLossBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await bearLoss(deps, contextOf(request), request.params.id, request.body)
       return ok(null)
     },
   )

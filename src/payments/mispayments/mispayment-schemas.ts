@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from './mispayment-queries.ts'
+import { LOSS_BEARERS, MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from './mispayment-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -16,6 +16,9 @@ export const MispaymentSchema = Type.Object(
     reference: Type.String(),
     decidedBy: Nullable(Type.String()),
     reason: Nullable(Type.String()),
+    borneBy: Nullable(
+      Type.String({ enum: [...LOSS_BEARERS], description: '`orphaned`: who pays for money that left the chain.' }),
+    ),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },
@@ -40,3 +43,10 @@ export const MispaymentList = Type.Object({
 
 export const AcceptMispaymentBody = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 256 })) })
 export const IgnoreMispaymentBody = Type.Object({ reason: Type.String({ minLength: 1, maxLength: 256 }) })
+export const BearLossBody = Type.Object({
+  by: Type.Union(
+    LOSS_BEARERS.map((bearer) => Type.Literal(bearer)),
+    { description: 'Who pays for it. `operator` is a SuperAdmin’s to say.' },
+  ),
+  reason: Type.Optional(Type.String({ maxLength: 256 })),
+})

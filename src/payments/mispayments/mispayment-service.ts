@@ -14,6 +14,7 @@ import {
   findPaymentPolicy,
   lockPayment,
   type Payment,
+  reconsiderPayment,
   updatePayment,
   updatePaymentAccepted,
 } from '../payment-queries.ts'
@@ -21,15 +22,26 @@ import {
   countMispayments,
   findMispayment,
   type ListedMispayment,
+  type LossBearer,
   listMispayments,
   lockMispayment,
   type Mispayment,
   updateMispayment,
 } from './mispayment-queries.ts'
-import { bookOrderPaid, holdExcess } from './mispayment-records.ts'
+import { bookLossDecision, bookOrderPaid } from './mispayment-records.ts'
 import type { MispaymentListQuery } from './mispayment-schemas.ts'
+import { readStanding, undecidedUnits } from './standing.ts'
 
-export type MispaymentDeps = { db: Db; clock: Clock; transition: TransitionOrder; audit: Audit }
+export type MispaymentDeps = {
+  db: Db
+  clock: Clock
+  transition: TransitionOrder
+  audit: Audit
+  /** The order's page shows less than before. */
+  onDecided(order: Order): void
+}
+
+const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
 export const viewMispayment = (record: ListedMispayment) => ({
   _id: record.id,
@@ -43,6 +55,7 @@ export const viewMispayment = (record: ListedMispayment) => ({
   reference: record.sourceReference,
   decidedBy: record.decidedBy,
   reason: record.reason,
+  borneBy: record.borneBy,
   createdAt: record.createdAt.toISOString(),
   updatedAt: record.updatedAt.toISOString(),
 })
@@ -84,15 +97,16 @@ export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<M
   return { order, payment, record }
 }
 
-function checkAcceptable({ payment, record }: MispaymentCase): void {
+function checkAcceptable(record: Mispayment, counted: bigint): void {
   if (record.kind !== 'under' && record.kind !== 'late') {
+    const way = record.kind === 'orphaned' ? BEAR_IT : 'Refund or ignore it.'
     throw new AppError('OBJECT_CONFLICT', {
-      message: `Only money that was too little or too late can be accepted as a payment; this is ${record.kind}. Refund or ignore it.`,
+      message: `Only money that was too little or too late can be accepted as a payment; this is ${record.kind}. ${way}`,
     })
   }
-  if (record.units !== payment.receivedUnits) {
+  if (record.units !== counted) {
     throw new AppError('OBJECT_CONFLICT', {
-      message: 'A part of this payment was decided otherwise before. Refund or ignore the rest.',
+      message: 'The money of this payment has changed meanwhile. Read the record again and repeat.',
     })
   }
 }
@@ -119,10 +133,10 @@ export async function acceptMispayment(
   const { actor } = context
   await deps.db.tx(async (tx) => {
     const scene = await lockUndecided(tx, actor, id)
-    checkAcceptable(scene)
-    const { order, payment } = scene
+    const { order, payment, record } = scene
+    const received = undecidedUnits(payment.receivedUnits, await readStanding(tx, payment))
+    checkAcceptable(record, received)
     const now = new Date(deps.clock())
-    const received = payment.receivedUnits
     const due = payment.dueUnits
     const decidedBy = `${actor.kind}:${actor.id}`
     await giveUpOther(tx, scene, now)
@@ -136,7 +150,6 @@ export async function acceptMispayment(
     const { feeBps } = await findPaymentPolicy(tx, order.companyId)
     const place = { tx, order, payment, now }
     await bookOrderPaid(place, { received, due, feeBps }, { decidedBy, reason: body.reason ?? null })
-    if (received > due) await holdExcess(place, received - due, false)
     await context.remember(tx, null)
     await writeAudit(deps, tx, context, scene.record, 'mispayment.accept')
   })
@@ -151,11 +164,45 @@ export async function ignoreMispayment(
 ): Promise<void> {
   const { actor } = context
   await deps.db.tx(async (tx) => {
-    const { record } = await lockUndecided(tx, actor, id)
+    const { order, payment, record } = await lockUndecided(tx, actor, id)
+    if (record.kind === 'orphaned') throw new AppError('OBJECT_CONFLICT', { message: BEAR_IT })
+    const now = new Date(deps.clock())
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const
-    await updateMispayment(tx, record, decision, new Date(deps.clock()))
+    await updateMispayment(tx, record, decision, now)
+    await reconsiderPayment(tx, payment, now)
     await context.remember(tx, null)
+    tx.afterCommit(() => deps.onDecided(order))
     await writeAudit(deps, tx, context, record, 'mispayment.ignore')
+  })
+}
+
+/**
+ * Says who pays for money that left the chain after it counted; then the order can be refunded and its company settled
+ * again. What the operator pays for is a SuperAdmin's to say. When the money comes back, the decision is undone.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
+ */
+export async function bearLoss(
+  deps: MispaymentDeps,
+  context: RequestContext,
+  id: string,
+  body: { by: LossBearer; reason?: string },
+): Promise<void> {
+  const { actor } = context
+  if (body.by === 'operator' && actor.role !== 'SuperAdmin')
+    throw new AppError('FORBIDDEN', { message: 'Only a SuperAdmin can decide that the operator bears a loss.' })
+  await deps.db.tx(async (tx) => {
+    const { order, payment, record } = await lockUndecided(tx, actor, id)
+    if (record.kind !== 'orphaned') {
+      const message = `Only money that left the chain can be borne; this is ${record.kind}.`
+      throw new AppError('OBJECT_CONFLICT', { message })
+    }
+    const now = new Date(deps.clock())
+    const decidedBy = `${actor.kind}:${actor.id}`
+    const decision = { status: 'borne', borneBy: body.by, decidedBy, reason: body.reason ?? null } as const
+    await updateMispayment(tx, record, decision, now)
+    await bookLossDecision({ tx, order, payment, now }, record, body.by)
+    await context.remember(tx, null)
+    await writeAudit(deps, tx, context, record, 'mispayment.bear', { by: body.by })
   })
 }
 
@@ -165,8 +212,9 @@ const writeAudit = (
   context: RequestContext,
   record: Mispayment,
   action: string,
+  more: Record<string, string> = {},
 ): Promise<void> => {
-  const detail = { mispaymentId: record.id, kind: record.kind, units: record.units.toString() }
+  const detail = { mispaymentId: record.id, kind: record.kind, units: record.units.toString(), ...more }
   return audit.write(tx, context, {
     ...{ companyId: record.companyId, action, object: `mispayment:${record.id}`, detail },
   })

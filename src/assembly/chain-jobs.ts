@@ -1,0 +1,37 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { auditNextPage } from '../chain/deposit-audit.ts'
+import type { OpenChain } from '../chain/open-chains.ts'
+import { startScanner } from '../chain/scanner.ts'
+import type { Db } from '../db/db.ts'
+import { type Clock, MINUTE } from '../kernel/clock.ts'
+import { startTicker } from '../kernel/ticker.ts'
+import { followChain } from '../payments/chain-watch.ts'
+import type { PaymentDeps } from '../payments/payment-service.ts'
+
+export type Stoppable = { stop(): Promise<void> }
+
+export type ChainJobDeps = {
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  payments: PaymentDeps
+  /** Chains whose transfers pay orders. */
+  chains: readonly OpenChain[]
+}
+
+const SCAN_EVERY_MS = 500
+
+/** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
+export function startChain(
+  { db, clock, log, payments }: ChainJobDeps,
+  { network, endpoints }: ChainJobDeps['chains'][number],
+): Stoppable[] {
+  const { chainId } = network
+  const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
+  const onChange = (): void => follower.wake()
+  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs: SCAN_EVERY_MS })
+  const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
+    auditNextPage({ db, network, endpoints, log }, clock()),
+  )
+  return [scanner, follower, audit]
+}

@@ -1,0 +1,39 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { auditDeposits, auditWallets, type BalanceFault } from '../chain/balance-audit.ts'
+import type { Network } from '../chain/networks.ts'
+import type { Rpc } from '../chain/rpc.ts'
+import type { Db } from '../db/db.ts'
+import { HOUR } from '../kernel/clock.ts'
+import { startTicker, type Ticker } from '../kernel/ticker.ts'
+import type { SettlementDeps } from '../ledger/settlement-service.ts'
+import type { PaymentDeps } from '../payments/payment-service.ts'
+import { reconcilePayments } from '../payments/reconcile.ts'
+
+type CheckDeps = {
+  db: Db
+  log: FastifyBaseLogger
+  payments: PaymentDeps
+  settlements: SettlementDeps
+  chains: readonly { network: Network; rpc: Rpc }[]
+}
+
+/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer leaves all as it is. */
+async function auditBalances({ db, chains, settlements }: CheckDeps): Promise<undefined> {
+  const faults: BalanceFault[] = []
+  for (const { rpc, network } of chains) {
+    const chain = { db, rpc, network }
+    faults.push(...(await auditDeposits(chain)), ...(await auditWallets(chain)))
+  }
+  await settlements.books.noteBalances(faults)
+}
+
+/** Every hour: the books of every company, what addresses and wallets hold, what providers say of paid payments. */
+export function startMoneyChecks(deps: CheckDeps): Ticker[] {
+  const { log, payments, settlements } = deps
+  const { books } = settlements
+  return [
+    startTicker('ledger.verify', HOUR, log, async () => void (await books.verifyAll())),
+    startTicker('ledger.balances', HOUR, log, () => auditBalances(deps)),
+    startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
+  ]
+}

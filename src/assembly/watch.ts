@@ -1,0 +1,14 @@
+import { openBooks } from '../ledger/books.ts'
+import { openMoneyMetrics } from '../ledger/money-metrics.ts'
+import { openOperatorAlarm } from '../mail/operator-alarm.ts'
+import type { Accounts } from './accounts.ts'
+import type { Chains } from './chains.ts'
+import type { ServiceBase } from './service-base.ts'
+
+/** Who hears when money is missing, and what stops while the books differ. */
+export function openWatch({ config, db, clock, log, metrics }: ServiceBase, { mailer }: Accounts, chains: Chains) {
+  const alarm = openOperatorAlarm({ mailer, operatorEmail: config.operatorEmail })
+  const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))
+  openMoneyMetrics(metrics, db)
+  return { alarm, books: openBooks({ db, clock, log, alarm, tokens }) }
+}

@@ -1,0 +1,63 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+/** What the scanner saw arrive at one watched address, up to a block. */
+export type Recorded = { companyId: string; address: string; units: bigint; firstBlock: bigint | null }
+
+/** Watched addresses in order, with the units of one token. @param only these addresses, or null: all after `after` */
+export async function listRecorded(
+  q: Queryable,
+  scope: {
+    chainId: number
+    token: string
+    block: bigint
+    after: string
+    only: readonly string[] | null
+    limit: number
+  },
+): Promise<Recorded[]> {
+  const rows = await q.many<Omit<Recorded, 'units'> & { units: string }>(sql`
+    select d.company_id, d.address, coalesce(sum(t.units), 0) as units, min(t.block_number) as first_block
+    from deposit_addresses d
+    left join chain_transfers t on t.to_address = d.address and t.chain_id = ${scope.chainId} and t.token = ${scope.token}
+      and t.status = 'seen' and t.block_number <= ${scope.block}
+    where d.watched_until > now() and d.address > ${scope.after}
+      and (${scope.only === null} or d.address = any(${[...(scope.only ?? [])]}::text[]))
+    group by d.company_id, d.address order by d.address limit ${scope.limit}`)
+  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+}
+
+/** Wallets that have paid refunds or settlements on a chain. */
+export async function listWallets(q: Queryable, chainId: number): Promise<string[]> {
+  const rows = await q.many<{ address: string }>(sql`
+    select distinct from_address as address from chain_payouts where chain_id = ${chainId}`)
+  return rows.map(({ address }) => address)
+}
+
+/** Up to which block the transfers of a wallet were found to be ours. */
+export async function findAudited(q: Queryable, chainId: number, address: string): Promise<bigint | undefined> {
+  const row = await q.maybe<{ blockNumber: bigint }>(sql`
+    select block_number from wallet_audits where chain_id = ${chainId} and address = ${address}`)
+  return row?.blockNumber
+}
+
+export const upsertAudited = (
+  q: Queryable,
+  audit: { chainId: number; address: string; block: bigint; balance: bigint },
+): Promise<number> =>
+  q.run(sql`
+    insert into wallet_audits (chain_id, address, block_number, balance_units)
+    values (${audit.chainId}, ${audit.address}, ${audit.block}, ${audit.balance})
+    on conflict (chain_id, address)
+    do update set block_number = excluded.block_number, balance_units = excluded.balance_units`)
+
+/** Those of the transactions that we sent. */
+export async function listOwnTransactions(
+  q: Queryable,
+  chainId: number,
+  hashes: readonly string[],
+): Promise<Set<string>> {
+  const rows = await q.many<{ txHash: string }>(sql`
+    select tx_hash from chain_payout_transactions where chain_id = ${chainId} and tx_hash = any(${[...hashes]}::text[])
+    union select tx_hash from chain_payouts where chain_id = ${chainId} and tx_hash = any(${[...hashes]}::text[])`)
+  return new Set(rows.map(({ txHash }) => txHash))
+}

@@ -1,0 +1,54 @@
+import { keccak256 } from 'viem/utils'
+import type { Hex } from './rpc.ts'
+
+/**
+ * The logs bloom of a block header (Yellow Paper, 4.3.1): 2048 bits, of which each address and each topic of a log sets
+ * three. A bit that is missing proves that the block holds no such log; bits that are set prove nothing.
+ */
+export type Bloom = Buffer
+
+const BLOOM_BYTES = 256
+const MAX_REMEMBERED = 20_000
+
+/** Null for a node that sends no bloom, or a chain that leaves it empty. */
+export function readBloom(text: string | undefined): Bloom | null {
+  if (text === undefined || !/^0x[0-9a-fA-F]{512}$/.test(text)) return null
+  return Buffer.from(text.slice(2), 'hex')
+}
+
+const positions = new Map<string, readonly number[]>()
+
+/** @param item an address, or a topic: hex */
+function positionsOf(item: string): readonly number[] {
+  const known = positions.get(item)
+  if (known) return known
+  const hash = Buffer.from(keccak256(item as Hex).slice(2), 'hex')
+  const made = [0, 2, 4].map((at) => hash.readUInt16BE(at) & 2047)
+  if (positions.size >= MAX_REMEMBERED) positions.clear()
+  positions.set(item, made)
+  return made
+}
+
+export const mayContain = (bloom: Bloom, item: string): boolean =>
+  positionsOf(item).every((bit) => ((bloom[BLOOM_BYTES - 1 - (bit >> 3)] ?? 0) >> (bit & 7)) & 1)
+
+/** The chance that a bloom shows an item that the block does not hold. */
+export function falsePositiveRate(bloom: Bloom): number {
+  let bits = 0
+  for (const byte of bloom) for (let rest = byte; rest > 0; rest &= rest - 1) bits += 1
+  return (bits / (BLOOM_BYTES * 8)) ** 3
+}
+
+/** The bloom of these logs alone: equal to the header's, they are all of the block. */
+export function bloomOf(logs: readonly { address: string; topics: readonly string[] }[]): Bloom {
+  const bloom = Buffer.alloc(BLOOM_BYTES)
+  for (const { address, topics } of logs) {
+    for (const item of [address, ...topics]) {
+      for (const bit of positionsOf(item)) {
+        const at = BLOOM_BYTES - 1 - (bit >> 3)
+        bloom[at] = (bloom[at] ?? 0) | (1 << (bit & 7))
+      }
+    }
+  }
+  return bloom
+}

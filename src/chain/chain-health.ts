@@ -1,0 +1,70 @@
+import type { Db } from '../db/db.ts'
+import { type Clock, SECOND } from '../kernel/clock.ts'
+import { type ChainStanding, listStandings } from './chain-queries.ts'
+import type { Network } from './networks.ts'
+
+/** Whether what is paid on a chain is seen soon; `message` says what is wrong, `fix` what to do. */
+export type ChainCheck = { chainId: number; ok: boolean; message: string; fix: string | null }
+
+export type ChainHealth = {
+  /** All chains that are set up, not older than a second. */
+  list(): Promise<ChainCheck[]>
+}
+
+const CACHE_MS = SECOND
+
+function judge(
+  { chainId, name }: Network,
+  standing: ChainStanding | undefined,
+  { maxLagSeconds, upSeconds }: { maxLagSeconds: number; upSeconds: number },
+): ChainCheck {
+  const where = `${name} (chain ${chainId})`
+  const bad = (message: string, fix: string): ChainCheck => ({
+    chainId,
+    ok: false,
+    message: `${where} ${message}`,
+    fix,
+  })
+  const variable = `CHAIN_${chainId}_RPC_URL`
+  if (standing?.trouble === 'foreign') {
+    const fix = `Check ${variable}. If a test chain began anew: comptoir rescan --chain ${chainId} --from 0 --new-chain`
+    return bad('is served as another chain; nothing of it is believed', fix)
+  }
+  if (standing?.trouble === 'disagreement')
+    return bad('has endpoints that contradict each other', `Find out which endpoint of ${variable} is wrong.`)
+  // a chain that was never read counts from our start
+  const lag = Math.round(standing?.lagSeconds ?? upSeconds)
+  if (lag > maxLagSeconds)
+    return bad(`has had no new block for ${lag} seconds`, `Check ${variable}, or add a second endpoint to it.`)
+  return { chainId, ok: true, message: `${where} is read up to block ${standing?.number ?? 'none yet'}`, fix: null }
+}
+
+export function openChainHealth(deps: {
+  db: Db
+  clock: Clock
+  networks: readonly Network[]
+  maxLagSeconds: number
+}): ChainHealth {
+  const { db, clock, networks, maxLagSeconds } = deps
+  const startedAt = clock()
+  const ids = networks.map(({ chainId }) => chainId)
+  let known: { checks: Promise<ChainCheck[]>; until: number } | undefined
+  const read = async (): Promise<ChainCheck[]> => {
+    const standings = await listStandings(db, ids)
+    return networks.map((network) => {
+      const standing = standings.find(({ chainId }) => chainId === network.chainId)
+      return judge(network, standing, { maxLagSeconds, upSeconds: (clock() - startedAt) / SECOND })
+    })
+  }
+  return {
+    list() {
+      if (known && known.until > clock()) return known.checks
+      const checks = read()
+      known = { checks, until: clock() + CACHE_MS }
+      checks.catch(() => {
+        known = undefined
+      })
+      return checks
+    },
+  }
+}

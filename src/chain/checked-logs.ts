@@ -1,0 +1,120 @@
+import type { Endpoint } from './endpoint.ts'
+import { confirmLogs, type Panel, readAllLogs, suspect } from './opinions.ts'
+import { type RpcCall, RpcError } from './rpc.ts'
+import {
+  type Block,
+  ChainDoubt,
+  type LogFilter,
+  type LogRange,
+  logsCalls,
+  type RpcLog,
+  TRANSFER_TOPIC,
+  toHex,
+  toTopic,
+} from './transfer-logs.ts'
+
+/** Fewer receivers than this in one question no node refuses for their number. */
+const MIN_TOPICS = 20
+
+const receiversOf = ({ addresses }: LogFilter): readonly string[] => (addresses === 'all' ? [] : addresses.map(toTopic))
+
+/** Asks for the logs of several places, in their order; a node that refuses so many receivers is asked for fewer. */
+export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: readonly LogRange[]): Promise<RpcLog[][]> {
+  const { rpc, limits } = endpoint
+  const { topicCount } = limits
+  const calls = places.map((place) => logsCalls(filter, place, topicCount))
+  try {
+    const answers = await rpc.batch<RpcLog[]>(calls.flat())
+    const perPlace = calls[0]?.length ?? 0
+    return places.map((_, index) => answers.slice(index * perPlace, (index + 1) * perPlace).flat())
+  } catch (error) {
+    const tooMany = error instanceof RpcError && error.kind === 'definite' && !('fromBlock' in (places[0] ?? {}))
+    const asked = filter.addresses === 'all' ? 0 : Math.min(filter.addresses.length, topicCount)
+    if (!tooMany || asked <= MIN_TOPICS) throw error
+    endpoint.learn({ topicCount: Math.ceil(asked / 2) })
+    return askLogs(endpoint, filter, places)
+  }
+}
+
+function matches(filter: LogFilter): (log: RpcLog) => boolean {
+  const receivers = filter.addresses === 'all' ? null : new Set(receiversOf(filter))
+  return ({ address, topics }) =>
+    filter.tokens.has(address.toLowerCase()) &&
+    topics[0] === TRANSFER_TOPIC &&
+    (receivers === null || receivers.has(topics[2]?.toLowerCase() ?? ''))
+}
+
+/**
+ * A block whose header speaks of transfers that the answer does not show: another endpoint is asked, or this one a
+ * second time in other words, and where the header is strong evidence the block's receipts decide.
+ * @throws ChainDoubt when the header cannot be reconciled with any answer: the block is read again later
+ */
+async function readAgain(
+  panel: Panel,
+  filter: LogFilter,
+  { block, logs, strong }: { block: Block; logs: readonly RpcLog[]; strong: boolean },
+): Promise<readonly RpcLog[]> {
+  const { endpoints, endpoint } = panel
+  const others = endpoints.usable().filter((other) => other !== endpoint)
+  if (others.length > 0) {
+    // several calls where many are watched: the first one that is contradicted ends the look
+    for (const call of logsCalls(filter, { blockHash: block.hash }, endpoint.limits.topicCount))
+      await confirmLogs(panel, block, { logs: logs.filter(isAnswerOf(call)), call })
+    return logs
+  }
+  const number = toHex(block.number)
+  const [second = []] = await askLogs(endpoint, filter, [{ fromBlock: number, toBlock: number }])
+  const inBlock = second.filter((log) => log.blockHash === block.hash)
+  if (inBlock.length > logs.length) return inBlock
+  if (!strong) return logs
+  const all = await readAllLogs(endpoint.rpc, block)
+  if (!all) throw new ChainDoubt(`the header of block ${block.number} speaks of transfers that no answer shows`)
+  return all.filter(matches(filter))
+}
+
+/** Whether a call asks for a log, by its receivers. */
+function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
+  const { topics } = call.params[0] as { topics: (string | null | string[])[] }
+  const receivers = topics[2]
+  if (!Array.isArray(receivers)) return () => true
+  const wanted = new Set(receivers)
+  return (log) => wanted.has(log.topics[2]?.toLowerCase() ?? '')
+}
+
+/**
+ * Checks the logs that were answered for a run of blocks against the blocks' headers.
+ * @returns all logs that were asked for
+ * @throws ChainDoubt, RpcError
+ */
+export async function checkAgainstHeaders(
+  panel: Panel,
+  filter: LogFilter,
+  found: readonly { block: Block; logs: readonly RpcLog[] }[],
+): Promise<RpcLog[]> {
+  if (filter.addresses.length === 0) return []
+  const asked = { tokens: filter.tokens.keys(), topic: TRANSFER_TOPIC, receivers: receiversOf(filter) }
+  const checked: RpcLog[] = []
+  for (const { block, logs } of found) {
+    const suspicion = suspect(block.logsBloom, { ...asked, tokens: filter.tokens.keys() }, logs)
+    const sure = suspicion === 'none'
+    checked.push(...(sure ? logs : await readAgain(panel, filter, { block, logs, strong: suspicion === 'strong' })))
+  }
+  return checked
+}
+
+/** Wants another endpoint's word for every transfer that will be recorded. @throws ChainDoubt, RpcError */
+export async function confirmTransfers(
+  panel: Panel,
+  filter: LogFilter,
+  { logs, blocks, receivers }: { logs: readonly RpcLog[]; blocks: readonly Block[]; receivers: ReadonlySet<string> },
+): Promise<void> {
+  const topics = new Set([...receivers].map(toTopic))
+  const mine = logs.filter((log) => topics.has(log.topics[2]?.toLowerCase() ?? ''))
+  for (const block of blocks) {
+    const own = mine.filter((log) => log.blockHash === block.hash)
+    if (own.length === 0) continue
+    const asked = [...new Set(own.map((log) => `0x${log.topics[2]?.slice(26)}`))]
+    const [call] = logsCalls({ ...filter, addresses: asked }, { blockHash: block.hash }, asked.length)
+    if (call) await confirmLogs(panel, block, { logs: own, call })
+  }
+}

@@ -1,0 +1,122 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { BlockId } from './chain-queries.ts'
+
+/** What the tables say of one deposit address on one chain. */
+export type RecordedDeposit = {
+  address: string
+  createdAt: Date
+  units: bigint
+  outflowUnits: bigint
+  outflowTo: bigint
+  /** It stood open as a difference before. */
+  differed: boolean
+}
+
+type Row = Omit<RecordedDeposit, 'units' | 'outflowUnits'> & { units: string; outflowUnits: string }
+
+/** Recorded USDC of these addresses, from one snapshot with the block up to which the chain was read. */
+export async function readRecordedDeposits(
+  q: Queryable,
+  { chainId, token, addresses }: { chainId: number; token: string; addresses: readonly string[] },
+): Promise<{ head: BlockId; deposits: RecordedDeposit[] } | undefined> {
+  const rows = await q.many<Row & { headNumber: bigint; headHash: string }>(sql`
+    select d.address, d.created_at, h.number as head_number, h.hash as head_hash,
+      coalesce((select sum(t.units) from chain_transfers as t where t.chain_id = h.chain_id
+        and t.to_address = d.address and t.token = ${token.toLowerCase()} and t.status = 'seen'), 0)::text as units,
+      coalesce(f.outflow_units, 0)::text as outflow_units, coalesce(f.outflow_to, 0) as outflow_to,
+      (f.address is not null and f.closed_at is null) as differed
+    from deposit_addresses as d
+    join chain_heads as h on h.chain_id = ${chainId} and h.number is not null
+    left join deposit_differences as f on f.chain_id = h.chain_id and f.address = d.address
+    where d.address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
+  const [first] = rows
+  if (!first) return undefined
+  return {
+    head: { number: first.headNumber, hash: first.headHash },
+    deposits: rows.map(({ address, createdAt, units, outflowUnits, outflowTo, differed }) => ({
+      ...{ address, createdAt, outflowTo, differed },
+      units: BigInt(units),
+      outflowUnits: BigInt(outflowUnits),
+    })),
+  }
+}
+
+export type DepositFinding = {
+  chainId: number
+  address: string
+  balanceUnits: bigint
+  recordedUnits: bigint
+  outflowUnits: bigint
+  blockNumber: bigint
+  explained: boolean
+}
+
+export const upsertDepositFinding = (q: Queryable, found: DepositFinding): Promise<number> =>
+  q.run(sql`
+    insert into deposit_differences (chain_id, address, balance_units, recorded_units, outflow_units, outflow_to,
+      block_number, closed_at)
+    values (${found.chainId}, ${found.address}, ${found.balanceUnits}, ${found.recordedUnits}, ${found.outflowUnits},
+      ${found.blockNumber}, ${found.blockNumber}, case when ${found.explained} then now() end)
+    on conflict (chain_id, address) do update set balance_units = excluded.balance_units,
+      recorded_units = excluded.recorded_units, outflow_units = excluded.outflow_units,
+      outflow_to = excluded.outflow_to, block_number = excluded.block_number, updated_at = now(),
+      closed_at = excluded.closed_at`)
+
+/** They agree again without further explanation. */
+export const updateDifferencesClosed = (q: Queryable, chainId: number, addresses: readonly string[]): Promise<number> =>
+  q.run(sql`
+    update deposit_differences set closed_at = now(), updated_at = now()
+    where chain_id = ${chainId} and address = any(${[...addresses]}::text[]) and closed_at is null`)
+
+export async function countDifferences(q: Queryable, chainId: number): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(sql`
+    select count(*) as total from deposit_differences where chain_id = ${chainId} and closed_at is null`)
+  return Number(total)
+}
+
+/** Addresses in their order, for a round over all that are watched. */
+export async function listAuditPage(
+  q: Queryable,
+  { after, watchedAt, limit }: { after: string; watchedAt: Date; limit: number },
+): Promise<string[]> {
+  const rows = await q.many<{ address: string }>(sql`
+    select address from deposit_addresses where address > ${after} and watched_until > ${watchedAt}
+    order by address limit ${limit}`)
+  return rows.map(({ address }) => address)
+}
+
+/** Every address that was ever given out, in their order. */
+export async function listDepositPage(q: Queryable, after: string, limit: number): Promise<string[]> {
+  const rows = await q.many<{ address: string }>(sql`
+    select address from deposit_addresses where address > ${after} order by address limit ${limit}`)
+  return rows.map(({ address }) => address)
+}
+
+/** Takes the next page of a round, or starts one when the last is older than `olderThan`; undefined: nothing is due. */
+export const claimAuditPage = (
+  q: Queryable,
+  chainId: number,
+  olderThan: Date,
+): Promise<{ auditCursor: string } | undefined> =>
+  q.maybe(sql`
+    select audit_cursor from chain_heads where chain_id = ${chainId} and number is not null
+      and (audit_cursor <> '' or audited_at is null or audited_at < ${olderThan})`)
+
+/** Another node may have done the same page: doing it twice is harmless, going back is not. */
+export const updateAuditCursor = (
+  q: Queryable,
+  move: { chainId: number; from: string; to: string; finishedAt: Date | null },
+): Promise<number> =>
+  q.run(sql`
+    update chain_heads set audit_cursor = ${move.to}, audited_at = coalesce(${move.finishedAt}::timestamptz, audited_at)
+    where chain_id = ${move.chainId} and audit_cursor = ${move.from}`)
+
+/** Holds the chain's row: changes stay numbered in order, whoever writes them. */
+export const lockHead = (tx: Tx, chainId: number): Promise<{ number: bigint } | undefined> =>
+  tx.maybe(sql`select number from chain_heads where chain_id = ${chainId} and number is not null for update`)
+
+/** Remembered blocks among these heights. */
+export const listBlocksAt = (q: Queryable, chainId: number, numbers: readonly bigint[]): Promise<BlockId[]> =>
+  q.many(sql`
+    select number, hash from chain_blocks
+    where chain_id = ${chainId} and number = any(${numbers.map(String)}::bigint[])`)

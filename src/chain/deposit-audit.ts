@@ -1,0 +1,155 @@
+import { HOUR } from '../kernel/clock.ts'
+import {
+  claimAuditPage,
+  type DepositFinding,
+  listAuditPage,
+  type RecordedDeposit,
+  readRecordedDeposits,
+  updateAuditCursor,
+  updateDifferencesClosed,
+  upsertDepositFinding,
+} from './deposit-audit-queries.ts'
+import type { Endpoint } from './endpoint.ts'
+import { type ChainReader, provenEndpoints, rescan } from './rescan.ts'
+import type { Hex, Rpc } from './rpc.ts'
+import { blockCall, type RpcBlock, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from './transfer-logs.ts'
+
+/** balanceOf(address) */
+const BALANCE_OF = '0x70a08231'
+const PAGE = 500
+const ROUND_MS = HOUR
+/** Blocks and our clock may differ by this much. */
+const CLOCK_MARGIN_MS = HOUR
+
+/** Balances at one block, in the order of the addresses. @throws RpcError */
+export async function readBalances(
+  rpc: Rpc,
+  { token, blockHash }: { token: string; blockHash: string },
+  addresses: readonly string[],
+): Promise<bigint[]> {
+  const calls = addresses.map((address) => ({
+    method: 'eth_call',
+    params: [{ to: token, data: BALANCE_OF + toTopic(address).slice(2) }, { blockHash }],
+  }))
+  return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
+}
+
+/** The last block made before a time. @throws RpcError */
+export async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint> {
+  const seconds = BigInt(Math.floor(at.getTime() / 1000))
+  let low = 0n
+  let high = head
+  while (low < high) {
+    const middle = (low + high + 1n) / 2n
+    const { method, params } = blockCall(middle)
+    const block = await rpc.call<RpcBlock | null>(method, ...params)
+    if (block && BigInt(block.timestamp) < seconds) low = middle
+    else high = middle - 1n
+  }
+  return low
+}
+
+/** What left each address, read on from where the last audit ended. @throws RpcError */
+async function readOutflows(
+  { network }: ChainReader,
+  endpoint: Endpoint,
+  { deposits, from, to }: { deposits: readonly RecordedDeposit[]; from: bigint; to: bigint },
+): Promise<Map<string, bigint>> {
+  const sums = new Map(deposits.map(({ address, outflowUnits }) => [address, outflowUnits]))
+  const senders = deposits.map(({ address }) => toTopic(address))
+  const start = deposits.reduce((least, { outflowTo }) => (outflowTo < least ? outflowTo : least), to)
+  const since = new Map(deposits.map(({ address, outflowTo }) => [address, outflowTo]))
+  const { blockSpan } = endpoint.limits
+  for (let at = start + 1n > from ? start + 1n : from; at <= to; at += blockSpan) {
+    const end = at + blockSpan - 1n < to ? at + blockSpan - 1n : to
+    const topics = [TRANSFER_TOPIC, senders]
+    const filter = { address: network.usdcAddress, topics, fromBlock: toHex(at), toBlock: toHex(end) }
+    for (const log of await endpoint.rpc.call<RpcLog[]>('eth_getLogs', filter)) {
+      const sender = `0x${log.topics[1]?.slice(26)}`.toLowerCase()
+      if (BigInt(log.blockNumber) <= (since.get(sender) ?? 0n)) continue
+      sums.set(sender, (sums.get(sender) ?? 0n) + BigInt(log.data))
+    }
+  }
+  return sums
+}
+
+const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - outflowUnits
+
+/** Looks closer at addresses whose balance is not what was recorded: reads again what came and what left. */
+async function explain(
+  reader: ChainReader,
+  endpoint: Endpoint,
+  { deposits, head }: { deposits: readonly RecordedDeposit[]; head: { number: bigint; hash: string } },
+): Promise<void> {
+  const { db, network, log } = reader
+  const { chainId, usdcAddress: token } = network
+  const oldest = Math.min(...deposits.map(({ createdAt }) => createdAt.getTime()))
+  const from = await findBlockBefore(endpoint.rpc, new Date(oldest - CLOCK_MARGIN_MS), head.number)
+  const addresses = deposits.map(({ address }) => address)
+  await rescan(reader, { addresses, from, to: head.number })
+  const outflows = await readOutflows(reader, endpoint, { deposits, from, to: head.number })
+  const again = await readRecordedDeposits(db, { chainId, token, addresses })
+  const balances = await readBalances(endpoint.rpc, { token, blockHash: head.hash }, addresses)
+  for (const [index, address] of addresses.entries()) {
+    const recordedUnits = again?.deposits.find((one) => one.address === address)?.units ?? 0n
+    const outflowUnits = outflows.get(address) ?? 0n
+    const balanceUnits = balances[index] ?? 0n
+    const explained = balanceUnits === recordedUnits - outflowUnits
+    const finding: DepositFinding = {
+      ...{ chainId, address, balanceUnits, recordedUnits, outflowUnits, explained },
+      blockNumber: head.number,
+    }
+    await upsertDepositFinding(db, finding)
+    const known = deposits[index]?.differed
+    if (!explained && !known) log.error(inText(finding), 'ALARM: a deposit balance is not what was recorded')
+  }
+}
+
+const inText = (finding: DepositFinding): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(finding).map(([name, value]) => [name, typeof value === 'bigint' ? `${value}` : value]),
+  )
+
+/**
+ * Compares the balances of deposit addresses with what was recorded, at the block up to which the chain was read. What
+ * was missed is recorded; what cannot be explained stays as a difference, with an alarm.
+ * @throws RpcError when no endpoint answers
+ */
+export async function auditDeposits(reader: ChainReader, addresses: readonly string[]): Promise<void> {
+  const { db, network } = reader
+  const { chainId, usdcAddress: token } = network
+  for (let start = 0; start < addresses.length; start += PAGE) {
+    const recorded = await readRecordedDeposits(db, { chainId, token, addresses: addresses.slice(start, start + PAGE) })
+    if (!recorded) continue
+    const { deposits, head } = recorded
+    const [endpoint] = await provenEndpoints(reader)
+    if (!endpoint) continue
+    const list = deposits.map(({ address }) => address)
+    const balances = await readBalances(endpoint.rpc, { token, blockHash: head.hash }, list)
+    const differing = deposits.filter((deposit, index) => balances[index] !== remainder(deposit))
+    const even = deposits.filter((deposit) => !differing.includes(deposit) && deposit.differed)
+    if (even.length > 0)
+      await updateDifferencesClosed(
+        db,
+        chainId,
+        even.map(({ address }) => address),
+      )
+    if (differing.length > 0) await explain(reader, endpoint, { deposits: differing, head })
+  }
+}
+
+/** One page of the hourly round over all watched addresses. @returns whether the round goes on */
+export async function auditNextPage(reader: ChainReader, nowMs: number): Promise<boolean> {
+  const { db, network } = reader
+  const { chainId } = network
+  const due = await claimAuditPage(db, chainId, new Date(nowMs - ROUND_MS))
+  if (!due) return false
+  const from = due.auditCursor
+  const page = await listAuditPage(db, { after: from, watchedAt: new Date(nowMs), limit: PAGE })
+  if (page.length > 0) await auditDeposits(reader, page)
+  const last = page.length < PAGE
+  const to = last ? '' : (page.at(-1) ?? '')
+  const finishedAt = last ? new Date(nowMs) : null
+  await updateAuditCursor(db, { chainId, from, to, finishedAt })
+  return !last
+}

@@ -1,0 +1,19 @@
+import { type Queryable, sql } from '../db/db.ts'
+import type { EndpointLimits } from './endpoint.ts'
+
+/** What nodes turned out to take, by the hash of their address. */
+export const listEndpointLimits = (q: Queryable, chainId: number): Promise<(EndpointLimits & { urlHash: string })[]> =>
+  q.many(sql`
+    select url_hash, batch_size, block_span, topic_count from chain_endpoints
+    where chain_id = ${chainId} and learned_at > now() - interval '7 days'`)
+
+export const upsertEndpointLimits = (
+  q: Queryable,
+  key: { chainId: number; urlHash: string },
+  limits: EndpointLimits,
+): Promise<number> =>
+  q.run(sql`
+    insert into chain_endpoints (chain_id, url_hash, batch_size, block_span, topic_count)
+    values (${key.chainId}, ${key.urlHash}, ${limits.batchSize}, ${limits.blockSpan}, ${limits.topicCount})
+    on conflict (chain_id, url_hash) do update set batch_size = excluded.batch_size, block_span = excluded.block_span,
+      topic_count = excluded.topic_count, learned_at = now()`)

@@ -1,0 +1,138 @@
+import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
+import type { Network } from './networks.ts'
+import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
+
+/** What a node takes at most; learned from its refusals. */
+export type EndpointLimits = { batchSize: number; blockSpan: bigint; topicCount: number }
+
+export const FIRST_LIMITS: EndpointLimits = { batchSize: 100, blockSpan: 2000n, topicCount: MAX_FILTER_VALUES }
+
+/**
+ * Why an endpoint is not asked. `down`: it gave no answer a moment ago. `behind`: others have newer blocks. `foreign`:
+ * it served another chain, less than a minute ago. `outvoted`: others, or its own block headers, contradict it.
+ */
+export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted'
+
+/** The node serves another chain than the one that was configured or read before. */
+export class ForeignChain extends Error {
+  override readonly name = 'ForeignChain'
+}
+
+/** An endpoint that was wrong must be right for so long before it is asked again. */
+const PROBATION_MS = MINUTE
+const FIRST_PAUSE_MS = SECOND
+const MAX_PAUSE_MS = 30 * SECOND
+const VERIFIED_MS = 30 * SECOND
+
+export type EndpointEvents = {
+  /** A question that got no answer, or a refusal. */
+  onError(endpoint: number): void
+  onLearned(endpoint: number, limits: EndpointLimits): void
+}
+
+/** One node of a chain: its client, how it fares, and what it takes. Numbered from 1 in the order of configuration. */
+export class Endpoint {
+  readonly number: number
+  /** Counts and judges every answer; splits what is too much for the node. */
+  readonly rpc: Rpc
+  limits: EndpointLimits = { ...FIRST_LIMITS }
+  behind = false
+  readonly #inner: Rpc
+  readonly #clock: Clock
+  readonly #events: EndpointEvents
+  #failures = 0
+  #pausedUntil = 0
+  #wrong: { fault: 'foreign' | 'outvoted'; rightSince: number | null } | null = null
+  #verifiedAt = Number.NEGATIVE_INFINITY
+
+  constructor(number: number, inner: Rpc, { clock, events }: { clock: Clock; events: EndpointEvents }) {
+    this.number = number
+    this.#inner = inner
+    this.#clock = clock
+    this.#events = events
+    this.rpc = {
+      call: (method, ...params) => this.#watch(() => inner.call(method, ...params)),
+      batch: (calls) => this.#batch(calls),
+      close: () => inner.close(),
+    }
+  }
+
+  fault(): EndpointFault | null {
+    if (this.#wrong) {
+      const { fault, rightSince } = this.#wrong
+      if (rightSince === null || this.#clock() - rightSince < PROBATION_MS) return fault
+      this.#wrong = null
+    }
+    if (this.#clock() < this.#pausedUntil) return 'down'
+    return this.behind ? 'behind' : null
+  }
+
+  /** It contradicts the chain that we know, or all others. @returns whether that is news */
+  noteWrong(fault: 'foreign' | 'outvoted'): boolean {
+    const news = this.fault() !== fault
+    this.#verifiedAt = Number.NEGATIVE_INFINITY
+    this.#wrong = { fault, rightSince: fault === 'outvoted' ? this.#clock() : null }
+    return news
+  }
+
+  /** It answered as the right chain does: from the first time on its minute of probation runs. */
+  noteRight(): void {
+    this.#verifiedAt = this.#clock()
+    if (this.#wrong && this.#wrong.rightSince === null) this.#wrong.rightSince = this.#clock()
+  }
+
+  /** Whether its word on which chain it serves is needed before it is asked anything. */
+  get needsLook(): boolean {
+    return this.#wrong?.fault === 'foreign' || this.#clock() - this.#verifiedAt > VERIFIED_MS
+  }
+
+  /** @throws ForeignChain, RpcError */
+  async verify({ chainId }: Pick<Network, 'chainId'>): Promise<void> {
+    if (!this.needsLook) return
+    const answered = Number(BigInt(await this.rpc.call<Hex>('eth_chainId')))
+    if (answered !== chainId) {
+      this.noteWrong('foreign')
+      throw new ForeignChain(`endpoint ${this.number} serves chain ${answered}, not ${chainId}`)
+    }
+    this.noteRight()
+  }
+
+  learn(change: Partial<EndpointLimits>): void {
+    this.limits = { ...this.limits, ...change }
+    this.#events.onLearned(this.number, this.limits)
+  }
+
+  async #watch<Result>(ask: () => Promise<Result>): Promise<Result> {
+    try {
+      const result = await ask()
+      this.#failures = 0
+      this.#pausedUntil = 0
+      return result
+    } catch (error) {
+      if (error instanceof RpcError) this.#noteFailure(error)
+      throw error
+    }
+  }
+
+  #noteFailure(error: RpcError): void {
+    this.#events.onError(this.number)
+    if (error.kind === 'definite' || error.wholeBatch) return
+    this.#failures += 1
+    const pauseMs = error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (this.#failures - 1)
+    this.#pausedUntil = this.#clock() + Math.min(MAX_PAUSE_MS, pauseMs)
+  }
+
+  async #batch<Result>(calls: readonly RpcCall[]): Promise<Result[]> {
+    const answers: Result[] = []
+    while (answers.length < calls.length) {
+      const part = calls.slice(answers.length, answers.length + this.limits.batchSize)
+      try {
+        answers.push(...(await this.#watch(() => this.#inner.batch<Result>(part))))
+      } catch (error) {
+        if (!(error instanceof RpcError) || !error.wholeBatch || part.length === 1) throw error
+        this.learn({ batchSize: Math.ceil(part.length / 2) })
+      }
+    }
+    return answers
+  }
+}

@@ -1,0 +1,58 @@
+import type { Clock } from '../kernel/clock.ts'
+import { Endpoint, type EndpointEvents, ForeignChain } from './endpoint.ts'
+import type { Network } from './networks.ts'
+import { type Rpc, RpcError } from './rpc.ts'
+
+/** All nodes of one chain. */
+export type Endpoints = {
+  readonly all: readonly Endpoint[]
+  /** Those that can be believed now, in the order of configuration. */
+  usable(): Endpoint[]
+  /** Asks the first of them that answers. A transaction is handed to one node only: its sender decides what is next. */
+  readonly rpc: Rpc
+}
+
+const QUIET: EndpointEvents = { onError: () => {}, onLearned: () => {} }
+
+/** @param rpcs in the order of configuration */
+export function openEndpoints(
+  network: Pick<Network, 'chainId'>,
+  rpcs: readonly Rpc[],
+  { clock = Date.now, events = QUIET }: { clock?: Clock; events?: EndpointEvents } = {},
+): Endpoints {
+  const all = rpcs.map((rpc, index) => new Endpoint(index + 1, rpc, { clock, events }))
+  const usable = (): Endpoint[] => all.filter((endpoint) => endpoint.fault() === null)
+
+  /** When none is fit, those that only failed are tried all the same: they may be back. */
+  const candidates = (): Endpoint[] => {
+    const fit = usable()
+    if (fit.length > 0) return fit
+    return all.filter((endpoint) => ['down', 'behind'].includes(endpoint.fault() ?? ''))
+  }
+
+  async function ask<Result>(question: (rpc: Rpc) => Promise<Result>, once: boolean): Promise<Result> {
+    let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} can be used now`)
+    for (const endpoint of candidates()) {
+      try {
+        await endpoint.verify(network)
+      } catch (error) {
+        last = error instanceof ForeignChain ? new RpcError('unknown', error.message) : error
+        continue
+      }
+      try {
+        return await question(endpoint.rpc)
+      } catch (error) {
+        if (once || !(error instanceof RpcError) || error.kind === 'definite') throw error
+        last = error
+      }
+    }
+    throw last
+  }
+
+  const rpc: Rpc = {
+    call: (method, ...params) => ask((one) => one.call(method, ...params), method === 'eth_sendRawTransaction'),
+    batch: (calls) => ask((one) => one.batch(calls), false),
+    close: async () => void (await Promise.all(rpcs.map((one) => one.close()))),
+  }
+  return { all, usable, rpc }
+}

@@ -1,0 +1,95 @@
+import { findHead } from './chain-queries.ts'
+import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
+import { isUsdc } from './networks.ts'
+import type { Receipt } from './payout/receipt.ts'
+import { type ChainReader, provenEndpoints, recordMissed } from './rescan.ts'
+import type { Transfer } from './transfer.ts'
+import { blockCall, type LogFilter, type RpcBlock, readTransfers, toBlock, tokensOf } from './transfer-logs.ts'
+import { listTransfersTo } from './transfer-queries.ts'
+
+export type TransactionVerdict = {
+  found: boolean
+  counted: boolean
+  waiting: boolean
+  reason: string
+  addresses: readonly string[]
+}
+
+const verdict = (
+  found: boolean,
+  counted: boolean,
+  reason: string,
+  addresses: readonly string[] = [],
+): TransactionVerdict => ({ found, counted, waiting: false, reason, addresses })
+
+const waits = (reason: string): TransactionVerdict => ({ ...verdict(true, false, reason), waiting: true })
+
+/** How far the recorded transfers of a transaction are. */
+async function describe({ db, network }: ChainReader, transfers: readonly Transfer[]): Promise<TransactionVerdict> {
+  const usdc = transfers.filter(({ token, status }) => isUsdc(network, token) && status === 'seen')
+  const addresses = [...new Set(transfers.map(({ toAddress }) => toAddress))]
+  const [first] = usdc
+  if (!first) {
+    const [other] = transfers
+    if (other?.status === 'orphaned')
+      return verdict(true, false, 'Its block is no longer part of the chain.', addresses)
+    return verdict(true, false, `It sent ${other?.symbol}, not USDC. The shop was told.`, addresses)
+  }
+  const units = usdc.reduce((sum, transfer) => sum + transfer.units, 0n)
+  const head = await findHead(db, network.chainId)
+  if (!head || isFinal(network, { units, transfer: first, head }))
+    return verdict(true, true, 'It is recorded for this order.', addresses)
+  const needed = confirmationsNeeded(network, units)
+  const done = confirmationsOf(first, head)
+  const progress = needed === null ? `${done} confirmations` : `${done} of ${needed} confirmations`
+  return verdict(true, true, `It is recorded for this order and has ${progress}.`, addresses)
+}
+
+const ofTransaction = (transfers: readonly Transfer[], chainId: number, txHash: string): Transfer[] =>
+  transfers.filter((transfer) => transfer.chainId === chainId && transfer.txHash === txHash)
+
+/**
+ * Looks up a transaction that a person names. What it pays to these addresses is recorded as the scanner would record
+ * it: only from blocks that were read, each proven to be the chain's own.
+ * @param txHash 0x and 64 hexadecimal digits in lower case
+ * @throws RpcError when no endpoint answers
+ */
+export async function recordNamedTransaction(
+  reader: ChainReader,
+  { addresses, txHash }: { addresses: readonly string[]; txHash: string },
+): Promise<TransactionVerdict> {
+  const { db, network } = reader
+  const { chainId, name } = network
+  const recorded = ofTransaction(await listTransfersTo(db, addresses), chainId, txHash)
+  if (recorded.some(({ status }) => status === 'seen')) return describe(reader, recorded)
+  const [endpoint] = await provenEndpoints(reader)
+  if (!endpoint) return verdict(false, false, `${name} does not answer.`)
+  const { rpc } = endpoint
+  const receipt = await rpc.call<Receipt | null>('eth_getTransactionReceipt', txHash)
+  if (receipt === null) {
+    const waiting = await rpc.call<object | null>('eth_getTransactionByHash', txHash)
+    if (waiting === null) return verdict(false, false, `${name} does not know this transaction.`)
+    return waits(`It waits on ${name} for its first block.`)
+  }
+  if (receipt.status !== '0x1') return verdict(true, false, `${name} refused it: it moved nothing.`)
+  const head = await findHead(db, chainId)
+  if (!head || BigInt(receipt.blockNumber) > head.number)
+    return waits(`It is in a block of ${name} that is being read. Look again in a moment.`)
+  const { method, params } = blockCall(BigInt(receipt.blockNumber))
+  const answer = await rpc.call<RpcBlock | null>(method, ...params)
+  if (answer?.hash !== receipt.blockHash) return verdict(true, false, 'Its block is no longer part of the chain.')
+  const block = toBlock(answer)
+  const filter: LogFilter = {
+    addresses: addresses.map((one) => one.toLowerCase()),
+    tokens: tokensOf(network),
+    at: block.at,
+  }
+  const scope = { chainId, filter }
+  const found = await readTransfers(db, scope, receipt.logs, new Map([[block.hash, block]]))
+  if (found.length === 0) return verdict(true, false, `It pays nothing to this order on ${name}.`)
+  const mined = await recordMissed(reader, found)
+  const now = ofTransaction(await listTransfersTo(db, addresses), chainId, txHash)
+  if (mined === 0 && now.every(({ status }) => status !== 'seen'))
+    return verdict(true, false, 'Its block is no longer part of the chain.')
+  return describe(reader, now)
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import type { FastifyBaseLogger } from 'fastify'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { ChainConfig } from '../config/config.ts'
+import type { Db } from '../db/db.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { type ChainStanding, listStandings } from './chain-queries.ts'
+import { listEndpointLimits, upsertEndpointLimits } from './endpoint-queries.ts'
+import { type Endpoints, openEndpoints } from './endpoints.ts'
+import { type Network, networkFor } from './networks.ts'
+import { openPayouts, type Payouts } from './payout/payout.ts'
+import { localSigner } from './payout/signer.ts'
+import { createRpc, type Rpc } from './rpc.ts'
+
+/** One chain that is set up, with what reads it and what can send money on it. */
+export type OpenChain = {
+  network: Network
+  endpoints: Endpoints
+  /** The first endpoint that answers. */
+  rpc: Rpc
+  xpub: string | null
+  /** Null where its keys are not set and a person sends. */
+  payouts: Payouts | null
+}
+
+export type ChainDeps = {
+  config: { chains: readonly ChainConfig[] }
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  metrics: Registry
+}
+
+const hashOf = (url: string): string => createHash('sha256').update(url).digest('hex').slice(0, 32)
+
+/** What an operator watches of the chains. Endpoints have numbers: their addresses may hold secrets. */
+function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: number, endpoint: number): void } {
+  const ids = config.chains.map(({ chainId }) => chainId)
+  let standings: Promise<ChainStanding[]> = Promise.resolve([])
+  new Gauge({
+    name: 'comptoir_chain_head',
+    help: 'Number of the newest block that was read.',
+    labelNames: ['chain'],
+    registers: [metrics],
+    async collect() {
+      standings = listStandings(db, ids)
+      for (const { chainId, number } of await standings)
+        if (number !== null) this.set({ chain: chainId }, Number(number))
+    },
+  })
+  new Gauge({
+    name: 'comptoir_chain_lag_seconds',
+    help: 'Seconds without a new block, or age of the newest one that was read, whichever is more.',
+    labelNames: ['chain'],
+    registers: [metrics],
+    async collect() {
+      for (const { chainId, lagSeconds } of await standings)
+        if (lagSeconds !== null) this.set({ chain: chainId }, Math.max(0, lagSeconds))
+    },
+  })
+  new Gauge({
+    name: 'comptoir_chain_stopped',
+    help: '1 while nothing of the chain is believed: it is another chain, or its endpoints disagree.',
+    labelNames: ['chain'],
+    registers: [metrics],
+    async collect() {
+      for (const { chainId, trouble } of await standings) this.set({ chain: chainId }, trouble === null ? 0 : 1)
+    },
+  })
+  const errors = new Counter({
+    name: 'comptoir_rpc_errors_total',
+    help: 'Questions to a chain endpoint that were refused or got no answer.',
+    labelNames: ['chain', 'endpoint'],
+    registers: [metrics],
+  })
+  for (const { chainId, rpcUrls } of config.chains)
+    for (const index of rpcUrls.keys()) errors.inc({ chain: chainId, endpoint: index + 1 }, 0)
+  return { countError: (chain, endpoint) => errors.inc({ chain, endpoint }) }
+}
+
+/** The endpoints of one chain, with the limits that were learned before. */
+function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], countError: (n: number) => void) {
+  const { db, clock, log } = deps
+  const { chainId } = network
+  const endpoints = openEndpoints(
+    network,
+    urls.map((url) => createRpc({ url })),
+    {
+      clock,
+      events: {
+        onError: countError,
+        onLearned(number, limits) {
+          const urlHash = hashOf(urls[number - 1] ?? '')
+          void upsertEndpointLimits(db, { chainId, urlHash }, limits).catch((error: unknown) =>
+            log.warn({ err: error, chainId, endpoint: number }, 'what an endpoint takes could not be kept'),
+          )
+        },
+      },
+    },
+  )
+  void listEndpointLimits(db, chainId)
+    .then((known) => {
+      for (const endpoint of endpoints.all) {
+        const limits = known.find(({ urlHash }) => urlHash === hashOf(urls[endpoint.number - 1] ?? ''))
+        if (limits) endpoint.limits = limits
+      }
+    })
+    .catch((error: unknown) => log.warn({ err: error, chainId }, 'what the endpoints take is learned again'))
+  return endpoints
+}
+
+/** The chains that are set up. */
+export function openChains(deps: ChainDeps): OpenChain[] {
+  const { config, db, clock, log } = deps
+  const { countError } = openMetrics(deps)
+  return config.chains.map((chain) => {
+    const network = networkFor(chain)
+    const { xpub, refundKey, relayerKey, chainId } = chain
+    const endpoints = openNodes(deps, network, chain.rpcUrls, (endpoint) => countError(chainId, endpoint))
+    const { rpc } = endpoints
+    if (refundKey === null || relayerKey === null) return { network, endpoints, rpc, xpub, payouts: null }
+    const signers = { refundSigner: localSigner(refundKey), relayerSigner: localSigner(relayerKey) }
+    return { network, endpoints, rpc, xpub, payouts: openPayouts({ db, rpc, network, clock, log, ...signers }) }
+  })
+}

@@ -1,0 +1,185 @@
+import { bloomOf, falsePositiveRate, mayContain, readBloom } from './bloom.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Endpoints } from './endpoints.ts'
+import { type Rpc, type RpcCall, RpcError } from './rpc.ts'
+import { ChainDoubt, type RpcBlock, type RpcLog } from './transfer-logs.ts'
+
+/** Endpoints contradict each other and nothing decides between them: what was read before stays. */
+export class Disagreement extends ChainDoubt {
+  override readonly name = 'Disagreement'
+}
+
+/** The endpoint that reads was proven wrong: another one reads on. */
+export class Outvoted extends ChainDoubt {
+  override readonly name = 'Outvoted'
+}
+
+/** Above this chance of a false positive a bloom is no evidence. */
+const MAX_FALSE_POSITIVE = 0.02
+
+export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpoint: Endpoint, words: string): void }
+
+type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
+
+/** Answers of the other endpoints; one that fails says nothing, one that does not know yet makes us wait. */
+async function askOthers<Answer>(
+  { endpoints, endpoint }: Panel,
+  ask: (rpc: Rpc) => Promise<Answer | undefined>,
+  keyOf: (answer: Answer) => string,
+): Promise<Opinion<Answer>[]> {
+  const others = endpoints.usable().filter((other) => other !== endpoint)
+  const opinions = await Promise.all(
+    others.map(async (other): Promise<Opinion<Answer>[]> => {
+      try {
+        const answer = await ask(other.rpc)
+        if (answer === undefined) throw new ChainDoubt(`endpoint ${other.number} does not have the block yet`)
+        return [{ endpoint: other, answer, key: keyOf(answer) }]
+      } catch (error) {
+        if (error instanceof RpcError) return []
+        throw error
+      }
+    }),
+  )
+  return opinions.flat()
+}
+
+/**
+ * Whether the others agree with the endpoint that reads. With none to ask, its word counts.
+ * @returns those that contradict it, when nobody decides; empty when it is right
+ * @throws Outvoted when two others say the same against it
+ */
+async function vote<Answer>(
+  panel: Panel,
+  { own, ask, keyOf, words }: Question<Answer>,
+): Promise<readonly Opinion<Answer>[]> {
+  const opinions = await askOthers(panel, ask, keyOf)
+  const ownKey = keyOf(own)
+  const against = opinions.filter(({ key }) => key !== ownKey)
+  if (against.length === 0) return []
+  if (opinions.length > against.length) {
+    for (const { endpoint } of against) panel.onOutvoted(endpoint, words)
+    return []
+  }
+  const same = against.find((one) => against.some((other) => other !== one && other.key === one.key))
+  if (!same) return against
+  panel.onOutvoted(panel.endpoint, words)
+  throw new Outvoted(`endpoint ${panel.endpoint.number} was outvoted about ${words}`)
+}
+
+type Question<Answer> = {
+  own: Answer
+  /** Undefined: this endpoint cannot know yet. */
+  ask(rpc: Rpc): Promise<Answer | undefined>
+  keyOf(answer: Answer): string
+  words: string
+}
+
+/** @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind */
+export async function confirm<Answer>(panel: Panel, question: Question<Answer>): Promise<void> {
+  const [against] = await vote(panel, question)
+  if (!against) return
+  const numbers = `endpoints ${panel.endpoint.number} and ${against.endpoint.number}`
+  throw new Disagreement(`${numbers} disagree about ${question.words}`)
+}
+
+type Testimony = { logs: readonly RpcLog[]; bloom: string | undefined }
+
+const logKey = (log: RpcLog): string =>
+  [log.transactionHash, log.logIndex, log.address, log.topics.join(), log.data].join().toLowerCase()
+const logsKey = ({ logs }: Testimony): string => logs.map(logKey).sort().join(';')
+
+const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] => {
+  const keys = new Set(right.map(logKey))
+  return left.filter((log) => !keys.has(logKey(log)))
+}
+
+/** Whether a header speaks for a log that its endpoint denies; null where the header proves nothing. */
+function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
+  const bloom = readBloom(text)
+  if (!bloom) return null
+  if (![log.address, ...log.topics].every((item) => mayContain(bloom, item))) return false
+  return falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE ? true : null
+}
+
+/** Who lies about a block's logs, by the header that the denier itself gave: who invents, or who hides. */
+function findLiar(mine: Opinion<Testimony>, other: Opinion<Testimony>): Endpoint | undefined {
+  const liars = new Set<Endpoint>()
+  const judge = (shows: Opinion<Testimony>, denies: Opinion<Testimony>): void => {
+    for (const log of lacking(shows.answer.logs, denies.answer.logs)) {
+      const exists = speaksFor(denies.answer.bloom, log)
+      if (exists !== null) liars.add(exists ? denies.endpoint : shows.endpoint)
+    }
+  }
+  judge(mine, other)
+  judge(other, mine)
+  const [liar, ...more] = liars
+  return more.length === 0 ? liar : undefined
+}
+
+/**
+ * Wants another endpoint's word for a block's logs before they count.
+ * @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind
+ */
+export async function confirmLogs(
+  panel: Panel,
+  block: { number: bigint; hash: string; logsBloom: string | undefined },
+  { logs, call }: { logs: readonly RpcLog[]; call: RpcCall },
+): Promise<void> {
+  const words = `the transfers in block ${block.number}`
+  const own: Testimony = { logs, bloom: block.logsBloom }
+  const ask = async (rpc: Rpc): Promise<Testimony | undefined> => {
+    const header = await rpc.call<RpcBlock | null>('eth_getBlockByHash', block.hash, false)
+    if (header === null) return undefined
+    return { logs: await rpc.call<RpcLog[]>(call.method, ...call.params), bloom: header.logsBloom }
+  }
+  const [against] = await vote(panel, { own, ask, keyOf: logsKey, words })
+  if (!against) return
+  const liar = findLiar({ endpoint: panel.endpoint, answer: own, key: '' }, against)
+  if (!liar) {
+    const numbers = `endpoints ${panel.endpoint.number} and ${against.endpoint.number}`
+    throw new Disagreement(`${numbers} disagree about ${words}`)
+  }
+  panel.onOutvoted(liar, words)
+  if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${words}`)
+}
+
+/** What a header says about the transfers that were asked for. */
+export type Suspicion = 'none' | 'weak' | 'strong'
+
+/**
+ * Whether a header speaks of transfers that the answer does not show.
+ * @param receivers the addresses that were asked for; none where all transfers were
+ */
+export function suspect(
+  logsBloom: string | undefined,
+  asked: { tokens: Iterable<string>; topic: string; receivers: readonly string[] },
+  logs: readonly RpcLog[],
+): Suspicion {
+  const bloom = readBloom(logsBloom)
+  // a chain whose headers carry no bloom
+  if (!bloom || (logs.length > 0 && bloom.every((byte) => byte === 0))) return 'weak'
+  const tokens = [...asked.tokens].filter((token) => mayContain(bloom, token))
+  if (tokens.length === 0 || !mayContain(bloom, asked.topic)) return 'none'
+  const rate = falsePositiveRate(bloom)
+  if (asked.receivers.length === 0) {
+    if (logs.length > 0) return 'none'
+    return rate <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
+  }
+  const shown = new Set(logs.map((log) => log.topics[2]?.toLowerCase()))
+  const missing = asked.receivers.filter((receiver) => mayContain(bloom, receiver) && !shown.has(receiver))
+  if (missing.length === 0) return 'none'
+  return rate * asked.receivers.length <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
+}
+
+/** All logs of a block, from its receipts; undefined where the node cannot give them all. @throws RpcError */
+export async function readAllLogs(rpc: Rpc, block: { hash: string; logsBloom: string | undefined }) {
+  const header = readBloom(block.logsBloom)
+  if (!header) return undefined
+  type Receipts = { logs: RpcLog[] }[] | null
+  const receipts = await rpc.call<Receipts>('eth_getBlockReceipts', block.hash).catch((error: unknown) => {
+    if (error instanceof RpcError && error.kind === 'definite') return null
+    throw error
+  })
+  const logs = receipts?.flatMap((receipt) => receipt.logs)
+  return logs && bloomOf(logs).equals(header) ? logs : undefined
+}

@@ -1,0 +1,116 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../db/db.ts'
+import { askLogs } from './checked-logs.ts'
+import { listBlocksAt, lockHead } from './deposit-audit-queries.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { Endpoints } from './endpoints.ts'
+import type { Network } from './networks.ts'
+import { RpcError } from './rpc.ts'
+import {
+  type Block,
+  blockCall,
+  type LogFilter,
+  type RpcBlock,
+  type RpcLog,
+  readTransfers,
+  toBlock,
+  toHex,
+  tokensOf,
+} from './transfer-logs.ts'
+import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
+
+/** What reads a chain beside its scanner. */
+export type ChainReader = { db: Db; network: Network; endpoints: Endpoints; log: FastifyBaseLogger }
+
+/** The endpoints that can be asked now, each proven to serve this chain. @throws RpcError when there is none */
+export async function provenEndpoints({ endpoints, network }: ChainReader): Promise<Endpoint[]> {
+  const proven: Endpoint[] = []
+  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} can be used now`)
+  for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
+    if (endpoint.fault() === 'foreign') continue
+    try {
+      await endpoint.verify(network)
+      proven.push(endpoint)
+    } catch (error) {
+      last = error
+    }
+  }
+  if (proven.length === 0) throw last instanceof RpcError ? last : new RpcError('unknown', (last as Error).message)
+  return proven
+}
+
+/** All logs of a filter in a range, in pieces that the node takes. @throws RpcError */
+export async function readLogRange(
+  endpoint: Endpoint,
+  filter: LogFilter,
+  { from, to }: { from: bigint; to: bigint },
+): Promise<RpcLog[]> {
+  const logs: RpcLog[] = []
+  let start = from
+  while (start <= to) {
+    const { blockSpan } = endpoint.limits
+    const end = start + blockSpan - 1n < to ? start + blockSpan - 1n : to
+    try {
+      const [part = []] = await askLogs(endpoint, filter, [{ fromBlock: toHex(start), toBlock: toHex(end) }])
+      logs.push(...part)
+      start = end + 1n
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.kind === 'unknown' || blockSpan === 1n) throw error
+      endpoint.learn({ blockSpan: blockSpan / 2n })
+    }
+  }
+  return logs
+}
+
+/** Blocks that logs stand in, where they are the chain's own by their number. */
+async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Promise<Map<string, Block>> {
+  const numbers = [...new Set(logs.map((log) => BigInt(log.blockNumber)))]
+  const answers = await endpoint.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
+  const blocks = answers.flatMap((block) => (block ? [toBlock(block)] : []))
+  return new Map(blocks.map((block) => [block.hash, block]))
+}
+
+/**
+ * Writes transfers that the scanner missed, by the same statement; only ones in blocks that were read already, and that
+ * stand where the scanner knows the chain to be. @returns how many were new
+ */
+export function recordMissed(
+  { db, network }: Pick<ChainReader, 'db' | 'network'>,
+  transfers: readonly FoundTransfer[],
+): Promise<number> {
+  const { chainId } = network
+  return db.tx(async (tx) => {
+    const head = await lockHead(tx, chainId)
+    if (!head) return 0
+    const numbers = [...new Set(transfers.map(({ blockNumber }) => blockNumber))]
+    const known = new Map((await listBlocksAt(tx, chainId, numbers)).map(({ number, hash }) => [number, hash]))
+    const fit = transfers.filter(
+      ({ blockNumber, blockHash }) => blockNumber <= head.number && (known.get(blockNumber) ?? blockHash) === blockHash,
+    )
+    return fit.length === 0 ? 0 : upsertTransfers(tx, fit)
+  })
+}
+
+/**
+ * Reads a range again for these addresses, from every endpoint that can be asked: what any of them shows in a block of
+ * the chain is recorded. @returns how many transfers had been missed @throws RpcError
+ */
+export async function rescan(
+  reader: ChainReader,
+  { addresses, from, to }: { addresses: readonly string[]; from: bigint; to: bigint },
+): Promise<number> {
+  const { db, network, log } = reader
+  const filter: LogFilter = { addresses, tokens: tokensOf(network), at: new Date(0) }
+  let missed = 0
+  for (const endpoint of await provenEndpoints(reader)) {
+    const logs = await readLogRange(endpoint, filter, { from, to })
+    const blocks = await fetchCanonical(endpoint, logs)
+    const standing = logs.filter((one) => blocks.has(one.blockHash))
+    const transfers = await readTransfers(db, { chainId: network.chainId, filter }, standing, blocks)
+    const added = await recordMissed(reader, transfers)
+    if (added > 0)
+      log.error({ chainId: network.chainId, added }, 'ALARM: transfers that had been missed are recorded now')
+    missed += added
+  }
+  return missed
+}

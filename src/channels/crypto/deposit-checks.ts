@@ -1,0 +1,47 @@
+import { auditDeposits } from '../../chain/deposit-audit.ts'
+import { recordNamedTransaction } from '../../chain/named-transaction.ts'
+import type { ChainReader } from '../../chain/rescan.ts'
+import { RpcError } from '../../chain/rpc.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { DepositChecks, NamedTransaction } from '../deposit-checks.ts'
+
+/** Questions about deposits to every chain that is set up. */
+export function openDepositChecks(readers: readonly ChainReader[]): DepositChecks {
+  async function lookUp(
+    reader: ChainReader,
+    named: { addresses: readonly string[]; txHash: string },
+  ): Promise<NamedTransaction> {
+    try {
+      return await recordNamedTransaction(reader, named)
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      const message = `${reader.network.name} does not answer now, so the transaction cannot be checked. Try again in a moment.`
+      throw new AppError('CHANNEL_UNAVAILABLE', { message, retryAfter: 10, cause: error })
+    }
+  }
+
+  return {
+    async recordTransaction({ addresses, txHash, network }) {
+      const asked = readers.filter((reader) => network === null || reader.network.chainId === network)
+      const answers: NamedTransaction[] = []
+      let silent: unknown
+      for (const reader of asked) {
+        const answer = await lookUp(reader, { addresses, txHash }).catch((error: unknown) => {
+          silent = error
+          return null
+        })
+        if (answer?.counted) return answer
+        if (answer) answers.push(answer)
+      }
+      const best = answers.find(({ found }) => found)
+      if (best) return best
+      if (silent) throw silent
+      const reason = 'The network is not set up here.'
+      return answers[0] ?? { found: false, counted: false, waiting: false, reason, addresses: [] }
+    },
+    async auditDeposits(network, addresses) {
+      const reader = readers.find((one) => one.network.chainId === network)
+      if (reader) await auditDeposits(reader, addresses)
+    },
+  }
+}

@@ -1,0 +1,35 @@
+/** What a person learns about a transaction that he named. */
+export type NamedTransaction = {
+  /** Whether a chain knows it. */
+  found: boolean
+  /** Whether it is recorded as money for these addresses. */
+  counted: boolean
+  /** It is on its way: asked again later, it may count. */
+  waiting: boolean
+  /** A sentence: why it does not count, or what it still waits for. */
+  reason: string
+  /** The deposit addresses that it pays. */
+  addresses: readonly string[]
+}
+
+/** Whether a chain's payments are seen soon; null where nothing stands against it. */
+export type NetworkFault = { network: number; reason: string }
+
+/** Questions to the chains beyond what their scanners wrote down; payments asks them, the wallet's channel answers. */
+export interface DepositChecks {
+  /**
+   * Looks a transaction up and records what it pays to these addresses, exactly as the scanner would.
+   * @param network null: on every chain that is set up
+   * @throws CHANNEL_UNAVAILABLE when no endpoint of a chain answers
+   */
+  recordTransaction(named: {
+    addresses: readonly string[]
+    txHash: string
+    network: number | null
+  }): Promise<NamedTransaction>
+  /**
+   * Compares balances on one chain with what was recorded, and reads again what was missed.
+   * @throws an error of the chain's client; then nothing is known
+   */
+  auditDeposits(network: number, addresses: readonly string[]): Promise<void>
+}

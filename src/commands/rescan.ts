@@ -1,0 +1,125 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { findHead, forgetChain } from '../chain/chain-queries.ts'
+import { auditDeposits } from '../chain/deposit-audit.ts'
+import { countDifferences, listDepositPage, lockHead } from '../chain/deposit-audit-queries.ts'
+import { openChains } from '../chain/open-chains.ts'
+import { type ChainReader, rescan } from '../chain/rescan.ts'
+import { updateOrphaned } from '../chain/transfer-queries.ts'
+import type { ChainConfig, Config } from '../config/config.ts'
+import { type Db, openDb } from '../db/db.ts'
+import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
+import { migrate } from '../db/migrate.ts'
+import { systemClock } from '../kernel/clock.ts'
+import { UsageError } from './command.ts'
+
+type Say = (line: string) => void
+
+export const RESCAN_USAGE = `comptoir rescan --chain <id> --from <block>   read deposits again from a block on, and compare the balances
+  --new-chain   the chain began anew (test chains): forget where it stood; its old transfers count as gone
+  --json        print the result as JSON`
+
+const PAGE = 1000
+
+/** The sandbox's own chain is not in the environment: the running sandbox wrote down where it is. */
+function findChain(config: Config, chainId: number): ChainConfig {
+  const configured = config.chains.find((chain) => chain.chainId === chainId)
+  if (configured) return configured
+  const file = join(config.dataDir, 'sandbox.json')
+  if (config.mode === 'sandbox' && chainId === 31337 && existsSync(file)) {
+    const { rpcUrl, usdcAddress } = JSON.parse(readFileSync(file, 'utf8')) as { rpcUrl: string; usdcAddress: string }
+    const none = { xpub: null, confirmations: null, refundKey: null, relayerKey: null }
+    return { chainId, rpcUrls: [rpcUrl], usdcAddress, otherTokens: [], ...none }
+  }
+  throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
+}
+
+/** Its transfers are gone, and reading begins again by itself. */
+const beginAnew = (db: Db, chainId: number): Promise<number> =>
+  db.tx(async (tx) => {
+    await lockHead(tx, chainId)
+    const orphaned = await updateOrphaned(tx, chainId, -1n)
+    await forgetChain(tx, chainId)
+    return orphaned
+  })
+
+/** Every address that was ever given out, also ones whose time is over. */
+async function rescanAll(reader: ChainReader, from: bigint): Promise<{ checked: number; missed: number }> {
+  const head = await findHead(reader.db, reader.network.chainId)
+  if (!head) throw new Error('This chain was never read. Start the service first.')
+  let checked = 0
+  let missed = 0
+  for (let after = ''; ; ) {
+    const addresses = await listDepositPage(reader.db, after, PAGE)
+    const last = addresses.at(-1)
+    if (last === undefined) return { checked, missed }
+    missed += await rescan(reader, { addresses, from, to: head.number })
+    await auditDeposits(reader, addresses)
+    checked += addresses.length
+    after = last
+  }
+}
+
+async function withDatabase<Result>(config: Config, say: Say, work: (db: Db) => Promise<Result>): Promise<Result> {
+  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
+  const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
+  const connectionString = running ?? own?.connectionString ?? ''
+  try {
+    await migrate(connectionString)
+    const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-rescan' })
+    try {
+      return await work(db)
+    } finally {
+      await db.close()
+    }
+  } finally {
+    await own?.stop()
+  }
+}
+
+function readArgs(args: string[]) {
+  const options = {
+    chain: { type: 'string' },
+    from: { type: 'string' },
+    'new-chain': { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  } as const
+  return parseArgs({ args, options }).values
+}
+
+/**
+ * `rescan --chain <id> --from <block>`, also beside a running service: what the scanner missed is recorded and counts
+ * as if it had been seen at once. @throws UsageError, Error with a sentence for the operator
+ */
+export async function runRescan(config: Config, args: string[], say: Say): Promise<undefined> {
+  const options = readArgs(args)
+  const print = (line: string): void => void process.stdout.write(`${line}\n`)
+  const chainId = Number(options.chain)
+  if (!/^\d+$/.test(options.from ?? '') || !Number.isInteger(chainId) || chainId < 1)
+    throw new UsageError('Name a chain and a block.')
+  const chain = findChain(config, chainId)
+  const log = pino({ level: 'silent' })
+  await withDatabase(config, say, async (db) => {
+    if (options['new-chain']) {
+      const orphaned = await beginAnew(db, chainId)
+      return print(
+        `Forgotten: ${orphaned} transfers are gone. A running service reads the chain again within a minute.`,
+      )
+    }
+    const deps = { config: { chains: [chain] }, db, clock: systemClock, log, metrics: new Registry() }
+    const [opened] = openChains(deps)
+    if (!opened) throw new Error(`Chain ${chainId} cannot be opened.`)
+    try {
+      const result = await rescanAll({ db, log, ...opened }, BigInt(options.from ?? '0'))
+      const differences = await countDifferences(db, chainId)
+      const facts = { chainId, ...result, differences }
+      const sentence = `Chain ${chainId}: ${result.checked} addresses, ${result.missed} missed transfers recorded, ${differences} balances differ.`
+      print(options.json ? JSON.stringify(facts) : sentence)
+    } finally {
+      await opened.rpc.close()
+    }
+  })
+}

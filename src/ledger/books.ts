@@ -1,0 +1,169 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../db/db.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import { newId } from '../kernel/ids.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import {
+  type DifferenceSource,
+  findOpenDifference,
+  isExplained,
+  type KnownDifference,
+  keyOfDifference,
+  listBookedCompanies,
+  OPERATOR,
+  updateDifferencesGone,
+  upsertDifference,
+} from './difference-queries.ts'
+import { describeDifference } from './ledger-verify.ts'
+import { type Difference, listDifferences, setSnapshot } from './ledger-verify-queries.ts'
+import { type ChainToken, listTransferDifferences } from './transfer-verify-queries.ts'
+
+export type BooksDeps = {
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  alarm: RaiseAlarm
+  /** USDC on each chain that is set up. */
+  tokens: readonly ChainToken[]
+}
+
+/** The books against the facts, and what stops while they differ. */
+export type Books = {
+  /** Verifies a company's books before its money leaves. @throws BOOKS_DIFFER with the reason */
+  check(companyId: string): Promise<void>
+  /** The same for jobs: why its money does not leave now, or null. */
+  findHold(companyId: string): Promise<string | null>
+  /** Every company's books, one after the other. */
+  verifyAll(): Promise<void>
+  /**
+   * Keeps what was found about one company from one source: new differences raise an alarm, others are gone.
+   * @param subjects what was looked at, where it was not everything
+   */
+  note(
+    companyId: string,
+    source: DifferenceSource,
+    found: readonly Difference[],
+    subjects?: readonly string[],
+  ): Promise<void>
+  /** Keeps the faults of all balances; whoever is not among them has none. */
+  noteBalances(faults: readonly Difference[]): Promise<void>
+}
+
+const MAX_OF_A_CHECK = 20
+/** A payment may be told of a transfer a moment after the scanner wrote it down. */
+const SECOND_LOOK_MS = 3000
+/** Small books are verified each time. Larger ones that were right at most a twentieth of the time. */
+const QUICK_MS = 1000
+const SHARE = 20
+
+type Running = { verdict: Promise<KnownDifference | undefined>; freshUntilMs: number }
+
+/** A few lines for the operator. */
+const mailOf = (companyId: string, differences: readonly KnownDifference[]) => ({
+  subject: 'The books differ from what happened',
+  paragraphs: [
+    companyId === ''
+      ? 'A wallet of yours does not hold what it should. Refunds and settlements of all companies wait.'
+      : `The books of company ${companyId} differ from what happened. Its refunds and settlements wait.`,
+    ...differences.slice(0, 10).map(describeDifference),
+    'Find the cause first. What turns out to be right after all is explained with POST /api/next/ledger/differences/{id}/explain.',
+  ],
+})
+
+export function openBooks(deps: BooksDeps): Books {
+  const { db, clock, log } = deps
+  const running = new Map<string, Running>()
+
+  const note: Books['note'] = (companyId, source, found, subjects) =>
+    db.tx(async (tx) => {
+      const at = new Date(clock())
+      const open: Difference[] = []
+      const fresh: KnownDifference[] = []
+      for (const one of found) {
+        if (await isExplained(tx, source, one)) continue
+        open.push(one)
+        const id = newId(at.getTime())
+        const rest = { status: 'open', explainedBy: null, reason: null, foundAt: at, updatedAt: at } as const
+        if (await upsertDifference(tx, { ...one, id, source, at })) fresh.push({ ...one, ...rest, id, source })
+      }
+      await updateDifferencesGone(tx, {
+        companyId,
+        source,
+        but: open.map(keyOfDifference),
+        subjects: subjects ?? null,
+        at,
+      })
+      if (fresh.length === 0) return
+      await deps.alarm(tx, mailOf(companyId, fresh))
+      tx.afterCommit(() => {
+        for (const one of fresh)
+          log.error({ companyId, source, difference: one }, 'the books differ from what happened')
+      })
+    })
+
+  const readTransfers = (companyId: string): Promise<Difference[]> =>
+    deps.tokens.length === 0 ? Promise.resolve([]) : listTransferDifferences(db, companyId, deps.tokens, MAX_OF_A_CHECK)
+
+  /** @returns for how long the database was busy */
+  const verify = async (companyId: string): Promise<number> => {
+    const startedMs = performance.now()
+    const found = await db.tx(async (tx) => {
+      await setSnapshot(tx)
+      return listDifferences(tx, companyId, MAX_OF_A_CHECK)
+    })
+    await note(companyId, 'books', found)
+    let moved = await readTransfers(companyId)
+    const tookMs = performance.now() - startedMs
+    if (moved.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, SECOND_LOOK_MS))
+      moved = await readTransfers(companyId)
+    }
+    await note(companyId, 'transfers', moved)
+    return tookMs
+  }
+
+  /** Callers that come while a company is verified share the verdict; for large books also those shortly after. */
+  const verifyOnce = (companyId: string): Promise<KnownDifference | undefined> => {
+    const known = running.get(companyId)
+    if (known && clock() < known.freshUntilMs) return known.verdict
+    const look = async (): Promise<KnownDifference | undefined> => {
+      const tookMs = await verify(companyId)
+      const difference = await findOpenDifference(db, companyId)
+      entry.freshUntilMs = difference || tookMs < QUICK_MS ? 0 : clock() + tookMs * SHARE
+      return difference
+    }
+    const entry: Running = { freshUntilMs: Number.POSITIVE_INFINITY, verdict: Promise.resolve(undefined) }
+    running.set(companyId, entry)
+    entry.verdict = look()
+    entry.verdict.catch(() => running.delete(companyId))
+    return entry.verdict
+  }
+
+  const findHold: Books['findHold'] = async (companyId) => {
+    const difference = await verifyOnce(companyId)
+    return difference ? `the books differ: ${describeDifference(difference)}` : null
+  }
+
+  return {
+    note,
+    findHold,
+    async check(companyId) {
+      const reason = await findHold(companyId)
+      if (reason === null) return
+      const message = `Refunds and settlements of this company wait, because ${reason} The operator has been told.`
+      throw new AppError('BOOKS_DIFFER', { message })
+    },
+    async noteBalances(faults) {
+      for (const companyId of [OPERATOR, ...(await listBookedCompanies(db))])
+        await note(
+          companyId,
+          'balances',
+          faults.filter((fault) => fault.companyId === companyId),
+        )
+    },
+    async verifyAll() {
+      for (const companyId of await listBookedCompanies(db)) await verify(companyId)
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+import type { Difference } from './ledger-verify-queries.ts'
+
+/** What was compared with the books. */
+export const DIFFERENCE_SOURCES = ['books', 'transfers', 'balances', 'providers'] as const
+export type DifferenceSource = (typeof DIFFERENCE_SOURCES)[number]
+
+export const DIFFERENCE_STATUSES = ['open', 'explained', 'gone'] as const
+export type DifferenceStatus = (typeof DIFFERENCE_STATUSES)[number]
+
+/** A difference as it is kept until it is explained or gone. */
+export type KnownDifference = Difference & {
+  id: string
+  source: DifferenceSource
+  status: DifferenceStatus
+  explainedBy: string | null
+  reason: string | null
+  foundAt: Date
+  updatedAt: Date
+}
+
+/** Of the operator's own wallets, whose money is no single company's. */
+export const OPERATOR = ''
+
+const COLUMNS = sql`company_id, id, source, subject, what, booked, expected, status, explained_by, reason, found_at,
+  updated_at`
+
+/** Explained already, to the unit. */
+export async function isExplained(tx: Tx, source: DifferenceSource, one: Difference): Promise<boolean> {
+  const row = await tx.maybe(sql`
+    select 1 from ledger_differences
+    where company_id = ${one.companyId} and source = ${source} and subject = ${one.subject} and what = ${one.what}
+      and booked = ${one.booked} and expected = ${one.expected} and status = 'explained'`)
+  return row !== undefined
+}
+
+/** Keeps a difference, or brings the open one about the same to the present figures. @returns whether it is new */
+export async function upsertDifference(
+  tx: Tx,
+  { id, source, at, ...one }: Difference & { id: string; source: DifferenceSource; at: Date },
+): Promise<boolean> {
+  const row = await tx.one<{ fresh: boolean }>(sql`
+    insert into ledger_differences as known (company_id, id, source, subject, what, booked, expected, found_at, updated_at)
+    values (${one.companyId}, ${id}, ${source}, ${one.subject}, ${one.what}, ${one.booked}, ${one.expected}, ${at}, ${at})
+    on conflict (company_id, source, subject, what) where status = 'open'
+    do update set booked = excluded.booked, expected = excluded.expected, updated_at = excluded.updated_at
+    returning known.id = ${id} as fresh`)
+  return row.fresh
+}
+
+/** What was not found any more: all of a company and source but these. */
+export const updateDifferencesGone = (
+  tx: Tx,
+  scope: {
+    companyId: string
+    source: DifferenceSource
+    but: readonly string[]
+    /** Only these were looked at; null: everything. */
+    subjects: readonly string[] | null
+    at: Date
+  },
+): Promise<number> =>
+  tx.run(sql`
+    update ledger_differences set status = 'gone', updated_at = ${scope.at}
+    where company_id = ${scope.companyId} and source = ${scope.source} and status = 'open'
+      and (${scope.subjects === null} or subject = any(${[...(scope.subjects ?? [])]}::text[]))
+      and not (subject || chr(10) || what) = any(${[...scope.but]}::text[])`)
+
+export const keyOfDifference = ({ subject, what }: Pick<Difference, 'subject' | 'what'>): string =>
+  `${subject}\n${what}`
+
+/** The oldest that stops this company: its own, or one of the operator's wallets. */
+export const findOpenDifference = (q: Queryable, companyId: string): Promise<KnownDifference | undefined> =>
+  q.maybe(sql`
+    select ${COLUMNS} from ledger_differences
+    where company_id in (${companyId}, ${OPERATOR}) and status = 'open' order by found_at, id limit 1`)
+
+/** Newest first. */
+export const listKnownDifferences = (
+  q: Queryable,
+  filter: { companyIds: readonly string[] | null; status: string | null; limit: number; offset: number },
+): Promise<KnownDifference[]> =>
+  q.many(sql`
+    select ${COLUMNS} from ledger_differences
+    where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
+      and (${filter.status}::text is null or status = ${filter.status})
+    order by found_at desc, id desc limit ${filter.limit} offset ${filter.offset}`)
+
+export const lockDifference = (tx: Tx, id: string): Promise<KnownDifference | undefined> =>
+  tx.maybe(sql`select ${COLUMNS} from ledger_differences where id = ${id} for update`)
+
+export const updateDifferenceExplained = (
+  tx: Tx,
+  { companyId, id }: Pick<KnownDifference, 'companyId' | 'id'>,
+  { by, reason, at }: { by: string; reason: string; at: Date },
+): Promise<number> =>
+  tx.run(sql`
+    update ledger_differences set status = 'explained', explained_by = ${by}, reason = ${reason}, updated_at = ${at}
+    where company_id = ${companyId} and id = ${id}`)
+
+/** Companies that have books. */
+export async function listBookedCompanies(q: Queryable): Promise<string[]> {
+  const rows = await q.many<{ id: string }>(sql`
+    select id from companies c where exists (select 1 from orders o where o.company_id = c.id) order by id`)
+  return rows.map(({ id }) => id)
+}

@@ -1,0 +1,70 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type TSchema, Type } from 'typebox'
+import { actorOf } from '../http/actor.ts'
+import { Envelope, ok } from '../http/envelope.ts'
+import { contextOf } from '../http/request-context.ts'
+import { DIFFERENCE_SOURCES, DIFFERENCE_STATUSES } from './difference-queries.ts'
+import { type DifferenceDeps, explainDifference, listVisibleDifferences } from './difference-service.ts'
+
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+const DifferenceSchema = Type.Object(
+  {
+    _id: Type.String(),
+    companyId: Nullable(Type.String({ description: 'Null: a wallet of the operator, which stops every company.' })),
+    source: Type.String({ enum: [...DIFFERENCE_SOURCES], description: 'What the books were compared with.' }),
+    subject: Type.String({ description: 'The order, refund, settlement, journal or address.' }),
+    what: Type.String(),
+    booked: Type.String({ description: 'USDC units, or words.' }),
+    expected: Type.String({ description: 'What it should be.' }),
+    status: Type.String({ enum: [...DIFFERENCE_STATUSES], description: '`open` stops refunds and settlements.' }),
+    explainedBy: Nullable(Type.String()),
+    reason: Nullable(Type.String()),
+    foundAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  { description: 'Where the books and the facts differ.' },
+)
+
+const tags = ['ledger']
+
+/** Where the books and the facts differ, and who said why. */
+export const differenceRoutes: FastifyPluginAsyncTypebox<DifferenceDeps> = async (app, deps) => {
+  app.get(
+    '/ledger/differences',
+    {
+      config: { permission: 'ledger.read' },
+      schema: {
+        operationId: 'listDifferences',
+        summary: 'Differences between the books and what happened',
+        tags,
+        querystring: Type.Object({
+          status: Type.Optional(Type.String({ enum: [...DIFFERENCE_STATUSES] })),
+          page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
+          limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+        }),
+        response: { 200: Envelope(Type.Array(DifferenceSchema)) },
+      },
+    },
+    async (request) => ok(await listVisibleDifferences(deps, actorOf(request), request.query)),
+  )
+  app.post(
+    '/ledger/differences/:id/explain',
+    {
+      config: { permission: 'ledger.explain' },
+      schema: {
+        operationId: 'explainDifference',
+        summary: 'Say why a difference is right after all',
+        description: 'The company’s refunds and settlements go on, unless there is another difference.',
+        tags,
+        params: Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) }),
+        body: Type.Object({ reason: Type.String({ minLength: 10, maxLength: 500 }) }),
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      await explainDifference(deps, contextOf(request), request.params.id, request.body)
+      return ok(null)
+    },
+  )
+}

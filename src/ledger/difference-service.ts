@@ -1,0 +1,72 @@
+import type { Audit } from '../audit/audit.ts'
+import type { Db } from '../db/db.ts'
+import { type Actor, sees } from '../http/actor.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import {
+  type KnownDifference,
+  listKnownDifferences,
+  lockDifference,
+  OPERATOR,
+  updateDifferenceExplained,
+} from './difference-queries.ts'
+
+export type DifferenceDeps = { db: Db; clock: Clock; audit: Audit }
+
+export const viewDifference = (difference: KnownDifference) => ({
+  _id: difference.id,
+  companyId: difference.companyId === OPERATOR ? null : difference.companyId,
+  source: difference.source,
+  subject: difference.subject,
+  what: difference.what,
+  booked: difference.booked,
+  expected: difference.expected,
+  status: difference.status,
+  explainedBy: difference.explainedBy,
+  reason: difference.reason,
+  foundAt: difference.foundAt.toISOString(),
+  updatedAt: difference.updatedAt.toISOString(),
+})
+export type DifferenceView = ReturnType<typeof viewDifference>
+
+export type DifferenceQuery = { status?: string; page?: number; limit?: number }
+
+/** Of the companies that the caller may see; the operator's own wallets are a SuperAdmin's to see. */
+export async function listVisibleDifferences(
+  { db }: DifferenceDeps,
+  actor: Actor,
+  { status, page = 1, limit = 20 }: DifferenceQuery,
+): Promise<DifferenceView[]> {
+  const own = [...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])]
+  const companyIds = actor.role === 'SuperAdmin' ? null : own
+  const filter = { companyIds, status: status ?? null, limit, offset: (page - 1) * limit }
+  return (await listKnownDifferences(db, filter)).map(viewDifference)
+}
+
+/**
+ * A person found the cause, and the difference is right after all: it stops nothing any more, unless its figures
+ * change.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
+ */
+export async function explainDifference(
+  deps: DifferenceDeps,
+  context: RequestContext,
+  id: string,
+  { reason }: { reason: string },
+): Promise<void> {
+  const { actor } = context
+  await deps.db.tx(async (tx) => {
+    const difference = await lockDifference(tx, id)
+    if (!difference || !sees(actor, difference.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+    if (difference.status !== 'open')
+      throw new AppError('OBJECT_CONFLICT', { message: `The difference is ${difference.status} already.` })
+    const by = `${actor.kind}:${actor.id}`
+    await updateDifferenceExplained(tx, difference, { by, reason, at: new Date(deps.clock()) })
+    await context.remember(tx, null)
+    const companyId = difference.companyId === OPERATOR ? null : difference.companyId
+    const { subject, what, booked, expected } = difference
+    const detail = { differenceId: id, subject, what, booked, expected, reason }
+    await deps.audit.write(tx, context, { companyId, action: 'ledger.explain', object: `difference:${id}`, detail })
+  })
+}

@@ -1,0 +1,20 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+/** What an operator watches of the money, over all companies. */
+export type MoneyFigures = {
+  differences: number
+  orphanedUnits: string
+  mispayments: number
+  refunds: { status: string; count: number }[]
+  settlements: { status: string; count: number }[]
+}
+
+export const findMoneyFigures = (q: Queryable): Promise<MoneyFigures> =>
+  q.one(sql`
+    select (select count(*)::int from ledger_differences where status = 'open') as differences,
+      (select coalesce(sum(units), 0) from mispayments where kind = 'orphaned' and status = 'open') as orphaned_units,
+      (select count(*)::int from mispayments where status = 'open') as mispayments,
+      (select coalesce(json_agg(r), '[]') from (select status, count(*)::int as count from refunds
+        where status in ('needs_approval', 'needs_address', 'ready', 'submitted') group by status) r) as refunds,
+      (select coalesce(json_agg(s), '[]') from (select status, count(*)::int as count from settlements
+        where status in ('open', 'approved') group by status) s) as settlements`)

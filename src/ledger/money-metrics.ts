@@ -1,0 +1,69 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Db } from '../db/db.ts'
+import { findMoneyFigures, type MoneyFigures } from './money-metrics-queries.ts'
+
+const REFUNDS = ['needs_approval', 'needs_address', 'ready', 'submitted'] as const
+const SETTLEMENTS = ['open', 'approved'] as const
+
+/** The gauges of one scrape share one look at the database. */
+const SHARED_MS = 1000
+
+/** Without a database the gauges keep their last values: the scrape shows other figures all the same. */
+function openFigures(db: Db): () => Promise<MoneyFigures | undefined> {
+  let askedAtMs = Number.NEGATIVE_INFINITY
+  let figures: Promise<MoneyFigures | undefined> = Promise.resolve(undefined)
+  return () => {
+    const nowMs = performance.now()
+    if (nowMs - askedAtMs > SHARED_MS) {
+      askedAtMs = nowMs
+      figures = findMoneyFigures(db).catch(() => undefined)
+    }
+    return figures
+  }
+}
+
+/** Differences, losses, decisions and payouts that wait: read from the database at each scrape. */
+export function openMoneyMetrics(registry: Registry, db: Db): void {
+  const read = openFigures(db)
+  const gauge = (name: string, help: string, pick: (figures: MoneyFigures) => number): void => {
+    new Gauge({
+      name: `comptoir_${name}`,
+      help,
+      registers: [registry],
+      async collect() {
+        const figures = await read()
+        if (figures) this.set(pick(figures))
+      },
+    })
+  }
+  const byStatus = (
+    name: string,
+    help: string,
+    statuses: readonly string[],
+    pick: (figures: MoneyFigures) => MoneyFigures['refunds'],
+  ): void => {
+    new Gauge({
+      name: `comptoir_${name}`,
+      help,
+      labelNames: ['status'],
+      registers: [registry],
+      async collect() {
+        const figures = await read()
+        if (!figures) return
+        const found = new Map(pick(figures).map(({ status, count }) => [status, count]))
+        for (const status of statuses) this.set({ status }, found.get(status) ?? 0)
+      },
+    })
+  }
+  gauge('ledger_differences', 'Open differences between the books and what happened.', (figures) => figures.differences)
+  gauge('orphaned_units', 'USDC units that left a chain after they counted, undecided.', (figures) =>
+    Number(figures.orphanedUnits),
+  )
+  gauge(
+    'mispayments_open',
+    'Money that does not fit its order and waits for a person.',
+    (figures) => figures.mispayments,
+  )
+  byStatus('refunds_waiting', 'Refunds that are not finished.', REFUNDS, (figures) => figures.refunds)
+  byStatus('settlements_waiting', 'Settlements that are not finished.', SETTLEMENTS, (figures) => figures.settlements)
+}

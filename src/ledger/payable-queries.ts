@@ -1,0 +1,50 @@
+import { type Queryable, sql, type Tx } from '../db/db.ts'
+
+/** Until the transaction ends nobody else spends this company's balance. */
+export async function lockCompanyBalance(tx: Tx, companyId: string): Promise<void> {
+  await tx.run(sql`select 1 from companies where id = ${companyId} for update`)
+}
+
+/**
+ * What may leave for a company, in USDC units: what is owed to it, less what it holds at its own accounts, less money
+ * that left the chain and about which nobody has decided. Negative: the company owes the operator.
+ */
+export async function findSettleable(q: Queryable, companyId: string): Promise<bigint> {
+  const { units } = await q.one<{ units: string }>(sql`
+    select (select coalesce(-sum(units), 0) from ledger_entries
+        where company_id = ${companyId} and account in ('company_payable', 'own_account') and asset = 'USDC')
+      - (select coalesce(sum(units), 0) from mispayments
+        where company_id = ${companyId} and kind = 'orphaned' and status = 'open') as units`)
+  return BigInt(units)
+}
+
+/** What stays with the operator at each settlement, as cover for refunds. */
+export async function findReserve(q: Queryable, companyId: string): Promise<bigint> {
+  const { units } = await q.one<{ units: string }>(
+    sql`select reserve_units as units from companies where id = ${companyId}`,
+  )
+  return BigInt(units)
+}
+
+/**
+ * Fees that lowered a company's balance since its last settlement although they never leave the operator: on what was
+ * refunded, and on what came to the company's own accounts.
+ */
+export async function sumOpenFees(q: Queryable, companyId: string): Promise<bigint> {
+  const fee = sql`div(p.price_units * p.fee_bps, 10000)`
+  const { units } = await q.one<{ units: string }>(sql`
+    with settled as (
+      select coalesce(max(created_at), '-infinity') as at from settlements
+      where company_id = ${companyId} and status <> 'cancelled'
+    )
+    select (select coalesce(sum(ceil((r.units - r.excess_units) * ${fee} / p.price_units)), 0)
+        from refunds r join payments p on p.company_id = r.company_id and p.id = r.payment_id
+        where r.company_id = ${companyId} and r.mispayment_id is null and r.status not in ('rejected', 'refused')
+          and p.price_units > 0 and r.created_at > settled.at)
+      + (select coalesce(sum(${fee}), 0)
+        from payments p join orders o on o.company_id = p.company_id and o.payment_id = p.id
+        where p.company_id = ${companyId} and p.own_account and p.channel <> 'coinbase' and p.price_units > 0
+          and o.paid_at > settled.at) as units
+    from settled`)
+  return BigInt(units)
+}

@@ -1,0 +1,43 @@
+import { json, type Queryable, sql } from '../db/db.ts'
+import type { Difference } from './ledger-verify-queries.ts'
+
+/** USDC on a chain that is set up. */
+export type ChainToken = { chainId: number; token: string }
+
+/**
+ * Payments at deposit addresses whose books do not fit the transfers that the chain's scanner wrote down: what counts
+ * as final must have been seen, and what can no longer change must count. Addresses with news that have not reached
+ * their payments yet are left out.
+ */
+export const listTransferDifferences = (
+  q: Queryable,
+  companyId: string,
+  tokens: readonly ChainToken[],
+  limit: number,
+): Promise<Difference[]> =>
+  q.many(sql`
+    with tokens as (
+      select "chainId" as chain_id, lower(token) as token
+      from jsonb_to_recordset(${json(tokens)}::jsonb) as t ("chainId" integer, token text)
+    ), counted as (
+      select p.company_id, p.id, p.order_id, p.deposit_address, p.received_units - coalesce((select sum(m.units)
+        from mispayments m where m.company_id = p.company_id and m.payment_id = p.id and m.kind = 'orphaned'
+          and m.status in ('open', 'borne')), 0) as units
+      from payments p where p.company_id = ${companyId} and p.deposit_address is not null
+    ), compared as (
+      select c.company_id, c.order_id, c.deposit_address, c.units,
+        coalesce(sum(t.units) filter (where t.status = 'seen' and k.token is not null), 0) as seen,
+        coalesce(sum(t.units) filter (where t.final_at is not null and k.token is not null), 0) as settled,
+        coalesce(bool_or(t.change > coalesce(f.after_change, 0)), false) as has_news
+      from counted c
+      left join chain_transfers t on t.to_address = c.deposit_address
+      left join tokens k on k.chain_id = t.chain_id and k.token = t.token
+      left join payment_chain_cursors f on f.chain_id = t.chain_id
+      where c.units > 0 or t.id is not null
+      group by c.company_id, c.id, c.order_id, c.deposit_address, c.units
+    )
+    select c.company_id, 'order ' || o.code as subject, 'money at ' || c.deposit_address || ' by the transfers seen' as what,
+      c.units::text as booked, (case when c.units > c.seen then c.seen else c.settled end)::text as expected
+    from compared c join orders o on o.company_id = c.company_id and o.id = c.order_id
+    where not c.has_news and (c.units > c.seen or c.units < c.settled)
+    order by o.id limit ${limit}`)

@@ -1,0 +1,29 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+export type OrderDeposit = { companyId: string; id: string; orderId: string; depositAddress: string; network: number }
+
+const COLUMNS = sql`p.company_id, p.id, p.order_id, p.deposit_address, p.network`
+
+/** Deposit addresses of all attempts to pay these orders. */
+export const listDepositsOfOrders = (
+  q: Queryable,
+  orders: readonly { companyId: string; id: string }[],
+): Promise<OrderDeposit[]> =>
+  q.many(sql`
+    select ${COLUMNS} from payments as p
+    join unnest(${orders.map(({ companyId }) => companyId)}::text[], ${orders.map(({ id }) => id)}::text[])
+      as o (company_id, id) on o.company_id = p.company_id and o.id = p.order_id
+    where p.deposit_address is not null and p.network is not null`)
+
+/** Payments that are over and were not compared with the chain since. */
+export const listUnauditedDeposits = (q: Queryable, limit: number): Promise<OrderDeposit[]> =>
+  q.many(sql`
+    select ${COLUMNS} from payments as p
+    where p.deposit_address is not null and p.audited_at is null and p.closed_at is not null and p.network is not null
+    order by p.closed_at limit ${limit}`)
+
+export const updateDepositsAudited = (q: Queryable, deposits: readonly OrderDeposit[], at: Date): Promise<number> =>
+  q.run(sql`
+    update payments set audited_at = ${at}
+    where (company_id, id) in (select * from unnest(${deposits.map(({ companyId }) => companyId)}::text[],
+      ${deposits.map(({ id }) => id)}::text[]))`)

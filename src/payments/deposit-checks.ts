@@ -1,0 +1,90 @@
+import type { DepositChecks, NamedTransaction } from '../channels/deposit-checks.ts'
+import type { Actor } from '../http/actor.ts'
+import type { RequestContext } from '../http/request-context.ts'
+import { invalid } from '../kernel/errors.ts'
+import type { OrderKey } from '../orders/order-jobs.ts'
+import { findReachableOrder } from '../orders/order-service.ts'
+import {
+  listDepositsOfOrders,
+  listUnauditedDeposits,
+  type OrderDeposit,
+  updateDepositsAudited,
+} from './deposit-check-queries.ts'
+import { pollDepositAddresses } from './payment-jobs.ts'
+import type { PaymentDeps } from './payment-service.ts'
+
+export type DepositCheckDeps = PaymentDeps & { deposits: DepositChecks }
+
+const BATCH = 100
+
+/**
+ * A person names the transaction that pays an order. It counts exactly what the scanner would count, by the same path.
+ * @throws VALIDATION_FAILED at `txHash`, ORDER_NOT_FOUND, CHANNEL_UNAVAILABLE
+ */
+export async function nameTransaction(
+  deps: DepositCheckDeps,
+  { actor, code, txHash, network }: { actor: Actor; code: string; txHash: string; network: number | null },
+): Promise<Omit<NamedTransaction, 'addresses'>> {
+  const order = await findReachableOrder(deps.db, actor, code)
+  const hash = txHash.trim().toLowerCase()
+  if (!/^0x[0-9a-f]{64}$/.test(hash)) throw invalid('txHash', 'must be 0x and 64 hexadecimal digits')
+  const deposits = await listDepositsOfOrders(deps.db, [order])
+  const reason = 'This order has no deposit address: it is not paid on a chain.'
+  if (deposits.length === 0) return { found: false, counted: false, waiting: false, reason }
+  const addresses = deposits.map(({ depositAddress }) => depositAddress)
+  const named = await deps.deposits.recordTransaction({ addresses, txHash: hash, network })
+  if (named.counted) await pollDepositAddresses(deps, named.addresses)
+  return named
+}
+
+/** The same for a caller who may repeat it under an idempotency key. */
+export async function nameTransactionOnce(
+  deps: DepositCheckDeps,
+  context: RequestContext,
+  named: { code: string; txHash: string; network: number | null },
+): Promise<Pick<NamedTransaction, 'found' | 'counted' | 'reason'>> {
+  const { found, counted, reason } = await nameTransaction(deps, { actor: context.actor, ...named })
+  const answer = { found, counted, reason }
+  await deps.db.tx((tx) => context.remember(tx, answer))
+  return answer
+}
+
+/**
+ * Orders whose time is over are compared with the chain before they end: money that the scanner missed still counts.
+ * @returns those that may end; ones that cannot be checked now wait for the next round
+ */
+export async function checkBeforeEnd(
+  deps: DepositCheckDeps,
+  orders: readonly OrderKey[],
+): Promise<readonly OrderKey[]> {
+  const deposits = await listDepositsOfOrders(deps.db, orders)
+  const unread = await auditByNetwork(deps, deposits)
+  const held = new Set(unread.map(({ orderId }) => orderId))
+  const checked = deposits.filter(({ orderId }) => !held.has(orderId))
+  if (checked.length > 0)
+    await pollDepositAddresses(
+      deps,
+      checked.map(({ depositAddress }) => depositAddress),
+    )
+  return orders.filter(({ id }) => !held.has(id))
+}
+
+/** @returns those whose chain cannot be asked now */
+async function auditByNetwork(deps: DepositCheckDeps, deposits: readonly OrderDeposit[]): Promise<OrderDeposit[]> {
+  const unread: OrderDeposit[] = []
+  for (const [network, members] of Map.groupBy(deposits, (deposit) => deposit.network)) {
+    const addresses = members.map(({ depositAddress }) => depositAddress)
+    await deps.deposits.auditDeposits(network, addresses).catch(() => void unread.push(...members))
+  }
+  return unread
+}
+
+/** Each deposit address is compared with the chain once more when its payment is over. @returns whether more wait */
+export async function auditEndedDeposits(deps: DepositCheckDeps): Promise<boolean> {
+  const ended = await listUnauditedDeposits(deps.db, BATCH)
+  if (ended.length === 0) return false
+  const unread = new Set(await auditByNetwork(deps, ended))
+  const audited = ended.filter((deposit) => !unread.has(deposit))
+  if (audited.length > 0) await updateDepositsAudited(deps.db, audited, new Date(deps.clock()))
+  return ended.length === BATCH && unread.size === 0
+}

@@ -1,0 +1,23 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { formatDecimal } from '../kernel/money.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import type { NoticeLoss } from './payment-report.ts'
+
+/** Money that counted left its chain: a log line and a mail to the operator; the metric reads the records. */
+export const openLossAlarm =
+  ({ alarm, log }: { alarm: RaiseAlarm; log: FastifyBaseLogger }): NoticeLoss =>
+  async (tx, { order, payment, units }) => {
+    const amount = `${formatDecimal(units, 6)} USDC`
+    const { companyId, code } = order
+    tx.afterCommit(() =>
+      log.error({ companyId, code, channel: payment.channel, units: units.toString() }, 'final money left its chain'),
+    )
+    await alarm(tx, {
+      subject: `${amount} left the chain after they counted`,
+      paragraphs: [
+        `${amount} that were final for order ${order.shortCode} (${code}) of company ${companyId} are gone from ${payment.channel}.`,
+        'They are booked as a loss in suspense. The order cannot be refunded, and the amount is kept back from settlements.',
+        'Check the chain. If the money comes back, everything is as before by itself. Otherwise decide who bears the loss: POST /api/next/mispayments/{id}/bear.',
+      ],
+    })
+  }

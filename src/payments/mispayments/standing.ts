@@ -1,0 +1,76 @@
+import type { Tx } from '../../db/db.ts'
+import type { Payment } from '../payment-queries.ts'
+import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
+
+/** Money that pays nothing yet. */
+export const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate']
+
+const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
+
+type Fact = Pick<Mispayment, 'kind' | 'status' | 'units' | 'decidedBy'>
+
+const isDecided = ({ status }: Fact): boolean => status === 'refunded' || status === 'ignored'
+
+/** A record that a refund of the order used up, not a decision of its own. */
+const isUsedUp = ({ decidedBy }: Fact): boolean => decidedBy?.startsWith('refund:') === true
+
+/** Refunded or ignored before it paid anything. Such money is no part of its order any more, whatever comes later. */
+export const decidedUnits = (records: readonly Mispayment[]): bigint =>
+  sum(records.filter((record) => HELD.includes(record.kind) && isDecided(record)))
+
+/** What left the chain after it had paid an order or was decided about. */
+export const lostUnits = (records: readonly Mispayment[]): bigint =>
+  sum(records.filter(({ kind, status }) => kind === 'orphaned' && (status === 'open' || status === 'borne')))
+
+/** What nobody has decided about the loss of yet. */
+export const openLossUnits = (records: readonly Mispayment[]): bigint =>
+  sum(records.filter(({ kind, status }) => kind === 'orphaned' && status === 'open'))
+
+/** Units above the price that are still there, but spoken for by a refund of the order that took a part of them. */
+export function spokenUnits(records: readonly Mispayment[], refundedExcess: bigint): bigint {
+  const over = records.filter(({ kind, status }) => kind === 'over' && status === 'refunded')
+  const rest = refundedExcess - sum(over.filter(isUsedUp))
+  return rest > 0n ? rest : 0n
+}
+
+/** What is fixed of one payment's money, whatever is reported next. */
+export type Standing = {
+  records: readonly Mispayment[]
+  /** Refunded or ignored: no part of the order. */
+  decided: bigint
+  /** The price, what was decided, and what went back of the money above the price: all that must be there. */
+  committed: bigint
+  /** In `committed`, of the open record of money above the price. */
+  spoken: bigint
+  /** In `committed`, but no longer there. */
+  lost: bigint
+}
+
+/** The order must be locked. */
+export async function readStanding(tx: Tx, payment: Payment): Promise<Standing> {
+  const { companyId, id, orderId } = payment
+  const records = await lockMispayments(tx, companyId, id)
+  const price = payment.priceUnits ?? 0n
+  const spoken = price === 0n ? 0n : spokenUnits(records, await sumRefundedExcess(tx, companyId, orderId))
+  const decided = decidedUnits(records)
+  const over = sum(records.filter((record) => record.kind === 'over' && isDecided(record)))
+  return { records, decided, committed: price + decided + over + spoken, spoken, lost: lostUnits(records) }
+}
+
+/** What of a payment's money still speaks for its order: the one measure of page, state, books and decisions. */
+export const undecidedUnits = (units: bigint, { decided }: Pick<Standing, 'decided'>): bigint =>
+  units > decided ? units - decided : 0n
+
+/** What the books hold as arrived: a loss of committed money is a booking of its own. */
+export const bookedUnits = (final: bigint, { committed }: Standing): bigint => (final > committed ? final : committed)
+
+/**
+ * How much of the committed money is lost now. Money that waits for more confirmations than it had is not lost, and a
+ * loss ends only when the money is final again.
+ */
+export function lossAfter({ committed, lost }: Standing, { final, seen }: { final: bigint; seen: bigint }): bigint {
+  const least = committed > seen ? committed - seen : 0n
+  const most = committed > final ? committed - final : 0n
+  if (lost < least) return least
+  return lost > most ? most : lost
+}

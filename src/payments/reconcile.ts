@@ -1,0 +1,48 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { DAY } from '../kernel/clock.ts'
+import type { Books } from '../ledger/books.ts'
+import { findOrderById } from '../orders/order-queries.ts'
+import { keyOf } from './payment-create.ts'
+import { findPayment, type Payment } from './payment-queries.ts'
+import { applyReport } from './payment-report.ts'
+import type { PaymentDeps } from './payment-service.ts'
+import { listUnreconciled, updateReconciled } from './reconcile-queries.ts'
+
+/** A paid payment is asked about once a day, for as long as providers let refunds and disputes happen. */
+const AGAIN_MS = DAY
+const FOR_MS = 60 * DAY
+const BATCH = 100
+
+/** Words with which a provider takes a payment back that it called paid before. */
+const CONTRADICTIONS: readonly string[] = ['expired', 'cancelled', 'failed']
+
+async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<void> {
+  const { companyId, orderId, providerReference } = payment
+  const order = await findOrderById(deps.db, companyId, orderId)
+  const channel = await deps.channels.forPayment(payment)
+  if (!order || !channel || providerReference === null) return
+  const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
+  // what it takes back in part is a loss, which is booked like any other
+  if (report.outcome === 'seen') await applyReport(deps, payment, report)
+  const subject = `order ${order.code}`
+  const wrong = CONTRADICTIONS.includes(report.outcome)
+  const expected = `${report.outcome}: ${report.words}`
+  const difference = { companyId, subject, what: `word of ${payment.channel}`, booked: 'paid', expected }
+  await books.note(companyId, 'providers', wrong ? [difference] : [], [subject])
+}
+
+/** Asks providers whether what they called paid still is. @returns whether there may be more */
+export async function reconcilePayments(deps: PaymentDeps, books: Books, log: FastifyBaseLogger): Promise<boolean> {
+  const now = deps.clock()
+  const range = { askedBefore: new Date(now - AGAIN_MS), openedAfter: new Date(now - FOR_MS), limit: BATCH }
+  const due = await listUnreconciled(deps.db, range)
+  for (const { companyId, id } of due) {
+    const payment = await findPayment(deps.db, companyId, id)
+    if (!payment) continue
+    await updateReconciled(deps.db, payment, new Date(now))
+    await reconcile(deps, books, payment).catch((error: unknown) =>
+      log.warn({ err: error, channel: payment.channel, paymentId: id }, 'a paid payment could not be reconciled'),
+    )
+  }
+  return due.length === BATCH
+}

@@ -1,0 +1,104 @@
+import type { Tx } from '../db/db.ts'
+import { HOUR, MINUTE } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import { convert } from '../kernel/money.ts'
+import type { Order } from '../orders/order.ts'
+import type { OrderChange } from '../orders/order-queries.ts'
+import { allows, isOpen } from '../orders/order-states.ts'
+import type { Quote } from '../rates/rate-service.ts'
+import type { AcceptDeps } from './payment-create.ts'
+import { keyOf } from './payment-create.ts'
+import { listPaymentsOfOrder } from './payment-queries.ts'
+import { existsMoney, existsSuccessor, findFirstEnd, findQuotedAt, findQuotePolicy } from './requote-queries.ts'
+
+/** A fresh price for an order, asked for before its transaction, with why. */
+export type FreshQuote = { quote: Quote; reason: 'ended' | 'link' }
+
+/** The order is over, also when no job has written that down yet. */
+const hasEnded = ({ status, expiresAt }: Order, nowMs: number): boolean =>
+  allows(status, 'requote') || (allows(status, 'expire') && expiresAt.getTime() <= nowMs)
+
+/** The chain may have seen money that is not final; it is asked before anything is locked. */
+async function isMoneyOnItsWay(deps: AcceptDeps, order: Order): Promise<boolean> {
+  for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
+    const channel = await deps.channels.forPayment(payment)
+    const { providerReference } = payment
+    if (!channel?.onChain || providerReference === null) continue
+    const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
+    if (report.outcome === 'seen' && report.transfers.some(({ units }) => units >= deps.dustUnits)) return true
+  }
+  return false
+}
+
+/** A payment link whose company fixes the rate for some minutes only, and whose rate is older. */
+async function isLinkStale(deps: AcceptDeps, order: Order): Promise<boolean> {
+  if (order.alias === null || !isOpen(order.status)) return false
+  const { linkQuoteMinutes } = await findQuotePolicy(deps.db, order.companyId)
+  if (linkQuoteMinutes === null) return false
+  const at = await findQuotedAt(deps.db, order.quoteId)
+  return at !== undefined && deps.clock() - at.getTime() > linkQuoteMinutes * MINUTE
+}
+
+/**
+ * The fresh rate that accepting this order needs, or null: its own counts. An ended order takes one only when it is
+ * asked for.
+ * @throws INVALID_EXCHANGE_RATE
+ */
+export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: boolean): Promise<FreshQuote | null> {
+  const reason = hasEnded(order, deps.clock()) ? 'ended' : 'link'
+  const wanted = reason === 'ended' ? asked : await isLinkStale(deps, order)
+  if (!wanted || (await isMoneyOnItsWay(deps, order))) return null
+  const quote = await deps.payers.rates.quote(order.from.asset)
+  await deps.payers.rates.store(quote)
+  return { quote, reason }
+}
+
+const conflict = (message: string): AppError => new AppError('ORDER_STATE_CONFLICT', { message })
+
+/** @throws ORDER_STATE_CONFLICT saying why an ended order gets no fresh rate */
+async function checkRequote(deps: AcceptDeps, tx: Tx, order: Order): Promise<void> {
+  const { requoteHours } = await findQuotePolicy(tx, order.companyId)
+  const ended = (await findFirstEnd(tx, order)) ?? order.expiresAt
+  if (deps.clock() - ended.getTime() > requoteHours * HOUR)
+    throw conflict('The time to pay this order at a fresh rate is over, too. Create a new order.')
+  if (await existsMoney(tx, order, deps.dustUnits))
+    throw conflict('Money has come for this order already. It gets no fresh rate; see its mispayments.')
+  if (await existsSuccessor(tx, order)) throw conflict('A newer order has taken the place of this one. Pay that one.')
+}
+
+export type Repriced = { order: Order; trigger: 'accept' | 'requote'; change: Omit<OrderChange, 'status'> }
+
+/**
+ * The order as it is accepted now: with its own price, or with a fresh one. An ended order begins anew with it.
+ * @throws ORDER_STATE_CONFLICT
+ */
+export async function repriceOrder(
+  deps: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  fresh: FreshQuote | null,
+  by: { actor: string; requestId: string | null },
+): Promise<Repriced> {
+  const now = new Date(deps.clock())
+  if (!fresh) return { order, trigger: 'accept', change: {} }
+  const { quote } = fresh
+  const to = convert(order.from, quote.rate, 'USDC')
+  const price = { toUnits: to.units, rate: quote.rate, quoteId: quote.id }
+  const priced = { ...order, to, rate: quote.rate, quoteId: quote.id }
+  if (!hasEnded(order, now.getTime())) {
+    const paid = await existsMoney(tx, order, deps.dustUnits)
+    return paid ? { order, trigger: 'accept', change: {} } : { order: priced, trigger: 'accept', change: price }
+  }
+  if (fresh.reason === 'link') return { order, trigger: 'accept', change: {} }
+  await checkRequote(deps, tx, order)
+  const ended = allows(order.status, 'requote')
+    ? order
+    : await deps.transition(tx, order, { ...by, trigger: 'expire', actor: 'time' })
+  const expiresAt = new Date(now.getTime() + deps.config.orders.expiryMinutes * MINUTE)
+  const { status, version, updatedAt } = ended
+  return {
+    order: { ...priced, status, version, updatedAt, expiresAt },
+    trigger: 'requote',
+    change: { ...price, expiresAt },
+  }
+}

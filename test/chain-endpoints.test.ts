@@ -1,0 +1,357 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { pino } from 'pino'
+import { findHead, listStandings } from '../src/chain/chain-queries.ts'
+import { assignDepositAddress } from '../src/chain/deposit-addresses.ts'
+import { type Endpoints, openEndpoints } from '../src/chain/endpoints.ts'
+import { type Network, networkFor } from '../src/chain/networks.ts'
+import { createRpc, type Rpc } from '../src/chain/rpc.ts'
+import { type Scanner, startScanner } from '../src/chain/scanner.ts'
+import { toTopic } from '../src/chain/transfer-logs.ts'
+import { listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { type Db, openDb, sql } from '../src/db/db.ts'
+import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+
+const XPUB = newTestXpub()
+const FAR = new Date('2100-01-01')
+
+let database: TestDatabase
+let db: Db
+let chain: TestChain
+let other: TestChain
+let network: Network
+let proxies: RpcProxy[]
+let rpcs: Rpc[]
+let endpoints: Endpoints
+let scanner: Scanner
+let lines: { level: number; msg: string }[] = []
+let nowMs = Date.now()
+
+const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+const alarms = (): string[] => lines.filter(({ level }) => level >= 50).map(({ msg }) => msg)
+
+before(async () => {
+  database = await createTestDatabase()
+  db = openDb({ connectionString: database.connectionString, max: 4 })
+  chain = await startTestChain()
+  // the first block of a local chain differs by its second
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  other = await startTestChain()
+  network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+})
+
+after(async () => {
+  await chain?.stop()
+  await other?.stop()
+  await db?.close()
+  await database?.drop()
+})
+
+async function open(count: number): Promise<void> {
+  proxies = await Promise.all(Array.from({ length: count }, () => startRpcProxy(chain.rpcUrl)))
+  rpcs = proxies.map(({ url }) => createRpc({ url, timeoutMs: 500 }))
+  reopen()
+  await db.run(sql`update chain_heads set trouble = null`)
+  await scanner.tick()
+}
+
+function reopen(): void {
+  endpoints = openEndpoints(network, rpcs, { clock: () => nowMs })
+  scanner = startScanner({ db, network, endpoints, log, pollMs: 0, onChange: () => {}, clock: () => nowMs })
+}
+
+beforeEach(() => {
+  lines = []
+  nowMs = Date.now()
+})
+
+afterEach(async () => {
+  await scanner.stop()
+  for (const rpc of rpcs) await rpc.close()
+  for (const proxy of proxies) await proxy.stop()
+})
+
+async function assign(): Promise<string> {
+  const reference = randomBytes(6).toString('hex')
+  const wanted = { companyId: 'c'.repeat(24), reference, xpub: XPUB, watchedUntil: FAR }
+  return (await db.tx((tx) => assignDepositAddress(tx, wanted))).address
+}
+
+/** Looks as often as a service does in some seconds; a look that fails is made again. */
+async function lookOn(seconds = 5): Promise<void> {
+  for (let second = 0; second < seconds; second += 1) {
+    await scanner.tick().catch((error: Error) => assert.equal(error.name, 'RpcError'))
+    nowMs += 1000
+  }
+}
+
+const seen = async (address: string): Promise<string[]> =>
+  (await listTransfersTo(db, [address])).map(({ units, status }) => `${units} ${status}`)
+const faultOf = (number: number) => endpoints.all[number - 1]?.fault()
+const standing = async () => (await listStandings(db, [chain.chainId]))[0]
+const proxy = (number: number): RpcProxy => proxies[number - 1] as RpcProxy
+
+/** The blocks from one height on are other ones, well chained. */
+const tellOtherHistory =
+  (from: bigint): RpcProxy['faults']['alter'] =>
+  ({ method }, result) => {
+    const block = result as { number: string; parentHash: string } | null
+    if (!method.startsWith('eth_getBlockBy') || block === null || BigInt(block.number) < from) return result
+    const fake = (number: bigint): string => `0x${number.toString(16).padStart(64, 'f')}`
+    const number = BigInt(block.number)
+    return { ...block, hash: fake(number), parentHash: number > from ? fake(number - 1n) : block.parentHash }
+  }
+
+describe('one endpoint', () => {
+  beforeEach(() => open(1))
+
+  it('that serves another chain changes nothing, calls the operator, and is read again after a minute', async () => {
+    const address = await assign()
+    await chain.pay({ to: address, units: 7n })
+    await lookOn(1)
+    const before = await findHead(db, chain.chainId)
+    await other.mine(3)
+    await other.pay({ to: address, units: 1000n })
+    proxy(1).faults.otherUrl = other.rpcUrl
+    await lookOn(5)
+    assert.deepEqual([await seen(address), await findHead(db, chain.chainId)], [['7 seen'], before])
+    assert.deepEqual([(await standing())?.trouble, alarms().length], ['foreign', 2])
+    assert.match(alarms().join(), /its first block is different/)
+    proxy(1).heal()
+    await chain.pay({ to: address, units: 8n })
+    await lookOn(59)
+    assert.deepEqual(await seen(address), ['7 seen'], 'a minute is not over')
+    await lookOn(3)
+    assert.deepEqual([await seen(address), (await standing())?.trouble], [['7 seen', '8 seen'], null])
+  })
+
+  it('with another chain id is another chain, and a restart does not shorten the minute', async () => {
+    const address = await assign()
+    await chain.pay({ to: address, units: 7n })
+    await lookOn(1)
+    await chain.pay({ to: address, units: 8n })
+    proxy(1).faults.alter = ({ method }, result) => (method === 'eth_chainId' ? '0x1' : result)
+    await lookOn(2)
+    assert.deepEqual([await seen(address), (await standing())?.trouble], [['7 seen'], 'foreign'])
+    proxy(1).heal()
+    await scanner.stop()
+    reopen()
+    await lookOn(58)
+    assert.deepEqual(await seen(address), ['7 seen'])
+    await lookOn(5)
+    assert.deepEqual(await seen(address), ['7 seen', '8 seen'])
+  })
+
+  it('that changes chains in the middle of a look orphans nothing', async () => {
+    const address = await assign()
+    await chain.pay({ to: address, units: 7n })
+    await lookOn(1)
+    await chain.mine()
+    // the newest block is still right; what is asked after it comes from another chain
+    let asked = 0
+    proxy(1).faults.alter = ({ method, params }, result) => {
+      if (method !== 'eth_getBlockByNumber' || params[0] === 'latest' || params[0] === '0x0') return result
+      asked += 1
+      const block = result as { hash: string; parentHash: string }
+      return { ...block, hash: `0x${'a'.repeat(64)}`, parentHash: `0x${'b'.repeat(64)}` }
+    }
+    await other.mine(20)
+    const switching = setInterval(() => {
+      if (asked > 0) proxy(1).faults.otherUrl = other.rpcUrl
+    }, 1)
+    await lookOn(3)
+    clearInterval(switching)
+    assert.deepEqual(await seen(address), ['7 seen'])
+  })
+
+  it('that shows no logs once, and then does, loses nothing', async () => {
+    const address = await assign()
+    proxy(1).faults.hidesOnce = 1
+    await chain.pay({ to: address, units: 9n })
+    await lookOn(1)
+    assert.deepEqual(await seen(address), ['9 seen'])
+    assert.equal(proxy(1).faults.hidesOnce, 0, 'the empty answer was given')
+  })
+
+  it('that shows no logs at all is contradicted by its own headers: receipts decide', async () => {
+    const address = await assign()
+    proxy(1).faults.hidesLogs = true
+    await chain.pay({ to: address, units: 10n })
+    await lookOn(1)
+    assert.deepEqual(await seen(address), ['10 seen'])
+  })
+
+  it('whose headers speak of a transfer that nothing shows is not read past it', async () => {
+    const address = await assign()
+    await lookOn(1)
+    const before = await findHead(db, chain.chainId)
+    const hide = /eth_getLogs|eth_getBlockReceipts/
+    proxy(1).faults.alter = ({ method }, result) => (hide.test(method) ? [] : result)
+    await chain.pay({ to: address, units: 11n })
+    await lookOn(3)
+    assert.equal((await findHead(db, chain.chainId))?.number, before?.number)
+    proxy(1).heal()
+    await lookOn(1)
+    assert.deepEqual(await seen(address), ['11 seen'])
+  })
+
+  it('that shows no logs of old blocks, while hundreds are read at once, loses nothing', async () => {
+    const address = await assign()
+    await scanner.stop()
+    await chain.pay({ to: address, units: 12n })
+    await chain.mine(200)
+    reopen()
+    proxy(1).faults.hidesLogs = true
+    await lookOn(3)
+    assert.deepEqual(await seen(address), ['12 seen'])
+    assert.equal((await findHead(db, chain.chainId))?.number, await chain.blockNumber())
+  })
+
+  it('that answers 503, or nothing, and is back, loses nothing', async () => {
+    const address = await assign()
+    proxy(1).faults.status = 503
+    await chain.pay({ to: address, units: 13n })
+    await lookOn(3)
+    assert.deepEqual(await seen(address), [])
+    proxy(1).heal()
+    proxy(1).faults.hangs = true
+    await chain.pay({ to: address, units: 14n })
+    await lookOn(2)
+    proxy(1).heal()
+    await lookOn(1)
+    assert.deepEqual(await seen(address), ['13 seen', '14 seen'])
+  })
+
+  it('that falls behind, and comes back, loses nothing', async () => {
+    const address = await assign()
+    await chain.pay({ to: address, units: 15n })
+    await lookOn(1)
+    const before = await findHead(db, chain.chainId)
+    proxy(1).faults.knowsUpTo = (before?.number ?? 0n) - 3n
+    await chain.pay({ to: address, units: 16n })
+    await lookOn(3)
+    assert.deepEqual([await seen(address), (await findHead(db, chain.chainId))?.hash], [['15 seen'], before?.hash])
+    proxy(1).heal()
+    await lookOn(1)
+    assert.deepEqual(await seen(address), ['15 seen', '16 seen'])
+  })
+
+  it('that takes small batches and few receivers is asked for less, and nothing is lost', async () => {
+    const addresses = await Promise.all(Array.from({ length: 60 }, assign))
+    Object.assign(proxy(1).faults, { maxBatch: 7, maxTopics: 25 })
+    const paid = addresses.slice(-12)
+    await chain.payMany(paid.map((to, index) => ({ to, units: BigInt(index + 1) })))
+    await chain.mine(12)
+    await lookOn(2)
+    assert.equal((await listTransfersTo(db, addresses)).length, 12)
+    const { limits } = endpoints.all[0] as Endpoints['all'][number]
+    assert.ok(
+      limits.batchSize <= 7 && limits.topicCount <= 25,
+      JSON.stringify(limits, (_, value) => String(value)),
+    )
+  })
+})
+
+describe('two endpoints', () => {
+  beforeEach(() => open(2))
+
+  it('one of which is down: the other one is read', async () => {
+    const address = await assign()
+    proxy(1).faults.status = 503
+    await chain.pay({ to: address, units: 20n })
+    await lookOn(1)
+    assert.deepEqual(await seen(address), ['20 seen'])
+    proxy(1).heal()
+    proxy(2).faults.status = 503
+    await chain.pay({ to: address, units: 21n })
+    await lookOn(3)
+    assert.deepEqual(await seen(address), ['20 seen', '21 seen'])
+  })
+
+  it('one of which serves another chain: it is left out with an alarm, and the chain is read on', async () => {
+    const address = await assign()
+    proxy(1).faults.otherUrl = other.rpcUrl
+    await chain.pay({ to: address, units: 22n })
+    await lookOn(2)
+    assert.deepEqual([await seen(address), faultOf(1), (await standing())?.trouble], [['22 seen'], 'foreign', null])
+    assert.equal(alarms().length, 1)
+  })
+
+  it('one of which hides a transfer: its own header gives it away', async () => {
+    const address = await assign()
+    proxy(1).faults.alter = ({ method }, result) => (/eth_getLogs|eth_getBlockReceipts/.test(method) ? [] : result)
+    await chain.pay({ to: address, units: 23n })
+    await lookOn(3)
+    assert.deepEqual([await seen(address), faultOf(1)], [['23 seen'], 'outvoted'])
+    assert.equal(alarms().length, 1)
+  })
+
+  it('one of which invents a transfer: it is never recorded', async () => {
+    const address = await assign()
+    proxy(1).faults.inventsFor = toTopic(address)
+    await chain.pay({ to: await assign(), units: 24n })
+    await lookOn(3)
+    assert.deepEqual([await seen(address), faultOf(1)], [[], 'outvoted'])
+  })
+
+  it('one of which tells of another history: the older one is kept, with an alarm', async () => {
+    const address = await assign()
+    await chain.pay({ to: address, units: 25n })
+    await lookOn(1)
+    const before = await findHead(db, chain.chainId)
+    proxy(1).faults.alter = tellOtherHistory(before?.number ?? 0n)
+    await lookOn(8)
+    assert.deepEqual([await seen(address), (await standing())?.trouble], [['25 seen'], 'disagreement'])
+    assert.ok(alarms().length > 0)
+    proxy(1).heal()
+    await chain.pay({ to: address, units: 26n })
+    await lookOn(2)
+    assert.deepEqual([await seen(address), (await standing())?.trouble], [['25 seen', '26 seen'], null])
+  })
+
+  it('one of which has fallen behind: the other one is read', async () => {
+    const address = await assign()
+    proxy(1).faults.knowsUpTo = await chain.blockNumber()
+    await chain.call('evm_increaseTime', 60)
+    await chain.pay({ to: address, units: 27n })
+    await lookOn(5)
+    assert.deepEqual([await seen(address), faultOf(1)], [['27 seen'], 'behind'])
+  })
+
+  it('follow a reorganisation as soon as both tell of it', async () => {
+    const address = await assign()
+    await chain.pay({ to: address, units: 28n })
+    await lookOn(1)
+    await chain.reorg(1)
+    await chain.mine()
+    await lookOn(1)
+    assert.deepEqual([await seen(address), alarms()], [['28 orphaned'], []])
+  })
+})
+
+describe('three endpoints', () => {
+  beforeEach(() => open(3))
+
+  it('two of which say the same: the third one is outvoted, and nothing stops', async () => {
+    const address = await assign()
+    await chain.pay({ to: address, units: 30n })
+    await lookOn(1)
+    const before = await findHead(db, chain.chainId)
+    proxy(1).faults.alter = tellOtherHistory(before?.number ?? 0n)
+    await chain.pay({ to: address, units: 31n })
+    await lookOn(3)
+    assert.deepEqual([await seen(address), faultOf(1)], [['30 seen', '31 seen'], 'outvoted'])
+    assert.equal((await standing())?.trouble, null)
+  })
+})
+
+it('a transaction is handed to one endpoint only, questions go on to the next', async () => {
+  await open(2)
+  proxy(1).faults.status = 503
+  await assert.rejects(endpoints.rpc.call('eth_sendRawTransaction', '0x00'), { kind: 'unknown' })
+  assert.equal(await endpoints.rpc.call('eth_chainId'), '0x7a69')
+  assert.deepEqual([proxy(2).counts.get('eth_sendRawTransaction'), faultOf(1)], [undefined, 'down'])
+})

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import type { Audit } from '../../src/audit/audit.ts'
+import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
+import { openChannels } from '../../src/channels/registry.ts'
+import { sql } from '../../src/db/db.ts'
+import type { Actor } from '../../src/http/actor.ts'
+import type { RequestContext } from '../../src/http/request-context.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import { type Books, openBooks } from '../../src/ledger/books.ts'
+import type { SettlementDeps } from '../../src/ledger/settlement-service.ts'
+import type { Order } from '../../src/orders/order.ts'
+import { insertOrders } from '../../src/orders/order-insert-queries.ts'
+import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'
+import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-service.ts'
+import type { PaymentDeps } from '../../src/payments/payment-service.ts'
+import { openRates } from '../../src/rates/rate-service.ts'
+import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
+import { type Merchant, startTestService, type TestService } from './service.ts'
+
+/** Of each order of the model. */
+export const DUE = 54_000_000n
+
+/** The parts of the service, put together around a clock that stands still and a provider that says what it is told. */
+export type ModelWorld = {
+  host: TestService
+  clock: { nowMs: number }
+  payments: PaymentDeps
+  refunds: MispaymentRefundDeps
+  mispayments: MispaymentDeps
+  settlements: SettlementDeps
+  books: Books
+  makeOrder(merchant: Merchant): Promise<Order>
+  stop(): Promise<void>
+}
+
+/** A request of that caller; what it answers is kept nowhere. */
+export const contextFor = (actor: Actor): RequestContext => ({
+  ...{ actor, requestId: 'model', ip: null, userAgent: null },
+  remember: async () => {},
+})
+
+const NO_AUDIT: Audit = { write: async () => {}, verify: async () => ({ entries: 0, fault: null }) }
+
+export const actorOf = ({ companyId }: Pick<Merchant, 'companyId'>): Actor => ({
+  kind: 'apiKey',
+  id: 'model',
+  role: 'Service',
+  companyId,
+  companyIds: [],
+  collectorIds: [],
+  scopes: null,
+  valid: true,
+  sessionId: null,
+  secondFactorAt: null,
+})
+
+/** A provider that answers at once; what it says of a payment is what the test reports. */
+const provider: Channel = {
+  id: 'binance',
+  networks: [],
+  createPayment: async ({ merchantReference }) => ({ ...NO_INSTRUCTIONS, providerReference: merchantReference }),
+  fetchPayment: async ({ providerReference }) => ({ outcome: 'waiting', providerReference, words: 'WAITING' }),
+}
+
+/** A chain on which nobody sends: the test says what is paid. */
+const CHAIN = {
+  network: 31337,
+  pay: null,
+  check: async () => ({ outcome: 'unknown' as const, txHash: null, words: 'model' }),
+  stop: async () => true,
+}
+
+export async function startModelWorld(): Promise<ModelWorld> {
+  const host = await startTestService()
+  const { db, vault, config } = host
+  const time = { nowMs: Date.now() }
+  const clock = (): number => time.nowMs
+  const { log } = host.service.app
+  const deps = { clock, vault, payUrl: config.payUrl, signals: { onDelivery: () => {}, onChange: () => {} } }
+  const transition = openTransition(deps, openAnnounce(deps))
+  const payers = {
+    db,
+    vault,
+    clock,
+    rates: openRates({ config: config.rates, db, clock, log }),
+    audit: NO_AUDIT,
+    tellEmailChanged: async () => {},
+  }
+  const channels = openChannels([provider])
+  const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
+  const nothing = async (): Promise<void> => {}
+  const desk = { db, clock, transition, audit: NO_AUDIT }
+  const links = { urlOf: () => '', read: () => undefined }
+  return {
+    ...{ host, clock: time, books },
+    payments: {
+      ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
+      ...{ onRefunded: nothing, gate: async () => null, onLoss: nothing },
+    },
+    refunds: { ...desk, channels, payers, books, askForAddress: nothing, links: links as never },
+    mispayments: { ...desk, onDecided: () => {} },
+    settlements: { ...desk, books, chains: [CHAIN] },
+    async makeOrder(merchant) {
+      const order = newOrder(merchant, time.nowMs)
+      const { version } = await db.one<{ version: bigint }>(
+        sql`select version from companies where id = ${merchant.companyId}`,
+      )
+      const made = await insertOrders(db, [{ order, companyVersion: version, actor: 'model', idempotency: null }])
+      assert.ok(made.has(order.id))
+      return order
+    },
+    stop: () => host.stop(),
+  }
+}
+
+function newOrder({ companyId, collectorId }: Merchant, nowMs: number): Order {
+  const [id, code] = [newId(), newId()]
+  const at = new Date(nowMs)
+  return {
+    companyId,
+    id,
+    code,
+    shortCode: id.slice(4, 20).toUpperCase(),
+    status: 'INITIAL',
+    alias: null,
+    from: { asset: 'EUR', units: 5000n },
+    to: { asset: 'USDC', units: DUE },
+    rate: 1_080_000_000_000n,
+    quoteId: 'model',
+    paymentChannel: null,
+    paymentId: null,
+    collectorId,
+    merchantIdentifier: 'TILL-1',
+    websiteUrl: null,
+    buttonSessionId: null,
+    webhookUrl: 'http://127.0.0.1:8099/model',
+    cancelUrl: null,
+    returnUrl: null,
+    goods: null,
+    anonymous: true,
+    createdBy: 'model',
+    requestId: null,
+    createdAt: at,
+    updatedAt: at,
+    expiresAt: new Date(nowMs + 300_000),
+    paidAt: null,
+    paidUnits: 0n,
+    refundedUnits: 0n,
+    version: 1,
+  }
+}

@@ -1,0 +1,179 @@
+import { createServer } from 'node:http'
+import { openRpcClient } from '../../sandbox/chain/rpc.ts'
+
+type Question = { id: unknown; method: string; params: unknown[] }
+type Log = { blockHash: string; blockNumber: string; transactionHash: string; topics: string[]; data: string }
+type Filter = { topics?: (string | null | string[])[]; fromBlock?: string; toBlock?: string }
+
+/** What is wrong with the node behind the proxy; all may be switched while it runs. */
+export type Faults = {
+  /** Answers this HTTP status to everything. */
+  status: number | null
+  /** Takes questions and never answers. */
+  hangs: boolean
+  /** Shows no log at all. */
+  hidesLogs: boolean
+  /** Hides so many answers of eth_getLogs that would have held something, then is honest again. */
+  hidesOnce: number
+  /** Adds a transfer that never happened to what it shows of these receivers (topics). */
+  inventsFor: string | null
+  /** Knows no block above this one. */
+  knowsUpTo: bigint | null
+  /** Passes everything on to another node. */
+  otherUrl: string | null
+  /** Refuses ranges of more blocks, more questions at once, more values in one position of a filter. */
+  maxSpan: bigint | null
+  maxBatch: number | null
+  maxTopics: number
+  /** Changes an answer. */
+  alter: ((question: Question, result: unknown) => unknown) | null
+}
+
+export type RpcProxy = {
+  url: string
+  faults: Faults
+  /** Questions by method, and bytes of bodies. */
+  counts: Map<string, number>
+  bytes: { sent: number; received: number }
+  heal(): void
+  stop(): Promise<void>
+}
+
+const HONEST: Faults = {
+  status: null,
+  hangs: false,
+  hidesLogs: false,
+  hidesOnce: 0,
+  inventsFor: null,
+  knowsUpTo: null,
+  otherUrl: null,
+  maxSpan: null,
+  maxBatch: null,
+  // geth's and Erigon's own limit, which the local chain does not have
+  maxTopics: 1000,
+  alter: null,
+}
+
+const refusal = (id: unknown, message: string): object => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })
+
+/** A node's HTTP side with faults to switch, in front of a local chain. */
+export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
+  const faults: Faults = { ...HONEST }
+  const counts = new Map<string, number>()
+  const bytes = { sent: 0, received: 0 }
+
+  const refuse = ({ id, method, params }: Question): object | undefined => {
+    if (method !== 'eth_getLogs') return undefined
+    const { topics = [], fromBlock, toBlock } = params[0] as Filter
+    if (topics.some((values) => Array.isArray(values) && values.length > faults.maxTopics))
+      return refusal(id, `at most ${faults.maxTopics} topics`)
+    const isRange = fromBlock?.startsWith('0x') && toBlock?.startsWith('0x')
+    const span = isRange ? BigInt(toBlock as string) - BigInt(fromBlock as string) + 1n : 0n
+    if (faults.maxSpan !== null && span > faults.maxSpan) return refusal(id, 'block range is too wide')
+    return undefined
+  }
+
+  const invent = (logs: Log[], block: { hash: string; number: string }): Log[] => {
+    const [first] = logs
+    const topic = faults.inventsFor as string
+    const sender = `0x${'5'.repeat(64)}`
+    const made = {
+      ...(first ?? {}),
+      blockHash: block.hash,
+      blockNumber: block.number,
+      transactionHash: `0x${'e'.repeat(64)}`,
+      logIndex: '0x7f',
+      removed: false,
+      topics: ['0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef', sender, topic],
+      data: `0x${1_000_000_000n.toString(16).padStart(64, '0')}`,
+    }
+    return [...logs, made]
+  }
+
+  async function distort(question: Question, result: unknown): Promise<unknown> {
+    const { method, params } = question
+    if (faults.alter) return faults.alter(question, result)
+    if (method === 'eth_getLogs') {
+      const logs = result as Log[]
+      if (faults.hidesLogs) return []
+      if (faults.hidesOnce > 0 && logs.length > 0) {
+        faults.hidesOnce -= 1
+        return []
+      }
+      const { blockHash, address } = params[0] as { blockHash?: string; address?: string[] }
+      if (faults.inventsFor !== null && blockHash !== undefined) {
+        const block = await call<{ hash: string; number: string }>('eth_getBlockByHash', blockHash, false)
+        return invent(logs, block).map((log) => ({ ...log, address: address?.[0] }))
+      }
+    }
+    if (faults.knowsUpTo !== null && method.startsWith('eth_getBlockBy')) {
+      const block = result as { number: string } | null
+      if (block === null || BigInt(block.number) <= faults.knowsUpTo) return block
+      if (params[0] !== 'latest') return null
+      return call('eth_getBlockByNumber', `0x${faults.knowsUpTo.toString(16)}`, false)
+    }
+    return result
+  }
+
+  const call = <Result>(method: string, ...params: unknown[]): Promise<Result> =>
+    openRpcClient(faults.otherUrl ?? targetUrl)<Result>(method, ...params)
+
+  async function forward(questions: readonly Question[]): Promise<{ id: unknown; result?: unknown }[]> {
+    const response = await fetch(faults.otherUrl ?? targetUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(questions),
+    })
+    return (await response.json()) as { id: unknown; result?: unknown }[]
+  }
+
+  async function answer(body: string): Promise<string> {
+    const parsed = JSON.parse(body) as Question | Question[]
+    const questions = Array.isArray(parsed) ? parsed : [parsed]
+    for (const { method } of questions) counts.set(method, (counts.get(method) ?? 0) + 1)
+    if (faults.maxBatch !== null && questions.length > faults.maxBatch)
+      return JSON.stringify(refusal(null, 'batch is too large'))
+    const refusals = questions.map(refuse)
+    const passed = questions.filter((_, index) => refusals[index] === undefined)
+    const answers = passed.length === 0 ? [] : await forward(passed)
+    const byId = new Map(answers.map((one) => [one.id, one]))
+    const all = questions.map(async (question, index) => {
+      const honest = refusals[index] ?? byId.get(question.id)
+      if (!honest || !('result' in honest)) return honest
+      return { ...honest, result: await distort(question, honest.result) }
+    })
+    const distorted = await Promise.all(all)
+    return JSON.stringify(Array.isArray(parsed) ? distorted : distorted[0])
+  }
+
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', async () => {
+      const body = Buffer.concat(chunks).toString('utf8')
+      bytes.sent += body.length
+      if (faults.hangs) return
+      if (faults.status !== null) return void response.writeHead(faults.status).end('<html>not now</html>')
+      try {
+        const text = await answer(body)
+        bytes.received += text.length
+        response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+      } catch {
+        response.destroy()
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    faults,
+    counts,
+    bytes,
+    heal: () => void Object.assign(faults, HONEST),
+    stop: async () => {
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}

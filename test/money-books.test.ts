@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { auditDeposits, auditWallets } from '../src/chain/balance-audit.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { createRpc } from '../src/chain/rpc.ts'
+import { type Sql, sql } from '../src/db/db.ts'
+import { waitForMail } from './harness/accounts.ts'
+import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
+
+/*
+ * The books are asked before money leaves: a difference stops the company's refunds and settlements with the reason,
+ * and tells the operator, until it is gone or a SuperAdmin explains it.
+ */
+
+let shop: Shop
+let desk: MoneyDesk
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  desk = await openMoneyDesk(shop)
+  await shop.host.db.run(sql`update companies set settlement_address = ${newAddress()}, settlement_network = 31337
+    where id = ${shop.merchant.companyId}`)
+})
+after(() => shop?.stop())
+
+type Difference = { _id: string; status: string; source: string; subject: string; companyId: string | null }
+type Settlement = { _id: string; amount: string; message: string | null }
+
+const settle = () => desk.admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+const differences = async (): Promise<Difference[]> =>
+  (await desk.admin.get<Difference[]>('ledger/differences?status=open')).data
+const figure = async (name: string): Promise<string | undefined> =>
+  new RegExp(`^comptoir_${name}(?:{[^}]*})? (\\d+)$`, 'm').exec(
+    await (await fetch(`${shop.host.baseUrl}/metrics`)).text(),
+  )?.[1]
+
+/** Changes rows as somebody with the database's password could: past the triggers. */
+const byHand = (statement: Sql): Promise<number> =>
+  shop.host.db.tx(async (tx) => {
+    await tx.run(sql`set local session_replication_role = replica`)
+    return tx.run(statement)
+  })
+const inflate = ({ orderId }: Payable, units: number) =>
+  byHand(sql`update payments set received_units = received_units + ${units} where order_id = ${orderId}`)
+
+test('a row that was changed by hand stops the company’s settlement and refund, and the operator hears of it', async () => {
+  const [order, tampered] = [await createPaid(shop), await createPaid(shop)]
+  await inflate(tampered, 1)
+  const settled = await settle()
+  assert.deepEqual([settled.status, settled.error.code], [409, 'BOOKS_DIFFER'])
+  assert.match(settled.error.message, new RegExp(tampered.code))
+  const to = newAddress()
+  const refused = await revert(shop, order.code, { address: to })
+  assert.deepEqual([refused.status, refused.error.code], [409, 'BOOKS_DIFFER'])
+  assert.equal((await shop.story(order.orderId)).status, 'PAID')
+  const { started } = await shop.host.db.one<{ started: bigint }>(
+    sql`select (select count(*) from refunds) + (select count(*) from settlements) as started`,
+  )
+  assert.equal(started, 0n)
+  const { email } = await shop.host.db.one<{ email: string }>(sql`select email from users where role = 'SuperAdmin'`)
+  await waitForMail(shop.host.baseUrl, email, new RegExp(tampered.code))
+  assert.ok(shop.host.logLines.some((line) => line.includes('the books differ') && line.includes(tampered.code)))
+  await eventually(
+    () => figure('ledger_differences'),
+    (count) => Number(count) > 0,
+  )
+  await inflate(tampered, -1)
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual(await differences(), [])
+  await eventually(
+    () => figure('ledger_differences'),
+    (count) => count === '0',
+  )
+})
+
+test('another company’s money is not stopped', async () => {
+  const tampered = await createPaid(shop)
+  await inflate(tampered, 1)
+  const other = await shop.host.createMerchant()
+  await shop.host.db.run(sql`update companies set settlement_address = ${newAddress()}, settlement_network = 31337
+    where id = ${other.companyId}`)
+  const theirs = await desk.admin.post('settlements', { companyId: other.companyId })
+  assert.deepEqual([theirs.status, theirs.error.code], [409, 'OBJECT_CONFLICT'])
+  assert.match(theirs.error.message, /Nothing is owed/)
+  assert.equal((await settle()).error.code, 'BOOKS_DIFFER')
+  await inflate(tampered, -1)
+})
+
+test('what was decided before the difference is not sent while it lasts', async () => {
+  const order = await createPaid(shop)
+  const { companyId } = shop.merchant
+  await shop.host.db.run(sql`update companies set refund_approval = true where id = ${companyId}`)
+  const to = newAddress()
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  await shop.host.db.run(sql`update companies set refund_approval = false where id = ${companyId}`)
+  const made = await settle()
+  assert.equal((await desk.admin.post(`settlements/${made.data._id}/cancel`)).status, 200)
+  const again = await settle()
+  await inflate(order, 1)
+  const [refund] = (await desk.admin.get<{ refunds: { _id: string }[] }>(`refunds?code=${order.code}`)).data.refunds
+  assert.equal((await desk.admin.post(`refunds/${refund?._id}/approve`)).status, 200)
+  assert.equal((await desk.admin.post(`settlements/${again.data._id}/approve`)).error.code, 'BOOKS_DIFFER')
+  const message = async () => (await desk.admin.get<{ message: string | null }>(`refunds/${refund?._id}`)).data.message
+  await eventually(message, (text) => /waits: the books differ/.test(text ?? ''))
+  await shop.chain.mine(5)
+  assert.equal(await shop.chain.balanceOf(to), 0n)
+  await inflate(order, -1)
+  await shop.host.db.run(sql`update refunds set next_check_at = now() where status = 'ready'`)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal((await desk.admin.post(`settlements/${again.data._id}/cancel`)).status, 200)
+})
+
+test('transfers that the scanner wrote down are compared, too, and a SuperAdmin’s reason lets the money go', async () => {
+  const order = await createPaid(shop)
+  await byHand(
+    sql`update chain_transfers set status = 'orphaned', final_at = null where to_address = ${order.toAddress.toLowerCase()}`,
+  )
+  const stopped = await settle()
+  assert.equal(stopped.error.code, 'BOOKS_DIFFER')
+  assert.match(stopped.error.message, /by the transfers seen/)
+  const [difference] = await differences()
+  assert.deepEqual([difference?.source, difference?.companyId], ['transfers', shop.merchant.companyId])
+  const own = await shop.host.call('POST', `/api/next/ledger/differences/${difference?._id}/explain`, {
+    as: shop.merchant,
+    body: { reason: 'we looked at the chain' },
+  })
+  assert.equal(own.error.code, 'FORBIDDEN')
+  const path = `ledger/differences/${difference?._id}/explain`
+  assert.equal((await desk.admin.post(path, { reason: 'no' })).status, 422)
+  assert.equal((await desk.admin.post(path, { reason: 'the node was replaced, ticket 17' })).status, 200)
+  assert.equal((await desk.admin.post(path, { reason: 'the node was replaced, ticket 17' })).status, 409)
+  const made = await settle()
+  assert.equal(made.status, 200, made.text)
+  assert.equal((await desk.admin.post(`settlements/${made.data._id}/cancel`)).status, 200)
+  const second = await createPaid(shop)
+  await byHand(sql`update chain_transfers set units = units - 5 where to_address = ${second.toAddress.toLowerCase()}`)
+  assert.equal((await settle()).error.code, 'BOOKS_DIFFER')
+  await byHand(sql`update chain_transfers set units = units + 5 where to_address = ${second.toAddress.toLowerCase()}`)
+})
+
+test('balances of deposit addresses and payout wallets are compared with the chain itself', async () => {
+  const { chain, host } = shop
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const rpc = createRpc({ url: chain.rpcUrl })
+  const scene = { db: host.db, rpc, network }
+  const order = await createPaid(shop)
+  const address = order.toAddress.toLowerCase()
+  const audit = async () => (await auditDeposits(scene)).filter(({ subject }) => subject === `address ${address}`)
+  assert.deepEqual(await audit(), [])
+  await byHand(sql`update chain_transfers set units = units + 1 where to_address = ${address}`)
+  const faults = await audit()
+  assert.deepEqual(
+    faults.map(({ companyId, subject, booked, expected }) => [companyId, subject, booked, expected]),
+    [[shop.merchant.companyId, `address ${address}`, '54000001', '54000000']],
+  )
+  await byHand(sql`update chain_transfers set units = units - 1 where to_address = ${address}`)
+  // the owner of the key moves the money on: nothing is missing
+  await chain.call('anvil_impersonateAccount', order.toAddress)
+  await chain.call('anvil_setBalance', order.toAddress, '0x8ac7230489e80000')
+  await chain.pay({ from: order.toAddress, to: newAddress(), units: 20_000_000n })
+  await eventually(audit, (found) => found.length === 0)
+  const { wallet } = await host.db.one<{ wallet: string }>(sql`select min(from_address) as wallet from chain_payouts`)
+  assert.deepEqual(await auditWallets(scene), [])
+  await revert(shop, order.code, { amount: '1', address: newAddress() })
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.deepEqual(await auditWallets(scene), [])
+  await chain.call('anvil_impersonateAccount', wallet)
+  await chain.call('anvil_setBalance', wallet, '0x8ac7230489e80000')
+  const theft = await chain.pay({ from: wallet, to: newAddress(), units: 7_000_000n })
+  const found = await eventually(
+    () => auditWallets(scene),
+    ({ length }) => length > 0,
+  )
+  assert.deepEqual([found[0]?.companyId, found[0]?.expected], ['', '7000000'])
+  assert.ok(found[0]?.what.includes(theft))
+  await rpc.close()
+})

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { type MoneyDesk, openMoneyDesk } from './harness/money.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
+
+/* A refund of money that was settled already needs cover: the company's balance, a reserve, a SuperAdmin's word. */
+
+let shop: Shop
+let desk: MoneyDesk
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  desk = await openMoneyDesk(shop)
+  await change(sql`settlement_address = ${newAddress()}, settlement_network = 31337`)
+})
+after(() => shop?.stop())
+
+type Settlement = { _id: string; amount: string; status: string }
+const change = (fields: ReturnType<typeof sql>) =>
+  shop.host.db.run(sql`update companies set ${fields}, version = version + 1 where id = ${shop.merchant.companyId}`)
+
+async function settle(): Promise<string> {
+  const { data, text } = await desk.admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+  assert.ok(data, text)
+  await desk.admin.post(`settlements/${data._id}/approve`)
+  const look = async () => {
+    await shop.chain.mine()
+    return (await desk.admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === data._id)
+  }
+  await eventually(look, (seen) => seen?.status === 'paid')
+  return data.amount
+}
+const refundsOf = ({ orderId }: Payable) =>
+  shop.host.db.one<{ count: bigint }>(sql`select count(*) from refunds where order_id = ${orderId}`)
+
+test('after the settlement a refund waits for new payments; a part that they cover goes out', async () => {
+  const order = await createPaid(shop)
+  await settle()
+  const to = newAddress()
+  const refused = await revert(shop, order.code, { address: to })
+  assert.deepEqual([refused.status, refused.error.code], [409, 'REFUND_NOT_COVERED'])
+  assert.match(refused.error.message, /needs 54\.000000 USDC, but only 0\.000000 USDC/)
+  assert.deepEqual([(await shop.story(order.orderId)).status, (await refundsOf(order)).count], ['PAID', 0n])
+  const next = await createPaid(shop, { amount: 10 })
+  const most = (next.units - 1n).toString().padStart(8, '0')
+  const amount = `${most.slice(0, -6)}.${most.slice(-6)}`
+  assert.equal((await revert(shop, order.code, { address: to, amount: '54' })).error.code, 'REFUND_NOT_COVERED')
+  assert.equal((await revert(shop, order.code, { address: to, amount })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await shop.chain.balanceOf(to), next.units - 1n)
+  assert.equal(await desk.payable(), 1n)
+  await desk.checkBooks()
+})
+
+test('two refunds at once do not both spend the same cover', async () => {
+  const [first, second] = [await createPaid(shop), await createPaid(shop)]
+  await settle()
+  await createPaid(shop)
+  const answers = await Promise.all([first, second].map(({ code }) => revert(shop, code, { address: newAddress() })))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409])
+  const done = answers[0]?.status === 200 ? first : second
+  await refundReaches(shop, done.orderId, 'settled')
+  await desk.checkBooks()
+})
+
+test('a reserve stays behind at the settlement and covers a refund', async () => {
+  await change(sql`reserve_units = 60000000`)
+  const [order] = [await createPaid(shop), await createPaid(shop)]
+  await settle()
+  assert.equal(await desk.payable(), 60_000_000n)
+  assert.equal((await revert(shop, order.code, { address: newAddress() })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  await change(sql`reserve_units = 0`)
+  await settle()
+  await desk.checkBooks()
+})
+
+test('a SuperAdmin’s word lets it go without cover, and only that', async () => {
+  const order = await createPaid(shop)
+  await settle()
+  const to = newAddress()
+  const plain = await withProof(shop, { code: order.code }, { address: to, withoutCover: true })
+  const own = await revert(shop, order.code, plain)
+  assert.deepEqual([own.status, own.error.code], [403, 'FORBIDDEN'])
+  const path = `confirm_conversion/revert/${order.code}`
+  const silent = await desk.admin.post(path, { ...plain, withoutCover: false })
+  assert.equal(silent.error.code, 'REFUND_NOT_COVERED')
+  assert.equal((await desk.admin.post(path, plain)).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await desk.payable(), -54_000_000n)
+  const { data } = await desk.admin.get<{ refunds: { withoutCover: boolean }[]; total: number }>(
+    `refunds?code=${order.code}`,
+  )
+  assert.deepEqual([data.total, data.refunds[0]?.withoutCover], [1, true])
+  await desk.checkBooks()
+})
+
+test('the fee on what was never settled is no lack of cover, and a tip above the price needs none', async () => {
+  await createPaid(shop, { amount: 200 })
+  await settle()
+  await change(sql`fee_bps = 100`)
+  const [first, second] = [await createPaid(shop), await createPaid(shop, {}, 6_000_000n)]
+  for (const order of [first, second]) {
+    assert.equal((await revert(shop, order.code, { amount: '0.000001', address: newAddress() })).status, 200)
+    await refundReaches(shop, order.orderId, 'settled')
+    assert.equal((await revert(shop, order.code, { address: newAddress() })).status, 200)
+    await refundReaches(shop, order.orderId, 'settled')
+    await desk.until(order, ({ status }) => status === 'FULL_REFUNDED')
+  }
+  await desk.checkBooks()
+})

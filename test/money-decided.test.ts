@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { type Listed, type MoneyDesk, openMoneyDesk } from './harness/money.ts'
+import { newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
+
+/*
+ * What a person decided about money never counts again: not on the page, not in the state, not in the books, not in a
+ * settlement, before the order's end and after it.
+ */
+
+let shop: Shop
+let desk: MoneyDesk
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  desk = await openMoneyDesk(shop)
+})
+after(() => shop?.stop())
+
+const MILLION = 1_000_000n
+
+test('a refunded part does not pay the order with the rest, and the page asks for the whole price again', async () => {
+  const order = await shop.createAwaiting()
+  const before = await desk.payable()
+  await desk.payFinally(order, 30n * MILLION)
+  const record = await desk.openRecord(order, 'under', 30n * MILLION)
+  assert.match(await desk.pageOf(order), /Still to pay 24\.00/)
+  const to = newAddress()
+  assert.equal((await desk.refund(order, record, to)).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  const page = await desk.pageOf(order)
+  assert.doesNotMatch(page, /Still to pay/)
+  assert.match(page, /54\.00/)
+  await desk.payFinally(order, 24n * MILLION)
+  await desk.toldOf(order, 54n * MILLION)
+  const story = await shop.story(order.orderId)
+  assert.deepEqual([story.status, story.paidUnits, story.deliveries.length], ['AWAITING', '0', 0])
+  assert.match(await desk.pageOf(order), /Received 24\.00.*Still to pay 30\.00/)
+  assert.equal(await desk.payable(), before)
+  await desk.checkBooks()
+  await desk.payFinally(order, 30n * MILLION)
+  const paid = await desk.until(order, ({ status }) => status === 'PAID')
+  assert.equal(paid.paidUnits, '54000000')
+  assert.equal((await desk.payable()) - before, 54n * MILLION)
+  assert.equal(await shop.chain.balanceOf(to), 30n * MILLION)
+  await desk.checkBooks()
+  const tooMuch = await revert(shop, order.code, { amount: '54.000001', address: to })
+  assert.equal(tooMuch.error.code, 'REFUND_TOO_LARGE')
+})
+
+test('an ignored part pays nothing either, also when the rest comes after the order’s end', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 30n * MILLION)
+  assert.equal((await desk.ignore(await desk.openRecord(order, 'under', 30n * MILLION))).status, 200)
+  await shop.host.call('POST', `expire/${order.code}`, { as: shop.merchant })
+  await desk.payFinally(order, 24n * MILLION)
+  await desk.openRecord(order, 'under', 24n * MILLION)
+  assert.equal((await shop.story(order.orderId)).status, 'EXPIRED')
+  await desk.checkBooks()
+  assert.match(await desk.pageOf(order), /24(\.00)? USDC have arrived/)
+})
+
+test('an ignored part is no part of a late full payment, which pays the order alone', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 30n * MILLION)
+  assert.equal((await desk.ignore(await desk.openRecord(order, 'under', 30n * MILLION))).status, 200)
+  await shop.host.call('POST', `expire/${order.code}`, { as: shop.merchant })
+  await desk.payFinally(order, 54n * MILLION)
+  const paid = await desk.until(order, ({ status }) => status === 'PAID')
+  assert.equal(paid.paidUnits, '54000000')
+  assert.deepEqual(
+    paid.mispayments.map(({ kind, status, units }) => `${kind} ${status} ${units}`),
+    ['under ignored 30000000'],
+  )
+  await desk.checkBooks()
+})
+
+test('after a decision the payment waits as if nothing had come, also when more is on its way', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 30n * MILLION)
+  const record = await desk.openRecord(order, 'under', 30n * MILLION)
+  await shop.chain.pay({ to: order.toAddress, units: 24n * MILLION })
+  await shop.reaches(order.code, 'WAITING_CHAIN_CONFIRMATION')
+  assert.equal((await desk.ignore(record)).status, 200)
+  await shop.reaches(order.code, 'AWAITING')
+  await shop.makeFinal()
+  assert.equal((await desk.ignore(await desk.openRecord(order, 'under', 24n * MILLION))).status, 200)
+  await desk.until(order, ({ payments }) => payments[0]?.status === 'awaiting')
+  await desk.checkBooks()
+})
+
+test('a second part is accepted as the price of its own, without the part that was refunded', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 30n * MILLION)
+  await desk.refund(order, await desk.openRecord(order, 'under', 30n * MILLION), newAddress())
+  await desk.payFinally(order, 20n * MILLION)
+  const second = await desk.openRecord(order, 'under', 20n * MILLION)
+  assert.equal((await desk.admin.post(`mispayments/${second._id}/accept`, {})).status, 200)
+  const paid = await shop.story(order.orderId)
+  assert.deepEqual([paid.status, paid.paidUnits], ['PAID', '20000000'])
+  await desk.checkBooks()
+})
+
+test('a refund of a part that is rejected puts the part back: into the price, or above it', async () => {
+  const { companyId } = shop.merchant
+  const approval = (on: boolean) =>
+    shop.host.db.run(sql`update companies set refund_approval = ${on} where id = ${companyId}`)
+  const waitForRefund = async (order: Payable, record: Listed): Promise<string> => {
+    await approval(true)
+    const { data } = await desk.refund(order, record, newAddress())
+    await approval(false)
+    return String(data.refundId)
+  }
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 30n * MILLION)
+  const first = await waitForRefund(order, await desk.openRecord(order, 'under', 30n * MILLION))
+  await desk.payFinally(order, 24n * MILLION)
+  await desk.openRecord(order, 'under', 24n * MILLION)
+  assert.equal((await desk.admin.post(`refunds/${first}/reject`, { reason: 'no' })).status, 200)
+  assert.equal((await desk.until(order, ({ status }) => status === 'PAID')).paidUnits, '54000000')
+  await desk.checkBooks()
+  const other = await shop.createAwaiting()
+  await desk.payFinally(other, 30n * MILLION)
+  const second = await waitForRefund(other, await desk.openRecord(other, 'under', 30n * MILLION))
+  await desk.payFinally(other, 54n * MILLION)
+  await desk.until(other, ({ status }) => status === 'PAID')
+  assert.equal((await desk.admin.post(`refunds/${second}/reject`, { reason: 'no' })).status, 200)
+  await desk.checkBooks()
+  await desk.openRecord(other, 'over', 30n * MILLION)
+  assert.equal((await shop.story(other.orderId)).paidUnits, '84000000')
+  await desk.checkBooks()
+})
+
+test('ignored money above the price does not go back with the order', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 60n * MILLION)
+  assert.equal((await desk.ignore(await desk.openRecord(order, 'over', 6n * MILLION))).status, 200)
+  const to = newAddress()
+  assert.equal((await revert(shop, order.code, { amount: '54.000001', address: to })).error.code, 'REFUND_TOO_LARGE')
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  await desk.until(order, ({ status }) => status === 'FULL_REFUNDED')
+  assert.equal(await shop.chain.balanceOf(to), 54n * MILLION)
+  await desk.checkBooks()
+})
+
+test('a settlement pays what the decided part never was', async () => {
+  const order = await shop.createAwaiting()
+  const before = await desk.payable()
+  await desk.payFinally(order, 30n * MILLION)
+  await desk.refund(order, await desk.openRecord(order, 'under', 30n * MILLION), newAddress())
+  await desk.payFinally(order, 54n * MILLION)
+  await desk.until(order, ({ status }) => status === 'PAID')
+  await shop.host.db.run(sql`update companies set settlement_address = ${newAddress()}, settlement_network = 31337
+    where id = ${shop.merchant.companyId}`)
+  const made = await desk.admin.post<{ amount: string }>('settlements', { companyId: shop.merchant.companyId })
+  assert.equal(made.data.amount.replace('.', ''), String(before + 54n * MILLION))
+  await desk.checkBooks()
+})

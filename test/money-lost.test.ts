@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { logIn, registerManager, waitForMail } from './harness/accounts.ts'
+import { type Listed, type MoneyDesk, openMoneyDesk } from './harness/money.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Payable, type Shop } from './harness/shop.ts'
+
+/*
+ * Money that leaves the chain after it counted: booked as a loss, nothing of it is paid out, the operator is told, a
+ * person decides who bears it, and when it comes back everything is as before.
+ */
+
+let shop: Shop
+let desk: MoneyDesk
+
+before(async () => {
+  shop = await openShop({
+    env: async (chain) => ({ ...(await payoutEnv(chain)), OPERATOR_EMAIL: 'ops@operator.example' }),
+  })
+  desk = await openMoneyDesk(shop)
+  // no reorganisation takes the wallets' money away
+  await shop.chain.mine(10)
+  await shop.host.db.run(sql`update companies set settlement_address = ${newAddress()}, settlement_network = 31337
+    where id = ${shop.merchant.companyId}`)
+})
+after(() => shop?.stop())
+
+const PRICE = 54_000_000n
+type Settlement = { _id: string; amount: string; status: string; message: string | null }
+
+const settle = () => desk.admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })
+const bear = (record: Listed, by: string) => desk.admin.post(`mispayments/${record._id}/bear`, { by })
+
+/** Paid and final, then four blocks are replaced by empty ones. */
+async function loseMoney(more = 0n): Promise<{ order: Payable; raw: string; record: Listed }> {
+  const order = await shop.createAwaiting()
+  const txHash = await desk.payFinally(order, PRICE + more)
+  await shop.reaches(order.code, 'PAID')
+  const raw = await shop.chain.rawTransaction(txHash)
+  await shop.chain.reorg(4)
+  return { order, raw, record: await desk.openRecord(order, 'orphaned', PRICE) }
+}
+
+const comeBack = async (raw: string): Promise<void> => {
+  await shop.chain.resend(raw)
+  await shop.chain.mine(3)
+}
+const resolved = (order: Payable) =>
+  desk.until(order, ({ mispayments }) =>
+    mispayments.every(({ kind, status }) => kind !== 'orphaned' || status === 'resolved'),
+  )
+
+const booksOf = async ({ orderId }: Payable): Promise<Record<string, string>> => {
+  const rows = await shop.host.db.many<{ account: string; units: string }>(sql`
+    select e.account, sum(e.units) as units from ledger_entries e
+    join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
+    where j.order_id = ${orderId} group by e.account having sum(e.units) <> 0`)
+  return Object.fromEntries(rows.map((row) => [row.account, row.units]))
+}
+
+test('money that left the chain is paid out neither by a settlement nor by a refund, and the operator hears of it', async () => {
+  const { order, raw } = await loseMoney()
+  assert.equal((await shop.story(order.orderId)).status, 'PAID')
+  assert.deepEqual(await booksOf(order), { company_payable: '-54000000', suspense: '54000000' })
+  await desk.checkBooks()
+  const settled = await settle()
+  assert.deepEqual([settled.status, settled.error.code], [409, 'OBJECT_CONFLICT'])
+  const to = newAddress()
+  const refused = await revert(shop, order.code, { address: to })
+  assert.deepEqual([refused.status, refused.error.code], [409, 'PAYMENT_ORPHANED'])
+  await shop.chain.mine(5)
+  assert.equal(await shop.chain.balanceOf(to), 0n)
+  const { refunds } = await shop.host.db.one<{ refunds: bigint }>(
+    sql`select count(*) as refunds from refunds where order_id = ${order.orderId}`,
+  )
+  assert.equal(refunds, 0n)
+  const mail = await waitForMail(shop.host.baseUrl, 'ops@operator.example', new RegExp(order.code))
+  assert.match(mail.text, new RegExp(order.code))
+  assert.ok(shop.host.logLines.some((line) => line.includes('final money left its chain')))
+  const metrics = await (await fetch(`${shop.host.baseUrl}/metrics`)).text()
+  assert.match(metrics, /^comptoir_orphaned_units 54000000$/m)
+  await comeBack(raw)
+  await resolved(order)
+  assert.deepEqual(await booksOf(order), { company_payable: '-54000000', payer_clearing: '54000000' })
+  await desk.checkBooks()
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await shop.chain.balanceOf(to), PRICE)
+})
+
+test('it is kept back from what other orders brought, and nothing else is', async () => {
+  await createPaid(shop)
+  await createPaid(shop)
+  const { order, raw } = await loseMoney()
+  const made = await settle()
+  assert.equal(made.data.amount, '108.000000')
+  assert.equal((await desk.admin.post(`settlements/${made.data._id}/cancel`)).status, 200)
+  await comeBack(raw)
+  await resolved(order)
+  const all = await settle()
+  assert.equal(all.data.amount, '162.000000')
+  assert.equal((await desk.admin.post(`settlements/${all.data._id}/cancel`)).status, 200)
+})
+
+test('a settlement that was made before the loss is not approved, and an approved one not sent', async () => {
+  const order = await shop.createAwaiting()
+  const txHash = await desk.payFinally(order, PRICE)
+  await shop.reaches(order.code, 'PAID')
+  const raw = await shop.chain.rawTransaction(txHash)
+  const made = await settle()
+  assert.equal(made.status, 200)
+  await shop.chain.reorg(4)
+  await desk.openRecord(order, 'orphaned', PRICE)
+  const refused = await desk.admin.post(`settlements/${made.data._id}/approve`)
+  assert.deepEqual([refused.status, refused.error.code], [409, 'OBJECT_CONFLICT'])
+  await shop.host.db.run(sql`
+    update settlements set status = 'approved', next_check_at = now() where id = ${made.data._id}`)
+  const look = async () =>
+    (await desk.admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === made.data._id)
+  await eventually(look, (seen) => /waits: .*short of 54\.000000 USDC/.test(seen?.message ?? ''))
+  const { payouts } = await shop.host.db.one<{ payouts: bigint }>(
+    sql`select count(*) as payouts from chain_payouts where id = ${made.data._id}`,
+  )
+  assert.equal(payouts, 0n)
+  assert.equal((await desk.admin.post(`settlements/${made.data._id}/cancel`)).status, 200)
+  await comeBack(raw)
+  await resolved(order)
+  await desk.checkBooks()
+})
+
+test('a refund that was decided before the loss is not sent', async () => {
+  const order = await createPaid(shop)
+  await shop.host.db.run(sql`update companies set refund_approval = true where id = ${shop.merchant.companyId}`)
+  const to = newAddress()
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  await shop.host.db.run(sql`update companies set refund_approval = false where id = ${shop.merchant.companyId}`)
+  await shop.chain.reorg(6)
+  await desk.openRecord(order, 'orphaned', PRICE)
+  const [refund] = (await desk.admin.get<{ refunds: { _id: string }[] }>(`refunds?code=${order.code}`)).data.refunds
+  assert.equal((await desk.admin.post(`refunds/${refund?._id}/approve`)).status, 200)
+  const look = async () =>
+    (await desk.admin.get<{ message: string | null; status: string }>(`refunds/${refund?._id}`)).data
+  const waiting = await eventually(look, ({ message }) => /waits: .*left the chain/.test(message ?? ''))
+  assert.equal(waiting.status, 'ready')
+  await shop.chain.mine(5)
+  assert.equal(await shop.chain.balanceOf(to), 0n)
+  const record = (await desk.recordsOf(order)).find(({ kind }) => kind === 'orphaned')
+  assert.ok(record)
+  await bear(record, 'company')
+  await shop.host.db.run(sql`update refunds set next_check_at = now() where id = ${refund?._id ?? ''}`)
+  await refundReaches(shop, order.orderId, 'settled')
+  await desk.checkBooks()
+})
+
+test('the operator bears it: the company is owed the price, the loss is the operator’s; back again, nobody bears it', async () => {
+  const { order, raw, record } = await loseMoney(6_000_000n)
+  for (const what of ['accept', 'ignore', 'refund']) {
+    const answer = await desk.admin.post(`mispayments/${record._id}/${what}`, { reason: 'x', address: newAddress() })
+    assert.equal(answer.error.code, 'OBJECT_CONFLICT', what)
+    assert.match(answer.error.message, /bear/)
+  }
+  const answers = await Promise.all([bear(record, 'operator'), bear(record, 'operator'), bear(record, 'company')])
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409])
+  const [decided] = (await desk.recordsOf(order)).filter(({ kind }) => kind === 'orphaned')
+  assert.equal(decided?.status, 'borne')
+  await desk.checkBooks()
+  await comeBack(raw)
+  await resolved(order)
+  assert.deepEqual(await booksOf(order), {
+    company_payable: '-54000000',
+    payer_clearing: '60000000',
+    suspense: '-6000000',
+  })
+  assert.equal((await shop.story(order.orderId)).paidUnits, '60000000')
+  await desk.checkBooks()
+})
+
+test('the company bears it: it is owed nothing for the order, which a person of the company may say', async () => {
+  const { order, record } = await loseMoney()
+  const boss = await registerManager(shop.host.baseUrl)
+  const stranger = await logIn(shop.host.baseUrl, boss.email)
+  assert.equal((await stranger.post(`mispayments/${record._id}/bear`, { by: 'company' })).status, 404)
+  await shop.host.db.run(sql`update users set company_id = ${shop.merchant.companyId} where id = ${boss.userId}`)
+  const manager = await logIn(shop.host.baseUrl, boss.email)
+  const operator = await manager.post(`mispayments/${record._id}/bear`, { by: 'operator' })
+  assert.deepEqual([operator.status, operator.error.code], [403, 'FORBIDDEN'])
+  assert.equal((await manager.post(`mispayments/${record._id}/bear`, { by: 'nobody' })).status, 422)
+  assert.equal((await manager.post(`mispayments/${record._id}/bear`, { by: 'company' })).status, 200)
+  assert.deepEqual(await booksOf(order), {})
+  await desk.checkBooks()
+})
+
+test('a decided part that leaves the chain is a loss, too; an undecided one is simply gone', async () => {
+  const order = await shop.createAwaiting()
+  await desk.payFinally(order, 20_000_000n)
+  await desk.openRecord(order, 'under', 20_000_000n)
+  await shop.chain.reorg(4)
+  const gone = await desk.until(order, ({ payments }) => payments[0]?.receivedUnits === '0')
+  assert.deepEqual(
+    gone.mispayments.map(({ kind, status }) => `${kind} ${status}`),
+    ['under resolved'],
+  )
+  await desk.checkBooks()
+  const other = await shop.createAwaiting()
+  await desk.payFinally(other, 20_000_000n)
+  await desk.ignore(await desk.openRecord(other, 'under', 20_000_000n))
+  await shop.chain.reorg(4)
+  await desk.openRecord(other, 'orphaned', 20_000_000n)
+  await desk.checkBooks()
+})

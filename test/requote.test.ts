@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { eventually } from './harness/service.ts'
+import { type OrderData, openShop, type Shop } from './harness/shop.ts'
+
+/* An ended order that nobody has paid is accepted again at a fresh rate; a link may take one each few minutes. */
+
+let shop: Shop
+
+before(async () => {
+  shop = await openShop({ allEvents: true })
+})
+after(() => shop?.stop())
+
+const FRESH = '54.000000'
+const { stringify } = JSON
+const statusOf = async (code: string): Promise<OrderData> =>
+  (await shop.host.call<OrderData>('GET', `status/${code}`, { as: shop.merchant })).data
+const end = (code: string, how = 'expire') => shop.host.call('POST', `${how}/${code}`, { as: shop.merchant })
+const accept = (code: string, more: Record<string, unknown> = {}) =>
+  shop.accept(code, { network: shop.chain.chainId, ...more })
+const requote = (code: string) => accept(code, { requote: true })
+const setting = (fields: ReturnType<typeof sql>) =>
+  shop.host.db.run(sql`update companies set ${fields} where id = ${shop.merchant.companyId}`)
+/** As if the rate had been 1.00 when the order was made. */
+const makeDear = (orderId: string) =>
+  shop.host.db.run(sql`update orders set rate = 1, to_units = 50000000 where id = ${orderId}`)
+const endedAgo = (orderId: string, seconds: number) =>
+  shop.host.db.run(sql`
+    update order_events set at = now() - make_interval(secs => ${seconds})
+    where order_id = ${orderId} and to_status in ('EXPIRED', 'ERROR')`)
+
+test('an expired order is payable again at a fresh rate, with the same code, and announces nothing twice', async () => {
+  const order = await shop.createAwaiting()
+  await makeDear(order.orderId)
+  await end(order.code)
+  const plain = await accept(order.code)
+  assert.deepEqual([plain.status, plain.error.code], [409, 'ORDER_STATE_CONFLICT'])
+  const before = await statusOf(order.code)
+  assert.deepEqual([before.status, before.toAmount], ['EXPIRED', '50.000000'])
+  const again = await requote(order.code)
+  assert.equal(again.status, 200, again.text)
+  assert.deepEqual([again.data.status, again.data.tokenAmount], ['AWAITING', FRESH])
+  assert.notEqual(again.data.toAddress, order.toAddress)
+  const now = await statusOf(order.code)
+  assert.deepEqual([now.status, now.toAmount, now.rate], ['AWAITING', FRESH, '1.08'])
+  assert.ok(new Date(String(now.expiresAt)) > new Date())
+  await shop.chain.pay({ to: again.data.toAddress, units: 54_000_000n })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  const story = await shop.story(order.orderId)
+  assert.deepEqual(
+    story.history.map(({ trigger }) => trigger).filter((trigger) => trigger !== 'seePayment'),
+    ['create', 'accept', 'forward', 'expire', 'requote', 'forward', 'pay'],
+  )
+  const events = story.deliveries.map(({ event }) => event)
+  assert.deepEqual(events.length, new Set(events).size, stringify(events))
+})
+
+test('what is sent to the old address counts only at the price that the order has now', async () => {
+  const order = await shop.createAwaiting()
+  await shop.host.db.run(sql`update payments set due_units = 50000000 where order_id = ${order.orderId}`)
+  await makeDear(order.orderId)
+  await end(order.code)
+  assert.equal((await requote(order.code)).status, 200)
+  await shop.chain.pay({ to: order.toAddress, units: 50_000_000n })
+  await shop.makeFinal()
+  const held = await eventually(
+    () => shop.story(order.orderId),
+    ({ mispayments }) => mispayments.length > 0,
+  )
+  assert.deepEqual([held.status, held.mispayments[0]?.kind, held.mispayments[0]?.status], ['AWAITING', 'under', 'open'])
+  await shop.chain.pay({ to: order.toAddress, units: 4_000_000n })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+})
+
+test('the time for it is the company’s, counted from the first end: both sides of the limit, and never with 0', async () => {
+  const order = await shop.createAwaiting()
+  await end(order.code)
+  await endedAgo(order.orderId, 24 * 3600 + 1)
+  const late = await requote(order.code)
+  assert.deepEqual([late.status, late.error.code], [409, 'ORDER_STATE_CONFLICT'])
+  assert.equal((await statusOf(order.code)).status, 'EXPIRED')
+  await endedAgo(order.orderId, 24 * 3600 - 30)
+  assert.equal((await requote(order.code)).status, 200)
+  await end(order.code)
+  await shop.host.db.run(sql`update order_events set at = at - interval '1 minute'
+    where order_id = ${order.orderId} and seq = 4`)
+  assert.equal((await requote(order.code)).error.code, 'ORDER_STATE_CONFLICT')
+  const other = await shop.createAwaiting()
+  await end(other.code)
+  await setting(sql`requote_hours = 0`)
+  await endedAgo(other.orderId, 1)
+  assert.equal((await requote(other.code)).error.code, 'ORDER_STATE_CONFLICT')
+  await setting(sql`requote_hours = 24`)
+})
+
+test('a failed order may, a cancelled one may not', async () => {
+  const failed = await shop.createAwaiting()
+  await end(failed.code)
+  await shop.host.db.run(sql`update orders set status = 'ERROR' where id = ${failed.orderId}`)
+  assert.equal((await requote(failed.code)).data.status, 'AWAITING')
+  const cancelled = await shop.createAwaiting()
+  await end(cancelled.code, 'cancel')
+  assert.equal((await requote(cancelled.code)).error.code, 'ORDER_STATE_CONFLICT')
+  assert.equal((await statusOf(cancelled.code)).status, 'CANCELLED')
+})
+
+test('money that came, or is on its way, keeps its rate; dust does not count', async () => {
+  const part = await shop.createAwaiting()
+  await shop.chain.pay({ to: part.toAddress, units: 20_000_000n })
+  await eventually(
+    () => shop.story(part.orderId),
+    ({ payments }) => payments[0]?.status === 'confirming',
+  )
+  await end(part.code)
+  assert.equal((await requote(part.code)).error.code, 'ORDER_STATE_CONFLICT')
+  await shop.makeFinal()
+  await eventually(
+    () => shop.story(part.orderId),
+    ({ payments }) => payments[0]?.receivedUnits === '20000000',
+  )
+  assert.equal((await requote(part.code)).error.code, 'ORDER_STATE_CONFLICT')
+  assert.equal((await statusOf(part.code)).status, 'EXPIRED')
+  const dusty = await shop.createAwaiting()
+  await shop.chain.pay({ to: dusty.toAddress, units: 9_999n })
+  await shop.makeFinal()
+  await eventually(
+    () => shop.story(dusty.orderId),
+    ({ payments }) => payments[0]?.receivedUnits === '9999',
+  )
+  await end(dusty.code)
+  assert.equal((await requote(dusty.code)).status, 200)
+})
+
+test('a newer order with the same reference, open or paid, is the one to pay', async () => {
+  const alias = `INV-${crypto.randomUUID()}`
+  const old = await shop.createAwaiting({ alias })
+  await end(old.code)
+  const newer = await shop.createAwaiting({ alias })
+  assert.equal((await requote(old.code)).error.code, 'ORDER_STATE_CONFLICT')
+  await shop.chain.pay({ to: newer.toAddress, units: newer.units })
+  await shop.makeFinal()
+  await shop.reaches(newer.code, 'PAID')
+  assert.equal((await requote(old.code)).error.code, 'ORDER_STATE_CONFLICT')
+  assert.equal((await statusOf(old.code)).status, 'EXPIRED')
+})
+
+test('a link of a company that wants it takes a fresh rate when its own is old, and not before', async () => {
+  await setting(sql`link_quote_minutes = 10`)
+  const alias = `INV-${crypto.randomUUID()}`
+  const link = await shop.createAwaiting({ alias })
+  const { expiresAt } = await statusOf(link.code)
+  await makeDear(link.orderId)
+  const quotedAgo = (seconds: number) =>
+    shop.host.db.run(sql`
+      update rate_quotes set created_at = now() - make_interval(secs => ${seconds})
+      where id = (select quote_id from orders where id = ${link.orderId})`)
+  await quotedAgo(10 * 60 - 20)
+  assert.equal((await accept(link.code)).data.toAddress, link.toAddress)
+  assert.equal((await statusOf(link.code)).toAmount, '50.000000')
+  await quotedAgo(10 * 60 + 1)
+  const fresh = await accept(link.code)
+  assert.equal(fresh.data.tokenAmount, FRESH)
+  const now = await statusOf(link.code)
+  assert.deepEqual([now.toAmount, now.expiresAt], [FRESH, expiresAt])
+  await setting(sql`link_quote_minutes = null`)
+})
