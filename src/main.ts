@@ -34,7 +34,7 @@ function printTable(facts: Record<string, unknown>, file: string): void {
   const rows: [string, unknown][] = [
     ['Service', facts.baseUrl],
     ['Back office', facts.officeUrl],
-    ['API reference', facts.docsUrl],
+    ['Documentation', facts.docsUrl],
     ['Providers', `${facts.providersUrl}/payments`],
     ['Manager', `${manager.email}  ${manager.password}`],
     ['SuperAdmin', `${superAdmin.email}  ${superAdmin.password}`],

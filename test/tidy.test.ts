@@ -16,9 +16,9 @@ import { CATALOGUE } from '../src/kernel/errors.ts'
  */
 
 const ROOT = join(import.meta.dirname, '..')
-const PLACES = '{src,sandbox,sdk,web,test,bench,scripts,bin,examples}/**/*.{ts,tsx,cjs,js,css,html,sol}'
+const PLACES = '{src,sandbox,sdk,cli,web,test,bench,scripts,bin,examples}/**/*.{ts,tsx,cjs,js,css,html,sol}'
 // operations.d.ts is printed from the OpenAPI document and not kept
-const SKIPPED = /(^|\/)(node_modules|dist|data)\/|\/operations\.d\.ts$/
+const SKIPPED = /(^|\/)(node_modules|dist|data|generated)\/|\/operations\.d\.ts$/
 
 const list = (...patterns: string[]): string[] =>
   globSync(patterns, { cwd: ROOT })
@@ -163,7 +163,8 @@ test('what talks over HTTP shares no code: service, sandbox, SDK and pages of th
   const apart: [string, RegExp][] = [
     ['src', /^(sandbox|sdk|web|test|bench|scripts)\//],
     ['sandbox', /^(src|sdk|web|test|bench|scripts)\//],
-    ['sdk', /^(src|sandbox|web|test|bench|scripts)\//],
+    ['sdk', /^(src|sandbox|cli|web|test|bench|scripts)\//],
+    ['cli', /^(src|sandbox|web|test|bench|scripts)\//],
     ['web', /^(src|sandbox|test|bench|scripts)\//],
   ]
   const wrong = apart.flatMap(([place, forbidden]) =>

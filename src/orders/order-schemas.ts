@@ -136,4 +136,9 @@ export const ListQuery = Type.Object({
 })
 export type ListQuery = Static<typeof ListQuery>
 
-export const LinksQuery = Type.Object(FilterQuery)
+export const LinksQuery = Type.Object({
+  ...FilterQuery,
+  limit: Integer({ minimum: 1, maximum: 1000, default: 1000 }),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`Comptoir-Next-Cursor` of the answer before.' })),
+})
+export type LinksQuery = Static<typeof LinksQuery>

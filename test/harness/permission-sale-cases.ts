@@ -31,12 +31,13 @@ export const ORDERS: Cases = {
     },
   },
   getOrderByCode: { row: 'orders.status', make: byCode },
+  getOrderStory: { row: 'orders.list', make: byCode },
   getOrderByReference: {
     row: 'orders.status',
     async make(place) {
       const alias = `A-${newId()}`
       await order(place, { alias })
-      return { params: { rest: alias }, shows: alias }
+      return { params: { reference: alias }, shows: alias }
     },
   },
   cancelOrder: { row: 'orders.cancel', personal: true, make: byCode },

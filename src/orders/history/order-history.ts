@@ -4,7 +4,7 @@ import type { Actor } from '../../http/actor.ts'
 import { ruleOf } from '../../http/permissions.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { findReachableOrder } from '../order-service.ts'
-import * as queries from './order-story-queries.ts'
+import * as queries from './order-history-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const At = Type.String({ format: 'date-time' })

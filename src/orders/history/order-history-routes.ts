@@ -3,7 +3,7 @@ import type { Db } from '../../db/db.ts'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { CodeParams } from '../order-schemas.ts'
-import { readStory, StorySchema } from './order-story.ts'
+import { readStory, StorySchema } from './order-history.ts'
 
 /** The history of one order, under the conversion endpoints. */
 export const orderStoryRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { db }) => {
