@@ -214,7 +214,7 @@ export interface Operations {
       events: Array<{
         /** When it happened. UTC, with milliseconds. */
         at: string
-        /** Its place in the chain. */
+        /** Number of the event within the order, from 1. */
         seq: number
         /** What moved the order, as in the table of states. */
         trigger: string
@@ -229,6 +229,7 @@ export interface Operations {
         /** `X-Request-Id` of the call that caused it. */
         requestId: string | null
       }>
+      /** Every attempt to pay the order, oldest first. */
       payments: Array<{
         /** 1 to 5. */
         number: number
@@ -246,16 +247,20 @@ export interface Operations {
         dueAmount: string
         /** Decimal text with 6 digits. */
         receivedAmount: string
+        /** When the provider or the chain was ready for it. UTC. */
         openedAt: string
         /** When it last changed. UTC, with milliseconds. */
         updatedAt: string
       }>
+      /** Token movements to its deposit addresses. */
       transfers: Array<{
         /** Hash of the transaction. */
         txHash: string
         /** Chain id. */
         network: number
+        /** The token; null for one that is not known. */
         symbol: string
+        /** Where the tokens came from. */
         fromAddress: string
         /** Decimal text with 6 digits. */
         amount: string | null
@@ -263,6 +268,7 @@ export interface Operations {
         status: "seen" | "final" | "orphaned"
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the transfer became final; null before that. */
         finalAt: string | null
       }>
       /** The deliveries of this page. */
@@ -1603,18 +1609,22 @@ export interface Operations {
       nextCursor: string
     }
   }
-  /** Sales by day and channel, and what needs a person.  */
+  /** Sales by day and channel, and what needs a person. Sales by day and by channel over the last days, and how much waits for a person. */
   getSummary: {
     params: {
+      /** One entry for each day, oldest first. */
       days: number
       /** For operators. */
       companyId?: string
     }
     data: {
+      /** One entry for each day, oldest first. */
       days: Array<{
         /** UTC. */
         day: string
+        /** Orders created on that day. */
         created: number
+        /** Orders paid. */
         paid: number
         /** USDC, decimal text with 6 digits. */
         paidAmount: string
@@ -1625,20 +1635,22 @@ export interface Operations {
       channels: Array<{
         /** Payment channel. */
         paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** Orders paid. */
         paid: number
         /** USDC, decimal text with 6 digits. */
         paidAmount: string
       }>
       /** How many of each wait for a person. */
       needs: {
-        /** Money that does not fit its order. */
+        /** Mispayments that wait for a decision. */
         mispayments: number
-        /** The refunds of this page. */
+        /** Refunds that wait for a person. */
         refunds: number
-        /** The deliveries of this page. */
+        /** Webhooks that failed for good. */
         deliveries: number
+        /** Identity checks that wait for a decision. */
         identity: number
-        /** The settlements of this page. */
+        /** Settlements that wait for approval. */
         settlements: number
       }
     }
@@ -2404,6 +2416,7 @@ export interface Operations {
   listMyPermissions: {
     params: Record<never, never>
     data: {
+      /** Rows of the permission table. */
       permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
     }
   }

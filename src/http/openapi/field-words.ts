@@ -9,6 +9,30 @@ const WALLET = '0x8ba1f109551bD432803012645Ac136ddd64DBA72'
 const HASH = '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060'
 const TIME = '2026-07-03T09:30:00.000Z'
 
+/** What the back office reads at a glance. */
+const OVERVIEW: Record<string, Word> = {
+  'getSummary.days': ['One entry for each day, oldest first.', 30],
+  'getSummary.day': ['The day, UTC.', '2026-07-03'],
+  'getSummary.created': ['Orders created on that day.', 12],
+  'getSummary.paid': ['Orders paid.', 10],
+  'getSummary.paidAmount': ['What these orders brought, in USDC.', '540.000000'],
+  'getSummary.mispayments': ['Mispayments that wait for a decision.', 1],
+  'getSummary.refunds': ['Refunds that wait for a person.', 2],
+  'getSummary.deliveries': ['Webhooks that failed for good.', 0],
+  'getSummary.identity': ['Identity checks that wait for a decision.', 0],
+  'getSummary.settlements': ['Settlements that wait for approval.', 1],
+  'getOrderHistory.seq': ['Number of the event within the order, from 1.', 1],
+  'getOrderHistory.payments': ['Every attempt to pay the order, oldest first.'],
+  'getOrderHistory.openedAt': ['When the provider or the chain was ready for it. UTC.', TIME],
+  'getOrderHistory.transfers': ['Token movements to its deposit addresses.'],
+  'getOrderHistory.symbol': ['The token; null for one that is not known.', 'USDC'],
+  'getOrderHistory.fromAddress': ['Where the tokens came from.', WALLET],
+  'getOrderHistory.dueAmount': ['What was to be paid, in USDC.', '58.320000'],
+  'getOrderHistory.receivedAmount': ['What has arrived, in USDC.', '58.320000'],
+  'getOrderHistory.finalAt': ['When the transfer became final; null before that.', TIME],
+  'listMyPermissions.permissions': ['Rows of the permission table.', ['orders.list']],
+}
+
 /** Envelope, paging and what nearly every object has. */
 const COMMON: Record<string, Word> = {
   success: ['Whether the call did what it was asked to.', true],
@@ -347,6 +371,7 @@ const COMPANIES: Record<string, Word> = {
 
 export const FIELD_WORDS: Record<string, Word> = {
   ...COMMON,
+  ...OVERVIEW,
   ...ORDERS,
   ...PAYMENTS,
   ...LEDGER,

@@ -37,6 +37,7 @@ const ORDERS: Record<string, OperationWords> = {
     does: 'Ends a payment link or an order before its time. Repeating it changes nothing.',
     refuses: STATE,
   },
+  getSummary: { does: 'Sales by day and by channel over the last days, and how much waits for a person.' },
   listOrders: { does: 'The orders that you may see, newest first. `nextCursor` pages without depth limit.' },
   listPaymentLinks: { does: 'Orders with an alias, newest first. The next page is in the `Link` header.' },
   savePayerInformation: {
