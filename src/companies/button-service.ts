@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -6,6 +7,7 @@ import { newId, newOrderCode } from '../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal, parseMoneyNumber } from '../kernel/money.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
+import type { ButtonSchema, SessionSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
 
@@ -20,7 +22,7 @@ export type ButtonFields = {
   callbackUrl?: string
 }
 
-export const viewButton = (button: BuyButton) => ({
+export const viewButton = (button: BuyButton): Static<typeof ButtonSchema> => ({
   _id: button.id,
   name: button.name,
   company: button.companyId,
@@ -33,7 +35,7 @@ export const viewButton = (button: BuyButton) => ({
   updatedAt: button.updatedAt.toISOString(),
 })
 
-export const viewSession = (session: ButtonSession) => ({
+export const viewSession = (session: ButtonSession): Static<typeof SessionSchema> => ({
   _id: session.id,
   code: session.code,
   company: session.companyId,

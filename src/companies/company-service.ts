@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { isAddress } from 'viem/utils'
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -11,6 +12,7 @@ import type { Mailer } from '../mail/mail.ts'
 import type { Company } from './company-queries.ts'
 import * as queries from './company-queries.ts'
 import { changeRefundLimits, type RefundLimitsChange } from './company-refund-limits.ts'
+import type { CompanySchema } from './company-schemas.ts'
 import type { SaleCache } from './sale-cache.ts'
 
 export type CompanyDeps = {
@@ -25,7 +27,7 @@ export type CompanyDeps = {
   callbackFault(url: string): string | null
 }
 
-export const viewCompany = (company: Company) => ({
+export const viewCompany = (company: Company): Static<typeof CompanySchema> => ({
   _id: company.id,
   name: company.name,
   kind: company.kind,

@@ -1,8 +1,10 @@
+import type { Static } from 'typebox'
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
+import type { CollectorSchema, SalesPointSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
 import type { Collector, SalesPoint } from './till-queries.ts'
@@ -11,7 +13,13 @@ import * as queries from './till-queries.ts'
 export type SalesPointFields = Partial<Omit<SalesPoint, 'id' | 'companyId' | 'createdAt' | 'updatedAt'>>
 export type Remember = (tx: Tx, data: unknown) => Promise<void>
 
-export const viewSalesPoint = ({ id, companyId, createdAt, updatedAt, ...rest }: SalesPoint) => ({
+export const viewSalesPoint = ({
+  id,
+  companyId,
+  createdAt,
+  updatedAt,
+  ...rest
+}: SalesPoint): Static<typeof SalesPointSchema> => ({
   _id: id,
   company: companyId,
   ...rest,
@@ -19,7 +27,7 @@ export const viewSalesPoint = ({ id, companyId, createdAt, updatedAt, ...rest }:
   updatedAt: updatedAt.toISOString(),
 })
 
-export const viewCollector = (collector: Collector) => ({
+export const viewCollector = (collector: Collector): Static<typeof CollectorSchema> => ({
   _id: collector.id,
   identifier: collector.identifier,
   uuid: collector.uuid,

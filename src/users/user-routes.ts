@@ -2,14 +2,14 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PageQuery } from '../companies/company-schemas.ts'
 import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
+import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { viewSelf, viewUser } from './user.ts'
-import { CountryCode, Email, IdParams, LangSchema, PersonName, Role } from './user-schemas.ts'
+import { CountryCode, Email, IdParams, LangSchema, PersonName, Role, UserSchema } from './user-schemas.ts'
 import * as service from './user-service.ts'
 
 const tags = ['companies']
-const UserRef = Type.Ref('User')
+const UserRef = refTo(UserSchema)
 
 const ProfileBody = Type.Object({
   firstName: Type.Optional(PersonName),
@@ -58,7 +58,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.me' },
       schema: { operationId: 'getMe', summary: 'Your own profile', tags, response: { 200: Envelope(UserRef) } },
     },
-    async (request) => ok(viewSelf(await service.readMe(deps, actorOf(request))) as never),
+    async (request) => ok(viewSelf(await service.readMe(deps, actorOf(request)))),
   )
   app.put(
     '/users/me',
@@ -74,7 +74,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const change = request.body as service.ProfileChange
-      return ok(viewSelf(await service.changeMe(deps, contextOf(request), change)) as never)
+      return ok(viewSelf(await service.changeMe(deps, contextOf(request), change)))
     },
   )
   app.get(
@@ -91,7 +91,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const page = await service.listUsers(deps, actorOf(request), request.query)
-      return ok({ ...page, users: page.users.map(viewUser) } as never)
+      return ok({ ...page, users: page.users.map(viewUser) })
     },
   )
   app.post(
@@ -109,7 +109,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const invitation = request.body as service.Invitation
-      return ok(viewUser(await service.inviteUser(deps, contextOf(request), invitation)) as never)
+      return ok(viewUser(await service.inviteUser(deps, contextOf(request), invitation)))
     },
   )
   app.get(
@@ -124,7 +124,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
         response: { 200: Envelope(UserRef) },
       },
     },
-    async (request) => ok(viewUser(await service.readUser(deps, actorOf(request), request.params.id)) as never),
+    async (request) => ok(viewUser(await service.readUser(deps, actorOf(request), request.params.id))),
   )
   app.put(
     '/users/:id',
@@ -143,7 +143,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     async (request) => {
       const { id } = request.params
       const change = request.body as service.ManagedChange
-      return ok(viewUser(await service.changeUser(deps, contextOf(request), id, change)) as never)
+      return ok(viewUser(await service.changeUser(deps, contextOf(request), id, change)))
     },
   )
   app.post(
@@ -158,7 +158,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
         response: { 200: Envelope(UserRef) },
       },
     },
-    async (request) => ok(viewUser(await service.approveUser(deps, contextOf(request), request.params.id)) as never),
+    async (request) => ok(viewUser(await service.approveUser(deps, contextOf(request), request.params.id))),
   )
   app.get(
     '/users/:id/companies',

@@ -1,5 +1,7 @@
+import type { Static } from 'typebox'
 import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
+import type { UserSchema } from './user-schemas.ts'
 
 export type UserCompany = {
   id: string
@@ -60,10 +62,10 @@ export function missingOf(user: Standing): string[] {
 export const isValidUser = (user: Standing): boolean =>
   user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
 
-export type UserView = ReturnType<typeof viewSelf>
+export type UserView = Static<typeof UserSchema>
 
 /** As the user itself sees it: before it is verified and approved, of the company only name and kind. */
-export function viewSelf(user: User) {
+export function viewSelf(user: User): UserView {
   const { company, ...rest } = viewUser(user)
   if (company === null || isValidUser(user)) return { ...rest, company }
   const hidden = { country: null, siret: null, approved: null, settlementAddress: null, settlementNetwork: null }
@@ -72,7 +74,7 @@ export function viewSelf(user: User) {
 }
 
 /** As whoever manages the user sees it. */
-export function viewUser(user: User) {
+export function viewUser(user: User): UserView {
   const { company } = user
   return {
     _id: user.id,
