@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
-import { CATALOGUE } from '../kernel/errors.ts'
-import { FailureSchema } from './envelope.ts'
-import { isPermission, PERMISSIONS, type Rule, ruleOf } from './permissions.ts'
+import { CATALOGUE } from '../../kernel/errors.ts'
+import { FailureSchema } from '../envelope.ts'
+import { isPermission, PERMISSIONS, type Rule, ruleOf } from '../permissions.ts'
 import { registerReference } from './reference.ts'
 
 const DESCRIPTION = `Orders and payment links in fiat, paid in crypto, settled in USDC.
