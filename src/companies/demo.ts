@@ -15,7 +15,7 @@ export type DemoCredentials = {
   webhookSigningSecret: string
 }
 
-export function demoCredentials(vault: Vault): DemoCredentials {
+function demoCredentials(vault: Vault): DemoCredentials {
   const secret = (purpose: string, bytes: number): string =>
     vault.derive(`demo:${purpose}`).subarray(0, bytes).toString('base64url')
   return {

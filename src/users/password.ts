@@ -3,7 +3,7 @@ import { hash, verify } from '@node-rs/argon2'
 import { AppError } from '../kernel/errors.ts'
 
 /** argon2id (RFC 9106), above the OWASP floor: 46 MiB, 2 passes, 1 lane; about 30 ms on one core. */
-export const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 } as const
+const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 } as const
 
 const CURRENT = `$argon2id$v=19$m=${ARGON2.memoryCost},t=${ARGON2.timeCost},p=${ARGON2.parallelism}$`
 

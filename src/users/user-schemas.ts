@@ -17,7 +17,7 @@ export const LangQuery = Type.Object({ lang: Type.Optional(LangSchema) })
 export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 
 /** Before a user is verified and approved only id, name and kind are told; the rest is null. */
-export const UserCompanySchema = Type.Object({
+const UserCompanySchema = Type.Object({
   _id: Type.String(),
   name: Type.String(),
   kind: Type.String({ enum: ['company', 'association'] }),

@@ -31,7 +31,7 @@ export type UserDeps = {
 }
 
 /** Roles inside one company, which its managers give and take. */
-export const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
+const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
 
 /** May this actor manage that user? Others do not learn that the user exists. */
 function manages(actor: Actor, user: User): boolean {
