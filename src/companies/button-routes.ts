@@ -70,7 +70,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
       schema: {
         operationId: 'changeBuyButton',
         summary: 'Change a buy button',
-        description: 'Only what is given changes.',
+        description: 'Changes only the fields you send.',
         tags,
         params: schemas.IdParams,
         body: schemas.ButtonChange,
@@ -103,7 +103,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
   )
 }
 
-/** Sessions of buy buttons: what an order on a website is made for. */
+/** Buy-button sessions: each order on a website belongs to one. */
 export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async (app, deps) => {
   app.post(
     '/buy-button/sessions',
@@ -111,7 +111,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
       config: { permission: 'buttonSessions.write' },
       schema: {
         operationId: 'createBuyButtonSession',
-        summary: 'Begin a session for one buyer',
+        summary: 'Start a session for one buyer',
         tags,
         body: schemas.SessionBody,
         response: { 200: Envelope(SessionRef) },

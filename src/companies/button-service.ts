@@ -53,7 +53,7 @@ export const viewSession = (session: ButtonSession): Static<typeof SessionSchema
   createdAt: session.createdAt.toISOString(),
 })
 
-/** Undefined for a number that means no amount of this currency. */
+/** Undefined for a number that is not an amount of this currency. */
 function numberUnits(price: number, asset: Fiat): bigint | undefined {
   try {
     return parseMoneyNumber(price, asset).units
@@ -149,7 +149,7 @@ export async function readButton({ db }: ButtonDeps, actor: Actor, id: string): 
   return button
 }
 
-/** Changes what is given. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
+/** Changes the given fields. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
 export async function changeButton(
   deps: ButtonDeps,
   context: RequestContext,
@@ -212,7 +212,9 @@ export async function createSession(
   const make = async (tx: Tx): Promise<ButtonSession> => {
     const button = await queries.findButton(tx, fields.button)
     if (!seen(actor, button))
-      throw new AppError('OBJECT_NOT_FOUND', { message: 'No such buy button in your account. See GET /buy-buttons.' })
+      throw new AppError('OBJECT_NOT_FOUND', {
+        message: 'No buy button in your account has this id. See GET /buy-buttons.',
+      })
     const id = newId(at.getTime())
     const { companyId } = button
     const session = {
@@ -254,7 +256,7 @@ export async function readSession(
   return session
 }
 
-/** No further order can be made for it. Repeating it changes nothing. @throws OBJECT_NOT_FOUND */
+/** Ends a session, so that it takes no further order. Idempotent. @throws OBJECT_NOT_FOUND */
 export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Promise<void> {
   const session = await readSession(deps, actor, { id })
   await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))

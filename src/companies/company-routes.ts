@@ -16,7 +16,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
       config: { permission: 'companies.read' },
       schema: {
         operationId: 'listCompanies',
-        summary: 'The companies that you may see',
+        summary: 'List companies you can access',
         tags,
         querystring: CompanyQuery,
         response: { 200: Envelope(pageOf('companies', CompanyRef)) },
@@ -49,8 +49,8 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
         operationId: 'changeCompany',
         summary: 'Change a company',
         description:
-          'Only what is given changes; null clears. Where the money goes, and the limits of refunds, need a fresh second ' +
-          'factor.',
+          'Changes only the fields you send; null clears a field. Changing the payout address or the refund limits needs ' +
+          'a fresh second factor.',
         tags,
         params: IdParams,
         body: CompanyChangeBody,
@@ -69,7 +69,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
       config: { permission: 'companies.approve' },
       schema: {
         operationId: 'approveCompany',
-        summary: 'Let a company sell',
+        summary: 'Approve a company, so that it can sell',
         tags,
         params: IdParams,
         response: { 200: Envelope(CompanyRef) },

@@ -21,9 +21,9 @@ export type CompanyDeps = {
   audit: Audit
   mailer: Mailer
   cache: SaleCache
-  /** Sessions and API keys remember whether their company is approved. */
+  /** Cached sessions and API keys hold whether their company is approved. */
   forgetActors(): void
-  /** What is wrong with an address that is to receive webhooks, or null. */
+  /** What is wrong with a webhook address, or null. */
   callbackFault(url: string): string | null
 }
 
@@ -135,14 +135,14 @@ function checkSettlement(change: CompanyChange): void {
     throw invalid('settlementAddress', 'must be an EVM address: 0x and 40 hex digits, with a right checksum if mixed')
 }
 
-/** Does this change the address or network that the company is paid at? */
+/** Does this change the payout address or network? */
 const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
   (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
 
 /**
- * Changes a company; where its money goes, and how much is refunded without asking, needs a fresh second factor.
- * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the own limits, STEP_UP_REQUIRED, VALIDATION_FAILED
+ * Changes a company. The payout address and the refund limits need a fresh second factor.
+ * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the caller's own limits, STEP_UP_REQUIRED, VALIDATION_FAILED
  */
 export async function changeCompany(
   deps: CompanyDeps,
@@ -181,7 +181,7 @@ export async function changeCompany(
   })
 }
 
-/** The operator lets a company sell. Repeating it changes nothing. */
+/** Approves a company, so that it can sell. Idempotent. */
 export async function approveCompany(deps: CompanyDeps, context: RequestContext, id: string): Promise<Company> {
   const { actor } = context
   const { db, clock, audit, cache, mailer } = deps
@@ -205,7 +205,7 @@ export async function approveCompany(deps: CompanyDeps, context: RequestContext,
 }
 
 /**
- * Writes an entry and makes the copies of the create path void, in the transaction of a change to a company's object.
+ * Audits a change to a company's object and invalidates cached copies, in the transaction of the change.
  */
 export async function noteChange(
   deps: CompanyDeps,

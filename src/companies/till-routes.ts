@@ -71,7 +71,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       schema: {
         operationId: 'changeSalesPoint',
         summary: 'Change a shop',
-        description: 'Only what is given changes; null clears.',
+        description: 'Changes only the fields you send; null clears a field.',
         tags,
         params: schemas.IdParams,
         body: schemas.SalesPointChange,
@@ -142,7 +142,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       config: { permission: 'tills.write' },
       schema: {
         operationId: 'changeCollector',
-        summary: 'Rename, close or open a till, or give it to cashiers',
+        summary: 'Rename, close or open a till, or assign cashiers',
         tags,
         params: schemas.IdParams,
         body: schemas.CollectorChange,

@@ -99,7 +99,7 @@ export async function readSalesPoint({ db }: CompanyDeps, actor: Actor, id: stri
   return point
 }
 
-/** Changes what is given; null clears. @throws OBJECT_NOT_FOUND */
+/** Changes the given fields; null clears. @throws OBJECT_NOT_FOUND */
 export async function changeSalesPoint(
   deps: CompanyDeps,
   context: RequestContext,
@@ -119,7 +119,7 @@ export async function changeSalesPoint(
   })
 }
 
-/** Companies and, for a Cashier, tills that the actor reaches. */
+/** A Cashier reaches only the tills assigned to them. */
 const reachesTill = (actor: Actor, { id, companyId }: Collector): boolean =>
   sees(actor, companyId) && (actor.role !== 'Cashier' || actor.collectorIds.includes(id))
 
@@ -154,11 +154,11 @@ export async function readCollector({ db }: CompanyDeps, actor: Actor, id: strin
 function explainIdentifier(error: unknown): unknown {
   if (brokenConstraint(error) !== 'collectors_company_id_identifier_key') return error
   return new AppError('OBJECT_CONFLICT', {
-    message: 'Another till of this company has this identifier. Choose another one.',
+    message: 'Another till of this company has this identifier. Choose a different one.',
   })
 }
 
-/** @throws OBJECT_NOT_FOUND for an unknown or foreign sales point, OBJECT_CONFLICT for an identifier that is taken */
+/** @throws OBJECT_NOT_FOUND for an unknown sales point or another company's, OBJECT_CONFLICT for a taken identifier */
 export async function createCollector(
   deps: CompanyDeps,
   context: RequestContext,
@@ -169,13 +169,15 @@ export async function createCollector(
   const make = async (tx: Tx): Promise<Collector> => {
     const point = await queries.findSalesPoint(tx, body.salePoint)
     if (!point || !sees(actor, point.companyId))
-      throw new AppError('OBJECT_NOT_FOUND', { message: 'No such sales point in your account. See GET /sales-points.' })
+      throw new AppError('OBJECT_NOT_FOUND', {
+        message: 'No sales point in your account has this id. See GET /sales-points.',
+      })
     const { companyId } = point
     const id = newId(at.getTime())
     const { identifier, uuid = null } = body
     await queries.insertCollector(tx, { id, companyId, salesPointId: point.id, identifier, uuid, createdAt: at })
     const collector = await queries.findCollector(tx, id)
-    if (!collector) throw new Error('the new till is not there')
+    if (!collector) throw new Error('the new till cannot be read back')
     await context.remember(tx, viewCollector(collector))
     await noteChange(deps, tx, context, { companyId, action: 'collector.create', object: `collector:${id}` })
     return collector
@@ -187,7 +189,7 @@ export async function createCollector(
 
 export type CollectorChange = { identifier?: string; active?: boolean; cashiers?: string[] }
 
-/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for somebody who is no cashier of the company */
+/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for a user who is not a cashier of the company */
 export async function changeCollector(
   deps: CompanyDeps,
   context: RequestContext,
@@ -206,7 +208,7 @@ export async function changeCollector(
       const wanted = [...new Set(change.cashiers)]
       await queries.deleteCollectorCashiers(tx, id)
       const count = await queries.insertCollectorCashiers(tx, { id, companyId }, wanted)
-      if (count !== wanted.length) throw invalid('cashiers', 'contains somebody who is no cashier of this company')
+      if (count !== wanted.length) throw invalid('cashiers', 'contains a user who is not a cashier of this company')
       tx.afterCommit(() => deps.forgetActors())
     }
     const changed = (await queries.findCollector(tx, id)) ?? collector

@@ -20,8 +20,8 @@ const ProfileBody = Type.Object({
 })
 const ListQuery = Type.Object({
   role: Type.Optional(Role),
-  search: Type.Optional(Type.String({ maxLength: 100, description: 'In e-mail and name.' })),
-  pending: Type.Optional(Type.Boolean({ description: 'Only those who wait for approval.' })),
+  search: Type.Optional(Type.String({ maxLength: 100, description: 'Searches e-mail and name.' })),
+  pending: Type.Optional(Type.Boolean({ description: 'Only users waiting for approval.' })),
   ...PageQuery,
 })
 const InvitationBody = Type.Object({
@@ -30,7 +30,7 @@ const InvitationBody = Type.Object({
   lastName: PersonName,
   role: Role,
   companyId: Type.Optional(
-    Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators; default: your own.' }),
+    Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators. Default: your own company.' }),
   ),
   lang: Type.Optional(LangSchema),
 })
@@ -50,7 +50,7 @@ const Page = Type.Object({
   limit: Type.Integer(),
 })
 
-/** The own profile, and the people of a company. */
+/** The caller's own profile, and the users of a company. */
 export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (app, deps) => {
   app.get(
     '/users/me',
@@ -83,7 +83,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.list' },
       schema: {
         operationId: 'listUsers',
-        summary: 'The people of your company',
+        summary: 'List the users of your company',
         tags,
         querystring: ListQuery,
         response: { 200: Envelope(Page) },
@@ -100,8 +100,8 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.invite' },
       schema: {
         operationId: 'inviteUser',
-        summary: 'Invite somebody into your company',
-        description: 'The person gets a link to choose a password. Inviting a Manager needs a fresh second factor.',
+        summary: 'Invite a user to your company',
+        description: 'The user gets a link to choose a password. Inviting a Manager needs a fresh second factor.',
         tags,
         body: InvitationBody,
         response: { 200: Envelope(UserRef) },
@@ -118,7 +118,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.list' },
       schema: {
         operationId: 'getUser',
-        summary: 'One person of your company',
+        summary: 'One user of your company',
         tags,
         params: IdParams,
         response: { 200: Envelope(UserRef) },
@@ -132,8 +132,8 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.change' },
       schema: {
         operationId: 'changeUser',
-        summary: 'Rename, disable, or give another role',
-        description: 'A new role or a lock ends the person’s sessions at once.',
+        summary: 'Rename or disable a user, or change the role',
+        description: 'Changing the role or disabling ends the user’s sessions at once.',
         tags,
         params: IdParams,
         body: ChangeBody,
@@ -152,7 +152,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.approve' },
       schema: {
         operationId: 'approveUser',
-        summary: 'Let a Cashier or an Observer in',
+        summary: 'Approve a Cashier or an Observer',
         tags,
         params: IdParams,
         response: { 200: Envelope(UserRef) },
@@ -203,7 +203,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.resetTwoFactor' },
       schema: {
         operationId: 'resetTwoFactorOfUser',
-        summary: 'Remove the authenticator of a person who lost it',
+        summary: 'Remove the authenticator of a user who lost it',
         tags,
         params: IdParams,
         response: { 200: Envelope(Type.Null()) },

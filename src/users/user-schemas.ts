@@ -16,7 +16,7 @@ export const LangSchema = Type.String({ enum: [...LANGS], description: 'Language
 export const LangQuery = Type.Object({ lang: Type.Optional(LangSchema) })
 export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 
-/** Before a user is verified and approved only id, name and kind are told; the rest is null. */
+/** Until the user is verified and approved, every field but id, name and kind is null. */
 const UserCompanySchema = Type.Object({
   _id: Type.String(),
   name: Type.String(),
@@ -46,7 +46,7 @@ export const UserSchema = Type.Object(
     lang: Type.String(),
     disabled: Type.Boolean(),
     missing: Type.Array(Type.String(), {
-      description: 'What keeps this account from working; empty when nothing does.',
+      description: 'What this account still needs before it works; empty when nothing is missing.',
     }),
     company: Nullable(UserCompanySchema),
   },
