@@ -254,7 +254,7 @@ test('/readyz names its checks to anyone, and what to do to the operator; /metri
 })
 
 test('with METRICS_PORT the metrics are there, and not where everyone reaches the API', async () => {
-  const { startMetricsServer } = await import('../src/http/metrics-server.ts')
+  const { startMetricsServer } = await import('../src/http/health/metrics-server.ts')
   const apart = await startTestService({ env: { METRICS_PORT: String(await freePort()) } })
   const server = await startMetricsServer(apart.service.metrics, { host: '127.0.0.1', port: 0, token: null })
   try {

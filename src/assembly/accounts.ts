@@ -1,6 +1,6 @@
 import { openAudit } from '../audit/audit.ts'
 import { openJobQueue } from '../db/job-runner.ts'
-import { openRateLimits } from '../http/rate-limits.ts'
+import { openRateLimits } from '../http/limits/rate-limits.ts'
 import { auditKeysOf, openServerKeys } from '../keys/server-key-service.ts'
 import { openMailer } from '../mail/mail.ts'
 import { openAccessTokens } from '../sessions/access-token.ts'

@@ -9,10 +9,7 @@ import type { Accounts } from './accounts.ts'
 import { openAskPayer } from './messages.ts'
 import type { ServiceBase } from './service-base.ts'
 
-export const openIdentityProvider = ({
-  config: { kyc },
-  clock,
-}: Pick<ServiceBase, 'config' | 'clock'>): IdentityProvider =>
+const openIdentityProvider = ({ config: { kyc }, clock }: Pick<ServiceBase, 'config' | 'clock'>): IdentityProvider =>
   kyc.provider === 'sumsub' ? openSumsubProvider(kyc.sumsub, clock) : { id: 'manual' }
 
 /** Who checks payers, and what they may spend. */

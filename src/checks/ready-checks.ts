@@ -1,6 +1,6 @@
 import type { ChainHealth } from '../chain/chain-health.ts'
 import type { Queryable } from '../db/db.ts'
-import { hasMigration } from '../http/health-queries.ts'
+import { hasMigration } from '../http/health/health-queries.ts'
 import { bad, type CheckResult, good } from './check.ts'
 
 /** What a node needs for every request: its database, with the schema that this program was written for. */

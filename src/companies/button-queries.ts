@@ -60,7 +60,7 @@ export async function countButtons(q: Queryable, companyIds: readonly string[] |
   return count
 }
 
-/** The button goes, and with it every session that is still open. */
+/** Deletes the button and ends its open sessions. */
 export async function updateButtonDeleted(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update buy_buttons set deleted_at = ${at} where id = ${id}`)
   await tx.run(sql`update button_sessions set ended_at = ${at} where button_id = ${id} and ended_at is null`)
@@ -97,7 +97,7 @@ export async function findButtonSessionByCode(q: Queryable, code: string): Promi
   return q.maybe<ButtonSession>(sql`${SESSION} where s.code = ${code}`)
 }
 
-/** A session whose order was paid has done its work: its reference is free again. */
+/** Ends sessions whose order is paid, which frees their reference. */
 export async function updatePaidSessionsEnded(
   tx: Tx,
   session: { companyId: string; orderRef: string },

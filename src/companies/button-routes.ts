@@ -8,7 +8,7 @@ import * as schemas from './company-schemas.ts'
 
 const tags = ['companies']
 const ButtonRef = refTo(schemas.ButtonSchema)
-const SessionRef = Type.Ref('BuyButtonSession')
+const SessionRef = refTo(schemas.SessionSchema)
 
 /** Buy buttons of websites. */
 export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async (app, deps) => {
@@ -61,8 +61,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
         response: { 200: Envelope(ButtonRef) },
       },
     },
-    async (request) =>
-      ok(service.viewButton(await service.readButton(deps, actorOf(request), request.params.id)) as never),
+    async (request) => ok(service.viewButton(await service.readButton(deps, actorOf(request), request.params.id))),
   )
   app.put(
     '/buy-buttons/:id',
@@ -71,7 +70,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
       schema: {
         operationId: 'changeBuyButton',
         summary: 'Change a buy button',
-        description: 'Only what is given changes.',
+        description: 'Changes only the fields you send.',
         tags,
         params: schemas.IdParams,
         body: schemas.ButtonChange,
@@ -104,7 +103,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
   )
 }
 
-/** Sessions of buy buttons: what an order on a website is made for. */
+/** Buy-button sessions: each order on a website belongs to one. */
 export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async (app, deps) => {
   app.post(
     '/buy-button/sessions',
@@ -112,7 +111,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
       config: { permission: 'buttonSessions.write' },
       schema: {
         operationId: 'createBuyButtonSession',
-        summary: 'Begin a session for one buyer',
+        summary: 'Start a session for one buyer',
         tags,
         body: schemas.SessionBody,
         response: { 200: Envelope(SessionRef) },
@@ -121,7 +120,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
     async (request) => {
       const fields = request.body as service.SessionFields
       const session = await service.createSession(deps, contextOf(request), fields)
-      return ok(service.viewSession(session) as never)
+      return ok(service.viewSession(session))
     },
   )
   app.get(
@@ -138,7 +137,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
     },
     async (request) => {
       const { id } = request.params
-      return ok(service.viewSession(await service.readSession(deps, actorOf(request), { id })) as never)
+      return ok(service.viewSession(await service.readSession(deps, actorOf(request), { id })))
     },
   )
   app.get(
@@ -155,7 +154,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
     },
     async (request) => {
       const { code } = request.params
-      return ok(service.viewSession(await service.readSession(deps, actorOf(request), { code })) as never)
+      return ok(service.viewSession(await service.readSession(deps, actorOf(request), { code })))
     },
   )
   app.delete(

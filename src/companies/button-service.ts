@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
@@ -6,6 +7,7 @@ import { newId, newOrderCode } from '../kernel/ids.ts'
 import { EXPONENTS, type Fiat, formatMoney, isAsset, parseDecimal, parseMoneyNumber } from '../kernel/money.ts'
 import type { ButtonSession, BuyButton } from './button-queries.ts'
 import * as queries from './button-queries.ts'
+import type { ButtonSchema, SessionSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
 
@@ -20,7 +22,7 @@ export type ButtonFields = {
   callbackUrl?: string
 }
 
-export const viewButton = (button: BuyButton) => ({
+export const viewButton = (button: BuyButton): Static<typeof ButtonSchema> => ({
   _id: button.id,
   name: button.name,
   company: button.companyId,
@@ -33,7 +35,7 @@ export const viewButton = (button: BuyButton) => ({
   updatedAt: button.updatedAt.toISOString(),
 })
 
-export const viewSession = (session: ButtonSession) => ({
+export const viewSession = (session: ButtonSession): Static<typeof SessionSchema> => ({
   _id: session.id,
   code: session.code,
   company: session.companyId,
@@ -51,7 +53,7 @@ export const viewSession = (session: ButtonSession) => ({
   createdAt: session.createdAt.toISOString(),
 })
 
-/** Undefined for a number that means no amount of this currency. */
+/** Undefined for a number that is not an amount of this currency. */
 function numberUnits(price: number, asset: Fiat): bigint | undefined {
   try {
     return parseMoneyNumber(price, asset).units
@@ -147,7 +149,7 @@ export async function readButton({ db }: ButtonDeps, actor: Actor, id: string): 
   return button
 }
 
-/** Changes what is given. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
+/** Changes the given fields. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
 export async function changeButton(
   deps: ButtonDeps,
   context: RequestContext,
@@ -210,7 +212,9 @@ export async function createSession(
   const make = async (tx: Tx): Promise<ButtonSession> => {
     const button = await queries.findButton(tx, fields.button)
     if (!seen(actor, button))
-      throw new AppError('OBJECT_NOT_FOUND', { message: 'No such buy button in your account. See GET /buy-buttons.' })
+      throw new AppError('OBJECT_NOT_FOUND', {
+        message: 'No buy button in your account has this id. See GET /buy-buttons.',
+      })
     const id = newId(at.getTime())
     const { companyId } = button
     const session = {
@@ -252,7 +256,7 @@ export async function readSession(
   return session
 }
 
-/** No further order can be made for it. Repeating it changes nothing. @throws OBJECT_NOT_FOUND */
+/** Ends a session, so that it takes no further order. Idempotent. @throws OBJECT_NOT_FOUND */
 export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Promise<void> {
   const session = await readSession(deps, actor, { id })
   await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))

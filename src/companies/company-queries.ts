@@ -25,7 +25,7 @@ export type Company = {
   feeBps: number
   /** EUR; null: payers are not checked. */
   kycThreshold: string | null
-  /** EUR in 30 days; null: any sum. */
+  /** EUR in 30 days; null: no limit. */
   kycLimit: string | null
   createdAt: Date
   updatedAt: Date
@@ -81,7 +81,7 @@ export async function countCompanies(q: Queryable, filter: CompanyFilter): Promi
   return count
 }
 
-/** Writes all of it; the version grows, so that no order is made from an old copy. */
+/** Writes every field and raises the version, so that no order is created from an old copy. */
 export async function updateCompany(tx: Tx, company: Company, at: Date): Promise<void> {
   await tx.run(sql`
     update companies set name = ${company.name}, country = ${company.country}, siret = ${company.siret},
@@ -97,7 +97,7 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       updated_at = ${at} where id = ${company.id}`)
 }
 
-/** Something that belongs to the company changed: copies of it count no more. */
+/** Invalidates cached copies after a change to one of the company's objects. */
 export async function updateCompanyVersion(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update companies set version = version + 1 where id = ${id}`)
 }

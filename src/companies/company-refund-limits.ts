@@ -6,17 +6,17 @@ import { formatDecimal, parseDecimal } from '../kernel/money.ts'
 export const LIMITED_ROLES = ['SuperManager', 'Manager', 'Association', 'Service'] as const
 export type LimitedRole = (typeof LIMITED_ROLES)[number]
 
-/** What a role refunds by itself, at once and in any 24 hours: USDC as decimal text, null for no limit. */
+/** The most that a role may refund without approval, at once and in any 24 hours: USDC, null for no limit. */
 export type RefundLimit = { single: string | null; day: string | null }
 export type RefundLimits = Partial<Record<LimitedRole, RefundLimit>>
 
-/** As a request has it; null takes a role's limits away. */
+/** As requests send it; null removes a role's limits. */
 export type RefundLimitsChange = Record<string, { single?: string | null; day?: string | null } | null>
 
 const isLimited = (role: string): role is LimitedRole => LIMITED_ROLES.some((known) => known === role)
 
 /**
- * Nobody raises his own limit: a SuperAdmin sets all of them, a SuperManager those of the roles below.
+ * No user can raise their own limit: a SuperAdmin sets all limits, a SuperManager those of the roles below.
  * @throws FORBIDDEN
  */
 function checkRank(actor: Actor, roles: readonly string[]): void {
@@ -38,22 +38,25 @@ function readRole(role: LimitedRole, { single, day }: NonNullable<RefundLimitsCh
   const path = `refundLimits.${role}`
   const [singleUnits, dayUnits] = [readLimit(`${path}.single`, single), readLimit(`${path}.day`, day)]
   if (singleUnits === null && dayUnits === null)
-    throw invalid(path, 'must have single, day or both; null takes the limits away')
+    throw invalid(path, 'must have single, day or both; null removes the limits')
   if (singleUnits !== null && dayUnits !== null && dayUnits < singleUnits)
-    throw invalid(`${path}.day`, 'must not be less than single: such a refund could never be made')
+    throw invalid(`${path}.day`, 'must not be less than single: no refund could then use the single limit')
   const write = (units: bigint | null): string | null => (units === null ? null : formatDecimal(units, 6))
   return { single: write(singleUnits), day: write(dayUnits) }
 }
 
 /**
- * The limits after a change; roles that it does not name keep theirs.
+ * The limits after a change; roles that the change leaves out keep theirs.
  * @throws VALIDATION_FAILED at the field, FORBIDDEN
  */
 export function changeRefundLimits(actor: Actor, limits: RefundLimits, change: RefundLimitsChange): RefundLimits {
   const changed = { ...limits }
   for (const [role, limit] of Object.entries(change)) {
     if (!isLimited(role))
-      throw invalid(`refundLimits.${role}`, `is no role with refund limits; these are ${LIMITED_ROLES.join(', ')}`)
+      throw invalid(
+        `refundLimits.${role}`,
+        `is not a role with refund limits. Choose from: ${LIMITED_ROLES.join(', ')}`,
+      )
     if (limit === null) delete changed[role]
     else changed[role] = readRole(role, limit)
   }

@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
+import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
-import { CompanyChangeBody, CompanyQuery, IdParams, pageOf } from './company-schemas.ts'
+import { CompanyChangeBody, CompanyQuery, CompanySchema, IdParams, pageOf } from './company-schemas.ts'
 import * as service from './company-service.ts'
 
 const tags = ['companies']
-const CompanyRef = Type.Ref('Company')
+const CompanyRef = refTo(CompanySchema)
 
 /** Companies and associations: their settings and approval. */
 export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = async (app, deps) => {
@@ -17,7 +16,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
       config: { permission: 'companies.read' },
       schema: {
         operationId: 'listCompanies',
-        summary: 'The companies that you may see',
+        summary: 'List companies you can access',
         tags,
         querystring: CompanyQuery,
         response: { 200: Envelope(pageOf('companies', CompanyRef)) },
@@ -25,7 +24,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
     },
     async (request) => {
       const page = await service.listCompanies(deps, actorOf(request), request.query)
-      return ok({ ...page, companies: page.companies.map(service.viewCompany) } as never)
+      return ok({ ...page, companies: page.companies.map(service.viewCompany) })
     },
   )
   app.get(
@@ -40,8 +39,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
         response: { 200: Envelope(CompanyRef) },
       },
     },
-    async (request) =>
-      ok(service.viewCompany(await service.readCompany(deps, actorOf(request), request.params.id)) as never),
+    async (request) => ok(service.viewCompany(await service.readCompany(deps, actorOf(request), request.params.id))),
   )
   app.put(
     '/companies/:id',
@@ -51,8 +49,8 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
         operationId: 'changeCompany',
         summary: 'Change a company',
         description:
-          'Only what is given changes; null clears. Where the money goes, and the limits of refunds, need a fresh second ' +
-          'factor.',
+          'Changes only the fields you send; null clears a field. Changing the payout address or the refund limits needs ' +
+          'a fresh second factor.',
         tags,
         params: IdParams,
         body: CompanyChangeBody,
@@ -62,7 +60,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
     async (request) => {
       const change = request.body as service.CompanyChange
       const company = await service.changeCompany(deps, contextOf(request), request.params.id, change)
-      return ok(service.viewCompany(company) as never)
+      return ok(service.viewCompany(company))
     },
   )
   app.post(
@@ -71,7 +69,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
       config: { permission: 'companies.approve' },
       schema: {
         operationId: 'approveCompany',
-        summary: 'Let a company sell',
+        summary: 'Approve a company, so that it can sell',
         tags,
         params: IdParams,
         response: { 200: Envelope(CompanyRef) },
@@ -79,7 +77,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
     },
     async (request) => {
       const company = await service.approveCompany(deps, contextOf(request), request.params.id)
-      return ok(service.viewCompany(company) as never)
+      return ok(service.viewCompany(company))
     },
   )
 }

@@ -13,14 +13,17 @@ const PositiveDecimal = Type.String({
 })
 
 export const ChoiceQuery = {
-  companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators: whose objects.' })),
+  companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators: the company.' })),
   childManager: Type.Optional(
-    Type.String({ maxLength: 254, description: 'For operators: id or e-mail of a manager, whose company is meant.' }),
+    Type.String({
+      maxLength: 254,
+      description: 'For operators: the company, by the id or e-mail of one of its managers.',
+    }),
   ),
 }
 export const ChoiceOnly = Type.Object(ChoiceQuery)
-/** Callers may leave it out; handlers always get it, because the validator fills in the default. */
-export const WithDefault = (options: { minimum: number; maximum: number; default: number }): TInteger =>
+/** Optional for callers; the validator fills in the default, so handlers always have a value. */
+const WithDefault = (options: { minimum: number; maximum: number; default: number }): TInteger =>
   Type.Optional(Type.Integer(options)) as unknown as TInteger
 export const PageQuery = {
   page: WithDefault({ minimum: 1, maximum: 100_000, default: 1 }),
@@ -33,21 +36,22 @@ export const pageOf = <Name extends string, Schema extends TSchema>(name: Name, 
     ...{ total: Type.Integer(), page: Type.Integer(), limit: Type.Integer() },
   })
 
-const SingleAndDay = 'What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit.'
+const SingleAndDay =
+  'The most that the role may refund without approval, at once and in any 24 hours: USDC, null for no limit.'
 const UsdcLimit = Nullable(Type.String({ maxLength: 40, examples: ['500.00'] }))
 const RoleLimit = Type.Optional(Type.Object({ single: UsdcLimit, day: UsdcLimit }))
 const LimitsSchema = Type.Object(
   { SuperManager: RoleLimit, Manager: RoleLimit, Association: RoleLimit, Service: RoleLimit },
-  { description: `${SingleAndDay} A role that is missing has no limit; API keys then have that of the managers.` },
+  { description: `${SingleAndDay} A missing role has no limit; API keys then have the managers’ limit.` },
 )
 const LimitsChange = Type.Record(
   Type.String(),
   Nullable(Type.Object({ single: Type.Optional(UsdcLimit), day: Type.Optional(UsdcLimit) })),
   {
     description:
-      `By role (${LIMITED_ROLES.join(', ')}). ${SingleAndDay} Null takes the limits of a role away; roles that are not ` +
-      'named keep theirs. A SuperAdmin sets all of them, a SuperManager those of the other roles; both need a fresh ' +
-      'second factor.',
+      `By role (${LIMITED_ROLES.join(', ')}). ${SingleAndDay} Null removes a role’s limits; roles that you ` +
+      'leave out keep theirs. A SuperAdmin sets all limits, a SuperManager those of the other roles; both need a ' +
+      'fresh second factor.',
   },
 )
 
@@ -62,13 +66,15 @@ export const CompanySchema = Type.Object(
     settlementAddress: Nullable(Type.String()),
     settlementNetwork: Nullable(Type.Integer()),
     maxOrderAmount: Type.String({ description: 'In the order’s currency.' }),
-    identityThresholdAmount: Type.String({ description: 'EUR; from here on the payer’s identity is needed.' }),
-    toleranceBps: Type.Integer({ description: 'Hundredths of a percent that may be missing from a payment.' }),
-    toleranceMaxUnits: Type.String({ description: 'The most that may be missing, in millionths of a USDC.' }),
-    lateAcceptHours: Type.Integer({ description: 'Late payments are accepted within this time after expiry.' }),
+    identityThresholdAmount: Type.String({
+      description: 'EUR; orders of this amount and above need payer information.',
+    }),
+    toleranceBps: Type.Integer({ description: 'How much a payment may fall short, in hundredths of a percent.' }),
+    toleranceMaxUnits: Type.String({ description: 'The most that a payment may fall short, in millionths of a USDC.' }),
+    lateAcceptHours: Type.Integer({ description: 'How long after expiry late payments are accepted.' }),
     lateAfterCancel: Type.String({ enum: ['accept', 'hold'] }),
     requoteHours: Type.Integer({
-      description: 'An unpaid order can be accepted at a fresh rate within this time after its end. 0: never.',
+      description: 'How long after its end an unpaid order can still be accepted, at a fresh rate. 0: never.',
     }),
     linkQuoteMinutes: Nullable(
       Type.Integer({
@@ -78,17 +84,15 @@ export const CompanySchema = Type.Object(
       }),
     ),
     settlementReserve: Type.String({
-      description: 'USDC that stays with the operator at each settlement, as cover for refunds.',
+      description: 'USDC that each settlement leaves with the operator to cover refunds.',
     }),
     refundApproval: Type.Boolean({ description: 'Refunds wait for the operator.' }),
     refundLimits: LimitsSchema,
     feeBps: Type.Integer(),
-    kycThreshold: Nullable(
-      Type.String({ description: 'EUR; from here on the payer’s identity is checked. Null: never.' }),
-    ),
+    kycThreshold: Nullable(Type.String({ description: 'EUR; payers are checked from this amount on. Null: never.' })),
     kycLimit: Nullable(
       Type.String({
-        description: 'EUR that a checked payer may spend in 30 days without a closer look. Null: any sum.',
+        description: 'EUR that a checked payer may spend in 30 days without enhanced due diligence. Null: no limit.',
       }),
     ),
     createdAt: Type.String({ format: 'date-time' }),
@@ -167,7 +171,7 @@ const Identifier = Type.String({
 export const CollectorBody = Type.Object({
   identifier: Identifier,
   salePoint: Id,
-  uuid: Type.Optional(Type.String({ maxLength: 100, description: 'Your device’s own number.' })),
+  uuid: Type.Optional(Type.String({ maxLength: 100, description: 'Your own id of the device.' })),
 })
 export const CollectorChange = Type.Object({
   identifier: Type.Optional(Identifier),
@@ -250,12 +254,12 @@ export const SessionSchema = Type.Object(
     callbackUrl: Nullable(Type.String()),
     cancelUrl: Nullable(Type.String()),
     returnUrl: Nullable(Type.String()),
-    order: Nullable(Type.String({ description: 'The newest order made for it.' })),
+    order: Nullable(Type.String({ description: 'The newest order of this session.' })),
     ended: Type.Boolean(),
     createdAt: Type.String({ format: 'date-time' }),
   },
-  { $id: 'BuyButtonSession', description: 'One visit of one buyer at one button.' },
+  { $id: 'BuyButtonSession', description: 'One buyer’s session at a buy button.' },
 )
 
-/** Schemas that answers refer to by name. */
+/** Schemas that answers reference by name. */
 export const COMPANY_SCHEMAS = [CompanySchema, SalesPointSchema, CollectorSchema, ButtonSchema, SessionSchema]

@@ -3,11 +3,13 @@ import { type Actor, sees } from '../http/actor.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { findCompanyOfManager } from './company-queries.ts'
 
-/** How operators and SuperManagers say whose objects they mean: the company, or one of its managers (id or e-mail). */
+/** How operators and SuperManagers choose a company: by its id, or by a manager's id or e-mail. */
 export type CompanyChoice = { companyId?: string | undefined; childManager?: string | undefined }
 
 const unknown = (): AppError =>
-  new AppError('OBJECT_NOT_FOUND', { message: 'No such company or manager in your account.' })
+  new AppError('OBJECT_NOT_FOUND', {
+    message: 'No company or manager in your account matches. Check companyId and childManager.',
+  })
 
 async function chosen(db: Db, actor: Actor, { companyId, childManager }: CompanyChoice): Promise<string | null> {
   if (companyId === undefined && childManager === undefined) return null
@@ -17,13 +19,13 @@ async function chosen(db: Db, actor: Actor, { companyId, childManager }: Company
 }
 
 /**
- * The one company in which something is made.
- * @throws OBJECT_NOT_FOUND for a foreign one, VALIDATION_FAILED when an operator names none
+ * The company in which an object is created.
+ * @throws OBJECT_NOT_FOUND for another company, VALIDATION_FAILED when an operator names none
  */
 export async function companyFor(db: Db, actor: Actor, choice: CompanyChoice): Promise<string> {
   const id = (await chosen(db, actor, choice)) ?? actor.companyId
   if (id !== null) return id
-  throw invalid('companyId', 'is required for your role: the company, or childManager: one of its managers')
+  throw invalid('companyId', 'is required for your role, or childManager instead: a manager of the company')
 }
 
 /** The companies whose objects a list shows; null: all. @throws OBJECT_NOT_FOUND for a foreign choice */

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox'
 import { isAddress } from 'viem/utils'
 import type { Audit } from '../audit/audit.ts'
 import type { Db, Tx } from '../db/db.ts'
@@ -11,6 +12,7 @@ import type { Mailer } from '../mail/mail.ts'
 import type { Company } from './company-queries.ts'
 import * as queries from './company-queries.ts'
 import { changeRefundLimits, type RefundLimitsChange } from './company-refund-limits.ts'
+import type { CompanySchema } from './company-schemas.ts'
 import type { SaleCache } from './sale-cache.ts'
 
 export type CompanyDeps = {
@@ -19,13 +21,13 @@ export type CompanyDeps = {
   audit: Audit
   mailer: Mailer
   cache: SaleCache
-  /** Sessions and API keys remember whether their company is approved. */
+  /** Cached sessions and API keys hold whether their company is approved. */
   forgetActors(): void
-  /** What is wrong with an address that is to receive webhooks, or null. */
+  /** What is wrong with a webhook address, or null. */
   callbackFault(url: string): string | null
 }
 
-export const viewCompany = (company: Company) => ({
+export const viewCompany = (company: Company): Static<typeof CompanySchema> => ({
   _id: company.id,
   name: company.name,
   kind: company.kind,
@@ -133,14 +135,14 @@ function checkSettlement(change: CompanyChange): void {
     throw invalid('settlementAddress', 'must be an EVM address: 0x and 40 hex digits, with a right checksum if mixed')
 }
 
-/** Does this change the address or network that the company is paid at? */
+/** Does this change the payout address or network? */
 const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
   (change.settlementNetwork !== undefined && change.settlementNetwork !== company.settlementNetwork)
 
 /**
- * Changes a company; where its money goes, and how much is refunded without asking, needs a fresh second factor.
- * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the own limits, STEP_UP_REQUIRED, VALIDATION_FAILED
+ * Changes a company. The payout address and the refund limits need a fresh second factor.
+ * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the caller's own limits, STEP_UP_REQUIRED, VALIDATION_FAILED
  */
 export async function changeCompany(
   deps: CompanyDeps,
@@ -179,7 +181,7 @@ export async function changeCompany(
   })
 }
 
-/** The operator lets a company sell. Repeating it changes nothing. */
+/** Approves a company, so that it can sell. Idempotent. */
 export async function approveCompany(deps: CompanyDeps, context: RequestContext, id: string): Promise<Company> {
   const { actor } = context
   const { db, clock, audit, cache, mailer } = deps
@@ -203,7 +205,7 @@ export async function approveCompany(deps: CompanyDeps, context: RequestContext,
 }
 
 /**
- * Writes an entry and makes the copies of the create path void, in the transaction of a change to a company's object.
+ * Audits a change to a company's object and invalidates cached copies, in the transaction of the change.
  */
 export async function noteChange(
   deps: CompanyDeps,

@@ -18,7 +18,7 @@ export type DemoRows = {
   scopes: readonly string[]
 }
 
-/** The demo merchant: company, manager, till and API key. Rows that exist already are left alone. */
+/** The demo merchant: company, manager, till and API key. Leaves existing rows unchanged. */
 export async function insertDemo(q: Queryable, demo: DemoRows): Promise<void> {
   await q.run(sql`
     with company as (

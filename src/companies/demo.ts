@@ -3,8 +3,7 @@ import type { Vault } from '../kernel/vault.ts'
 import { type DemoRows, insertDemo } from './demo-queries.ts'
 
 /**
- * What the sandbox's user needs in order to try everything; the same on every node, because it follows from the
- * master key.
+ * Credentials for trying the sandbox, derived from the master key and therefore the same on every node.
  */
 export type DemoCredentials = {
   manager: { email: string; password: string }
@@ -15,7 +14,7 @@ export type DemoCredentials = {
   webhookSigningSecret: string
 }
 
-export function demoCredentials(vault: Vault): DemoCredentials {
+function demoCredentials(vault: Vault): DemoCredentials {
   const secret = (purpose: string, bytes: number): string =>
     vault.derive(`demo:${purpose}`).subarray(0, bytes).toString('base64url')
   return {
@@ -28,7 +27,7 @@ export function demoCredentials(vault: Vault): DemoCredentials {
   }
 }
 
-/** Makes the demo merchant once a database. */
+/** Creates the demo merchant, once per database. */
 export async function makeDemo(deps: {
   db: Db
   vault: Vault

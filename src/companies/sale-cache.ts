@@ -8,9 +8,8 @@ const MAX_ENTRIES = 20_000
 type Entry<Value> = { value: Value | undefined; at: number }
 
 /**
- * Copies of what the create path needs of companies and tills. A copy never decides alone: the statement that inserts
- * the order checks the company's version and the till's state again, and an order that fails there is tried with
- * fresh copies.
+ * Caches the companies and tills that creating an order reads. A copy never decides alone: the insert checks the
+ * company's version and the till's state again, and a failed order is retried with fresh copies.
  */
 export type SaleCache = {
   company(id: string, q?: Queryable): Promise<SaleCompany | undefined>

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from '../db/db.ts'
 
-/** What of a company decides whether and how an order is created. */
+/** The company's settings that decide whether and how an order is created. */
 export type SaleCompany = { id: string; version: bigint; maxOrderAmount: string; optionalEvents: string[] }
 
 export async function findSaleCompany(q: Queryable, id: string): Promise<SaleCompany | undefined> {
@@ -40,7 +40,7 @@ export type SaleSession = {
   returnUrl: string | null
 }
 
-/** Holds a buy-button session while an order is made for it. */
+/** Locks a buy-button session while its order is created. */
 export async function lockSaleSession(q: Queryable, idOrCode: string): Promise<SaleSession | undefined> {
   return q.maybe<SaleSession>(sql`
     select s.id, s.company_id, b.website_origin, s.price, s.currency, s.order_id, s.ended_at is not null as ended,

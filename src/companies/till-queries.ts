@@ -81,7 +81,7 @@ const COLLECTOR = sql`
 
 export type CollectorFilter = {
   companyIds: readonly string[] | null
-  /** A Cashier sees the tills given to it. */
+  /** A Cashier sees only the assigned tills. */
   collectorIds: readonly string[] | null
   salesPointId: string | null
   active: boolean | null

@@ -1,15 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
+import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import * as schemas from './company-schemas.ts'
 import type { CompanyDeps } from './company-service.ts'
 import * as service from './till-service.ts'
 
 const tags = ['companies']
-const PointRef = Type.Ref('SalesPoint')
-const CollectorRef = Type.Ref('Collector')
+const PointRef = refTo(schemas.SalesPointSchema)
+const CollectorRef = refTo(schemas.CollectorSchema)
 
 /** Shops and their tills. */
 export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, deps) => {
@@ -27,7 +27,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     },
     async (request) => {
       const page = await service.listSalesPoints(deps, actorOf(request), request.query)
-      return ok({ ...page, salesPoints: page.salesPoints.map(service.viewSalesPoint) } as never)
+      return ok({ ...page, salesPoints: page.salesPoints.map(service.viewSalesPoint) })
     },
   )
   app.post(
@@ -45,8 +45,8 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     },
     async (request) => {
       const { query, body } = request
-      const point = await service.createSalesPoint(deps, contextOf(request), query, body as never)
-      return ok(service.viewSalesPoint(point) as never)
+      const point = await service.createSalesPoint(deps, contextOf(request), query, body)
+      return ok(service.viewSalesPoint(point))
     },
   )
   app.get(
@@ -62,7 +62,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       },
     },
     async (request) =>
-      ok(service.viewSalesPoint(await service.readSalesPoint(deps, actorOf(request), request.params.id)) as never),
+      ok(service.viewSalesPoint(await service.readSalesPoint(deps, actorOf(request), request.params.id))),
   )
   app.put(
     '/sales-points/:id',
@@ -71,7 +71,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       schema: {
         operationId: 'changeSalesPoint',
         summary: 'Change a shop',
-        description: 'Only what is given changes; null clears.',
+        description: 'Changes only the fields you send; null clears a field.',
         tags,
         params: schemas.IdParams,
         body: schemas.SalesPointChange,
@@ -82,7 +82,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       const fields = request.body as service.SalesPointFields
       const { id } = request.params
       const point = await service.changeSalesPoint(deps, contextOf(request), id, fields)
-      return ok(service.viewSalesPoint(point) as never)
+      return ok(service.viewSalesPoint(point))
     },
   )
 
@@ -100,7 +100,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     },
     async (request) => {
       const page = await service.listCollectors(deps, actorOf(request), request.query)
-      return ok({ ...page, collectors: page.collectors.map(service.viewCollector) } as never)
+      return ok({ ...page, collectors: page.collectors.map(service.viewCollector) })
     },
   )
   app.get(
@@ -116,7 +116,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       },
     },
     async (request) =>
-      ok(service.viewCollector(await service.readCollector(deps, actorOf(request), request.params.id)) as never),
+      ok(service.viewCollector(await service.readCollector(deps, actorOf(request), request.params.id))),
   )
   app.post(
     '/collectors/add',
@@ -133,7 +133,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     async (request) => {
       const body = request.body as Parameters<typeof service.createCollector>[2]
       const collector = await service.createCollector(deps, contextOf(request), body)
-      return ok(service.viewCollector(collector) as never)
+      return ok(service.viewCollector(collector))
     },
   )
   app.put(
@@ -142,7 +142,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       config: { permission: 'tills.write' },
       schema: {
         operationId: 'changeCollector',
-        summary: 'Rename, close or open a till, or give it to cashiers',
+        summary: 'Rename, close or open a till, or assign cashiers',
         tags,
         params: schemas.IdParams,
         body: schemas.CollectorChange,
@@ -153,7 +153,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       const { id } = request.params
       const change = request.body as service.CollectorChange
       const collector = await service.changeCollector(deps, contextOf(request), id, change)
-      return ok(service.viewCollector(collector) as never)
+      return ok(service.viewCollector(collector))
     },
   )
 }

@@ -1,8 +1,10 @@
+import type { Static } from 'typebox'
 import { brokenConstraint, type Tx } from '../db/db.ts'
 import { type Actor, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
+import type { CollectorSchema, SalesPointSchema } from './company-schemas.ts'
 import { type CompanyChoice, companiesFor, companyFor } from './company-scope.ts'
 import { type CompanyDeps, noteChange } from './company-service.ts'
 import type { Collector, SalesPoint } from './till-queries.ts'
@@ -11,7 +13,13 @@ import * as queries from './till-queries.ts'
 export type SalesPointFields = Partial<Omit<SalesPoint, 'id' | 'companyId' | 'createdAt' | 'updatedAt'>>
 export type Remember = (tx: Tx, data: unknown) => Promise<void>
 
-export const viewSalesPoint = ({ id, companyId, createdAt, updatedAt, ...rest }: SalesPoint) => ({
+export const viewSalesPoint = ({
+  id,
+  companyId,
+  createdAt,
+  updatedAt,
+  ...rest
+}: SalesPoint): Static<typeof SalesPointSchema> => ({
   _id: id,
   company: companyId,
   ...rest,
@@ -19,7 +27,7 @@ export const viewSalesPoint = ({ id, companyId, createdAt, updatedAt, ...rest }:
   updatedAt: updatedAt.toISOString(),
 })
 
-export const viewCollector = (collector: Collector) => ({
+export const viewCollector = (collector: Collector): Static<typeof CollectorSchema> => ({
   _id: collector.id,
   identifier: collector.identifier,
   uuid: collector.uuid,
@@ -91,7 +99,7 @@ export async function readSalesPoint({ db }: CompanyDeps, actor: Actor, id: stri
   return point
 }
 
-/** Changes what is given; null clears. @throws OBJECT_NOT_FOUND */
+/** Changes the given fields; null clears. @throws OBJECT_NOT_FOUND */
 export async function changeSalesPoint(
   deps: CompanyDeps,
   context: RequestContext,
@@ -111,7 +119,7 @@ export async function changeSalesPoint(
   })
 }
 
-/** Companies and, for a Cashier, tills that the actor reaches. */
+/** A Cashier reaches only the tills assigned to them. */
 const reachesTill = (actor: Actor, { id, companyId }: Collector): boolean =>
   sees(actor, companyId) && (actor.role !== 'Cashier' || actor.collectorIds.includes(id))
 
@@ -146,11 +154,11 @@ export async function readCollector({ db }: CompanyDeps, actor: Actor, id: strin
 function explainIdentifier(error: unknown): unknown {
   if (brokenConstraint(error) !== 'collectors_company_id_identifier_key') return error
   return new AppError('OBJECT_CONFLICT', {
-    message: 'Another till of this company has this identifier. Choose another one.',
+    message: 'Another till of this company has this identifier. Choose a different one.',
   })
 }
 
-/** @throws OBJECT_NOT_FOUND for an unknown or foreign sales point, OBJECT_CONFLICT for an identifier that is taken */
+/** @throws OBJECT_NOT_FOUND for an unknown sales point or another company's, OBJECT_CONFLICT for a taken identifier */
 export async function createCollector(
   deps: CompanyDeps,
   context: RequestContext,
@@ -161,13 +169,15 @@ export async function createCollector(
   const make = async (tx: Tx): Promise<Collector> => {
     const point = await queries.findSalesPoint(tx, body.salePoint)
     if (!point || !sees(actor, point.companyId))
-      throw new AppError('OBJECT_NOT_FOUND', { message: 'No such sales point in your account. See GET /sales-points.' })
+      throw new AppError('OBJECT_NOT_FOUND', {
+        message: 'No sales point in your account has this id. See GET /sales-points.',
+      })
     const { companyId } = point
     const id = newId(at.getTime())
     const { identifier, uuid = null } = body
     await queries.insertCollector(tx, { id, companyId, salesPointId: point.id, identifier, uuid, createdAt: at })
     const collector = await queries.findCollector(tx, id)
-    if (!collector) throw new Error('the new till is not there')
+    if (!collector) throw new Error('the new till cannot be read back')
     await context.remember(tx, viewCollector(collector))
     await noteChange(deps, tx, context, { companyId, action: 'collector.create', object: `collector:${id}` })
     return collector
@@ -179,7 +189,7 @@ export async function createCollector(
 
 export type CollectorChange = { identifier?: string; active?: boolean; cashiers?: string[] }
 
-/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for somebody who is no cashier of the company */
+/** @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED for a user who is not a cashier of the company */
 export async function changeCollector(
   deps: CompanyDeps,
   context: RequestContext,
@@ -198,7 +208,7 @@ export async function changeCollector(
       const wanted = [...new Set(change.cashiers)]
       await queries.deleteCollectorCashiers(tx, id)
       const count = await queries.insertCollectorCashiers(tx, { id, companyId }, wanted)
-      if (count !== wanted.length) throw invalid('cashiers', 'contains somebody who is no cashier of this company')
+      if (count !== wanted.length) throw invalid('cashiers', 'contains a user who is not a cashier of this company')
       tx.afterCommit(() => deps.forgetActors())
     }
     const changed = (await queries.findCollector(tx, id)) ?? collector

@@ -21,7 +21,7 @@ async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Wo
       return kyc
     }
     const cause = { by: context, reason: reason ?? null }
-    const changed = await changeKyc(deps, tx, kyc, change, cause)
+    const changed = await changeKyc(deps, tx, kyc, { ...change, cause })
     await context.remember(tx, viewKyc(changed))
     return changed
   })

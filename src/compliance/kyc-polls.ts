@@ -46,14 +46,14 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
     const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.words }
-    await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt }, cause)
+    await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt, cause })
   })
 }
 
 const GONE: Review = { outcome: 'unknown', level: null, words: 'the provider knows nobody', payerMessage: null }
 
 /** One look at a check whose time has come. @throws IdentityProviderError */
-export async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
+async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   const remote = remoteOf(deps, kyc)
   if (!remote) return applyNews(deps, kyc, { ...GONE, words: `${kyc.provider} is not set up here` })
   const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { pageOf } from '../companies/company-schemas.ts'
 import { companiesFor } from '../companies/company-scope.ts'
 import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
+import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { callbackOf, keepRawBodies } from '../http/raw-bodies.ts'
 import { contextOf } from '../http/request-context.ts'
 import type { KycStatus } from './kyc.ts'
@@ -16,7 +16,7 @@ import { findSeenKyc, type KycDeps, startCheck } from './kyc-service.ts'
 import { viewKyc, viewKycDetail } from './kyc-views.ts'
 
 const tags = ['kyc']
-const KycRef = Type.Ref('Kyc')
+const KycRef = refTo(schemas.KycSchema)
 const params = schemas.KycParams
 const answer = { 200: Envelope(KycRef) }
 
@@ -50,7 +50,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
         listKycs(deps.db, filter, { limit, offset: (page - 1) * limit }),
         countKycs(deps.db, filter),
       ])
-      return ok({ checks: rows.map(viewKyc), total, page, limit } as never)
+      return ok({ checks: rows.map(viewKyc), total, page, limit })
     },
   )
   app.post(
@@ -83,7 +83,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
     async (request, reply) => {
       const actor = actorOf(request)
       void reply.header('cache-control', 'no-store')
-      return ok((await viewKycDetail(deps, actor, await findSeenKyc(deps, actor, request.params.id))) as never)
+      return ok(await viewKycDetail(deps, actor, await findSeenKyc(deps, actor, request.params.id)))
     },
   )
   app.post(
@@ -101,7 +101,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
     },
     async (request) => {
       const decision = deciding(request, { ...request.params, ...request.body })
-      return ok(viewKyc(await decideByHand(deps, decision, 'approved')) as never)
+      return ok(viewKyc(await decideByHand(deps, decision, 'approved')))
     },
   )
   app.post(
@@ -119,7 +119,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
     },
     async (request) => {
       const decision = deciding(request, { ...request.params, ...request.body })
-      return ok(viewKyc(await decideByHand(deps, decision, 'refused')) as never)
+      return ok(viewKyc(await decideByHand(deps, decision, 'refused')))
     },
   )
   app.post(
@@ -138,7 +138,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
     },
     async (request) => {
       const decision = deciding(request, { ...request.params, ...request.body })
-      return ok(viewKyc(await requestEdd(deps, decision, request.body.spendingLimit)) as never)
+      return ok(viewKyc(await requestEdd(deps, decision, request.body.spendingLimit)))
     },
   )
   app.post(
@@ -156,7 +156,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
     },
     async (request) => {
       const decision = deciding(request, { ...request.params, ...request.body })
-      return ok(viewKyc(await finishEdd(deps, decision, request.body)) as never)
+      return ok(viewKyc(await finishEdd(deps, decision, request.body)))
     },
   )
 }

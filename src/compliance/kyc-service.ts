@@ -45,14 +45,13 @@ const auditEntry = (kyc: Kyc, action: string, { reason }: Cause) => ({
   detail: { status: kyc.status, eddStatus: kyc.eddStatus, spendingLimit: kyc.spendingLimit, reason: reason ?? null },
 })
 
-async function announce(
-  deps: KycDeps,
-  tx: Tx,
-  kyc: Kyc,
-  event: KycEvent,
-  orders: readonly Omit<queries.WaitingOrder, 'shortCode'>[],
-  requestId: string | null,
-): Promise<void> {
+type Announcement = {
+  event: KycEvent
+  orders: readonly Omit<queries.WaitingOrder, 'shortCode'>[]
+  requestId: string | null
+}
+
+async function announce(deps: KycDeps, tx: Tx, kyc: Kyc, { event, orders, requestId }: Announcement): Promise<void> {
   const { eddStatus, eddOutcome, spendingLimit, status, updatedAt } = kyc
   const edd =
     event === 'kyc.edd_completed' && eddOutcome !== null && spendingLimit !== null
@@ -74,10 +73,11 @@ function eventOf(before: KycState, after: KycState): KycEvent | null {
 }
 
 export type Change = { state: KycState; trigger: string; eddLimit?: string | null; nextCheckAt: Date | null }
+type CausedChange = Change & { cause: Cause }
 
 /** A new state with its history, webhooks and audit entry; nothing may be written after it in this transaction. */
-export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: Change, cause: Cause): Promise<Kyc> {
-  const { state, trigger, nextCheckAt } = change
+export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: CausedChange): Promise<Kyc> {
+  const { state, trigger, nextCheckAt, cause } = change
   const eddLimit = change.eddLimit === undefined ? kyc.eddLimit : change.eddLimit
   const changed = await queries.updateKycState(tx, kyc, { ...state, eddLimit, nextCheckAt }, new Date(deps.clock()))
   const { by, reason = null } = cause
@@ -86,15 +86,16 @@ export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: Change,
   const event = eventOf(kyc, changed)
   if (event !== null) {
     const orders = await queries.listWaitingOrders(tx, changed, MAX_ORDERS)
-    await announce(deps, tx, changed, event, orders, requestId)
+    await announce(deps, tx, changed, { event, orders, requestId })
   }
   await deps.audit.write(tx, by, auditEntry(changed, `kyc.${trigger}`, cause))
   return changed
 }
 
 /** A payer who is known already: the e-mail again after an erasure, and whoever checks people now. */
-async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string, now: Date): Promise<Kyc> {
+async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string): Promise<Kyc> {
   const { provider } = deps
+  const now = new Date(deps.clock())
   const moves = kyc.status === 'pending' && kyc.applicantId === null && kyc.provider !== provider.id
   const asleep = provider.id !== 'manual' && isOpenCheck(kyc) && kyc.nextCheckAt === null
   if (kyc.emailSealed !== null && !moves && !asleep) return kyc
@@ -109,7 +110,12 @@ async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string, now: Date
  * The check of an order's payer: the one there is, or a new one that the payer is asked to go through. Its merchant is
  * told by webhook, the payer by mail, once for each order. The order must be locked; nothing may be written after it.
  */
-export async function askCheck(deps: KycDeps, tx: Tx, order: Order, email: string, cause: Cause): Promise<Kyc> {
+export async function askCheck(
+  deps: KycDeps,
+  tx: Tx,
+  order: Order,
+  { email, ...cause }: Cause & { email: string },
+): Promise<Kyc> {
   const payer = { companyId: order.companyId, payerKey: deps.payerKeyOf(email) }
   await queries.lockPayer(tx, payer)
   const now = new Date(deps.clock())
@@ -117,7 +123,7 @@ export async function askCheck(deps: KycDeps, tx: Tx, order: Order, email: strin
   const id = newId(now.getTime())
   const emailSealed = deps.vault.seal(email, sealContext(id))
   const kyc = known
-    ? await refresh(deps, tx, known, email, now)
+    ? await refresh(deps, tx, known, email)
     : await queries.insertKyc(tx, { ...payer, id, emailSealed, provider: deps.provider.id, createdAt: now })
   if (!known)
     await queries.insertKycHistory(tx, kyc, {
@@ -125,7 +131,10 @@ export async function askCheck(deps: KycDeps, tx: Tx, order: Order, email: strin
     })
   tx.afterCommit(() => deps.signals.look())
   if (await queries.upsertKycOrder(tx, kyc, order.id, now)) {
-    if (kyc.status === 'pending') await announce(deps, tx, kyc, 'kyc.pending', [order], cause.by.requestId)
+    if (kyc.status === 'pending') {
+      const { requestId } = cause.by
+      await announce(deps, tx, kyc, { event: 'kyc.pending', orders: [order], requestId })
+    }
     if (isOpenCheck(kyc)) await deps.askPayer(tx, order, kyc, email)
   }
   if (!known) await deps.audit.write(tx, cause.by, auditEntry(kyc, 'kyc.ask', cause))
@@ -141,7 +150,7 @@ export async function startCheck(deps: KycDeps, context: RequestContext, code: s
     const order = await lockReachableOrder(tx, actor, code)
     const { email } = await findPayerContact(deps.payers, tx, order)
     if (email === null) throw new AppError('PAYER_IDENTITY_REQUIRED', { message: EMAIL_NEEDED })
-    const kyc = await askCheck(deps, tx, order, email, { by: context })
+    const kyc = await askCheck(deps, tx, order, { email, by: context })
     const asked = { kycId: kyc.id, url: deps.links.urlOf(order.code, kyc.id), status: kyc.status }
     await context.remember(tx, asked)
     return asked

@@ -1,10 +1,12 @@
+import type { Static } from 'typebox'
 import type { Actor } from '../http/actor.ts'
 import { ruleOf } from '../http/permissions.ts'
 import type { Kyc } from './kyc.ts'
 import { listKycHistory, listWaitingOrders } from './kyc-queries.ts'
+import type { KycDetailSchema, KycSchema } from './kyc-schemas.ts'
 import { type KycDeps, openEmail } from './kyc-service.ts'
 
-export const viewKyc = (kyc: Kyc) => ({
+export const viewKyc = (kyc: Kyc): Static<typeof KycSchema> => ({
   _id: kyc.id,
   company: kyc.companyId,
   provider: kyc.provider,
@@ -24,7 +26,7 @@ function mayReadPayers({ kind, role }: Actor): boolean {
 }
 
 /** One check with its history; the payer's e-mail only for those who may read it. */
-export async function viewKycDetail(deps: KycDeps, actor: Actor, kyc: Kyc) {
+export async function viewKycDetail(deps: KycDeps, actor: Actor, kyc: Kyc): Promise<Static<typeof KycDetailSchema>> {
   const [history, orders] = await Promise.all([listKycHistory(deps.db, kyc), listWaitingOrders(deps.db, kyc, 100)])
   return {
     ...viewKyc(kyc),

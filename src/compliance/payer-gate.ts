@@ -108,7 +108,7 @@ export function openPayerGate(deps: KycDeps): PayerGate {
         return exceeded(kyc, deps.links.urlOf(order.code, kyc.id), total, limit)
       }
     } else if (total >= threshold) {
-      const asked = await askCheck(deps, tx, order, email, { by: accepting.by })
+      const asked = await askCheck(deps, tx, order, { email, by: accepting.by })
       return required(asked, deps.links.urlOf(order.code, asked.id))
     }
     await upsertSpending(tx, payer, { orderId: order.id, euroUnits: worth, at: now })

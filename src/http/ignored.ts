@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { MINUTE } from '../kernel/clock.ts'
 
-export const IGNORED_HEADER = 'comptoir-ignored'
+const IGNORED_HEADER = 'comptoir-ignored'
 
 const MAX_NAMES = 20
 const MAX_NAME_LENGTH = 100

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Tx } from '../db/db.ts'
 import { type Actor, actorOf } from './actor.ts'
-import { rememberAnswer } from './idempotency.ts'
+import { rememberAnswer } from './idempotency/idempotency.ts'
 
 /** A job, a provider's answer or an operator's command, by the name that history and audit show. */
 export type SystemActor = { kind: 'system'; id: string }

@@ -14,11 +14,11 @@ import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { answerBroken, answerUnroutable } from './broken-requests.ts'
 import { registerCors } from './cors.ts'
 import { registerFailures } from './failures.ts'
-import { registerIdempotency } from './idempotency.ts'
+import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
-import { registerOpenApi } from './openapi.ts'
+import type { RateLimits } from './limits/rate-limits.ts'
 import { checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
-import type { RateLimits } from './rate-limits.ts'
+import { registerOpenApi } from './reference/openapi.ts'
 
 export type ServerDeps = {
   config: Pick<Config, 'baseUrl' | 'corsOrigins' | 'trustProxy' | 'logLevel'>

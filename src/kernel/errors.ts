@@ -7,20 +7,30 @@ export const CATALOGUE = {
     status: 400,
     message: 'The body is not valid JSON. Send one JSON object with double-quoted names.',
   },
-  ILLEGAL_AMOUNT: { status: 400, message: 'The amount is outside what this account accepts.' },
+  ILLEGAL_AMOUNT: {
+    status: 400,
+    message:
+      'The amount is outside what this account accepts. Choose another amount, or ask the operator to change the limit.',
+  },
   INVALID_EXCHANGE_RATE: {
     status: 400,
     message: 'There is no fresh exchange rate for this pair right now. Nothing was created; try again in a minute.',
   },
-  INVALID_CREDENTIALS: { status: 400, message: 'E-mail or password is wrong.' },
-  INVALID_OTP: { status: 400, message: 'The code is wrong, used or expired. Ask for a new one or wait for the next.' },
+  INVALID_CREDENTIALS: {
+    status: 400,
+    message: 'The e-mail or the password is wrong. Check both, or reset the password.',
+  },
+  INVALID_OTP: {
+    status: 400,
+    message: 'The code is wrong, used or expired. Wait for the next one, or request a new one.',
+  },
   INVALID_RESET_TOKEN: {
     status: 400,
-    message: 'This reset link is not valid any more. Ask for a new one; each link works once, for 30 minutes.',
+    message: 'This reset link is no longer valid. Request a new one; each link works once, within 30 minutes.',
   },
   EMAIL_ALREADY_REGISTERED: {
     status: 400,
-    message: 'This e-mail is registered already. Log in, or reset the password.',
+    message: 'This e-mail is already registered. Log in, or reset the password.',
   },
   WEAK_PASSWORD: {
     status: 422,
@@ -35,10 +45,13 @@ export const CATALOGUE = {
     message:
       'This buy-button session is unknown, ended or already used. Create a new one with POST /buy-button/sessions.',
   },
-  WEBSITE_MISMATCH: { status: 400, message: 'websiteUrl is not the website of the buy button of this session.' },
+  WEBSITE_MISMATCH: {
+    status: 400,
+    message: 'websiteUrl is not the website of this session’s buy button. Send the button’s own website.',
+  },
   ALIAS_IN_USE: {
     status: 400,
-    message: 'An open order has this alias already. Cancel or expire it, or choose another alias.',
+    message: 'An open order already has this alias. Cancel or expire it, or choose another alias.',
   },
   CHANNEL_NOT_AVAILABLE: { status: 400, message: 'This payment channel is not set up here. Choose another one.' },
   PAYER_IDENTITY_REQUIRED: {
@@ -47,52 +60,60 @@ export const CATALOGUE = {
   },
   KYC_REQUIRED: {
     status: 400,
-    message:
-      'The payer’s identity has to be checked before this order can be paid. Send the payer to the address in details.',
+    message: 'The payer must pass an identity check before paying this order. Send the payer to the kycUrl in details.',
   },
   SPENDING_LIMIT_EXCEEDED: {
     status: 400,
-    message: 'With this order the payer would spend more than allowed in 30 days. Ask for a closer look, or wait.',
+    message: 'This order would exceed what the payer may spend in 30 days. Request enhanced due diligence, or wait.',
   },
-  REFUND_TOO_LARGE: { status: 400, message: 'The refund is larger than what is left of the payment.' },
+  REFUND_TOO_LARGE: {
+    status: 400,
+    message: 'The refund exceeds what is left of the payment. Read the order, and refund at most the rest.',
+  },
   UNAUTHORIZED: {
     status: 401,
     message: 'Send a valid access token (Authorization: Bearer …) or an API key (x-api-key and x-api-secret).',
   },
   CALLBACK_REFUSED: {
     status: 401,
-    message: 'This callback is not signed as its provider signs, or it is too old. It changed nothing.',
+    message:
+      'The callback’s signature is wrong, or it is too old. Nothing changed; check the signing secret and the clock.',
   },
-  FORBIDDEN: { status: 403, message: 'Your role does not allow this.' },
+  FORBIDDEN: { status: 403, message: 'Your role does not allow this. Ask a manager or the operator.' },
   STEP_UP_REQUIRED: {
     status: 403,
     message: 'This action needs a second factor not older than five minutes. Confirm with POST /auth/otp and repeat.',
   },
-  CROSS_SITE_REQUEST: { status: 403, message: 'This request came from another website and was refused.' },
+  CROSS_SITE_REQUEST: {
+    status: 403,
+    message: 'This request came from another website. Send it from the back office, or add the origin to CORS_ORIGINS.',
+  },
   NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs/api.' },
   ORDER_NOT_FOUND: {
     status: 404,
-    message: 'No order has this code or reference. Check it, and which account you use.',
+    message: 'No order in your account has this code or reference. Check the code, and the account.',
   },
-  OBJECT_NOT_FOUND: { status: 404, message: 'No such object in your account.' },
-  METHOD_NOT_ALLOWED: { status: 405, message: 'This address exists, but not for this method. See the Allow header.' },
-  ORDER_STATE_CONFLICT: { status: 409, message: 'The order’s state does not allow this.' },
+  OBJECT_NOT_FOUND: { status: 404, message: 'No object in your account has this id. Check the id, and the account.' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This address does not support this method. See the Allow header.' },
+  ORDER_STATE_CONFLICT: { status: 409, message: 'The order’s status does not allow this. Read the order again.' },
   PAYMENT_NOT_RECEIVED: {
     status: 409,
     message: 'The payment has not arrived yet. Nothing was changed; ask again, or wait for the order.paid webhook.',
   },
   PAYMENT_ORPHANED: {
     status: 409,
-    message: 'Money of this order left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.',
+    message:
+      'A payment of this order disappeared from the chain. Decide who bears the loss: POST /mispayments/{id}/bear.',
   },
   BOOKS_DIFFER: {
     status: 409,
     message:
-      'The books of this company differ from what happened. Refunds and settlements wait until the operator explains it.',
+      'The company’s books do not match its transactions. Refunds and settlements wait until the operator resolves it.',
   },
   REFUND_NOT_COVERED: {
     status: 409,
-    message: 'The money was settled already, and the company’s balance does not cover the refund.',
+    message:
+      'The payment is already settled, and the company’s balance does not cover the refund. Wait for new payments, or ask the operator.',
   },
   AMBIGUOUS_REFERENCE: {
     status: 409,
@@ -102,48 +123,54 @@ export const CATALOGUE = {
     status: 409,
     message: 'A request with this Idempotency-Key is still running. Wait a moment and send it again.',
   },
-  OBJECT_CONFLICT: { status: 409, message: 'The object has changed or is in use. Read it again and repeat.' },
-  MALFORMED_REQUEST: { status: 400, message: 'This is not a valid HTTP/1.1 request.' },
+  OBJECT_CONFLICT: { status: 409, message: 'The object has changed or is in use. Read it again, then retry.' },
+  MALFORMED_REQUEST: {
+    status: 400,
+    message: 'This is not a valid HTTP/1.1 request. Check the client or the proxy in front of it.',
+  },
   REQUEST_TIMEOUT: { status: 408, message: 'The request took too long to arrive. Send it again.' },
-  HEADERS_TOO_LARGE: { status: 431, message: 'The request line or the headers are larger than 16 KiB.' },
-  BODY_TOO_LARGE: { status: 413, message: 'The body is larger than 64 KiB.' },
+  HEADERS_TOO_LARGE: {
+    status: 431,
+    message: 'The request line or the headers exceed 16 KiB. Send fewer or shorter headers.',
+  },
+  BODY_TOO_LARGE: { status: 413, message: 'The body exceeds 64 KiB. Send a smaller one.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: 'Send JSON with the header Content-Type: application/json.' },
   VALIDATION_FAILED: { status: 422, message: 'Some fields are not valid. See details.' },
   IDEMPOTENCY_KEY_REUSED: {
     status: 422,
     message: 'This Idempotency-Key was used with a different body. Use a new key for a new request.',
   },
-  TOO_MANY_REQUESTS: { status: 429, message: 'Too many requests. Wait as long as Retry-After says.' },
+  TOO_MANY_REQUESTS: { status: 429, message: 'Too many requests. Try again after the time in Retry-After.' },
   ACCOUNT_LOCKED: {
     status: 429,
-    message: 'Too many wrong passwords. Wait as long as Retry-After says, or reset the password.',
+    message: 'Too many wrong passwords. Try again after the time in Retry-After, or reset the password.',
   },
   INTERNAL_ERROR: {
     status: 500,
-    message: 'Something went wrong here. It was logged with this requestId; try again or ask the operator.',
+    message: 'Something went wrong on our side. Try again, or send this requestId to the operator.',
   },
   CHANNEL_UNAVAILABLE: {
     status: 502,
-    message: 'The payment provider did not answer in time. Nothing is lost: ask again in a moment.',
+    message: 'The payment provider did not answer in time. Nothing is lost; try again in a moment.',
   },
   DATABASE_UNAVAILABLE: { status: 503, message: 'The service cannot reach its database. Try again in a moment.' },
-  BUSY: { status: 503, message: 'The service is busy. Try again as Retry-After says.' },
+  BUSY: { status: 503, message: 'The service is busy. Try again after the time in Retry-After.' },
 } as const satisfies Record<string, { status: number; message: string }>
 
 export type ErrorCode = keyof typeof CATALOGUE
 export type ErrorDetail = { path: string; message: string }
 
 export type ErrorOptionsOfApp = {
-  /** A more exact sentence than the catalogue's, for the caller's eyes. */
+  /** Replaces the catalogue's message where the cause is known more exactly. */
   message?: string
-  /** Field by field for validation; for identity checks the payer's page (`kycUrl`) and which check it is (`kycId`). */
+  /** Validation: one entry per field. Identity checks: `kycUrl`, the payer's page, and `kycId`. */
   details?: ErrorDetail[]
   /** Seconds for the Retry-After header. */
   retryAfter?: number
   cause?: unknown
 }
 
-/** An expected failure. Anything else that is thrown is a bug: logged whole, answered 500, counted. */
+/** An expected failure. Any other exception is a bug: logged in full, counted, and answered with 500. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly code: ErrorCode

@@ -33,7 +33,7 @@ export type ServerKeys = {
 }
 
 /** A retired key verifies this much longer than a token lives: nodes learn of the new key within seconds. */
-export const KEY_OVERLAP_MS = 15 * MINUTE
+const KEY_OVERLAP_MS = 15 * MINUTE
 const MAX_AGE_MS = 5 * SECOND
 
 /** The audit log's view of the keys. */

@@ -20,7 +20,7 @@ export const keepsMails = (config: Pick<Config, 'mode' | 'mail'>): boolean =>
 function openDeliver({ db, clock, config }: MailJobDeps): Deliver {
   const { smtpUrl, from } = config.mail
   if (smtpUrl !== null) {
-    const transport = createTransport({ url: smtpUrl, pool: true, maxConnections: 3 } as never, { from })
+    const transport = createTransport({ url: smtpUrl, pool: true, maxConnections: 3 }, { from })
     return async (to, { subject, text, html }, id) => {
       const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'comptoir.invalid'
       await transport.sendMail({

@@ -5,7 +5,7 @@ import { AppError } from '../kernel/errors.ts'
 import { isId } from '../kernel/ids.ts'
 import type { ServerKeys } from '../keys/server-key-service.ts'
 
-export const ACCESS_TOKEN_MS = 10 * MINUTE
+const ACCESS_TOKEN_MS = 10 * MINUTE
 const AUDIENCE = 'comptoir-api'
 const TYPE = 'at+jwt'
 const CACHED_TOKENS = 20_000

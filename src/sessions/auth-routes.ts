@@ -11,7 +11,7 @@ import { emailKeyOf, viewSelf } from '../users/user.ts'
 import { findUserById } from '../users/user-queries.ts'
 import { LangQuery } from '../users/user-schemas.ts'
 import * as schemas from './auth-schemas.ts'
-import { type AuthDeps, answerOfLogin, noStore } from './auth-service.ts'
+import { type AuthDeps, answerOfFinishedLogin, answerOfLogin, noStore } from './auth-service.ts'
 import { bearerOf } from './authenticate.ts'
 import { findChallengeByToken, lockChallengeByToken } from './factors/challenge-queries.ts'
 import { CHALLENGE_PREFIX } from './factors/challenge-service.ts'
@@ -47,7 +47,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       const { actor, query, body } = request
       const context = visitorContextOf(request)
       await limits.checkAccount(request, reply, emailKeyOf(body.email))
-      const prepared = await registration.prepare(body as never, actor)
+      const prepared = await registration.prepare(body, actor)
       const { user, started } = await db.tx(async (tx) => {
         const user = await registration.register(tx, prepared, langOf(query.lang) ?? 'en')
         const kind = kindOf(body.origin)
@@ -59,7 +59,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       })
       // somebody who registers another person keeps his own session
       if (!actor) cookies.setRefresh(reply, started.session, started.refreshToken)
-      return ok({ token: await sessions.issue(started.session, user), user: viewSelf(user) } as never)
+      return ok({ token: await sessions.issue(started.session, user), user: viewSelf(user) })
     },
   )
 
@@ -99,7 +99,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
           await limits.checkAccount(request, reply, emailKeyOf(email))
           return logIn(deps, login)
         })
-        return ok(answerOfLogin(deps, reply, result) as never)
+        return ok(answerOfLogin(deps, reply, result))
       },
     )
   }
@@ -145,14 +145,15 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
         await answerStepUp(deps, contextAs(request, who.actor), body)
         const user = await findUserById(db, who.actor.id)
-        return ok({ token: bearerOf(request), user: user && viewSelf(user) } as never)
+        if (!user) throw new AppError('UNAUTHORIZED')
+        return ok({ token: bearerOf(request) ?? '', user: viewSelf(user) })
       }
       const pending = await findChallengeByToken(db, hashToken(who.token))
       if (pending) await limits.checkAccount(request, reply, await emailKeyOfUser(pending.userId))
       const answer = { token: who.token, userId, codes: body, context: visitorContextOf(request) }
       const loggedIn = await answerLogin(deps, answer)
       cookies.clearChallenge(reply)
-      return ok(answerOfLogin(deps, reply, loggedIn) as never)
+      return ok(answerOfFinishedLogin(deps, reply, loggedIn))
     },
   )
 

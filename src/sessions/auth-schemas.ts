@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
+import { refTo } from '../http/envelope.ts'
 import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
-import { CountryCode, Email, Nullable, PersonName, Role } from '../users/user-schemas.ts'
+import { CountryCode, Email, Nullable, PersonName, Role, UserSchema } from '../users/user-schemas.ts'
 
 const Password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })
 const NewPassword = Password('12 to 128 characters with upper case, lower case, a digit and a special character.')
@@ -66,7 +67,7 @@ export const UserIdHeader = Type.Object({
   ),
 })
 
-const UserRef = Type.Ref('User')
+const UserRef = refTo(UserSchema)
 export const TokenAndUser = Type.Object({
   token: Type.String({ description: 'Access token, ten minutes.' }),
   user: UserRef,

@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { JobQueue } from '../db/job-runner.ts'
-import type { RateLimits } from '../http/rate-limits.ts'
+import type { RateLimits } from '../http/limits/rate-limits.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
@@ -14,7 +14,7 @@ import { type Cookies, openCookies } from './cookies.ts'
 import { type Challenges, openChallenges } from './factors/challenge-service.ts'
 import { openTwoFactor, type TwoFactor } from './factors/two-factor-service.ts'
 import { type LockOuts, openLockOuts } from './lock-outs.ts'
-import type { LoginResult } from './login-service.ts'
+import type { LoggedIn, LoginResult } from './login-service.ts'
 import { openResets, type Resets } from './reset-service.ts'
 import type { Sessions } from './session-service.ts'
 
@@ -58,17 +58,25 @@ export function openAuth(base: AuthBase): AuthDeps {
 
 /** Puts the outcome of a login into cookies and gives the answer's data. */
 export function answerOfLogin(
-  { cookies }: AuthDeps,
+  deps: AuthDeps,
   reply: FastifyReply,
   result: LoginResult,
 ): { token: string | null; user: UserView } {
-  const user = viewSelf(result.user)
   if ('challenge' in result) {
-    cookies.setChallenge(reply, result.challenge)
-    return { token: null, user }
+    deps.cookies.setChallenge(reply, result.challenge)
+    return { token: null, user: viewSelf(result.user) }
   }
-  cookies.setRefresh(reply, result.started.session, result.started.refreshToken)
-  return { token: result.accessToken, user }
+  return answerOfFinishedLogin(deps, reply, result)
+}
+
+/** The same for a login that needs no further factor: its answer always has a token. */
+export function answerOfFinishedLogin(
+  { cookies }: AuthDeps,
+  reply: FastifyReply,
+  { user, started, accessToken }: LoggedIn,
+): { token: string; user: UserView } {
+  cookies.setRefresh(reply, started.session, started.refreshToken)
+  return { token: accessToken, user: viewSelf(user) }
 }
 
 /** Answers of these endpoints carry tokens: no cache may keep them. */

@@ -6,7 +6,7 @@ import { AppError, invalid } from '../kernel/errors.ts'
 import { isId } from '../kernel/ids.ts'
 import type { Session } from './session-queries.ts'
 
-export const CHALLENGE_COOKIE = 'otpValidationToken'
+const CHALLENGE_COOKIE = 'otpValidationToken'
 export const CHALLENGE_MS = 5 * MINUTE
 
 export type Cookies = {

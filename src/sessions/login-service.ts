@@ -143,7 +143,7 @@ export async function answerLogin(
     const challenge = await lockChallengeByToken(tx, hashToken(token))
     const user = challenge && (await findUserById(tx, challenge.userId))
     if (!user || user.disabledAt !== null || !challenges.isLive(challenge)) return 'ended'
-    const proof = await challenges.answer(tx, challenge, user, codes, context)
+    const proof = await challenges.answer(tx, challenge, user, { codes, context })
     if (proof === null) return 'wrong'
     const { kind } = challenge
     const namedCookie = challenge.namedCookie || answer.userId === user.id
@@ -168,7 +168,7 @@ export async function answerStepUp(deps: LoginDeps, context: RequestContext, cod
     if (!user) return 'ended'
     const challenge = await challenges.openForSession(tx, { userId: actor.id, sessionId })
     if (!challenges.isLive(challenge)) return 'ended'
-    const proof = await challenges.answer(tx, challenge, user, codes, context)
+    const proof = await challenges.answer(tx, challenge, user, { codes, context })
     if (proof === null) return 'wrong'
     await sessions.confirmSecondFactor(tx, sessionId, new Date(clock()))
     const entry = sessionEntry(user, 'session.step-up')

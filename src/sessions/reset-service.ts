@@ -94,10 +94,9 @@ export function openResets(deps: ResetDeps): Resets {
     tx: Tx,
     user: User,
     lang: Lang,
-    secrets: { application: boolean; token: string; proof: string; code: string },
-    expiresAt: Date,
+    secrets: { application: boolean; token: string; proof: string; code: string; expiresAt: Date },
   ): Promise<void> => {
-    const to = { to: user.email, lang, expiresAt }
+    const to = { to: user.email, lang, expiresAt: secrets.expiresAt }
     const name = user.firstName
     if (secrets.application) {
       const url = `${config.baseUrl}/account/confirm-reset?token=${secrets.proof}`
@@ -134,8 +133,7 @@ export function openResets(deps: ResetDeps): Resets {
     tx: Tx,
     reset: Reset,
     user: User,
-    passwordHash: string,
-    request: ChangeRequest,
+    { passwordHash, context }: { passwordHash: string; context: ChangeRequest['context'] },
   ): Promise<void> => {
     const at = new Date(clock())
     await queries.updateResetUsed(tx, reset.tokenHash, at)
@@ -144,10 +142,10 @@ export function openResets(deps: ResetDeps): Resets {
     await updateChallengesEnded(tx, user.id, at)
     await lockOuts.clear(tx, user.emailKey)
     await sessions.endAll(tx, user.id, 'password changed')
-    const byOwner = reset.kind !== 'application' || !isService(request.context.actor)
+    const byOwner = reset.kind !== 'application' || !isService(context.actor)
     if (byOwner) {
       // whoever registered somebody else's address may have enrolled a factor of his own
-      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.remove(tx, user, request.context)
+      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.remove(tx, user, context)
       await updateUserVerified(tx, user.id, at)
     }
     if (reset.kind !== 'invitation') {
@@ -158,8 +156,8 @@ export function openResets(deps: ResetDeps): Resets {
         data: { name: user.firstName },
       })
     }
-    await audit.write(tx, request.context, {
-      ...(request.context.actor ? {} : { actor: `user:${user.id}` }),
+    await audit.write(tx, context, {
+      ...(context.actor ? {} : { actor: `user:${user.id}` }),
       action: reset.kind === 'invitation' ? 'user.accept-invitation' : 'user.reset-password',
       companyId: user.company?.id ?? null,
       object: `user:${user.id}`,
@@ -199,7 +197,7 @@ export function openResets(deps: ResetDeps): Resets {
           lifeMs: LINK_MS,
           accountKey: accountKeyOf(email),
         })
-        if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets }, secrets.expiresAt)
+        if (known) await mailReset(tx, known, lang ?? known.lang, { application, ...secrets })
         else await jobs.enqueue(tx, { kind: NO_MAIL_JOB, payload: { sealed: vault.seal(email, NO_MAIL_JOB) } })
         const facts = { object: known ? `user:${known.id}` : null, companyId: known?.company?.id ?? null }
         await audit.write(tx, context, { actor: 'anyone', action: 'user.ask-reset', ...facts })
@@ -224,7 +222,7 @@ export function openResets(deps: ResetDeps): Resets {
         if (proof !== 'good') return proof
         if (!user) return 'missing'
         checkPassword(request.newPassword, { ...check, own: [user.email, user.firstName, user.lastName] })
-        await finish(tx, reset, user, passwordHash, request)
+        await finish(tx, reset, user, { passwordHash, context: request.context })
         return proof
       })
       if (outcome === 'spent') {

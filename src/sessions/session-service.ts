@@ -56,7 +56,7 @@ const MAX_STATES = 20_000
 export const hashToken = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 /** Idle and absolute life by role and client. */
-export function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteMs: number } {
+function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteMs: number } {
   const absoluteMs = kind === 'dashboard' ? DAY : 7 * DAY
   if (role === 'SuperAdmin' || role === 'SuperManager') return { idleMs: HOUR, absoluteMs }
   return { idleMs: kind === 'dashboard' ? 12 * HOUR : absoluteMs, absoluteMs }

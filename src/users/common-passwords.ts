@@ -24,7 +24,7 @@ const WALKS = [
 
 let words: Set<string> | undefined
 
-/** Our own list of words that people build passwords from, one a line; see docs/dependencies.md. */
+/** Words that common passwords are built from, one per line; see docs/dependencies.md. */
 function readWords(): Set<string> {
   words ??= new Set(
     readFileSync(join(import.meta.dirname, 'common-passwords.txt'), 'utf8')
@@ -36,7 +36,7 @@ function readWords(): Set<string> {
 
 const fold = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
-/** Digits and signs at the ends fall away first, so that `Password123!` is not read as `passwordi2ei`. */
+/** Strips digits and signs from both ends first, so that `Password123!` is not read as `passwordi2ei`. */
 function coresOf(password: string): string[] {
   const text = fold(password)
   const trimmed = text.replace(/^[^a-z]+|[^a-z]+$/g, '')
@@ -64,9 +64,9 @@ function isWalk(text: string): boolean {
 }
 
 /**
- * Is this password what a guesser tries first: one common word, a keyboard walk or the person's own name, however it is
- * dressed up with capitals, look-alikes, years and signs?
- * @param own words that belong to the person: e-mail, names, company
+ * Is this password easy to guess: a common word, a keyboard walk or the user's own name, even when decorated with
+ * capitals, look-alikes, years and signs?
+ * @param own the user's e-mail, names and company
  * @param extra the operator's own list (`PASSWORD_LIST_FILE`), compared whole, in lower case
  */
 export function isCommonPassword(password: string, own: readonly string[], extra: ReadonlySet<string>): boolean {

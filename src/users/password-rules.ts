@@ -15,8 +15,8 @@ const CLASSES: readonly [RegExp, string][] = [
 /**
  * Checks a new password: 12 to 128 characters, four classes, not a common one.
  * @param path the field's name in the body
- * @param own words of the person, which a guesser tries first
- * @throws WEAK_PASSWORD that names everything missing
+ * @param own the user's name, e-mail and company, which attackers try first
+ * @throws WEAK_PASSWORD that lists everything missing
  */
 export function checkPassword(
   password: string,
@@ -33,8 +33,7 @@ export function checkPassword(
   }
   if (!isCommonPassword(text, own, extra)) return
   throw new AppError('WEAK_PASSWORD', {
-    message:
-      'This password is one of the first that a guesser tries. Choose several unrelated words, or let a password manager make one.',
+    message: 'This password is easy to guess. Choose several unrelated words, or let a password manager create one.',
     details: [{ path, message: 'is a common or breached password' }],
   })
 }

@@ -3,11 +3,11 @@ import { hash, verify } from '@node-rs/argon2'
 import { AppError } from '../kernel/errors.ts'
 
 /** argon2id (RFC 9106), above the OWASP floor: 46 MiB, 2 passes, 1 lane; about 30 ms on one core. */
-export const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 } as const
+const ARGON2 = { memoryCost: 47_104, timeCost: 2, parallelism: 1 } as const
 
 const CURRENT = `$argon2id$v=19$m=${ARGON2.memoryCost},t=${ARGON2.timeCost},p=${ARGON2.parallelism}$`
 
-/** Hashes that wait; a login that has a place must never be refused here, and registrations come beside them. */
+/** Waiting hashes: enough for every admitted login, plus registrations. */
 const QUEUE = 200
 /** Logins under way at once: the last of them is answered after 100 hashes, about 4 s on one core. */
 const PLACES = 100
@@ -18,7 +18,7 @@ const RETRY_AFTER_SECONDS = 2
 
 /**
  * The hashes run on libuv's threads (4 by default); one of them stays free for files and the DNS. One core stays free
- * for everybody else: with a hash on every core, reads beside a flood of logins took ten times as long
+ * for other requests: with a hash on every core, reads during a flood of logins took ten times as long
  * (bench/logins.ts).
  */
 const THREADS = Number(process.env.UV_THREADPOOL_SIZE ?? 4)
@@ -27,25 +27,25 @@ const AT_ONCE = Math.max(1, Math.min(availableParallelism() - 1, THREADS - 1))
 export type Passwords = {
   /** A PHC string. @throws BUSY when too many hashes wait */
   hash(password: string): Promise<string>
-  /** Takes the same time for an unknown user (`stored` null), which is never right. @throws BUSY */
+  /** Takes the same time for an unknown user (`stored` null), for whom no password is right. @throws BUSY */
   verify(password: string, stored: string | null): Promise<boolean>
   /**
-   * Does the whole of a login once it has a place, in the order of arrival: a flood that waits costs no database work.
-   * @throws BUSY when no place got free in time
+   * Runs a whole login once it has a slot, in order of arrival: waiting logins cost no database work.
+   * @throws BUSY when no slot becomes free in time
    */
   admit<Result>(work: () => Promise<Result>): Promise<Result>
-  /** True when `stored` was made with older parameters and should be made again at the next login. */
+  /** True when `stored` uses older parameters and should be rehashed at the next login. */
   isOutdated(stored: string): boolean
-  /** Hashes that run now and at most ran at once, for the metrics and tests. */
+  /** Hashes running now, and the most that ran at once, for metrics and tests. */
   readonly load: { running: number; most: number }
 }
 
-/** Unicode that looks the same counts as the same: NFKC, nothing trimmed, nothing cut off. */
+/** Treats equivalent Unicode as equal (NFKC); trims and truncates nothing. */
 export const normalize = (password: string): string => password.normalize('NFKC')
 
 const busy = (): AppError => new AppError('BUSY', { retryAfter: RETRY_AFTER_SECONDS })
 
-/** Places that are given in the order of arrival; whoever gets none in time is refused. */
+/** Grants slots in order of arrival; a request that gets none in time is refused. */
 function openPlaces(places: number, waitMs: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   const waiting: (() => void)[] = []
   let taken = 0
@@ -81,7 +81,7 @@ function openPlaces(places: number, waitMs: number): <Result>(work: () => Promis
 
 export type PasswordLimits = { atOnce?: number; queue?: number; places?: number; placeWaitMs?: number }
 
-/** Password hashing, fewer at once than cores, a short queue, then BUSY: hash work must not be a lever. */
+/** Hashes passwords with bounded concurrency and a short queue, then BUSY: a flood of logins must not stall the node. */
 export function openPasswords(limits: PasswordLimits = {}): Passwords {
   const { atOnce = AT_ONCE, queue = QUEUE, places = PLACES, placeWaitMs = PLACE_WAIT_MS } = limits
   const load = { running: 0, most: 0 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The operator's own list (`PASSWORD_LIST_FILE`), for example of breached passwords: one a line, compared in lower
- * case.
+ * The operator's own list (`PASSWORD_LIST_FILE`), for example of breached passwords: one per line, compared in
+ * lower case.
  * @throws Error that names the file when it cannot be read
  */
 export function readRefusedPasswords(file: string | null): ReadonlySet<string> {

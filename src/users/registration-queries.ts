@@ -16,7 +16,7 @@ export async function insertCompany(tx: Tx, company: NewCompany): Promise<void> 
       ${company.at}, ${company.at})`)
 }
 
-/** The first till, so that the first order needs no set-up. */
+/** The first till, so that the first order needs no setup. */
 export async function insertFirstTill(
   tx: Tx,
   till: { companyId: string; name: string; salesPointId: string; collectorId: string; identifier: string; at: Date },
@@ -30,7 +30,7 @@ export async function insertFirstTill(
     select ${till.collectorId}, ${till.companyId}, point.id, ${till.identifier}, ${till.at}, ${till.at} from point`)
 }
 
-/** Companies that a person may mean by a name or an id; two are enough to see that the name is not clear. */
+/** Companies that match a name or an id; two are enough to see that the name is ambiguous. */
 export async function listCompaniesNamed(q: Queryable, nameOrId: string): Promise<{ id: string; name: string }[]> {
   return q.many<{ id: string; name: string }>(sql`
     select id, name from companies where id = ${nameOrId} or lower(name) = lower(${nameOrId}) order by id limit 2`)

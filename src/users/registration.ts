@@ -38,7 +38,7 @@ export type RegistrationDeps = {
 }
 
 export type Registration = {
-  /** Everything that can be refused or costs time, before a transaction is open. */
+  /** Runs the checks and the hashing before a transaction is open. */
   prepare(body: RegisterBody, actor: Actor | null): Promise<Prepared>
   /** @throws EMAIL_ALREADY_REGISTERED */
   register(tx: Tx, prepared: Prepared, lang: Lang): Promise<User>
@@ -50,7 +50,7 @@ export type Prepared = {
   passwordHash: string
   /** The company of a Cashier, an Observer or a Service. */
   joins: { id: string; name: string } | null
-  /** Sent by somebody who may let people in, so no approval is needed. */
+  /** Sent by an actor who may approve users, so no approval is needed. */
   trusted: boolean
 }
 
@@ -65,16 +65,16 @@ const isManager = (actor: Actor | null): actor is Actor =>
 const isOperator = (actor: Actor | null): actor is Actor =>
   actor?.kind === 'user' && actor.valid && actor.role === 'SuperAdmin'
 
-/** @throws FORBIDDEN for a role that this caller cannot give */
+/** @throws FORBIDDEN for a role that this caller cannot assign */
 function checkRole(role: UserRole, actor: Actor | null): void {
   if (PUBLIC_ROLES.includes(role) || JOINING_ROLES.includes(role)) return
   if (OPERATOR_ROLES.includes(role) && isOperator(actor)) return
   throw new AppError('FORBIDDEN', {
-    message: `The role ${role} is given by a SuperAdmin only. Send a SuperAdmin’s bearer token.`,
+    message: `Only a SuperAdmin assigns the role ${role}. Send a SuperAdmin’s bearer token.`,
   })
 }
 
-/** Whom a Cashier, an Observer or a Service joins. @throws VALIDATION_FAILED when that is not clear */
+/** The company that a Cashier, an Observer or a Service joins. @throws VALIDATION_FAILED when it is ambiguous */
 async function findJoined(db: Db, body: RegisterBody, actor: Actor | null): Promise<Prepared['joins']> {
   if (isManager(actor) && actor.companyId !== null) return (await queries.findCompanyName(db, actor.companyId)) ?? null
   if (body.companyName === undefined) {
@@ -84,7 +84,7 @@ async function findJoined(db: Db, body: RegisterBody, actor: Actor | null): Prom
   const found = await queries.listCompaniesNamed(db, body.companyName)
   const exact = found.find(({ id }) => id === body.companyName) ?? (found.length === 1 ? found[0] : undefined)
   if (exact) return exact
-  throw invalid('companyName', 'is not the name of exactly one company. Ask your manager for the company’s id.')
+  throw invalid('companyName', 'does not match exactly one company. Ask your manager for the company’s id.')
 }
 
 function checkNames(body: RegisterBody): void {
@@ -158,7 +158,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
       const id = newId(at.getTime())
       const companyId = joins?.id ?? (await foundCompany(tx, body, at))
       const approved = trusted || !JOINING_ROLES.includes(body.role)
-      // a machine has no mailbox, and the operator vouches for it
+      // a machine has no mailbox; the operator vouches for it
       const verified = config.autoApprove || body.role === 'Service'
       await insertUser(tx, {
         id,
@@ -180,7 +180,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
         throw brokenConstraint(error) === 'users_email_key_key' ? new AppError('EMAIL_ALREADY_REGISTERED') : error
       })
       const user = await findUserById(tx, id)
-      if (!user) throw new Error('the new user is not there')
+      if (!user) throw new Error('the new user cannot be read back')
       if (!verified) await sendVerification(tx, user)
       if (!approved) await tellManagers(tx, user)
       return user

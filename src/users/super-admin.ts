@@ -14,7 +14,7 @@ import { findUserByEmailKey, insertUser } from './user-queries.ts'
 export type SuperAdminDeps = { db: Db; vault: Vault; clock: Clock; passwords: Passwords }
 
 /**
- * Makes a SuperAdmin from the environment or the admin command. An address that exists already is left alone.
+ * Creates a SuperAdmin from the environment or the admin command. Leaves an existing account unchanged.
  * @returns false when it existed
  * @throws Error when the password is too weak
  */
@@ -57,7 +57,7 @@ export async function makeSuperAdmin(
     await audit.write(tx, systemContext('operator'), { action: 'user.create-super-admin', object: `user:${id}` })
     return true
   }
-  // another node may be making the same one
+  // another node may be creating the same one
   return db.tx(make).catch((error: unknown) => {
     if (brokenConstraint(error) === 'users_email_key_key') return false
     throw error

@@ -42,7 +42,7 @@ export const findUserById = (q: Queryable, id: string): Promise<User | undefined
 export const findUserByEmailKey = (q: Queryable, emailKey: string): Promise<User | undefined> =>
   findOne(q, sql`u.email_key = ${emailKey}`)
 
-/** Holds the user's row, so that two decisions about the same person follow each other. */
+/** Locks the user's row, so that two decisions about the same user run one after the other. */
 export const lockUserById = (tx: Tx, id: string): Promise<User | undefined> =>
   findOne(tx, sql`u.id = ${id} for update of u`)
 
@@ -148,7 +148,7 @@ export async function countUsers(q: Queryable, filter: UserFilter): Promise<numb
   return count
 }
 
-/** Active managers of a company: who is told that somebody waits for approval. */
+/** Active managers of a company, who approve new users. */
 export async function listManagers(q: Queryable, companyId: string): Promise<User[]> {
   const rows = await q.many<Row>(sql`${SELECT}
     where u.company_id = ${companyId} and u.role in ('Manager', 'Association') and u.disabled_at is null

@@ -2,15 +2,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PageQuery } from '../companies/company-schemas.ts'
 import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
+import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { listPermissions, PERMISSIONS } from '../http/permissions.ts'
 import { contextOf } from '../http/request-context.ts'
 import { viewSelf, viewUser } from './user.ts'
-import { CountryCode, Email, IdParams, LangSchema, PersonName, Role } from './user-schemas.ts'
+import { CountryCode, Email, IdParams, LangSchema, PersonName, Role, UserSchema } from './user-schemas.ts'
 import * as service from './user-service.ts'
 
 const tags = ['companies']
-const UserRef = Type.Ref('User')
+const UserRef = refTo(UserSchema)
 
 const ProfileBody = Type.Object({
   firstName: Type.Optional(PersonName),
@@ -21,8 +21,8 @@ const ProfileBody = Type.Object({
 })
 const ListQuery = Type.Object({
   role: Type.Optional(Role),
-  search: Type.Optional(Type.String({ maxLength: 100, description: 'In e-mail and name.' })),
-  pending: Type.Optional(Type.Boolean({ description: 'Only those who wait for approval.' })),
+  search: Type.Optional(Type.String({ maxLength: 100, description: 'Searches e-mail and name.' })),
+  pending: Type.Optional(Type.Boolean({ description: 'Only users waiting for approval.' })),
   ...PageQuery,
 })
 const InvitationBody = Type.Object({
@@ -31,7 +31,7 @@ const InvitationBody = Type.Object({
   lastName: PersonName,
   role: Role,
   companyId: Type.Optional(
-    Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators; default: your own.' }),
+    Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators. Default: your own company.' }),
   ),
   lang: Type.Optional(LangSchema),
 })
@@ -51,7 +51,7 @@ const Page = Type.Object({
   limit: Type.Integer(),
 })
 
-/** The own profile, and the people of a company. */
+/** The caller's own profile, and the users of a company. */
 export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (app, deps) => {
   app.get(
     '/users/me',
@@ -59,7 +59,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.me' },
       schema: { operationId: 'getMe', summary: 'Your own profile', tags, response: { 200: Envelope(UserRef) } },
     },
-    async (request) => ok(viewSelf(await service.readMe(deps, actorOf(request))) as never),
+    async (request) => ok(viewSelf(await service.readMe(deps, actorOf(request)))),
   )
   app.put(
     '/users/me',
@@ -75,7 +75,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const change = request.body as service.ProfileChange
-      return ok(viewSelf(await service.changeMe(deps, contextOf(request), change)) as never)
+      return ok(viewSelf(await service.changeMe(deps, contextOf(request), change)))
     },
   )
   app.get(
@@ -100,7 +100,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.list' },
       schema: {
         operationId: 'listUsers',
-        summary: 'The people of your company',
+        summary: 'List the users of your company',
         tags,
         querystring: ListQuery,
         response: { 200: Envelope(Page) },
@@ -108,7 +108,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const page = await service.listUsers(deps, actorOf(request), request.query)
-      return ok({ ...page, users: page.users.map(viewUser) } as never)
+      return ok({ ...page, users: page.users.map(viewUser) })
     },
   )
   app.post(
@@ -117,8 +117,8 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.invite' },
       schema: {
         operationId: 'inviteUser',
-        summary: 'Invite somebody into your company',
-        description: 'The person gets a link to choose a password. Inviting a Manager needs a fresh second factor.',
+        summary: 'Invite a user to your company',
+        description: 'The user gets a link to choose a password. Inviting a Manager needs a fresh second factor.',
         tags,
         body: InvitationBody,
         response: { 200: Envelope(UserRef) },
@@ -126,7 +126,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const invitation = request.body as service.Invitation
-      return ok(viewUser(await service.inviteUser(deps, contextOf(request), invitation)) as never)
+      return ok(viewUser(await service.inviteUser(deps, contextOf(request), invitation)))
     },
   )
   app.get(
@@ -135,13 +135,13 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.list' },
       schema: {
         operationId: 'getUser',
-        summary: 'One person of your company',
+        summary: 'One user of your company',
         tags,
         params: IdParams,
         response: { 200: Envelope(UserRef) },
       },
     },
-    async (request) => ok(viewUser(await service.readUser(deps, actorOf(request), request.params.id)) as never),
+    async (request) => ok(viewUser(await service.readUser(deps, actorOf(request), request.params.id))),
   )
   app.put(
     '/users/:id',
@@ -149,8 +149,8 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.change' },
       schema: {
         operationId: 'changeUser',
-        summary: 'Rename, disable, or give another role',
-        description: 'A new role or a lock ends the person’s sessions at once.',
+        summary: 'Rename or disable a user, or change the role',
+        description: 'Changing the role or disabling ends the user’s sessions at once.',
         tags,
         params: IdParams,
         body: ChangeBody,
@@ -160,7 +160,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     async (request) => {
       const { id } = request.params
       const change = request.body as service.ManagedChange
-      return ok(viewUser(await service.changeUser(deps, contextOf(request), id, change)) as never)
+      return ok(viewUser(await service.changeUser(deps, contextOf(request), id, change)))
     },
   )
   app.post(
@@ -169,13 +169,13 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.approve' },
       schema: {
         operationId: 'approveUser',
-        summary: 'Let a Cashier or an Observer in',
+        summary: 'Approve a Cashier or an Observer',
         tags,
         params: IdParams,
         response: { 200: Envelope(UserRef) },
       },
     },
-    async (request) => ok(viewUser(await service.approveUser(deps, contextOf(request), request.params.id)) as never),
+    async (request) => ok(viewUser(await service.approveUser(deps, contextOf(request), request.params.id))),
   )
   app.get(
     '/users/:id/companies',
@@ -220,7 +220,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       config: { permission: 'users.resetTwoFactor' },
       schema: {
         operationId: 'resetTwoFactorOfUser',
-        summary: 'Remove the authenticator of a person who lost it',
+        summary: 'Remove the authenticator of a user who lost it',
         tags,
         params: IdParams,
         response: { 200: Envelope(Type.Null()) },

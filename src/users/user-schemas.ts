@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { USER_ROLES } from '../http/actor.ts'
+import { USER_ROLES, type UserRole } from '../http/actor.ts'
 import { LANGS } from '../kernel/lang.ts'
 import { MAX_PERSON_NAME, NAME_PATTERN } from '../kernel/names.ts'
 
@@ -11,13 +11,13 @@ export const IdParams = Type.Object({
 
 export const Email = Type.String({ format: 'email', maxLength: 254, examples: ['maud@cafe.example'] })
 export const PersonName = Type.String({ minLength: 1, maxLength: MAX_PERSON_NAME, pattern: NAME_PATTERN })
-export const Role = Type.String({ enum: [...USER_ROLES] })
+export const Role = Type.Unsafe<UserRole>(Type.String({ enum: [...USER_ROLES] }))
 export const LangSchema = Type.String({ enum: [...LANGS], description: 'Language of mails. Default: en.' })
 export const LangQuery = Type.Object({ lang: Type.Optional(LangSchema) })
 export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 
-/** Before a user is verified and approved only id, name and kind are told; the rest is null. */
-export const UserCompanySchema = Type.Object({
+/** Until the user is verified and approved, every field but id, name and kind is null. */
+const UserCompanySchema = Type.Object({
   _id: Type.String(),
   name: Type.String(),
   kind: Type.String({ enum: ['company', 'association'] }),
@@ -46,7 +46,7 @@ export const UserSchema = Type.Object(
     lang: Type.String(),
     disabled: Type.Boolean(),
     missing: Type.Array(Type.String(), {
-      description: 'What keeps this account from working; empty when nothing does.',
+      description: 'What this account still needs before it works; empty when nothing is missing.',
     }),
     company: Nullable(UserCompanySchema),
   },

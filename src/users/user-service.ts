@@ -13,7 +13,7 @@ import { findCompanyName } from './registration-queries.ts'
 import { APPROVED_ROLES, emailKeyOf, TWO_FACTOR_ROLES, type User } from './user.ts'
 import * as queries from './user-queries.ts'
 
-/** What the users' room needs of the sessions' room, which stands above it. */
+/** Implemented by src/sessions, which may import src/users but not the reverse. */
 export type SessionHooks = {
   endSessions(tx: Tx, userId: string, reason: string): Promise<unknown>
   forgetSessions(): void
@@ -30,10 +30,10 @@ export type UserDeps = {
   hooks: SessionHooks
 }
 
-/** Roles inside one company, which its managers give and take. */
-export const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
+/** Roles inside one company, assigned by its managers. */
+const COMPANY_ROLES: readonly UserRole[] = ['Manager', 'Association', 'Cashier', 'Observer']
 
-/** May this actor manage that user? Others do not learn that the user exists. */
+/** May this actor manage that user? To others the user does not exist. */
 function manages(actor: Actor, user: User): boolean {
   if (actor.role === 'SuperAdmin') return true
   return user.company !== null && COMPANY_ROLES.includes(user.role) && sees(actor, user.company.id)
@@ -69,10 +69,11 @@ async function readAgain(tx: Tx, id: string): Promise<User> {
   return user
 }
 
-/** The own profile; also of a user that may do nothing else yet. @throws UNAUTHORIZED */
+/** The caller's own profile, available even before approval. @throws UNAUTHORIZED */
 export async function readMe({ db }: UserDeps, actor: Actor): Promise<User> {
   const user = actor.kind === 'user' ? await queries.findUserById(db, actor.id) : undefined
-  if (!user) throw new AppError('UNAUTHORIZED', { message: 'This needs a person who is logged in, not an API key.' })
+  if (!user)
+    throw new AppError('UNAUTHORIZED', { message: 'This needs a logged-in user, not an API key. Log in first.' })
   return user
 }
 
@@ -131,18 +132,19 @@ export type Invitation = {
   lang?: Lang
 }
 
-/** Where somebody is invited to: the own company, or one that the actor names and sees. @throws OBJECT_NOT_FOUND */
+/** The company to invite into: the actor's own, or a named one that the actor can see. @throws OBJECT_NOT_FOUND */
 async function findInvitingCompany({ db }: UserDeps, actor: Actor, companyId: string | undefined) {
   const id = companyId ?? actor.companyId
   if (id === null) throw invalid('companyId', 'is required for your role: the company to invite into')
   const company = sees(actor, id) ? await findCompanyName(db, id) : undefined
-  if (!company) throw new AppError('OBJECT_NOT_FOUND', { message: 'No such company in your account.' })
+  if (!company)
+    throw new AppError('OBJECT_NOT_FOUND', { message: 'No company in your account has this id. See GET /companies.' })
   return company
 }
 
 /**
- * Makes an approved account without a password; the mailed link lets its owner choose one and proves the address.
- * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that is not the actor's to give
+ * Creates an approved account without a password. The mailed link lets its owner choose one and verifies the address.
+ * @throws EMAIL_ALREADY_REGISTERED, FORBIDDEN for a role that the actor cannot assign
  */
 export async function inviteUser(deps: UserDeps, context: RequestContext, body: Invitation): Promise<User> {
   const { actor } = context
@@ -164,7 +166,7 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
         id,
         email: body.email.trim(),
         emailKey: emailKeyOf(body.email),
-        // no password is right before the link was used
+        // matches no password until the link is used
         passwordHash: '!',
         firstName: body.firstName,
         lastName: body.lastName,
@@ -188,13 +190,13 @@ export async function inviteUser(deps: UserDeps, context: RequestContext, body: 
   })
 }
 
-/** Whoever may decide over money is made so only after a fresh second factor. @throws STEP_UP_REQUIRED */
+/** Roles that decide about money are assigned only after a fresh second factor. @throws STEP_UP_REQUIRED */
 function checkFreshForManager(actor: Actor, role: UserRole, nowMs: number): void {
   if (role === 'Cashier' || role === 'Observer' || hasFreshFactor(actor, nowMs)) return
   throw new AppError('STEP_UP_REQUIRED')
 }
 
-/** A manager lets a Cashier or an Observer in. Repeating it changes nothing. */
+/** A manager approves a Cashier or an Observer. Idempotent. */
 export async function approveUser(deps: UserDeps, context: RequestContext, id: string): Promise<User> {
   const { actor } = context
   return deps.db.tx(async (tx) => {
@@ -221,8 +223,8 @@ function checkRoleChange(actor: Actor, user: User, role: UserRole, nowMs: number
 }
 
 /**
- * Renames, disables, enables, or gives another role. A new role or a lock ends the user's sessions at once.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the own account
+ * Renames, disables or enables a user, or changes the role. A new role or disabling ends the user's sessions at once.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT for the caller's own account
  */
 export async function changeUser(
   deps: UserDeps,
@@ -237,7 +239,7 @@ export async function changeUser(
     const touchesAccess = change.role !== undefined || change.disabled !== undefined
     if (touchesAccess && user.id === actor.id) {
       throw new AppError('OBJECT_CONFLICT', {
-        message: 'Nobody changes his own role or locks himself out. Ask a colleague.',
+        message: 'You cannot change your own role or disable yourself. Ask another manager.',
       })
     }
     const role = change.role ?? user.role
@@ -267,7 +269,7 @@ export async function changeUser(
   })
 }
 
-/** The companies that a SuperManager works for; replaces the list. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
+/** Replaces the list of companies that a SuperManager manages. @throws OBJECT_NOT_FOUND, VALIDATION_FAILED */
 export async function attachCompanies(
   deps: UserDeps,
   context: RequestContext,
@@ -279,11 +281,13 @@ export async function attachCompanies(
   return deps.db.tx(async (tx) => {
     const user = await lockManaged(tx, actor, id)
     if (user.role !== 'SuperManager') {
-      throw new AppError('OBJECT_CONFLICT', { message: 'Only a SuperManager is attached to companies.' })
+      throw new AppError('OBJECT_CONFLICT', {
+        message: 'Only a SuperManager can be attached to companies. Change the role first.',
+      })
     }
     await queries.deleteSuperManagerCompanies(tx, id)
     const count = await queries.insertSuperManagerCompanies(tx, id, wanted)
-    if (count !== wanted.length) throw invalid('companies', 'contains an id that no company has')
+    if (count !== wanted.length) throw invalid('companies', 'contains the id of a company that does not exist')
     tx.afterCommit(() => deps.hooks.forgetSessions())
     await deps.audit.write(tx, context, {
       ...entryOf(user, 'user.attach-companies'),
@@ -293,7 +297,7 @@ export async function attachCompanies(
   })
 }
 
-/** For a person who lost the phone: codes come by e-mail again, and all sessions end. */
+/** For a user who lost their phone: codes come by e-mail again, and all sessions end. */
 export async function resetTwoFactor(deps: UserDeps, context: RequestContext, id: string): Promise<void> {
   const { actor } = context
   await deps.db.tx(async (tx) => {

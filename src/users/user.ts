@@ -1,5 +1,7 @@
+import type { Static } from 'typebox'
 import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
+import type { UserSchema } from './user-schemas.ts'
 
 export type UserCompany = {
   id: string
@@ -30,23 +32,23 @@ export type User = {
   totpEnabled: boolean
   lastConnectionAt: Date | null
   createdAt: Date
-  /** Public id of the newest API key that this user made and that still works. */
+  /** Public id of this user's newest working API key. */
   apiKey: string | null
   company: UserCompany | null
 }
 
-/** The same person however the address was typed. */
+/** One key per user, however the address is typed. */
 export const emailKeyOf = (email: string): string => email.normalize('NFKC').trim().toLowerCase()
 
 /** Roles that get a second factor from the start (interface 4.3, rule 3). */
 export const TWO_FACTOR_ROLES: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Cashier', 'Observer']
 
-/** Roles that a Manager of the company has to let in. */
+/** Roles that a Manager of the company must approve. */
 export const APPROVED_ROLES: readonly UserRole[] = ['Cashier', 'Observer']
 
 type Standing = Pick<User, 'role' | 'verifiedAt' | 'approvedAt'> & { company: Pick<UserCompany, 'approved'> | null }
 
-/** What keeps a user from working, as sentences; empty when nothing does. */
+/** What a user still needs before the account works, as sentences; empty when nothing is missing. */
 export function missingOf(user: Standing): string[] {
   const missing: string[] = []
   if (user.verifiedAt === null) missing.push('Verify the e-mail address: open the link in the mail we sent.')
@@ -60,10 +62,10 @@ export function missingOf(user: Standing): string[] {
 export const isValidUser = (user: Standing): boolean =>
   user.verifiedAt !== null && (user.approvedAt !== null || !APPROVED_ROLES.includes(user.role))
 
-export type UserView = ReturnType<typeof viewSelf>
+export type UserView = Static<typeof UserSchema>
 
-/** As the user itself sees it: before it is verified and approved, of the company only name and kind. */
-export function viewSelf(user: User) {
+/** A user's own view: until verified and approved, it shows only the company's name and kind. */
+export function viewSelf(user: User): UserView {
   const { company, ...rest } = viewUser(user)
   if (company === null || isValidUser(user)) return { ...rest, company }
   const hidden = { country: null, siret: null, approved: null, settlementAddress: null, settlementNetwork: null }
@@ -71,8 +73,8 @@ export function viewSelf(user: User) {
   return { ...rest, company: { _id, name, kind, ...hidden } }
 }
 
-/** As whoever manages the user sees it. */
-export function viewUser(user: User) {
+/** The view of a manager of the user. */
+export function viewUser(user: User): UserView {
   const { company } = user
   return {
     _id: user.id,

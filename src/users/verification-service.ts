@@ -10,7 +10,7 @@ import { findUserById, updateUserVerified } from './user-queries.ts'
 export type VerificationDeps = { db: Db; clock: Clock; audit: Audit; sessions: { forget(): void } }
 
 /**
- * The mailed link proves that the address is the user's. Opening it twice is fine.
+ * The mailed link proves that the address is the user's. Opening it twice does no harm.
  * @throws INVALID_RESET_TOKEN when the link is unknown or older than 48 hours
  */
 export async function verifyEmail(deps: VerificationDeps, token: string, context: AnyContext): Promise<void> {
@@ -29,6 +29,6 @@ export async function verifyEmail(deps: VerificationDeps, token: string, context
   })
   if (verified) return
   throw new AppError('INVALID_RESET_TOKEN', {
-    message: 'This link is not valid any more. Log in and ask for a new verification mail.',
+    message: 'This link is no longer valid. Log in and request a new verification mail.',
   })
 }

@@ -21,7 +21,7 @@ export function openSumsubProvider(config: SumsubConfig, clock: Clock, timeoutMs
   const levelName = (level: 'basic' | 'enhanced'): string => (level === 'basic' ? config.level : config.eddLevel)
   const findApplicant: RemoteProvider['findApplicant'] = async (externalUserId) => {
     const path = `/resources/applicants/-;externalUserId=${encodeURIComponent(externalUserId)}/one`
-    const { status, json } = await client.call('find applicant', 'GET', path, null, [200, 404])
+    const { status, json } = await client.call({ what: 'find applicant', method: 'GET', path, expected: [200, 404] })
     return status === 404 ? null : { applicantId: textOf(json, 'id', 'find applicant') }
   }
   return {
@@ -30,7 +30,13 @@ export function openSumsubProvider(config: SumsubConfig, clock: Clock, timeoutMs
     findApplicant,
     async createApplicant(externalUserId) {
       const path = `/resources/applicants?levelName=${encodeURIComponent(config.level)}`
-      const { status, json } = await client.call('create applicant', 'POST', path, { externalUserId }, [200, 201, 409])
+      const { status, json } = await client.call({
+        what: 'create applicant',
+        method: 'POST',
+        path,
+        body: { externalUserId },
+        expected: [200, 201, 409],
+      })
       if (status !== 409) return { applicantId: textOf(json, 'id', 'create applicant') }
       const existing = await findApplicant(externalUserId)
       if (existing) return existing
@@ -38,12 +44,18 @@ export function openSumsubProvider(config: SumsubConfig, clock: Clock, timeoutMs
     },
     async fetchReview(applicantId) {
       const path = `/resources/applicants/${encodeURIComponent(applicantId)}/status`
-      const { status, json } = await client.call('read status', 'GET', path, null, [200, 404])
+      const { status, json } = await client.call({ what: 'read status', method: 'GET', path, expected: [200, 404] })
       return status === 404 ? null : readReview(json, config)
     },
     async openSession(userId, level) {
       const body = { userId, levelName: levelName(level), ttlInSecs: TOKEN_SECONDS }
-      const { json } = await client.call('access token', 'POST', '/resources/accessTokens/sdk', body, [200, 201])
+      const { json } = await client.call({
+        what: 'access token',
+        method: 'POST',
+        path: '/resources/accessTokens/sdk',
+        body,
+        expected: [200, 201],
+      })
       return { token: textOf(json, 'token', 'access token') }
     },
     readCallback: (callback) => readSumsubCallback(config.webhookSecret, callback),

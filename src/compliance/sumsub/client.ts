@@ -13,19 +13,19 @@ export type ClientOptions = {
 
 export type SumsubAnswer = { status: number; json: unknown }
 
+export type SumsubRequest = {
+  /** Names the request in error messages; contains no ids. */
+  what: string
+  method: 'GET' | 'POST'
+  path: string
+  body?: unknown
+  /** Any other status is an error. */
+  expected: readonly number[]
+}
+
 export type SumsubClient = {
-  /**
-   * @param what names the call in messages, without ids
-   * @param expected statuses that are an answer; every other one is an error
-   * @throws IdentityProviderError
-   */
-  call(
-    what: string,
-    method: 'GET' | 'POST',
-    path: string,
-    body: unknown,
-    expected: readonly number[],
-  ): Promise<SumsubAnswer>
+  /** @throws IdentityProviderError */
+  call(request: SumsubRequest): Promise<SumsubAnswer>
 }
 
 const TIMEOUT_MS = 10_000
@@ -42,14 +42,14 @@ async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Signed requests with a time-out; after one nobody knows whether they had an effect. */
+/** Signs each request. After a time-out its effect is unknown. */
 export function openSumsubClient(options: ClientOptions): SumsubClient {
   const { baseUrl, appToken, secretKey, clock, timeoutMs = TIMEOUT_MS } = options
   const scrub = (text: string): string => text.replaceAll(secretKey, '[hidden]').replaceAll(appToken, '[hidden]')
   return {
-    async call(what, method, path, body, expected) {
+    async call({ what, method, path, body, expected }) {
       const url = new URL(baseUrl + path)
-      const sent = body === null ? null : JSON.stringify(body)
+      const sent = body === undefined ? null : JSON.stringify(body)
       const seconds = Math.floor(clock() / SECOND)
       const signed = { method, path: url.pathname + url.search, body: sent }
       const headers: Record<string, string> = {

@@ -22,7 +22,7 @@ export function signRequest(secretKey: string, seconds: number, { method, path, 
 export const CALLBACK_ALGORITHM = 'HMAC_SHA256_HEX'
 
 /** Lower-case hex HMAC-SHA-256 of the raw bytes. */
-export const digestCallback = (webhookSecret: string, rawBody: Buffer): string =>
+const digestCallback = (webhookSecret: string, rawBody: Buffer): string =>
   createHmac('sha256', webhookSecret).update(rawBody).digest('hex')
 
 /** In constant time. */

@@ -41,7 +41,7 @@ export type Challenges = {
    * @returns how it was proven, or null
    * @throws ACCOUNT_LOCKED after thirty wrong codes in a day
    */
-  answer(tx: Tx, challenge: Challenge, user: User, codes: Codes, context: AnyContext): Promise<Proof | null>
+  answer(tx: Tx, challenge: Challenge, user: User, given: { codes: Codes; context: AnyContext }): Promise<Proof | null>
 }
 
 export type ChallengeDeps = { clock: Clock; vault: Vault; mailer: Mailer; audit: Audit }
@@ -85,7 +85,12 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'recoveryCodeUsed', data })
     return true
   }
-  const prove = async (tx: Tx, challenge: Challenge, user: User, codes: Codes, sealed: string | null) => {
+  const prove = async (
+    tx: Tx,
+    challenge: Challenge,
+    user: User,
+    { codes, sealed }: { codes: Codes; sealed: string | null },
+  ) => {
     if (codes.otp !== undefined && (await proveTotp(tx, user, sealed, codes.otp))) return 'otp'
     if (codes.emailOtp !== undefined && proveMail(challenge, codes.emailOtp)) return 'emailOtp'
     if (codes.recoveryCode !== undefined && (await proveRecovery(tx, user, codes.recoveryCode))) return 'recoveryCode'
@@ -134,10 +139,10 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       const message = 'Ten codes were sent to this account within an hour. Wait as long as Retry-After says.'
       throw new AppError('TOO_MANY_REQUESTS', { message, retryAfter: HOUR / SECOND })
     },
-    async answer(tx, challenge, user, codes, context) {
+    async answer(tx, challenge, user, { codes, context }) {
       const known = await factors.lockFactors(tx, user.id)
       checkDay(known)
-      const proof = await prove(tx, challenge, user, codes, known.totpSealed)
+      const proof = await prove(tx, challenge, user, { codes, sealed: known.totpSealed })
       if (proof === null) await countWrong(tx, challenge, user, known)
       else await queries.updateChallengeEnded(tx, challenge.id, new Date(clock()))
       if (proof === null) {

@@ -53,7 +53,7 @@ const CompanyId = Type.Optional(
   Type.String({ pattern: '^[0-9a-f]{24}$', description: 'Operators: this company only.' }),
 )
 
-export const DeliveryFilterSchema = {
+const DeliveryFilterSchema = {
   event: Type.Optional(Type.String({ enum: [...EVENTS] })),
   status: Type.Optional(
     Type.Array(Type.String({ maxLength: 100 }), { description: 'Repeat it, or separate by commas.' }),

@@ -1,4 +1,4 @@
-export const BUCKETS = 256
+const BUCKETS = 256
 
 /** FNV-1a, 32 bit. */
 function hashOf(text: string): number {

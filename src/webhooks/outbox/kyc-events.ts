@@ -18,7 +18,7 @@ export type KycNews = {
 }
 
 /** The compact body of a `kyc.*` webhook. */
-export function kycBody({ event, kycId, order, status, updatedAt, edd }: KycNews): string {
+function kycBody({ event, kycId, order, status, updatedAt, edd }: KycNews): string {
   const { id: orderId, code, alias } = order
   return JSON.stringify({ event, kycId, orderId, code, alias, status, updatedAt: updatedAt.toISOString(), ...edd })
 }

@@ -6,7 +6,7 @@ const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).u
  * `t=<seconds>,v1=<64 hex>`: HMAC-SHA-256 of `<t>.<body>`, keyed by the whole secret text including `whsec_`
  * (interface 6.4). No space after the comma: receivers that split on it, such as Stripe's library, need none.
  */
-export const serviceSignature = (secret: string, body: string, atSeconds: number): string =>
+const serviceSignature = (secret: string, body: string, atSeconds: number): string =>
   `t=${atSeconds},v1=${hmac(secret, `${atSeconds}.${body}`).digest('hex')}`
 
 /**

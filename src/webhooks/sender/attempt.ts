@@ -2,10 +2,10 @@ import type { Dispatcher } from 'undici'
 import { type Failure, failureOf } from './failures.ts'
 
 /** The limits of one attempt. */
-export const ATTEMPT_DEADLINE_MS = 10_000
-export const DRAIN_MS = 1000
-export const DRAIN_BYTES = 64 * 1024
-export const KEPT_BYTES = 1024
+const ATTEMPT_DEADLINE_MS = 10_000
+const DRAIN_MS = 1000
+const DRAIN_BYTES = 64 * 1024
+const KEPT_BYTES = 1024
 
 export type AttemptResult = {
   statusCode: number | null
@@ -30,7 +30,7 @@ const toStorableText = (chunks: Buffer[]): string | null =>
   chunks.length === 0 ? null : Buffer.concat(chunks).toString('utf8').replaceAll('\u0000', '\uFFFD')
 
 /** One POST in flight: the handler that undici drives, and the clocks that cut it off. */
-export class Attempt implements Dispatcher.DispatchHandler {
+class Attempt implements Dispatcher.DispatchHandler {
   readonly startedAtMs = performance.now()
   /** `performance.now()` when it is cut off: the deadline, then the end of draining. */
   cutOffAtMs = this.startedAtMs + ATTEMPT_DEADLINE_MS

@@ -1,9 +1,9 @@
 /** Attempts in flight for one (company, origin), per node. */
 export const LANE_CAP = 8
 /** Time-outs in a row that lead to the slow lane: one attempt at a time until the receiver answers again. */
-export const SLOW_AFTER = 3
+const SLOW_AFTER = 3
 /** Part of the node's places that all slow lanes together may take. */
-export const SLOW_SHARE = 0.25
+const SLOW_SHARE = 0.25
 
 export type LaneKey = { companyId: string; lane: string }
 /** How many more deliveries of this lane may start now. */

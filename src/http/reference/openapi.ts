@@ -1,10 +1,10 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
-import { CATALOGUE } from '../kernel/errors.ts'
-import { FailureSchema } from './envelope.ts'
-import { completeDocument } from './openapi/complete.ts'
-import type { OpenApi } from './openapi/document.ts'
-import { isPermission, PERMISSIONS, type Rule } from './permissions.ts'
+import { CATALOGUE } from '../../kernel/errors.ts'
+import { FailureSchema } from '../envelope.ts'
+import { completeDocument } from '../openapi/complete.ts'
+import type { OpenApi } from '../openapi/document.ts'
+import { isPermission, PERMISSIONS, type Rule } from '../permissions.ts'
 import { registerReference } from './reference.ts'
 
 const DESCRIPTION = `Orders and payment links in fiat, paid in crypto, settled in USDC.

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../config/config.ts'
-import type { Db } from '../db/db.ts'
-import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
-import { AppError } from '../kernel/errors.ts'
-import { networkOf } from './address.ts'
-import type { Limit } from './permissions.ts'
+import type { Config } from '../../config/config.ts'
+import type { Db } from '../../db/db.ts'
+import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { networkOf } from '../address.ts'
+import type { Limit } from '../permissions.ts'
 import { updateCounter } from './rate-limit-queries.ts'
 
 const WINDOW_MS = MINUTE

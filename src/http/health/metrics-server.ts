@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
-import { bearsToken } from './bearer.ts'
+import { bearsToken } from '../bearer.ts'
 
 export type MetricsServer = { port: number; close(): Promise<void> }
 

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
-import { AppError } from '../kernel/errors.ts'
-import type { Authenticate } from './actor.ts'
-import { bearsToken } from './bearer.ts'
-import { failure, ok } from './envelope.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Authenticate } from '../actor.ts'
+import { bearsToken } from '../bearer.ts'
+import { failure, ok } from '../envelope.ts'
 
 /** One thing that a node needs before it may get traffic. */
 export type ReadyCheck = { name: string; ok: boolean; message: string; fix: string | null }

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 
 export type IdempotencyKey = { companyId: string; scope: string; key: string }
 export type IdempotencyRow = {
