@@ -6,15 +6,17 @@ import { bookRefund } from '../ledger/ledger-service.ts'
 import { findMispayment, type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
 import { lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
 import { reconsiderPayment } from '../payments/payment-queries.ts'
+import { newRefund } from './new-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { checkNothingLost } from './refund-cover.ts'
+import type { RefundDeps } from './refund-deps.ts'
 import { findDestination, readWanted } from './refund-destination.ts'
 import { decideApproval } from './refund-limits.ts'
 import type { RefundLinks } from './refund-link.ts'
 import { countRefunds, insertRefund, type NewRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
 import type { MispaymentRefundBody } from './refund-schemas.ts'
-import { bookingOf, newRefund, type RefundDeps } from './refund-service.ts'
+import { bookingOf } from './refund-settle.ts'
 
 export type MispaymentRefundDeps = RefundDeps & { links: RefundLinks }
 

@@ -7,12 +7,14 @@ import { lockReachableOrder } from '../orders/order-service.ts'
 import { nextStatus } from '../orders/order-states.ts'
 import { findMispayment } from '../payments/mispayments/mispayment-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
+import { type AddressProof, addressMessage, type RefundFacts } from './address-proof.ts'
+import { findPaymentOf, readUnits } from './refund-amount.ts'
 import { writeRefundAudit } from './refund-audit.ts'
+import type { RefundDeps } from './refund-deps.ts'
 import { findDestination, readWanted, type Wanted } from './refund-destination.ts'
-import { type AddressProof, addressMessage, type RefundFacts } from './refund-proof.ts'
 import { countRefunds, listRefundsOfOrder, type Refund, updateRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
-import { findPaymentOf, lockRefundWithOrder, type RefundDeps, readUnits } from './refund-service.ts'
+import { lockRefundWithOrder } from './refund-settle.ts'
 
 async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund: Refund }> {
   const scene = await lockRefundWithOrder(tx, key)

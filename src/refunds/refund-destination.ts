@@ -6,9 +6,10 @@ import type { Order } from '../orders/order.ts'
 import { findPayerContact, type PayerContact } from '../payers/payer-service.ts'
 import { speaksForPayer, type Written, writerOf } from '../payers/payer-word.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import { type AddressProof, checkProof, type GivenProof, sameAddress } from './refund-proof.ts'
+import { type AddressProof, type GivenProof, sameAddress } from './address-proof.ts'
+import type { RefundDeps } from './refund-deps.ts'
+import { checkProof } from './refund-proof.ts'
 import { findKeyMaker, type Refund } from './refund-queries.ts'
-import type { RefundDeps } from './refund-service.ts'
 
 /** Where a request wants the money to go, and what it brings as proof. */
 export type Wanted = { address?: string; addressProof?: GivenProof }
