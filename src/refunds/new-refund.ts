@@ -2,7 +2,7 @@ import type { Actor } from '../http/actor.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Order } from '../orders/order.ts'
 import type { Payment } from '../payments/payment-queries.ts'
-import type { Destination } from './refund-destination.ts'
+import type { Destination } from './destination/refund-destination.ts'
 import type { RefundApproval, RefundStatus } from './refund-queries.ts'
 
 /** What every refund has in common, whatever it is made for. */

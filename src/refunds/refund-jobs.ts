@@ -37,7 +37,7 @@ async function channelOfRefund(deps: RefundDeps, refund: Refund): Promise<Channe
 }
 
 /** What a channel needs to know of a refund. */
-export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
+async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([
     findOrderById(deps.db, refund.companyId, refund.orderId),
     findPayment(deps.db, refund.companyId, refund.paymentId),

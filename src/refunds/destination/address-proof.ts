@@ -1,5 +1,5 @@
 import { getAddress } from 'viem/utils'
-import { formatDecimal } from '../kernel/money.ts'
+import { formatDecimal } from '../../kernel/money.ts'
 
 export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const
 

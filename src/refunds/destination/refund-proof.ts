@@ -1,11 +1,11 @@
-import type { Queryable } from '../db/db.ts'
-import type { Actor } from '../http/actor.ts'
-import { AppError, invalid } from '../kernel/errors.ts'
-import { findMessageSigner } from '../kernel/signed-message.ts'
-import { listPayingAddresses } from '../payments/paying-addresses.ts'
-import type { Payment } from '../payments/payment-queries.ts'
+import type { Queryable } from '../../db/db.ts'
+import type { Actor } from '../../http/actor.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { findMessageSigner } from '../../kernel/signed-message.ts'
+import { listPayingAddresses } from '../../payments/paying-addresses.ts'
+import type { Payment } from '../../payments/payment-queries.ts'
+import { checkFreshFactor } from '../refund-limits.ts'
 import { type AddressProof, addressMessage, type GivenProof, type RefundFacts, sameAddress } from './address-proof.ts'
-import { checkFreshFactor } from './refund-limits.ts'
 
 type ProofRequest = { facts: RefundFacts; payment: Payment; address: string; actor: Actor; now: Date }
 
