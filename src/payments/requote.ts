@@ -75,8 +75,7 @@ export async function repriceOrder(
   deps: AcceptDeps,
   tx: Tx,
   order: Order,
-  fresh: FreshQuote | null,
-  by: { actor: string; requestId: string | null },
+  { fresh, by }: { fresh: FreshQuote | null; by: { actor: string; requestId: string | null } },
 ): Promise<Repriced> {
   const now = new Date(deps.clock())
   if (!fresh) return { order, trigger: 'accept', change: {} }
