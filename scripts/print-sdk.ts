@@ -4,7 +4,7 @@ import { buildService } from '../src/app.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openDb } from '../src/db/db.ts'
 import { type OpenApi, type Operation, operationsOf, type Schema } from '../src/http/openapi/document.ts'
-import { openApiOf } from '../src/http/openapi.ts'
+import { openApiOf } from '../src/http/reference/openapi.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { openVault } from '../src/kernel/vault.ts'
 

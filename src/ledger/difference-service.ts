@@ -14,7 +14,7 @@ import {
 
 export type DifferenceDeps = { db: Db; clock: Clock; audit: Audit }
 
-export const viewDifference = (difference: KnownDifference) => ({
+const viewDifference = (difference: KnownDifference) => ({
   _id: difference.id,
   companyId: difference.companyId === OPERATOR ? null : difference.companyId,
   source: difference.source,

@@ -58,14 +58,6 @@ export async function insertJournal(tx: Tx, journal: Journal): Promise<boolean> 
   return added > 0
 }
 
-/** Debits less credits of one account, in USDC units: what is owed to somebody is negative. */
-export async function findBalance(q: Queryable, companyId: string, account: Account): Promise<bigint> {
-  const { units } = await q.one<{ units: string }>(sql`
-    select coalesce(sum(units), 0) as units from ledger_entries
-    where company_id = ${companyId} and account = ${account} and asset = 'USDC'`)
-  return BigInt(units)
-}
-
 /** One account in a period: what stood there before it, and the sums of its debits and credits, both without sign. */
 export type PeriodBalance = {
   account: Account

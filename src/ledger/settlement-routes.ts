@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { type Actor, actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
@@ -37,6 +38,13 @@ async function companiesOf(deps: SettlementDeps, actor: Actor, companyId?: strin
 
 const readTime = (text: string | undefined): Date | null => (text === undefined ? null : new Date(text))
 
+const sendCsv = (reply: FastifyReply, fileName: string, body: Readable): FastifyReply =>
+  reply
+    .header('content-type', 'text/csv; charset=utf-8')
+    .header('content-disposition', `attachment; filename="${fileName}"`)
+    .header('cache-control', 'no-store')
+    .send(body)
+
 /** The books of a company, and what is sent to its own address. */
 export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async (app, deps) => {
   const { db } = deps
@@ -59,11 +67,7 @@ export const settlementRoutes: FastifyPluginAsyncTypebox<SettlementDeps> = async
       const period = { from: readTime(from), to: readTime(to) }
       if (format !== 'csv') return ok(await readLedger(db, companyId, period, { after, limit }))
       const day = new Date(deps.clock()).toISOString().slice(0, 10)
-      return reply
-        .header('content-type', 'text/csv; charset=utf-8')
-        .header('content-disposition', `attachment; filename="statement-${day}.csv"`)
-        .header('cache-control', 'no-store')
-        .send(Readable.from(streamStatement(db, companyId, period)) as never) as never
+      return sendCsv(reply, `statement-${day}.csv`, Readable.from(streamStatement(db, companyId, period)))
     },
   )
   app.get(

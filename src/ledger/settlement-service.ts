@@ -136,7 +136,7 @@ export async function createSettlement(
     }
     await insertSettlement(tx, settlement)
     await bookSettlement(tx, bookingOf(settlement, now), units)
-    return finish(deps, tx, context, settlement, 'settlement.create')
+    return finish(deps, tx, context, { settlement, action: 'settlement.create' })
   })
 }
 
@@ -145,8 +145,7 @@ async function finish(
   deps: SettlementDeps,
   tx: Tx,
   context: RequestContext,
-  { companyId, id }: Pick<Settlement, 'companyId' | 'id'>,
-  action: string,
+  { settlement: { companyId, id }, action }: { settlement: Pick<Settlement, 'companyId' | 'id'>; action: string },
 ): Promise<SettlementView> {
   const settlement = await lockSettlement(tx, companyId, id)
   if (!settlement) throw new Error(`settlement ${id} was not stored`)
@@ -208,7 +207,7 @@ export async function approveSettlement(
       { status: 'approved', approvedBy, words, nextCheckAt: pays ? now : null },
       now,
     )
-    return finish(deps, tx, context, settlement, 'settlement.approve')
+    return finish(deps, tx, context, { settlement, action: 'settlement.approve' })
   })
 }
 
@@ -285,6 +284,6 @@ export async function cancelSettlement(
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', words: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
-    return finish(deps, tx, context, settlement, 'settlement.cancel')
+    return finish(deps, tx, context, { settlement, action: 'settlement.cancel' })
   })
 }

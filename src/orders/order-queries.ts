@@ -111,6 +111,9 @@ export type OrderChange = {
   refundedUnits?: bigint
 }
 
+/** Changing fields that the API shows: an event keeps each as it was. */
+type ShownChange = Exclude<keyof OrderChange, 'status' | 'paymentId' | 'quoteId' | 'paidUnits'>
+
 /** `updated_at` strictly grows: receivers sort by it. Only `transitionOrder` calls this. */
 export async function updateOrderStatus(tx: Tx, order: Order, change: OrderChange, now: Date): Promise<Order> {
   const row = await tx.one<Row>(sql`
@@ -158,7 +161,7 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
     refundedUnits: order.refundedUnits.toString(),
     toUnits: order.to.units.toString(),
     rate: rateText(order.rate),
-  }
+  } satisfies Record<ShownChange, unknown>
   await tx.run(sql`
     insert into order_events (company_id, order_id, seq, trigger, from_status, to_status, event, actor, request_id, facts, at,
       position)

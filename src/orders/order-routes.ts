@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
+import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
 import type { CreateOrder } from './order-create.ts'
@@ -24,7 +24,7 @@ import {
   readOrderByAlias,
 } from './order-service.ts'
 
-const OrderRef = Type.Ref('Order')
+const OrderRef = refTo(OrderSchema)
 
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
 export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: CreateOrder }> = async (app, deps) => {
@@ -46,9 +46,9 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
       const { body, query } = request
       const claim = request.server.readClaim(request)
       const result = await deps.createOrder({ context: contextOf(request), body, companyId: query.companyId, claim })
-      if ('replay' in result) return replay(reply, result.replay) as never
-      if (claim) return sendStored(reply, JSON.stringify(ok(result.created))) as never
-      return ok(result.created as never)
+      if ('replay' in result) return replay(reply, result.replay)
+      if (claim) return sendStored(reply, JSON.stringify(ok(result.created)))
+      return ok(result.created)
     },
   )
   app.get(
@@ -63,7 +63,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         response: { 200: Envelope(OrderRef) },
       },
     },
-    async (request) => ok((await readOrder(deps, findOrder, request.actor, request.params.code)) as never),
+    async (request) => ok(await readOrder(deps, findOrder, request.actor, request.params.code)),
   )
   app.get(
     '/status/order/*',
@@ -80,10 +80,10 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
             description: 'The alias given at creation, or the orderRef of the session; any characters.',
           }),
         }),
-        response: { 200: Envelope(Type.Ref('ReferenceOrder')) },
+        response: { 200: Envelope(refTo(ReferenceOrderSchema)) },
       },
     },
-    async (request) => ok((await readOrderByAlias(deps, request.actor, request.params['*'])) as never),
+    async (request) => ok(await readOrderByAlias(deps, request.actor, request.params['*'])),
   )
   for (const [operation, trigger, summary] of [
     ['cancelOrder', 'cancel', 'Cancel an unpaid order'],
@@ -128,7 +128,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         response: { 200: Envelope(Page) },
       },
     },
-    async (request) => ok((await listOrders(deps, actorOf(request), request.query)) as never),
+    async (request) => ok(await listOrders(deps, actorOf(request), request.query)),
   )
   app.get(
     '/links',
@@ -149,7 +149,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         next.searchParams.set('cursor', nextCursor)
         void reply.header('comptoir-next-cursor', nextCursor).header('link', `<${next}>; rel="next"`)
       }
-      return ok(orders as never)
+      return ok(orders)
     },
   )
 }

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { ORDER_STATUSES } from './order-states.ts'
+import { ORDER_STATUSES, type OrderStatus } from './order-states.ts'
 
 /** One type or null, as JSON Schema writes it shortest; a union would be tried branch by branch in every answer. */
 const Nullable = <Schema extends TSchema & { type: string }>(schema: Schema) =>
@@ -15,7 +15,7 @@ const GOODS_CATEGORIES = [
   ),
 ]
 
-export const GoodsSchema = Type.Object(
+const GoodsSchema = Type.Object(
   {
     goodsName: Type.Optional(Type.String({ maxLength: 256 })),
     goodsType: Type.Optional(Type.String({ enum: GOODS_TYPES, description: '01 tangible, 02 virtual' })),
@@ -26,7 +26,9 @@ export const GoodsSchema = Type.Object(
   { description: 'What is sold.' },
 )
 
-export const StatusSchema = Type.String({ enum: [...ORDER_STATUSES], description: 'The order’s state.' })
+const StatusSchema = Type.Unsafe<OrderStatus>(
+  Type.String({ enum: [...ORDER_STATUSES], description: 'The order’s state.' }),
+)
 
 export const OrderSchema = Type.Object(
   {

@@ -127,7 +127,7 @@ export const TRANSITIONS = {
 export type Trigger = keyof typeof TRANSITIONS
 
 /** Orders that may still be paid in the normal way. */
-export const OPEN_STATUSES = [
+const OPEN_STATUSES = [
   'INITIAL',
   'PENDING',
   'AWAITING',

@@ -1,5 +1,7 @@
+import type { Static } from 'typebox'
 import type { Goods } from '../kernel/goods.ts'
 import { EXPONENTS, type Fiat, formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../kernel/money.ts'
+import type { OrderSchema, ReferenceOrderSchema } from './order-schemas.ts'
 import type { OrderStatus } from './order-states.ts'
 
 export type Order = {
@@ -37,33 +39,8 @@ export type Order = {
   version: number
 }
 
-/** What the interface calls Order: strings, every key present, absent values null. */
-export type OrderView = {
-  _id: string
-  code: string
-  shortCode: string
-  fromAmount: string
-  toAmount: string
-  fromAsset: string
-  toAsset: string
-  status: OrderStatus
-  paymentChannel: string | null
-  webhookUrl?: string | null
-  alias: string | null
-  goods: Goods | null
-  createdAt: string
-  updatedAt: string
-  expiresAt: string
-  paidAt: string | null
-  refundedAmount: string
-  rate: string
-  paymentUrl: string
-  anonymous: boolean
-  merchantIdentifier: string | null
-  websiteUrl: string | null
-  returnUrl: string | null
-  cancelUrl: string | null
-}
+/** An order as the API shows it: strings, absent values null. A field is added in its schema; the view then lacks it and does not compile. */
+export type OrderView = Static<typeof OrderSchema>
 
 export const paymentUrlOf = (payUrl: string, code: string): string => `${payUrl}/pay?code=${code}`
 
@@ -100,13 +77,8 @@ export function viewOrder(order: Order, payUrl: string): OrderView {
   }
 }
 
-/** What leads to the payer's page: hidden from whoever found an order by its reference, which can be guessed. */
-export type ReferenceView = Omit<OrderView, '_id' | 'code' | 'shortCode' | 'paymentUrl'> & {
-  _id: string | null
-  code: string | null
-  shortCode: string | null
-  paymentUrl: string | null
-}
+/** Without what leads to the payer’s page: a reference can be guessed. */
+export type ReferenceView = Static<typeof ReferenceOrderSchema>
 
 /** The order for readers who know no more than its reference. */
 export const viewOrderByReference = (order: Order, payUrl: string): ReferenceView => ({

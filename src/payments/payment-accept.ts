@@ -100,7 +100,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const found = await lockReachableOrder(tx, context.actor, request.code)
     const now = new Date(deps.clock())
     const by = { actor: nameOf(context), requestId: context.requestId }
-    const { order, trigger, change } = await repriceOrder(deps, tx, found, choice.fresh, by)
+    const { order, trigger, change } = await repriceOrder(deps, tx, found, { fresh: choice.fresh, by })
     const same = found === order ? await findSamePayment(tx, order, channel.id, network) : undefined
     if (same) return { order, payment: same, fresh: false }
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
@@ -123,9 +123,9 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     await abandonPayment(tx, order, now)
     const pastOrders = body.pastOrders ?? null
     const userAddressBy = userAddress === null ? null : writerOf(context.actor)
-    const place = { channel: channel.id, own, network, pastOrders, cancelUrl, returnUrl }
+    const place = { channel: channel.id, own, network, pastOrders, cancelUrl, returnUrl, userAddress, userAddressBy }
     const move = { ...by, trigger, change }
-    const started = await startPayment(deps, tx, order, { ...place, userAddress, userAddressBy }, move)
+    const started = await startPayment(deps, tx, order, { choice: place, move })
     await noteWriter()
     return { ...started, fresh: true }
   })

@@ -59,21 +59,25 @@ const instructionsOf = (order: Order, channel: ChannelId, instructions: Instruct
   ...instructions,
 })
 
-/** A new attempt; the order points to it. Whatever happens after, the attempt is known. */
-export async function startPayment(
-  deps: AcceptDeps,
-  tx: Tx,
-  order: Order,
-  choice: { channel: ChannelId; own: boolean; network: number | null } & Pick<
+type NewAttempt = {
+  choice: { own: boolean } & Pick<
     NewPayment,
-    'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
-  >,
+    'channel' | 'network' | 'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
+  >
   move: {
     actor: string
     requestId: string | null
     trigger?: 'accept' | 'requote'
     change?: Omit<OrderChange, 'status'>
-  },
+  }
+}
+
+/** Stores the payment and points the order to it before the provider is called, so that a crash loses neither. */
+export async function startPayment(
+  deps: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  { choice, move }: NewAttempt,
 ): Promise<{ order: Order; payment: Payment }> {
   const now = new Date(deps.clock())
   const number = (await countPayments(tx, order.companyId, order.id)) + 1
@@ -129,10 +133,9 @@ function requestOf(deps: AcceptDeps, order: Order, payment: Payment, payer: Paye
 /** The provider answered: its instructions and AWAITING in one transaction. */
 async function forward(
   deps: AcceptDeps,
-  payment: Payment,
+  { payment, requestId }: Pick<ChannelCall, 'payment' | 'requestId'>,
   instructions: Instructions & { providerReference: string },
-  requestId: string | null,
-  finish: (tx: Tx, accepted: Accepted) => Promise<void>,
+  finish: Finish,
 ): Promise<Accepted> {
   return deps.db.tx(async (tx) => {
     const order = await lockOrderById(tx, payment.companyId, payment.orderId)
@@ -140,11 +143,11 @@ async function forward(
     if (!order || !current) throw new AppError('ORDER_NOT_FOUND')
     const now = new Date(deps.clock())
     const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs(0))
-    if (current.status === 'creating') await updatePaymentInstructions(tx, current, instructions, nextCheckAt, now)
+    if (current.status === 'creating') await updatePaymentInstructions(tx, current, instructions, { nextCheckAt, now })
     const mine = order.paymentId === payment.id
     const moved =
       mine && allows(order.status, 'forward')
-        ? await forwardOrder(deps, tx, order, payment.channel, requestId, now)
+        ? await forwardOrder(deps, tx, order, { channel: payment.channel, requestId, now })
         : order
     const accepted = instructionsOf(moved, payment.channel, current.instructions ?? instructions)
     await finish(tx, accepted)
@@ -156,9 +159,7 @@ function forwardOrder(
   deps: AcceptDeps,
   tx: Tx,
   order: Order,
-  channel: ChannelId,
-  requestId: string | null,
-  now: Date,
+  { channel, requestId, now }: { channel: ChannelId; requestId: string | null; now: Date },
 ): Promise<Order> {
   const chainExpiry = new Date(now.getTime() + deps.config.orders.chainExpiryMinutes * MINUTE)
   const extend = channel === 'crypto' && order.expiresAt < chainExpiry ? { change: { expiresAt: chainExpiry } } : {}
@@ -202,11 +203,11 @@ type Finish = (tx: Tx, accepted: Accepted) => Promise<void>
 export type ChannelCall = { channel: Channel; order: Order; payment: Payment; payer: Payer; requestId: string | null }
 
 async function create(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
-  const { channel, order, payment, payer, requestId } = called
+  const { channel, order, payment, payer } = called
   const request = requestOf(deps, order, payment, payer)
   const instructions = await askFor(deps, payment, channel.createPayment(request))
   crashPoint('accept:after-provider')
-  return forward(deps, payment, instructions, requestId, finish)
+  return forward(deps, called, instructions, finish)
 }
 
 /** What was asked for before exists, but nobody can pay it: it is closed, and a new reference takes its place. */
@@ -223,8 +224,9 @@ async function replacePayment(deps: AcceptDeps, called: ChannelCall, lost: strin
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
     const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own } = current
     const place = { channel: channel.id, own, network, cancelUrl, returnUrl }
-    const fields = { ...place, userAddress, userAddressBy, pastOrders: null }
-    return startPayment(deps, tx, order, fields, { actor: `channel:${channel.id}`, requestId: called.requestId })
+    const choice = { ...place, userAddress, userAddressBy, pastOrders: null }
+    const move = { actor: `channel:${channel.id}`, requestId: called.requestId }
+    return startPayment(deps, tx, order, { choice, move })
   })
   if (!attempt) throw new AppError('ORDER_STATE_CONFLICT')
   return create(deps, { ...called, ...attempt }, finish)
@@ -232,12 +234,12 @@ async function replacePayment(deps: AcceptDeps, called: ChannelCall, lost: strin
 
 /** A creation that never got an answer: what became of it is asked first, so that one order is at the provider. */
 async function recover(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
-  const { channel, order, payment, payer, requestId } = called
+  const { channel, order, payment, payer } = called
   if (!channel.recoverPayment) return create(deps, called, finish)
   const found = await askFor(deps, payment, channel.recoverPayment(requestOf(deps, order, payment, payer)))
   if (found.outcome === 'absent') return create(deps, called, finish)
   if (found.outcome === 'lost') return replacePayment(deps, called, found.providerReference, finish)
-  return forward(deps, payment, found.instructions, requestId, finish)
+  return forward(deps, called, found.instructions, finish)
 }
 
 /** A link that works once is made anew, to the same payment. */

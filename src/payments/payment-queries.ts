@@ -113,8 +113,7 @@ export async function updatePaymentInstructions(
   tx: Tx,
   payment: Payment,
   instructions: Instructions & { providerReference: string },
-  nextCheckAt: Date | null,
-  now: Date,
+  { nextCheckAt, now }: { nextCheckAt: Date | null; now: Date },
 ): Promise<void> {
   await tx.run(sql`
     update payments set status = 'awaiting', instructions = ${json(instructions)},

@@ -34,7 +34,7 @@ async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: strin
   return { order: after, report }
 }
 
-export const checkPayment = async (
+const checkPayment = async (
   deps: PaymentDeps,
   payment: Payment,
   requestId: string | null,

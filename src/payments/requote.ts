@@ -6,8 +6,7 @@ import type { Order } from '../orders/order.ts'
 import type { OrderChange } from '../orders/order-queries.ts'
 import { allows, isOpen } from '../orders/order-states.ts'
 import type { Quote } from '../rates/rate-service.ts'
-import type { AcceptDeps } from './payment-create.ts'
-import { keyOf } from './payment-create.ts'
+import { type AcceptDeps, keyOf } from './payment-create.ts'
 import { listPaymentsOfOrder } from './payment-queries.ts'
 import { existsMoney, existsSuccessor, findFirstEnd, findQuotedAt, findQuotePolicy } from './requote-queries.ts'
 
@@ -76,8 +75,7 @@ export async function repriceOrder(
   deps: AcceptDeps,
   tx: Tx,
   order: Order,
-  fresh: FreshQuote | null,
-  by: { actor: string; requestId: string | null },
+  { fresh, by }: { fresh: FreshQuote | null; by: { actor: string; requestId: string | null } },
 ): Promise<Repriced> {
   const now = new Date(deps.clock())
   if (!fresh) return { order, trigger: 'accept', change: {} }

@@ -1,7 +1,7 @@
 import { Circuit, type CircuitRules, type Verdict } from '../kernel/circuit.ts'
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import type { Fiat } from '../kernel/money.ts'
-import type { RateSource } from './rate-sources.ts'
+import type { RateSource } from './rate-source.ts'
 
 const PAUSE_MS = [30 * SECOND]
 const RULES: CircuitRules = {

@@ -10,7 +10,8 @@ import { type FreshnessWatch, watchFreshness } from './rate-freshness.ts'
 import { type Evidence, medianRate } from './rate-median.ts'
 import { openRateMetrics, type RateMetrics } from './rate-metrics.ts'
 import { insertQuote } from './rate-queries.ts'
-import { openSources, type RateSource } from './rate-sources.ts'
+import type { RateSource } from './rate-source.ts'
+import { openSources } from './rate-sources.ts'
 
 /** A rate with its proof: units of USDC for one unit of `from`, scaled by 10^RATE_EXPONENT. */
 export type Quote = {

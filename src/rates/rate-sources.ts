@@ -2,20 +2,9 @@ import { request } from 'undici'
 import type { Config } from '../config/config.ts'
 import { type Clock, DAY, MINUTE, SECOND } from '../kernel/clock.ts'
 import { parseJsonExact, textAt } from '../kernel/json.ts'
-import { type Fiat, parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
+import { parseDecimal, RATE_EXPONENT } from '../kernel/money.ts'
 import { SourceBusy, withCircuit } from './rate-circuit.ts'
-
-/** Units of USDC for one unit of a currency, scaled by 10^RATE_EXPONENT, and the time that it is of. */
-export type Price = { rate: bigint; at: number }
-
-/** One place that knows prices. */
-export type RateSource = {
-  readonly name: string
-  /** Its price moves with a market: one that stays the same for too long is no price. */
-  readonly moves: boolean
-  /** Undefined: this source does not know the currency. Throws when it cannot answer. */
-  fetchPrice(from: Fiat): Promise<Price | undefined>
-}
+import type { RateSource } from './rate-source.ts'
 
 const ONE = 10n ** BigInt(RATE_EXPONENT)
 const TIMEOUT_MS = 5000

@@ -7,9 +7,10 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
+import type { RefundDeps } from './refund-deps.ts'
 import { countRefunds, insertRefund, isRefundReferenceUsed, type NewRefund } from './refund-queries.ts'
 import { closeUsedRecord, readReturned } from './refund-records.ts'
-import { bookingOf, type RefundDeps, settleRefundIn } from './refund-service.ts'
+import { bookingOf, settleRefundIn } from './refund-settle.ts'
 
 /** A provider that refunds in fiat rounds there: a difference below its smallest unit is no refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units

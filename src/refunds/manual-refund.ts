@@ -4,7 +4,7 @@ import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
-import { lockRefundWithOrder, settleRefundIn } from './refund-service.ts'
+import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
 /** The channel cannot send it, said that a person must, or cannot be asked what became of it. */
 function isForPerson(channel: Channel | undefined, { status, nextCheckAt }: Refund): boolean {

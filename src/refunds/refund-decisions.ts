@@ -4,9 +4,10 @@ import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
+import type { RefundDeps } from './refund-deps.ts'
 import { type Refund, updateRefund } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
-import { bookingOf, lockRefundWithOrder, type RefundDeps } from './refund-service.ts'
+import { bookingOf, lockRefundWithOrder } from './refund-settle.ts'
 
 /** Its answer was lost, and nothing but a callback tells of it: a person looks it up at the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {

@@ -13,6 +13,7 @@ import { noticeForeignRefund } from './foreign-refund.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
 import { dropRefund } from './refund-decisions.ts'
+import type { RefundDeps } from './refund-deps.ts'
 import {
   findRefund,
   listRefundsOfOrder,
@@ -21,7 +22,7 @@ import {
   updateRefund,
   updateRefundNextCheck,
 } from './refund-queries.ts'
-import { lockRefundWithOrder, type RefundDeps, settleRefund } from './refund-service.ts'
+import { lockRefundWithOrder, settleRefund } from './refund-settle.ts'
 
 /** A refund that may not leave now is looked at again after so long. */
 const HOLD_MS = 30_000
@@ -36,7 +37,7 @@ async function channelOfRefund(deps: RefundDeps, refund: Refund): Promise<Channe
 }
 
 /** What a channel needs to know of a refund. */
-export async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
+async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([
     findOrderById(deps.db, refund.companyId, refund.orderId),
     findPayment(deps.db, refund.companyId, refund.paymentId),

@@ -13,7 +13,7 @@ const read = (limit: string | null | undefined): bigint | null =>
   limit === null || limit === undefined ? null : parseMoney(limit, 'USDC').units
 
 /** Large refunds need a person with a fresh second factor; a server's key is not enough. */
-export function checkStepUp(actor: Actor, units: bigint, limitUnits: bigint, nowMs: number): void {
+function checkStepUp(actor: Actor, units: bigint, limitUnits: bigint, nowMs: number): void {
   if (units <= limitUnits) return
   if (actor.kind === 'apiKey') {
     throw new AppError('FORBIDDEN', {

@@ -1,9 +1,9 @@
 import type { RefundNews } from '../channels/channel.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import { recordForeignRefund } from './foreign-refund.ts'
+import type { RefundDeps } from './refund-deps.ts'
 import { applyRefundReport } from './refund-jobs.ts'
 import { listRefundsOfOrder } from './refund-queries.ts'
-import type { RefundDeps } from './refund-service.ts'
 
 /**
  * A provider whose callbacks are the only word on its refunds names one: ours by our id or by its own, otherwise one

@@ -1,7 +1,7 @@
 import type { ChannelId } from '../channels/channel.ts'
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
-import type { AddressProof } from './refund-proof.ts'
+import type { AddressProof } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [
   'needs_approval',

@@ -8,12 +8,13 @@ import { formatDecimal } from '../kernel/money.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { scopeOf } from '../orders/order-service.ts'
+import { addressMessage } from './destination/address-proof.ts'
+import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
 import { settleByHand } from './manual-refund.ts'
 import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
-import { readAddressMessage, setRefundAddress } from './refund-address.ts'
 import { approveRefund, dropRefund } from './refund-decisions.ts'
+import type { RefundDeps } from './refund-deps.ts'
 import { readTxHash, reportTransaction } from './refund-jobs.ts'
-import { addressMessage } from './refund-proof.ts'
 import { countRefundsListed, findRefund, listRefunds, type Refund } from './refund-queries.ts'
 import {
   AddressMessageQuery,
@@ -25,7 +26,7 @@ import {
   RefundSchema,
   RevertBody,
 } from './refund-schemas.ts'
-import { type RefundDeps, revertOrder } from './refund-service.ts'
+import { revertOrder } from './refund-service.ts'
 
 const tags = ['payments']
 const RevertAnswer = Type.Object({ refundId: Type.String({ description: 'Follow it with GET /refunds/{id}.' }) })

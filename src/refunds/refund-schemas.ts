@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { PROOF_KINDS } from './refund-proof.ts'
+import { PROOF_KINDS } from './destination/address-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])

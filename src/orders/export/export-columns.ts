@@ -1,5 +1,6 @@
+import type { Goods } from '../../kernel/goods.ts'
 import { EXPONENTS, formatDecimal } from '../../kernel/money.ts'
-import { type Order, viewOrder } from '../order.ts'
+import { type Order, type OrderView, viewOrder } from '../order.ts'
 
 /** An order with what other parts know of it. */
 export type ExportedOrder = {
@@ -16,92 +17,83 @@ export type HeaderLanguage = (typeof HEADER_LANGUAGES)[number]
 /** How a cell is written: text of people (guarded against formulas), decimal text, ISO time, true or false. */
 export type ColumnKind = 'text' | 'amount' | 'time' | 'flag'
 
-export type Column = { name: string; kind: ColumnKind; titles: readonly [string, string, string, string, string] }
+type Column = { kind: ColumnKind; titles: readonly [string, string, string, string, string] }
 
-/** Every column of the export, in order: its name in the API, and its title in en, fr, de, es, it. */
-export const COLUMNS = [
-  { name: '_id', kind: 'text', titles: ['Id', 'Identifiant', 'Kennung', 'Identificador', 'Identificativo'] },
-  { name: 'companyId', kind: 'text', titles: ['Company', 'Société', 'Firma', 'Empresa', 'Azienda'] },
-  { name: 'code', kind: 'text', titles: ['Code', 'Code', 'Code', 'Código', 'Codice'] },
-  { name: 'shortCode', kind: 'text', titles: ['Short code', 'Code court', 'Kurzcode', 'Código corto', 'Codice breve'] },
-  { name: 'alias', kind: 'text', titles: ['Reference', 'Référence', 'Referenz', 'Referencia', 'Riferimento'] },
-  { name: 'status', kind: 'text', titles: ['Status', 'État', 'Status', 'Estado', 'Stato'] },
-  { name: 'fromAmount', kind: 'amount', titles: ['Amount', 'Montant', 'Betrag', 'Importe', 'Importo'] },
-  { name: 'fromAsset', kind: 'text', titles: ['Currency', 'Devise', 'Währung', 'Divisa', 'Valuta'] },
-  {
-    name: 'toAmount',
+/** Every field of an order has a column; the fields of its goods have one each. */
+type ColumnName = Exclude<keyof OrderView, 'goods'> | keyof Goods | 'companyId' | 'feeAmount' | 'transactionHash'
+
+/** In the order of the file: the name in the API, and the titles in en, fr, de, es, it. */
+const BY_NAME: Readonly<Record<ColumnName, Column>> = {
+  _id: { kind: 'text', titles: ['Id', 'Identifiant', 'Kennung', 'Identificador', 'Identificativo'] },
+  companyId: { kind: 'text', titles: ['Company', 'Société', 'Firma', 'Empresa', 'Azienda'] },
+  code: { kind: 'text', titles: ['Code', 'Code', 'Code', 'Código', 'Codice'] },
+  shortCode: { kind: 'text', titles: ['Short code', 'Code court', 'Kurzcode', 'Código corto', 'Codice breve'] },
+  alias: { kind: 'text', titles: ['Reference', 'Référence', 'Referenz', 'Referencia', 'Riferimento'] },
+  status: { kind: 'text', titles: ['Status', 'État', 'Status', 'Estado', 'Stato'] },
+  fromAmount: { kind: 'amount', titles: ['Amount', 'Montant', 'Betrag', 'Importe', 'Importo'] },
+  fromAsset: { kind: 'text', titles: ['Currency', 'Devise', 'Währung', 'Divisa', 'Valuta'] },
+  toAmount: {
     kind: 'amount',
     titles: ['Settlement amount', 'Montant réglé', 'Auszahlungsbetrag', 'Importe liquidado', 'Importo liquidato'],
   },
-  {
-    name: 'toAsset',
+  toAsset: {
     kind: 'text',
     titles: ['Settlement asset', 'Actif réglé', 'Auszahlungswert', 'Activo liquidado', 'Attivo liquidato'],
   },
-  { name: 'rate', kind: 'amount', titles: ['Rate', 'Taux', 'Kurs', 'Tipo de cambio', 'Tasso'] },
-  {
-    name: 'refundedAmount',
+  rate: { kind: 'amount', titles: ['Rate', 'Taux', 'Kurs', 'Tipo de cambio', 'Tasso'] },
+  refundedAmount: {
     kind: 'amount',
     titles: ['Refunded', 'Remboursé', 'Erstattet', 'Reembolsado', 'Rimborsato'],
   },
-  { name: 'feeAmount', kind: 'amount', titles: ['Fee', 'Frais', 'Gebühr', 'Comisión', 'Commissione'] },
-  { name: 'paymentChannel', kind: 'text', titles: ['Channel', 'Canal', 'Kanal', 'Canal', 'Canale'] },
-  {
-    name: 'transactionHash',
+  feeAmount: { kind: 'amount', titles: ['Fee', 'Frais', 'Gebühr', 'Comisión', 'Commissione'] },
+  paymentChannel: { kind: 'text', titles: ['Channel', 'Canal', 'Kanal', 'Canal', 'Canale'] },
+  transactionHash: {
     kind: 'text',
     titles: ['Transaction', 'Transaction', 'Transaktion', 'Transacción', 'Transazione'],
   },
-  { name: 'merchantIdentifier', kind: 'text', titles: ['Till', 'Caisse', 'Kasse', 'Caja', 'Cassa'] },
-  { name: 'websiteUrl', kind: 'text', titles: ['Website', 'Site web', 'Website', 'Sitio web', 'Sito web'] },
-  { name: 'goodsName', kind: 'text', titles: ['Goods', 'Article', 'Ware', 'Artículo', 'Articolo'] },
-  { name: 'goodsType', kind: 'text', titles: ['Goods type', 'Type d’article', 'Warenart', 'Tipo', 'Tipo'] },
-  {
-    name: 'goodsCategory',
+  merchantIdentifier: { kind: 'text', titles: ['Till', 'Caisse', 'Kasse', 'Caja', 'Cassa'] },
+  websiteUrl: { kind: 'text', titles: ['Website', 'Site web', 'Website', 'Sitio web', 'Sito web'] },
+  goodsName: { kind: 'text', titles: ['Goods', 'Article', 'Ware', 'Artículo', 'Articolo'] },
+  goodsType: { kind: 'text', titles: ['Goods type', 'Type d’article', 'Warenart', 'Tipo', 'Tipo'] },
+  goodsCategory: {
     kind: 'text',
     titles: ['Goods category', 'Catégorie', 'Kategorie', 'Categoría', 'Categoria'],
   },
-  { name: 'goodsDetail', kind: 'text', titles: ['Goods detail', 'Détail', 'Einzelheiten', 'Detalle', 'Dettaglio'] },
-  { name: 'goodsQuantity', kind: 'text', titles: ['Quantity', 'Quantité', 'Menge', 'Cantidad', 'Quantità'] },
-  { name: 'anonymous', kind: 'flag', titles: ['Anonymous', 'Anonyme', 'Anonym', 'Anónimo', 'Anonimo'] },
-  {
-    name: 'createdAt',
+  goodsDetail: { kind: 'text', titles: ['Goods detail', 'Détail', 'Einzelheiten', 'Detalle', 'Dettaglio'] },
+  goodsQuantity: { kind: 'text', titles: ['Quantity', 'Quantité', 'Menge', 'Cantidad', 'Quantità'] },
+  anonymous: { kind: 'flag', titles: ['Anonymous', 'Anonyme', 'Anonym', 'Anónimo', 'Anonimo'] },
+  createdAt: {
     kind: 'time',
     titles: ['Created (UTC)', 'Créé (UTC)', 'Erstellt (UTC)', 'Creado (UTC)', 'Creato (UTC)'],
   },
-  {
-    name: 'updatedAt',
+  updatedAt: {
     kind: 'time',
     titles: ['Changed (UTC)', 'Modifié (UTC)', 'Geändert (UTC)', 'Modificado (UTC)', 'Modificato (UTC)'],
   },
-  {
-    name: 'expiresAt',
+  expiresAt: {
     kind: 'time',
     titles: ['Expires (UTC)', 'Expire (UTC)', 'Läuft ab (UTC)', 'Caduca (UTC)', 'Scade (UTC)'],
   },
-  {
-    name: 'paidAt',
+  paidAt: {
     kind: 'time',
     titles: ['Paid (UTC)', 'Payé (UTC)', 'Bezahlt (UTC)', 'Pagado (UTC)', 'Pagato (UTC)'],
   },
-  {
-    name: 'paymentUrl',
+  paymentUrl: {
     kind: 'text',
     titles: ['Payment page', 'Page de paiement', 'Zahlseite', 'Página de pago', 'Pagina di pagamento'],
   },
-  { name: 'webhookUrl', kind: 'text', titles: ['Webhook', 'Webhook', 'Webhook', 'Webhook', 'Webhook'] },
-  {
-    name: 'returnUrl',
+  webhookUrl: { kind: 'text', titles: ['Webhook', 'Webhook', 'Webhook', 'Webhook', 'Webhook'] },
+  returnUrl: {
     kind: 'text',
     titles: ['Return address', 'Adresse de retour', 'Rückkehradresse', 'URL de retorno', 'URL di ritorno'],
   },
-  {
-    name: 'cancelUrl',
+  cancelUrl: {
     kind: 'text',
     titles: ['Cancel address', 'Adresse d’annulation', 'Abbruchadresse', 'URL de cancelación', 'URL di annullamento'],
   },
-] as const satisfies readonly Column[]
+}
 
-type ColumnName = (typeof COLUMNS)[number]['name']
+export const COLUMNS = (Object.keys(BY_NAME) as ColumnName[]).map((name) => ({ name, ...BY_NAME[name] }))
 
 /** First row of the file: the names of the API, or titles in a language. */
 export const headersOf = (language: HeaderLanguage | null): string[] =>

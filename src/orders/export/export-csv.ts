@@ -18,7 +18,7 @@ function csvCell(text: string | null, index: number): string {
 }
 
 /** One line of RFC 4180, with its CRLF. Texts of people that look like formulas get an apostrophe in front. */
-export const csvRow = (cells: readonly (string | null)[]): string => `${cells.map(csvCell).join(',')}\r\n`
+const csvRow = (cells: readonly (string | null)[]): string => `${cells.map(csvCell).join(',')}\r\n`
 
 /** UTF-8 with a byte order mark is what old spreadsheets need to see accents. */
 export async function* csvFile(

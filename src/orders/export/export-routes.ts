@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
 import { FilterQuery } from '../order-schemas.ts'
 import { HEADER_LANGUAGES, type HeaderLanguage } from './export-columns.ts'
-import type { ExportFormat, ExportOrders } from './export-service.ts'
+import type { ExportFormat, ExportOrders, OrderExport } from './export-service.ts'
 
 /** A reader that takes nothing for this long is gone. */
 const STALLED_MS = 120_000
@@ -24,6 +25,16 @@ const DownloadQuery = Type.Object({
 })
 
 const File = (description: string) => ({ schema: Type.String({ description }) })
+
+function sendExport(reply: FastifyReply, file: OrderExport): FastifyReply {
+  reply.raw.setTimeout(STALLED_MS, () => void reply.raw.destroy())
+  return reply
+    .header('content-type', file.contentType)
+    .header('content-disposition', `attachment; filename="${file.fileName}"`)
+    .header('x-total-count', String(file.total))
+    .header('cache-control', 'no-store')
+    .send(file.body)
+}
 
 /** The download, registered under the canonical prefix and, hidden, under the older one. */
 export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: ExportOrders }> = async (
@@ -62,13 +73,7 @@ export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: Export
         bom: query.bom ?? false,
         newestFirst: query.sort !== 'createdAt',
       })
-      reply.raw.setTimeout(STALLED_MS, () => void reply.raw.destroy())
-      return reply
-        .header('content-type', file.contentType)
-        .header('content-disposition', `attachment; filename="${file.fileName}"`)
-        .header('x-total-count', String(file.total))
-        .header('cache-control', 'no-store')
-        .send(file.body as never) as never
+      return sendExport(reply, file)
     },
   )
 }

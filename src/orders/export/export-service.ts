@@ -3,12 +3,12 @@ import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { AppError, invalid } from '../../kernel/errors.ts'
+import { AppError } from '../../kernel/errors.ts'
 import { type FilterInput, filterOf, scopeOf } from '../order-service.ts'
 import type { ExportPlan } from './export-file.ts'
 import { findExportBounds } from './export-queries.ts'
 import { exportInThread } from './export-thread.ts'
-import { MAX_SHEET_ROWS } from './export-xlsx.ts'
+import { checkSheetSize } from './export-xlsx.ts'
 
 /** Files under way on one node: each has a thread, at most some fifty megabytes, and one database connection. */
 const MAX_AT_ONCE = 4
@@ -53,15 +53,6 @@ function openSlots(): (key: string) => () => void {
   }
 }
 
-/** @throws VALIDATION_FAILED for more orders than a spreadsheet can show */
-export function checkSize(format: ExportFormat, total: number): void {
-  if (format !== 'xlsx' || total < MAX_SHEET_ROWS) return
-  throw invalid(
-    'format',
-    `a spreadsheet holds at most ${MAX_SHEET_ROWS - 1} orders, these are ${total}: choose csv, or a shorter time with from and to`,
-  )
-}
-
 /** Files of orders, made in pages while they are sent: constant memory, no long snapshot, at the reader's speed. */
 export function openOrderExports({ db, clock, connectionString, config }: ExportDeps): ExportOrders {
   const takeSlot = openSlots()
@@ -71,7 +62,7 @@ export function openOrderExports({ db, clock, connectionString, config }: Export
     const giveBack = takeSlot(actor.companyId ?? actor.id)
     try {
       const { total, lastId } = await findExportBounds(db, scope, filter)
-      checkSize(format, total)
+      if (format === 'xlsx') checkSheetSize(total)
       const at = new Date(clock())
       const { payUrl } = config
       const plan: ExportPlan = { scope, filter, newestFirst, lastId, format, headers, bom, payUrl, at }

@@ -1,9 +1,19 @@
+import { invalid } from '../../kernel/errors.ts'
 import { COLUMNS, type ColumnKind } from './export-columns.ts'
 import { looksLikeFormula } from './export-csv.ts'
 import { type ZipEntry, zipFile } from './export-zip.ts'
 
 /** Rows that a sheet can hold, the header included (ECMA-376 applications: 2^20). */
-export const MAX_SHEET_ROWS = 1_048_576
+const MAX_SHEET_ROWS = 1_048_576
+
+/** @throws VALIDATION_FAILED for more orders than a sheet holds */
+export function checkSheetSize(total: number): void {
+  if (total < MAX_SHEET_ROWS) return
+  throw invalid(
+    'format',
+    `a spreadsheet holds at most ${MAX_SHEET_ROWS - 1} orders, these are ${total}: choose csv, or a shorter time with from and to`,
+  )
+}
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main'

@@ -1,14 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
-import { Envelope, ok } from '../../http/envelope.ts'
+import { Envelope, ok, refTo } from '../../http/envelope.ts'
+import { OrderSchema } from '../order-schemas.ts'
 import { type FeedDeps, readFeed } from './event-feed-service.ts'
 
 const Event = Type.Object({
   cursor: Type.String({ description: 'The place behind this event.' }),
   event: Type.String({ examples: ['order.paid'] }),
   createdAt: Type.String({ format: 'date-time', description: 'When it happened.' }),
-  order: Type.Ref('Order'),
+  order: refTo(OrderSchema),
 })
 
 /** The catch-up feed, under `/events`. */
@@ -38,6 +39,6 @@ export const orderFeedRoutes: FastifyPluginAsyncTypebox<FeedDeps> = async (app, 
         response: { 200: Envelope(Type.Object({ events: Type.Array(Event), nextCursor: Type.String() })) },
       },
     },
-    async (request) => ok((await readFeed(deps, actorOf(request), request.query)) as never),
+    async (request) => ok(await readFeed(deps, actorOf(request), request.query)),
   )
 }

@@ -3,7 +3,7 @@ import { LOSS_BEARERS, MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from './mispaymen
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
-export const MispaymentSchema = Type.Object(
+const MispaymentSchema = Type.Object(
   {
     _id: Type.String(),
     code: Type.String({ description: 'The order beside which it was noticed.' }),

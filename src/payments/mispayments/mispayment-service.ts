@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Order } from '../../orders/order.ts'
-import { findOrderById, lockOrderById } from '../../orders/order-queries.ts'
+import { lockOrderById } from '../../orders/order-queries.ts'
 import { scopeOf } from '../../orders/order-service.ts'
 import { allows } from '../../orders/order-states.ts'
 import type { TransitionOrder } from '../../orders/order-transition.ts'
@@ -43,7 +43,7 @@ export type MispaymentDeps = {
 
 const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
-export const viewMispayment = (record: ListedMispayment) => ({
+const viewMispayment = (record: ListedMispayment) => ({
   _id: record.id,
   code: record.orderCode,
   orderStatus: record.orderStatus,
@@ -68,14 +68,6 @@ export async function listVisibleMispayments({ db }: MispaymentDeps, actor: Acto
     countMispayments(db, filter),
   ])
   return { mispayments: rows.map(viewMispayment), total, page, limit }
-}
-
-export async function readMispayment({ db }: Pick<MispaymentDeps, 'db'>, actor: Actor, id: string) {
-  const record = await findMispayment(db, id)
-  if (!record || !sees(actor, record.companyId)) throw new AppError('OBJECT_NOT_FOUND')
-  const order = await findOrderById(db, record.companyId, record.orderId)
-  if (!order) throw new Error(`mispayment ${id} without its order`)
-  return viewMispayment({ ...record, orderCode: order.code, orderStatus: order.status })
 }
 
 export type MispaymentCase = { order: Order; payment: Payment; record: Mispayment }
@@ -151,7 +143,7 @@ export async function acceptMispayment(
     const place = { tx, order, payment, now }
     await bookOrderPaid(place, { received, due, feeBps }, { decidedBy, reason: body.reason ?? null })
     await context.remember(tx, null)
-    await writeAudit(deps, tx, context, scene.record, 'mispayment.accept')
+    await writeAudit(deps, tx, context, { record, action: 'mispayment.accept' })
   })
 }
 
@@ -172,7 +164,7 @@ export async function ignoreMispayment(
     await reconsiderPayment(tx, payment, now)
     await context.remember(tx, null)
     tx.afterCommit(() => deps.onDecided(order))
-    await writeAudit(deps, tx, context, record, 'mispayment.ignore')
+    await writeAudit(deps, tx, context, { record, action: 'mispayment.ignore' })
   })
 }
 
@@ -202,7 +194,7 @@ export async function bearLoss(
     await updateMispayment(tx, record, decision, now)
     await bookLossDecision({ tx, order, payment, now }, record, body.by)
     await context.remember(tx, null)
-    await writeAudit(deps, tx, context, record, 'mispayment.bear', { by: body.by })
+    await writeAudit(deps, tx, context, { record, action: 'mispayment.bear', more: { by: body.by } })
   })
 }
 
@@ -210,9 +202,7 @@ const writeAudit = (
   { audit }: Pick<MispaymentDeps, 'audit'>,
   tx: Tx,
   context: RequestContext,
-  record: Mispayment,
-  action: string,
-  more: Record<string, string> = {},
+  { record, action, more }: { record: Mispayment; action: string; more?: Record<string, string> },
 ): Promise<void> => {
   const detail = { mispaymentId: record.id, kind: record.kind, units: record.units.toString(), ...more }
   return audit.write(tx, context, {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { callbackOf, keepRawBodies } from '../http/raw-bodies.ts'
+import { callbackOf, keepRawBodies } from '../../http/raw-bodies.ts'
 import { type CallbackDeps, type CallbackTarget, takeCallback } from './callback-service.ts'
 
 /** In the provider's own words, so it is not filtered. */

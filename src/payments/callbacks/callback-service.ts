@@ -6,13 +6,13 @@ import {
   type ChannelId,
   type PaymentReport,
   type RefundNews,
-} from '../channels/channel.ts'
-import { CHANNEL_KINDS } from '../channels/kinds.ts'
-import { wakeItem } from '../db/poll-queries.ts'
-import { pollNow } from '../db/polling.ts'
-import { type Callback, CallbackRefused } from '../kernel/callback.ts'
-import { AppError } from '../kernel/errors.ts'
-import { newId } from '../kernel/ids.ts'
+} from '../../channels/channel.ts'
+import { CHANNEL_KINDS } from '../../channels/kinds.ts'
+import { wakeItem } from '../../db/poll-queries.ts'
+import { pollNow } from '../../db/polling.ts'
+import { type Callback, CallbackRefused } from '../../kernel/callback.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { newId } from '../../kernel/ids.ts'
 import {
   countPayments,
   findPayment,
@@ -23,9 +23,9 @@ import {
   type Payment,
   updatePayment,
   updatePaymentReference,
-} from './payment-queries.ts'
-import { applyReport } from './payment-report.ts'
-import { type PaymentDeps, pollPayment } from './payment-service.ts'
+} from '../payment-queries.ts'
+import { applyReport } from '../payment-report.ts'
+import { type PaymentDeps, pollPayment } from '../payment-service.ts'
 
 export type CallbackDeps = PaymentDeps & {
   log: FastifyBaseLogger

@@ -1,0 +1,41 @@
+import { getAddress } from 'viem/utils'
+import { formatDecimal } from '../../kernel/money.ts'
+
+export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const
+
+/** Why the destination of a refund is believed to be what the payer wants. */
+export type AddressProof = {
+  /** Said by the payer before, confirmed on the refund page, signed for, or vouched for by a person. */
+  kind: (typeof PROOF_KINDS)[number]
+  /** Who said so: `user:<id>`, `apiKey:<id>`, `service:<id>`, `payer`, or `payer:<code>` of the pay page. */
+  by: string
+  /** ISO 8601. */
+  at: string
+  /** `stated`: where it was said. */
+  source?: 'accept' | 'payerInformation'
+  /** `signature`: the address whose key signed, and what it is. */
+  signer?: string
+  signerIs?: 'destination' | 'sender'
+  /** `attested` */
+  statement?: string
+  evidence?: string
+}
+
+export type GivenProof = { message?: string; signature?: string; statement?: string; evidence?: string }
+
+/** What one refund is, as far as a signature must name it. */
+export type RefundFacts = { code: string; number: number; units: bigint; network: number | null }
+
+/** The text that a payer signs. The number makes it good for one refund: the order's next one has another text. */
+export const addressMessage = ({ code, number, units, network }: RefundFacts, address: string): string =>
+  [
+    'I want this refund to be sent to this address.',
+    '',
+    `Order: ${code}`,
+    `Refund: ${number}`,
+    `Amount: ${formatDecimal(units, 6)} USDC`,
+    `Network: ${network}`,
+    `Address: ${getAddress(address)}`,
+  ].join('\n')
+
+export const sameAddress = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()

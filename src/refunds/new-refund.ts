@@ -1,0 +1,40 @@
+import type { Actor } from '../http/actor.ts'
+import { newId } from '../kernel/ids.ts'
+import type { Order } from '../orders/order.ts'
+import type { Payment } from '../payments/payment-queries.ts'
+import type { Destination } from './destination/refund-destination.ts'
+import type { RefundApproval, RefundStatus } from './refund-queries.ts'
+
+/** What every refund has in common, whatever it is made for. */
+export function newRefund(parts: {
+  order: Order
+  payment: Payment
+  number: number
+  actor: Actor
+  approval: RefundApproval | null
+  destination: Destination
+  now: Date
+}) {
+  const { order, payment, number, actor, approval, destination, now } = parts
+  const { address, proposedAddress, proposedBy, addressProof, email } = destination
+  const status: RefundStatus = approval === null ? destination.status : 'needs_approval'
+  return {
+    companyId: order.companyId,
+    id: newId(now.getTime()),
+    orderId: order.id,
+    number,
+    paymentId: payment.id,
+    channel: payment.channel,
+    status,
+    address,
+    proposedAddress,
+    proposedBy,
+    addressProof,
+    askedByMail: status === 'needs_address' && email !== null,
+    network: payment.network,
+    approval,
+    requestedBy: `${actor.kind}:${actor.id}`,
+    requestedRole: actor.role,
+    createdAt: now,
+  }
+}

@@ -1,0 +1,57 @@
+import type { Tx } from '../db/db.ts'
+import { AppError } from '../kernel/errors.ts'
+import { formatDecimal, parseMoney, proportion } from '../kernel/money.ts'
+import { feeOf, holderOf } from '../ledger/ledger-service.ts'
+import type { Order } from '../orders/order.ts'
+import { findPayment, type Payment } from '../payments/payment-queries.ts'
+import type { RefundDeps } from './refund-deps.ts'
+import type { Refund } from './refund-queries.ts'
+import type { Returned } from './refund-records.ts'
+
+export async function findPaymentOf(tx: Tx, order: Order): Promise<Payment> {
+  const payment = order.paymentId === null ? undefined : await findPayment(tx, order.companyId, order.paymentId)
+  if (!payment) throw new Error('a paid order without its payment')
+  return payment
+}
+
+const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
+
+export type Share = { units: bigint; excess: bigint; all: boolean }
+
+/** How much goes back, and how much of it is money above the price. @throws ILLEGAL_AMOUNT, REFUND_TOO_LARGE */
+export function readUnits(order: Order, payment: Payment, returned: Returned, amount: string | undefined): Share {
+  const left = order.paidUnits - order.refundedUnits - returned.besideUnits
+  const units = amount === undefined ? left : parseMoney(amount, 'USDC').units
+  if (units === 0n) throw new AppError('ILLEGAL_AMOUNT', { message: 'The refund must be more than zero.' })
+  if (units > left) {
+    throw new AppError('REFUND_TOO_LARGE', {
+      message: `At most ${text(left)} can be refunded; ${text(order.paidUnits - left)} went back already.`,
+    })
+  }
+  const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
+  const free = above > 0n ? above : 0n
+  return { units, excess: units < free ? units : free, all: units === left }
+}
+
+/** The price's share in the order's currency; the exact rest when nothing is left. */
+export function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund[]): bigint {
+  const done = earlier.filter(({ status }) => status === 'settled').reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
+  if (all) return order.from.units - done
+  const share = proportion(order.from.units, units, order.paidUnits)
+  return share > order.from.units - done ? order.from.units - done : share
+}
+
+/** A provider that refunds in fiat cannot send less than its smallest unit. @throws ILLEGAL_AMOUNT */
+export async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, fiatUnits: bigint): Promise<void> {
+  if (fiatUnits > 0n || !(await deps.channels.forPayment(payment, tx))?.refundsInFiat) return
+  const message = `${payment.channel} refunds in the order’s currency; this is less than its smallest unit.`
+  throw new AppError('ILLEGAL_AMOUNT', { message })
+}
+
+/** What of a refund the company pays, and the fee on it. */
+export function needOf(order: Order, payment: Payment, { units, excess }: Share) {
+  const price = payment.priceUnits ?? payment.dueUnits
+  const fee = feeOf(price, payment.feeBps ?? 0)
+  const own = holderOf(payment) === 'own_account'
+  return { companyId: order.companyId, units: units - excess, feeUnits: proportion(fee, units - excess, price), own }
+}

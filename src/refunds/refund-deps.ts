@@ -1,0 +1,22 @@
+import type { Audit } from '../audit/audit.ts'
+import type { Channels } from '../channels/registry.ts'
+import type { Db, Tx } from '../db/db.ts'
+import type { Clock } from '../kernel/clock.ts'
+import type { Books } from '../ledger/books.ts'
+import type { Order } from '../orders/order.ts'
+import type { TransitionOrder } from '../orders/order-transition.ts'
+import type { PayerDeps } from '../payers/payer-service.ts'
+import type { NewRefund } from './refund-queries.ts'
+
+export type RefundDeps = {
+  db: Db
+  clock: Clock
+  channels: Channels
+  transition: TransitionOrder
+  payers: PayerDeps
+  audit: Audit
+  /** Nothing leaves while they differ from the facts. */
+  books: Books
+  /** Asks the payer where the money shall go; called in the refund's transaction, so it only writes a job. */
+  askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
+}

@@ -1,0 +1,61 @@
+import type { Tx } from '../db/db.ts'
+import { AppError } from '../kernel/errors.ts'
+import { bookRefundSettled, holderOf } from '../ledger/ledger-service.ts'
+import type { Order } from '../orders/order.ts'
+import { lockOrderById } from '../orders/order-queries.ts'
+import { findPayment } from '../payments/payment-queries.ts'
+import type { RefundDeps } from './refund-deps.ts'
+import { lockRefund, type Refund, updateRefund } from './refund-queries.ts'
+import { readReturned } from './refund-records.ts'
+
+export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, at: Date) => ({
+  companyId: refund.companyId,
+  causeId: refund.id,
+  orderId: refund.orderId,
+  at,
+})
+
+/** The order first, then its refund: the same order of locks everywhere. */
+export async function lockRefundWithOrder(
+  tx: Tx,
+  key: { companyId: string; id: string; orderId: string },
+): Promise<{ order: Order; refund: Refund }> {
+  const order = await lockOrderById(tx, key.companyId, key.orderId)
+  const refund = await lockRefund(tx, key.companyId, key.id)
+  if (!order || !refund) throw new AppError('OBJECT_NOT_FOUND')
+  return { order, refund }
+}
+
+type SettledNews = { actor: string; reference: string | null; txHash: string | null; words: string }
+
+/** The money is with the payer. */
+export const settleRefund = (deps: RefundDeps, key: Refund, news: SettledNews): Promise<void> =>
+  deps.db.tx((tx) => settleRefundIn(deps, tx, key, news))
+
+/** In a transaction that has more to do. */
+export async function settleRefundIn(
+  deps: Pick<RefundDeps, 'clock' | 'transition'>,
+  tx: Tx,
+  key: Pick<Refund, 'companyId' | 'id' | 'orderId'>,
+  news: SettledNews,
+): Promise<void> {
+  const { order, refund } = await lockRefundWithOrder(tx, key)
+  if (refund.status !== 'ready' && refund.status !== 'submitted') return
+  const now = new Date(deps.clock())
+  const { reference, txHash, words } = news
+  await updateRefund(tx, refund, { status: 'settled', reference, txHash, words, nextCheckAt: null }, now)
+  const payment = await findPayment(tx, refund.companyId, refund.paymentId)
+  if (!payment) throw new Error(`refund ${refund.id} without its payment`)
+  await bookRefundSettled(tx, bookingOf(refund, now), refund.units, holderOf(payment))
+  if (refund.mispaymentId !== null) return
+  const refundedUnits = order.refundedUnits + refund.units
+  const { besideUnits } = await readReturned(tx, order)
+  const trigger = refundedUnits + besideUnits >= order.paidUnits ? 'refundAll' : 'refundPart'
+  await deps.transition(tx, order, {
+    trigger,
+    actor: news.actor,
+    requestId: null,
+    refundId: refund.id,
+    change: { refundedUnits },
+  })
+}
