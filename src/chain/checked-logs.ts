@@ -1,6 +1,6 @@
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
+import { type RpcCall, RpcError } from './endpoints/rpc.ts'
 import { confirmLogs, type Panel, readAllLogs, suspect } from './opinions.ts'
-import { type RpcCall, RpcError } from './rpc.ts'
 import {
   type Block,
   ChainDoubt,

@@ -1,7 +1,7 @@
 import { bloomOf, falsePositiveRate, mayContain, readBloom } from './bloom.ts'
-import type { Endpoint } from './endpoint.ts'
-import type { Endpoints } from './endpoints.ts'
-import { type Rpc, type RpcCall, RpcError } from './rpc.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
+import type { Endpoints } from './endpoints/endpoints.ts'
+import { type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
 import { ChainDoubt, type RpcBlock, type RpcLog } from './transfer-logs.ts'
 
 /** Endpoints contradict each other and nothing decides between them: what was read before stays. */

@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
 import { askLogs } from './checked-logs.ts'
-import { listBlocksAt, lockHead } from './deposit-audit-queries.ts'
-import type { Endpoint } from './endpoint.ts'
-import type { Endpoints } from './endpoints.ts'
+import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
+import type { Endpoints } from './endpoints/endpoints.ts'
+import { RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
-import { RpcError } from './rpc.ts'
 import {
   type Block,
   blockCall,

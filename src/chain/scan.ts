@@ -12,12 +12,12 @@ import {
   updateScanned,
 } from './chain-queries.ts'
 import { askLogs, checkAgainstHeaders, confirmTransfers } from './checked-logs.ts'
-import { type Endpoint, ForeignChain } from './endpoint.ts'
+import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
+import { tagsOf } from './endpoints/network-check.ts'
+import type { Hex, Rpc } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
-import { tagsOf } from './network-check.ts'
 import type { Network } from './networks.ts'
 import { confirm, type Panel } from './opinions.ts'
-import type { Hex, Rpc } from './rpc.ts'
 import {
   type Block,
   blockCall,

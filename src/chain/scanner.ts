@@ -13,11 +13,11 @@ import {
   updateChainReleased,
   updateTrouble,
 } from './chain-queries.ts'
-import { type Endpoint, ForeignChain } from './endpoint.ts'
-import type { Endpoints } from './endpoints.ts'
+import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
+import type { Endpoints } from './endpoints/endpoints.ts'
+import { RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
 import { Disagreement, Outvoted } from './opinions.ts'
-import { RpcError } from './rpc.ts'
 import {
   begin,
   checkIdentity,

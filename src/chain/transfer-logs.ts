@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/db.ts'
-import { listWatchedAddresses, listWatchedAmong } from './deposit-queries.ts'
+import { listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
+import { type Hex, MAX_FILTER_VALUES, type RpcCall } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
-import { type Hex, MAX_FILTER_VALUES, type RpcCall } from './rpc.ts'
 import type { FoundTransfer } from './transfer-queries.ts'
 
 /** keccak256("Transfer(address,address,uint256)") */

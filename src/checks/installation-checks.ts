@@ -1,7 +1,7 @@
 import { createTransport, type TransportOptions } from 'nodemailer'
-import { checkNetwork } from '../chain/network-check.ts'
+import { checkNetwork } from '../chain/endpoints/network-check.ts'
+import { createRpc } from '../chain/endpoints/rpc.ts'
 import { networkFor } from '../chain/networks.ts'
-import { createRpc } from '../chain/rpc.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import { assertDurable } from '../db/durable.ts'
 import {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { EXPORT_HINT } from '../chain/xpub.ts'
+import { EXPORT_HINT } from '../kernel/xpub.ts'
 import { nameOfFile } from './all-settings.ts'
 import { type KycConfig, readKyc } from './kyc-config.ts'
 import { Reader, type ValuesOf } from './setting.ts'

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/db.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
+import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Rpc, RpcError } from '../rpc.ts'
 import type { PayoutRequest, Payouts } from './payout.ts'
 import { findPayout, findPayoutOfTransaction } from './payout-queries.ts'
 import { checkTransfer } from './transfer-check.ts'

@@ -1,4 +1,4 @@
-import { type Hex, RpcError } from '../rpc.ts'
+import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { toHex } from '../transfer-logs.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
 import { broadcast, change, fillGap, isAuthorizationOver, type PayoutDeps, resend } from './payout-steps.ts'

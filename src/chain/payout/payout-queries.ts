@@ -1,5 +1,5 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import type { Hex } from '../rpc.ts'
+import type { Hex } from '../endpoints/rpc.ts'
 
 /**
  * `reserved`: known, nothing signed that could be mined. `signed`: the bytes are stored. `sent`: a node took them.

@@ -3,8 +3,8 @@ import { keccak256 } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Hex, type Rpc, RpcError } from '../rpc.ts'
 import { toHex } from '../transfer-logs.ts'
 import {
   insertPayoutTransaction,

@@ -2,8 +2,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { keccak256, stringToHex } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Hex, type Rpc, RpcError } from '../rpc.ts'
 import { followSent, followUsed } from './payout-follow.ts'
 import {
   claimPayout,

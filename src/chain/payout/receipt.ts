@@ -1,6 +1,6 @@
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { isFinal } from '../finality.ts'
 import type { Network } from '../networks.ts'
-import type { Hex, Rpc } from '../rpc.ts'
 import { blockCall, type RpcLog } from '../transfer-logs.ts'
 import type { ChainView } from './payout-view.ts'
 

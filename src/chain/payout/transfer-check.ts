@@ -1,5 +1,5 @@
+import type { Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import type { Rpc } from '../rpc.ts'
 import { readChainView } from './payout-view.ts'
 import { isReceiptFinal, readReceipts } from './receipt.ts'
 import { unitsTo } from './usdc-token.ts'

@@ -1,7 +1,7 @@
 import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
-import { readDomain } from '../network-check.ts'
+import { readDomain } from '../endpoints/network-check.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Hex, type Rpc, RpcError } from '../rpc.ts'
 import { type RpcLog, TRANSFER_TOPIC } from '../transfer-logs.ts'
 
 /** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */

@@ -1,4 +1,4 @@
-import { parseXpub } from '../../chain/xpub.ts'
+import { parseXpub } from '../../kernel/xpub.ts'
 import { integer, optional, optionalInteger, type Setting, SettingFault } from '../setting.ts'
 
 type Token = { symbol: string; address: string }

@@ -1,5 +1,5 @@
 import { decodeAbiParameters, encodeAbiParameters, keccak256, parseAbiParameters, stringToHex } from 'viem/utils'
-import type { Network } from './networks.ts'
+import type { Network } from '../networks.ts'
 import { type Hex, type Rpc, RpcError } from './rpc.ts'
 
 const SELECTOR = {

@@ -1,4 +1,7 @@
-import type { Db } from '../db/db.ts'
+import type { Db } from '../../db/db.ts'
+import { findHead } from '../chain-queries.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
 import {
   findAudited,
   listOwnTransactions,
@@ -7,9 +10,6 @@ import {
   type Recorded,
   upsertAudited,
 } from './balance-audit-queries.ts'
-import { findHead } from './chain-queries.ts'
-import type { Network } from './networks.ts'
-import type { Hex, Rpc } from './rpc.ts'
 
 type Chain = { db: Db; rpc: Rpc; network: Network }
 

@@ -1,7 +1,7 @@
 import { createHash, ECDH } from 'node:crypto'
 import { HARDENED_OFFSET, HDKey } from '@scure/bip32'
 import { publicKeyToAddress } from 'viem/utils'
-import { AppError } from '../kernel/errors.ts'
+import { AppError } from './errors.ts'
 
 /** A merchant's public account key: addresses can be derived from it, nothing can be spent. */
 export type Xpub = {

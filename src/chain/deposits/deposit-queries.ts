@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
 
 export type DepositAddress = {
   address: string

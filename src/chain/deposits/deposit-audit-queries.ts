@@ -1,5 +1,5 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
-import type { BlockId } from './chain-queries.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { BlockId } from '../chain-queries.ts'
 
 /** What the tables say of one deposit address on one chain. */
 export type RecordedDeposit = {

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 import type { EndpointLimits } from './endpoint.ts'
 
 /** What nodes turned out to take, by the hash of their address. */

@@ -1,6 +1,6 @@
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Network } from '../networks.ts'
 import { Endpoint, type EndpointEvents, ForeignChain } from './endpoint.ts'
-import type { Network } from './networks.ts'
 import { type Rpc, RpcError } from './rpc.ts'
 
 /** All nodes of one chain. */

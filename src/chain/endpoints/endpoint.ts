@@ -1,5 +1,5 @@
-import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
-import type { Network } from './networks.ts'
+import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
+import type { Network } from '../networks.ts'
 import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
 
 /** What a node takes at most; learned from its refusals. */

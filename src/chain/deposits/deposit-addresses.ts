@@ -1,5 +1,6 @@
 import { getAddress } from 'viem/utils'
-import type { Queryable, Tx } from '../db/db.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
+import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
 import {
   type DepositAddress,
   findDepositByReference,
@@ -7,7 +8,6 @@ import {
   lockDepositKey,
   updateWatchedUntil,
 } from './deposit-queries.ts'
-import { deriveAddress, parseXpub } from './xpub.ts'
 
 export type AssignedAddress = { address: string; index: number }
 

@@ -1,4 +1,8 @@
-import { HOUR } from '../kernel/clock.ts'
+import { HOUR } from '../../kernel/clock.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { type ChainReader, provenEndpoints, rescan } from '../rescan.ts'
+import { blockCall, type RpcBlock, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
 import {
   claimAuditPage,
   type DepositFinding,
@@ -9,10 +13,6 @@ import {
   updateDifferencesClosed,
   upsertDepositFinding,
 } from './deposit-audit-queries.ts'
-import type { Endpoint } from './endpoint.ts'
-import { type ChainReader, provenEndpoints, rescan } from './rescan.ts'
-import type { Hex, Rpc } from './rpc.ts'
-import { blockCall, type RpcBlock, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from './transfer-logs.ts'
 
 /** balanceOf(address) */
 const BALANCE_OF = '0x70a08231'
