@@ -131,7 +131,7 @@ export const KNOWN_NETWORKS: ReadonlyMap<number, Network> = new Map(
 )
 
 /** The local chain of the sandbox; its token's address is given. */
-export const SANDBOX_CHAIN_ID = 31337
+const SANDBOX_CHAIN_ID = 31337
 
 /**
  * What we know about a chain, with the operator's own values where he gave them.

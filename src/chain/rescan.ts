@@ -40,7 +40,7 @@ export async function provenEndpoints({ endpoints, network }: ChainReader): Prom
 }
 
 /** All logs of a filter in a range, in pieces that the node takes. @throws RpcError */
-export async function readLogRange(
+async function readLogRange(
   endpoint: Endpoint,
   filter: LogFilter,
   { from, to }: { from: bigint; to: bigint },

@@ -195,7 +195,7 @@ export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise
   if (!blocks || !first) return undefined
   const filter = await readLogFilter(scan.db, scan.network, first.at)
   const logs = await readLogs(scan, filter, blocks)
-  await store(scan, filter, logs, blocks)
+  await store(scan, filter, { logs, blocks })
   return blocks.at(-1)
 }
 
@@ -228,7 +228,8 @@ export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<
   if (stray) throw new ChainDoubt(`a log of ${stray.transactionHash} stands in an unexpected block`)
   const found = blocks.map((block) => ({ block, logs: byHash.get(block.hash) ?? [] }))
   const last = blocks.at(-1)
-  await store(scan, filter, await checkAgainstHeaders(scan, filter, found), blocks, last)
+  const checked = await checkAgainstHeaders(scan, filter, found)
+  await store(scan, filter, { logs: checked, blocks, only: last })
   return last
 }
 
@@ -251,9 +252,7 @@ async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]
 async function store(
   scan: Scan,
   filter: LogFilter,
-  logs: readonly RpcLog[],
-  blocks: readonly Block[],
-  only?: Block,
+  { logs, blocks, only }: { logs: readonly RpcLog[]; blocks: readonly Block[]; only?: Block | undefined },
 ): Promise<void> {
   const byHash = new Map(blocks.map((block) => [block.hash, block]))
   const transfers = await readTransfers(scan.db, { chainId: scan.network.chainId, filter }, logs, byHash)

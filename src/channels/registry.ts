@@ -67,17 +67,3 @@ export function channelSet(channels: readonly { supervised: Supervised; own: boo
     isOwn: (id) => byId.get(id)?.own === true,
   }
 }
-
-/** The same channels for everybody. */
-export function openChannels(channels: readonly Channel[]): Channels {
-  const operator = channelSet(
-    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false })),
-  )
-  return {
-    operator,
-    of: async () => operator,
-    forPayment: async ({ channel }) => operator.find(channel),
-    healths: () => [],
-    forget: () => {},
-  }
-}

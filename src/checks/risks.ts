@@ -36,7 +36,7 @@ function plainAddresses({ provider, rates, chains }: Config): string[] {
 }
 
 /** Something a payer can pay with: a provider, or a wallet on a chain. */
-export function hasChannel({ provider, chains }: Config): boolean {
+function hasChannel({ provider, chains }: Config): boolean {
   const isSet = CHANNEL_KINDS.some((kind) => readSettings(kind, settingsOfEnv(kind, provider)).outcome === 'set')
   return isSet || chains.some(({ xpub }) => xpub !== null)
 }

@@ -36,7 +36,7 @@ const BATCH = 10
 const DEFAULT_MAX_ATTEMPTS = 24
 
 /** 5 s, 10 s, 20 s … at most an hour. */
-export const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
+const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
 
 /**
  * Runs due jobs of the kinds that have a handler: at least once each, by lease and epoch, so that a node that dies

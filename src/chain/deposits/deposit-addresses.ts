@@ -1,13 +1,7 @@
 import { getAddress } from 'viem/utils'
-import type { Queryable, Tx } from '../../db/db.ts'
+import type { Tx } from '../../db/db.ts'
 import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
-import {
-  type DepositAddress,
-  findDepositByReference,
-  insertDepositAddress,
-  lockDepositKey,
-  updateWatchedUntil,
-} from './deposit-queries.ts'
+import { type DepositAddress, findDepositByReference, insertDepositAddress, lockDepositKey } from './deposit-queries.ts'
 
 export type AssignedAddress = { address: string; index: number }
 
@@ -42,12 +36,4 @@ export async function assignDepositAddress(
   const address = deriveAddress(key.text, Number(keyIndex)).toLowerCase()
   await insertDepositAddress(tx, { address, companyId, reference, keyId: key.id, keyIndex, watchedUntil })
   return toAssigned({ address, keyIndex })
-}
-
-/** Watches an address for longer; an earlier end than promised before changes nothing. */
-export async function extendWatch(
-  q: Queryable,
-  { address, watchedUntil }: { address: string; watchedUntil: Date },
-): Promise<void> {
-  await updateWatchedUntil(q, address, watchedUntil)
 }

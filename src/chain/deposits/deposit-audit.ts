@@ -22,7 +22,7 @@ const ROUND_MS = HOUR
 const CLOCK_MARGIN_MS = HOUR
 
 /** Balances at one block, in the order of the addresses. @throws RpcError */
-export async function readBalances(
+async function readBalances(
   rpc: Rpc,
   { token, blockHash }: { token: string; blockHash: string },
   addresses: readonly string[],
@@ -35,7 +35,7 @@ export async function readBalances(
 }
 
 /** The last block made before a time. @throws RpcError */
-export async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint> {
+async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint> {
   const seconds = BigInt(Math.floor(at.getTime() / 1000))
   let low = 0n
   let high = head

@@ -36,16 +36,6 @@ export const findDepositByReference = (
   q.maybe(sql`
     select ${COLUMNS} from deposit_addresses where company_id = ${key.companyId} and reference = ${key.reference}`)
 
-/** @param address in any spelling */
-export const findDepositAddress = (q: Queryable, address: string): Promise<DepositAddress | undefined> =>
-  q.maybe(sql`select ${COLUMNS} from deposit_addresses where address = ${address.toLowerCase()}`)
-
-/** Never shortens what was promised before. */
-export const updateWatchedUntil = (q: Queryable, address: string, watchedUntil: Date): Promise<number> =>
-  q.run(sql`
-    update deposit_addresses set watched_until = greatest(watched_until, ${watchedUntil}::timestamptz)
-    where address = ${address.toLowerCase()}`)
-
 /** At most `limit` of the addresses that were watched at a time, or still are. */
 export async function listWatchedAddresses(q: Queryable, at: Date, limit: number): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`

@@ -5,7 +5,7 @@ import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from '.
 /** What a node takes at most; learned from its refusals. */
 export type EndpointLimits = { batchSize: number; blockSpan: bigint; topicCount: number }
 
-export const FIRST_LIMITS: EndpointLimits = { batchSize: 100, blockSpan: 2000n, topicCount: MAX_FILTER_VALUES }
+const FIRST_LIMITS: EndpointLimits = { batchSize: 100, blockSpan: 2000n, topicCount: MAX_FILTER_VALUES }
 
 /**
  * Why an endpoint is not asked. `down`: it gave no answer a moment ago. `behind`: others have newer blocks. `foreign`:

@@ -67,7 +67,7 @@ export async function change(deps: PayoutDeps, payout: Payout, what: PayoutChang
   return changed
 }
 
-export const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => ({
+const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => ({
   from: payout.fromAddress,
   to: payout.toAddress,
   units: payout.units,

@@ -100,7 +100,7 @@ const copyButton = (texts: PayTexts, what: string, from: string, value: string):
     data-done="${texts.copied}">${texts.copy}<span class="say"> ${what}</span></button>`
 
 /** The payment link for what is missing: the amount of an EIP-681 link is in smallest units. */
-export const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
+const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
 
 /** Breaks a hash or an address in its middle where it does not fit on one line; nothing is left out. */
 const halves = (text: string): Html =>

@@ -15,7 +15,7 @@ import { findPayment, type Payment } from '../../payments/payment-queries.ts'
 import type { PayState } from '../../texts/page-texts.ts'
 import { payerToken } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { type IdentityForm, readIdentityForm } from './identity-form.ts'
+import { type IdentityForm, readIdentityForm } from './identity-fields.ts'
 import { arrivedUnits, type ChainProgress, isFinalState, stateOf } from './pay-state.ts'
 
 /** One way to pay that the payer may choose. */
