@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 /** Who runs PostgreSQL when Comptoir itself is root, which PostgreSQL refuses to be. */
 export type Account = { uid: number; gid: number }
 
-export const isRoot = (): boolean => process.getuid?.() === 0
+const isRoot = (): boolean => process.getuid?.() === 0
 
 /** Undefined when there is no such user, and for root. initdb needs a user that the system knows by name. */
 function lookUp(user: string): Account | undefined {
