@@ -34,7 +34,7 @@ async function readBalances(
   return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
 }
 
-/** The last block made before a time. @throws RpcError */
+/** The last block mined before a time. @throws RpcError */
 async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint> {
   const seconds = BigInt(Math.floor(at.getTime() / 1000))
   let low = 0n
@@ -49,7 +49,7 @@ async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint
   return low
 }
 
-/** What left each address, read on from where the last audit ended. @throws RpcError */
+/** Outflows of each address, continuing where the last audit ended. @throws RpcError */
 async function readOutflows(
   { network }: ChainReader,
   endpoint: Endpoint,
@@ -75,7 +75,7 @@ async function readOutflows(
 
 const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - outflowUnits
 
-/** Looks closer at addresses whose balance is not what was recorded: reads again what came and what left. */
+/** Explains addresses with a differing balance: reads incoming and outgoing transfers again. */
 async function explain(
   reader: ChainReader,
   endpoint: Endpoint,
@@ -101,7 +101,7 @@ async function explain(
     }
     await upsertDepositFinding(db, finding)
     const known = deposits[index]?.differed
-    if (!explained && !known) log.error(inText(finding), 'ALARM: a deposit balance is not what was recorded')
+    if (!explained && !known) log.error(inText(finding), 'ALARM: a deposit balance differs from the recorded transfers')
   }
 }
 
@@ -111,9 +111,9 @@ const inText = (finding: DepositFinding): Record<string, unknown> =>
   )
 
 /**
- * Compares the balances of deposit addresses with what was recorded, at the block up to which the chain was read. What
- * was missed is recorded; what cannot be explained stays as a difference, with an alarm.
- * @throws RpcError when no endpoint answers
+ * Compares the balances of deposit addresses with the recorded transfers, at the last block read. Missed transfers are
+ * recorded; anything unexplained becomes a difference, with an alarm.
+ * @throws RpcError if no endpoint answers
  */
 export async function auditDeposits(reader: ChainReader, addresses: readonly string[]): Promise<void> {
   const { db, network } = reader
