@@ -39,7 +39,7 @@ function riskResults(config: Config): CheckResult[] {
   })
 }
 
-/** All that the environment alone says: what is wrong with it, and which risks it takes. */
+/** Everything the environment alone shows: its faults, and the risks it takes. */
 export function readEnvironment(env: Env): Environment {
   const { config, faults } = readConfig(env)
   const unknown = findUnknownVariables(env, channelNames)

@@ -35,7 +35,7 @@ function plainAddresses({ provider, rates, chains }: Config): string[] {
   ]
 }
 
-/** Something a payer can pay with: a provider, or a wallet on a chain. */
+/** Whether there is any way to pay: a provider, or a chain. */
 function hasChannel({ provider, chains }: Config): boolean {
   const isSet = CHANNEL_KINDS.some((kind) => readSettings(kind, settingsOfEnv(kind, provider)).outcome === 'set')
   return isSet || chains.some(({ xpub }) => xpub !== null)
@@ -55,7 +55,7 @@ const when = (found: boolean, name: (typeof RISKS)[number], message: string, fix
   found ? { name, message, fix } : null,
 ]
 
-/** What lies in this installation's own hands: key, database, accounts, limits. */
+/** Risks within this installation: key, database, accounts, limits. */
 function ownRisks(config: Config): Found[] {
   const off = Object.entries(config.limits).flatMap(([key, value]) => (value === 0 ? [LIMIT_NAMES[key] ?? key] : []))
   return [
@@ -92,7 +92,7 @@ function ownRisks(config: Config): Found[] {
   ]
 }
 
-/** What touches others: mail, channels, addresses, chains. */
+/** Risks that involve others: mail, channels, addresses, chains. */
 function outerRisks(config: Config): Found[] {
   const plain = plainAddresses(config)
   const ranges = config.webhooks.allowedRanges.filter(reachesAnything)
@@ -132,6 +132,6 @@ function outerRisks(config: Config): Found[] {
   ]
 }
 
-/** Every risk, with what is wrong and what to do; null where it is not there. */
+/** Every risk with its cause and fix; null if it is not taken. */
 export const findRisks = (config: Config): Record<string, Risk | null> =>
   Object.fromEntries([...ownRisks(config), ...outerRisks(config)])

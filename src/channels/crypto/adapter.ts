@@ -93,7 +93,7 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
 
 /**
  * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
- * scanners. What it says of a payment is what stands in the scanners' tables.
+ * scanners. It reports what the scanners have recorded.
  */
 export function openCryptoChannel({ db, payable, health }: WalletDeps): Channel {
   const networks = payable.map(({ network }) => network)

@@ -9,7 +9,7 @@ const readToken = (entry: string): Token => {
   throw new SettingFault(`"${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
 }
 
-/** 64 hexadecimal digits, with or without 0x. The key never stands in a message. */
+/** 64 hexadecimal digits, with or without 0x. The key never appears in a message. */
 const privateKey = (name: string, description: string): Setting<string | null> => ({
   ...{ name, description, fallback: null, absent: null, secret: true },
   read(given) {
@@ -18,7 +18,7 @@ const privateKey = (name: string, description: string): Setting<string | null> =
   },
 })
 
-/** An account's public key only: whoever gives a private key here would hand out the deposits. */
+/** A public account key only: a private key here would give away the deposits. */
 const xpub = (name: string): Setting<string | null> => ({
   ...{ name, fallback: null, absent: null },
   description: "Public key of the account m/44'/60'/0' that makes the deposit addresses (xpub…); required.",

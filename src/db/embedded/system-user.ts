@@ -25,8 +25,8 @@ function ownerOf(path: string): Account | undefined {
 }
 
 /**
- * The user for the server: whoever owns the cluster already, then the owner of the data directory, then `postgres` or
- * `nobody`. Undefined for an ordinary user, who runs it himself.
+ * The user for the server: the owner of the existing cluster, then the owner of the data directory, then `postgres` or
+ * `nobody`. Undefined for an ordinary user, who runs it directly.
  * @throws Error when this user may not use the cluster, or when root finds no other user
  */
 export function chooseAccount(dataDir: string, clusterDir: string): Account | undefined {
