@@ -62,8 +62,8 @@ function ownRisks(config: Config): Found[] {
     when(
       config.masterKey !== null && isWeak(config.masterKey),
       'weak-master-key',
-      'MASTER_KEY is no random key; whoever guesses it reads every secret.',
-      'Make one with: openssl rand -base64 32',
+      'MASTER_KEY is not random; anyone who guesses it can read every secret.',
+      'Generate one: openssl rand -base64 32',
     ),
     when(
       config.databaseUrl === null && config.backupTo === null,
@@ -74,14 +74,14 @@ function ownRisks(config: Config): Found[] {
     when(
       off.length > 0,
       'limits-off',
-      `No limit: ${off.join(', ')}. Passwords can be tried without end.`,
-      'Leave them out for the defaults.',
+      `No limit: ${off.join(', ')}. Passwords can be guessed without limit.`,
+      'Remove them to use the defaults.',
     ),
     when(
       config.autoApprove,
       'auto-approve',
-      'AUTO_APPROVE is on: whoever registers sells at once, with an address that nobody proved.',
-      'Leave AUTO_APPROVE out.',
+      'AUTO_APPROVE is on: anyone who registers can sell at once, with an unverified address.',
+      'Remove AUTO_APPROVE.',
     ),
     when(
       config.metricsPort === null && config.metricsToken === null,
@@ -120,14 +120,14 @@ function outerRisks(config: Config): Found[] {
     when(
       plain.length > 0,
       'http-provider',
-      `Not encrypted: ${plain.join(', ')}. Whoever is on the way can change answers about money.`,
+      `Not encrypted: ${plain.join(', ')}. Anyone on the network path can change answers about money.`,
       'Use https:// addresses.',
     ),
     when(
       keys.length > 0,
       'key-in-memory',
-      `${keys.join(', ')}: a key that pays stands in the memory of this process.`,
-      'Pay refunds and settlements by hand, or keep little money in that wallet.',
+      `${keys.join(', ')}: a paying key is kept in the memory of this process.`,
+      'Pay refunds and settlements manually, or keep little money in that wallet.',
     ),
   ]
 }

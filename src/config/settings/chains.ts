@@ -46,7 +46,7 @@ const endpoints = (name: string): Setting<string[]> => ({
 export const CHAINS = {
   chainMaxLagSeconds: integer(
     'CHAIN_MAX_LAG_SECONDS',
-    'Without a new block for so many seconds, `crypto` is not offered on a chain.',
+    'After this many seconds without a new block, `crypto` is not offered on that chain.',
     { fallback: '60', min: 5, max: 86_400 },
   ),
 }
