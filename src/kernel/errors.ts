@@ -69,7 +69,7 @@ export const CATALOGUE = {
     message: 'This action needs a second factor not older than five minutes. Confirm with POST /auth/otp and repeat.',
   },
   CROSS_SITE_REQUEST: { status: 403, message: 'This request came from another website and was refused.' },
-  NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs.' },
+  NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs/api.' },
   ORDER_NOT_FOUND: {
     status: 404,
     message: 'No order has this code or reference. Check it, and which account you use.',
