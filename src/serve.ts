@@ -145,7 +145,7 @@ async function withPort(config: Config): Promise<Config> {
   return { ...config, port, baseUrl: put(config.baseUrl), payUrl: put(config.payUrl), officeUrl: put(config.officeUrl) }
 }
 
-/** A wallet of the sandbox whose keys nobody needs: deposits only have to be seen. */
+/** A sandbox wallet without a known private key: deposits only have to be seen. */
 const sandboxXpub = (vault: Vault): string =>
   HDKey.fromMasterSeed(vault.derive('sandbox-deposits')).derive("m/44'/60'/0'").publicExtendedKey
 

@@ -11,7 +11,7 @@ import pg from 'pg'
 import { assertDurable } from '../src/db/durable.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { processMark } from '../src/db/embedded/process.ts'
-import { canReach, isRoot } from '../src/db/embedded/system-user.ts'
+import { canReach } from '../src/db/embedded/system-user.ts'
 
 const HOLDER = join(import.meta.dirname, 'harness/embedded-holder.ts')
 const NOBODY = { uid: 65534, gid: 65534 }
@@ -178,6 +178,8 @@ test('a database that gives up durability is refused, whichever setting does it'
   await assert.rejects(assertDurable(server.connectionString), /fsync, full_page_writes is off/)
   await server.stop()
 })
+
+const isRoot = (): boolean => process.getuid?.() === 0
 
 const postmaster = (dataDir: string): number =>
   Number.parseInt(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10)

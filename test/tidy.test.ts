@@ -47,8 +47,7 @@ const HTTP = ['http']
 /** Besides the floor and `db`. A new folder gets a line here, which is the moment to think about its direction. */
 const MAY_IMPORT: Record<string, string[]> = {
   kernel: [],
-  // deposit keys are parsed at the start
-  config: ['chain/xpub'],
+  config: [],
   db: [],
   'db/embedded': [],
   http: [],

@@ -1,5 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
-import { auditNextPage } from '../chain/deposit-audit.ts'
+import { auditNextPage } from '../chain/deposits/deposit-audit.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { startScanner } from '../chain/scanner.ts'
 import type { Db } from '../db/db.ts'

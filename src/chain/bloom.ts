@@ -1,5 +1,5 @@
 import { keccak256 } from 'viem/utils'
-import type { Hex } from './rpc.ts'
+import type { Hex } from './endpoints/rpc.ts'
 
 /**
  * The logs bloom of a block header (Yellow Paper, 4.3.1): 2048 bits, of which each address and each topic of a log sets

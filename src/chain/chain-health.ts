@@ -27,7 +27,7 @@ function judge(
   })
   const variable = `CHAIN_${chainId}_RPC_URL`
   if (standing?.trouble === 'foreign') {
-    const fix = `Check ${variable}. If a test chain began anew: comptoir rescan --chain ${chainId} --from 0 --new-chain`
+    const fix = `Check ${variable}. If a test chain was reset: comptoir rescan --chain ${chainId} --from 0 --new-chain`
     return bad('is served as another chain; nothing of it is believed', fix)
   }
   if (standing?.trouble === 'disagreement')

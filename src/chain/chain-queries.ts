@@ -3,7 +3,7 @@ import type { Head } from './transfer.ts'
 
 export type BlockId = { number: bigint; hash: string }
 
-/** The lease of one chain, and where its reader stands. */
+/** The lease of one chain, and how far it has been read. */
 export type Lease = {
   chainId: number
   genesisHash: string | null
@@ -19,7 +19,7 @@ const LEASE_COLUMNS = sql`chain_id, genesis_hash, number, hash, scanned_at, leas
 export const insertChain = (q: Queryable, chainId: number): Promise<number> =>
   q.run(sql`insert into chain_heads (chain_id) values (${chainId}) on conflict do nothing`)
 
-/** Takes or keeps the right to read a chain; undefined while another node holds it. By the database's clock. */
+/** Takes or renews the lease of a chain; undefined while another node holds it. Uses the database's clock. */
 export const claimChain = (
   q: Queryable,
   { chainId, owner, leaseMs }: { chainId: number; owner: string; leaseMs: number },
@@ -29,7 +29,7 @@ export const claimChain = (
     where chain_id = ${chainId} and (lease_owner = ${owner} or lease_until is null or lease_until < now())
     returning ${LEASE_COLUMNS}`)
 
-/** Locks the chain's row for a write and prolongs the lease; undefined when another node has taken it over. */
+/** Locks the chain's row for a write and renews the lease; undefined if another node has taken over. */
 export const lockChain = (
   tx: Tx,
   { chainId, owner, leaseMs }: { chainId: number; owner: string; leaseMs: number },
@@ -44,20 +44,20 @@ export const updateChainReleased = (q: Queryable, chainId: number, owner: string
     update chain_heads set lease_owner = null, lease_until = null
     where chain_id = ${chainId} and lease_owner = ${owner}`)
 
-/** The newest block that was read. Going back to an older one is no progress. */
+/** The newest block read. Going back to an older one does not count as progress. */
 export const updateHead = (tx: Tx, chainId: number, head: BlockId & { at: Date }): Promise<number> =>
   tx.run(sql`
     update chain_heads set number = ${head.number}, hash = ${head.hash}, block_at = ${head.at},
       advanced_at = case when number is null or number < ${head.number} then now() else advanced_at end
     where chain_id = ${chainId}`)
 
-/** The chain that is read from now on. */
+/** Sets the chain that is read from now on. */
 export const updateGenesis = (tx: Tx, chainId: number, genesisHash: string): Promise<number> =>
   tx.run(sql`
     update chain_heads set genesis_hash = ${genesisHash}, safe_number = null, finalized_number = null
     where chain_id = ${chainId}`)
 
-/** Says that the reader stood at the chain's newest block just now, and what the node calls safe and finalized. */
+/** Records that the reader is at the newest block, and which blocks the node calls safe and finalized. */
 export const updateScanned = (
   tx: Tx,
   chainId: number,
@@ -71,10 +71,10 @@ export const updateScanned = (
         else least(number, greatest(finalized_number, ${tags.finalizedNumber}::bigint)) end
     where chain_id = ${chainId}`)
 
-/** Why the reader stands still. */
+/** Why reading has stopped. */
 export type ChainTrouble = 'foreign' | 'disagreement'
 
-/** Notes why the reader stands still (null: it reads); only the node that holds the lease may say so. */
+/** Records why reading has stopped (null: it has not); only the node that holds the lease may. */
 export const updateTrouble = (
   q: Queryable,
   { chainId, owner, trouble }: { chainId: number; owner: string; trouble: ChainTrouble | null },
@@ -84,14 +84,14 @@ export const updateTrouble = (
       trouble_since = case when ${trouble}::text is null then null else coalesce(trouble_since, now()) end
     where chain_id = ${chainId} and lease_owner = ${owner} and trouble is distinct from ${trouble}`)
 
-/** Where a chain stands, for whoever decides whether it can be relied on. Seconds by the database's clock. */
+/** How current a chain is, to decide whether to rely on it. Seconds by the database's clock. */
 export type ChainStanding = {
   chainId: number
   number: bigint | null
   genesisHash: string | null
   blockAt: Date | null
   trouble: ChainTrouble | null
-  /** Since a block that is new to us was read, or since the newest one was made, whichever is longer. */
+  /** Since we last read a new block, or since the newest one was mined, whichever is longer. */
   lagSeconds: number | null
 }
 
@@ -107,14 +107,14 @@ export const findHead = (q: Queryable, chainId: number): Promise<Head | undefine
     select chain_id, number, hash, safe_number, finalized_number, coalesce(scanned_at, 'epoch') as scanned_at
     from chain_heads where chain_id = ${chainId} and number is not null`)
 
-/** The blocks that are remembered, newest first. */
+/** The blocks kept for reorganisations, newest first. */
 export const listBlocks = (q: Queryable, chainId: number): Promise<BlockId[]> =>
   q.many(sql`select number, hash from chain_blocks where chain_id = ${chainId} order by number desc`)
 
 export const findBlock = (q: Queryable, chainId: number, number: bigint): Promise<BlockId | undefined> =>
   q.maybe(sql`select number, hash from chain_blocks where chain_id = ${chainId} and number = ${number}`)
 
-/** Remembers blocks and forgets all but the newest `keep`. */
+/** Stores blocks and deletes all but the newest `keep`. */
 export async function insertBlocks(tx: Tx, chainId: number, blocks: readonly BlockId[], keep: number): Promise<void> {
   const numbers = blocks.map((block) => block.number.toString())
   const hashes = blocks.map((block) => block.hash)
@@ -126,7 +126,7 @@ export async function insertBlocks(tx: Tx, chainId: number, blocks: readonly Blo
       select number from chain_blocks where chain_id = ${chainId} order by number desc offset ${keep - 1} limit 1)`)
 }
 
-/** Forgets where a chain stands, for one that began anew: it is read as if for the first time. */
+/** Resets a chain that was restarted: it is read as if for the first time. */
 export async function forgetChain(tx: Tx, chainId: number): Promise<void> {
   await tx.run(sql`delete from chain_blocks where chain_id = ${chainId}`)
   await tx.run(sql`

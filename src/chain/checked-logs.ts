@@ -1,6 +1,6 @@
-import type { Endpoint } from './endpoint.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
+import { type RpcCall, RpcError } from './endpoints/rpc.ts'
 import { confirmLogs, type Panel, readAllLogs, suspect } from './opinions.ts'
-import { type RpcCall, RpcError } from './rpc.ts'
 import {
   type Block,
   ChainDoubt,
@@ -13,12 +13,12 @@ import {
   toTopic,
 } from './transfer-logs.ts'
 
-/** Fewer receivers than this in one question no node refuses for their number. */
+/** No node refuses this few receivers in one filter. */
 const MIN_TOPICS = 20
 
 const receiversOf = ({ addresses }: LogFilter): readonly string[] => (addresses === 'all' ? [] : addresses.map(toTopic))
 
-/** Asks for the logs of several places, in their order; a node that refuses so many receivers is asked for fewer. */
+/** Logs of several blocks or ranges, in order; if the node refuses that many receivers, it is asked for fewer. */
 export async function askLogs(endpoint: Endpoint, filter: LogFilter, places: readonly LogRange[]): Promise<RpcLog[][]> {
   const { rpc, limits } = endpoint
   const { topicCount } = limits
@@ -45,9 +45,9 @@ function matches(filter: LogFilter): (log: RpcLog) => boolean {
 }
 
 /**
- * A block whose header speaks of transfers that the answer does not show: another endpoint is asked, or this one a
- * second time in other words, and where the header is strong evidence the block's receipts decide.
- * @throws ChainDoubt when the header cannot be reconciled with any answer: the block is read again later
+ * For a block whose header indicates transfers that the answer lacks: asks another endpoint, or this one with a
+ * different query; if the header is strong evidence, the block's receipts decide.
+ * @throws ChainDoubt if no answer matches the header: the block is read again later
  */
 async function readAgain(
   panel: Panel,
@@ -57,7 +57,7 @@ async function readAgain(
   const { endpoints, endpoint } = panel
   const others = endpoints.usable().filter((other) => other !== endpoint)
   if (others.length > 0) {
-    // several calls where many are watched: the first one that is contradicted ends the look
+    // several calls if many are watched: the first contradiction ends the scan
     for (const call of logsCalls(filter, { blockHash: block.hash }, endpoint.limits.topicCount))
       await confirmLogs(panel, block, { logs: logs.filter(isAnswerOf(call)), call })
     return logs
@@ -68,11 +68,11 @@ async function readAgain(
   if (inBlock.length > logs.length) return inBlock
   if (!strong) return logs
   const all = await readAllLogs(endpoint.rpc, block)
-  if (!all) throw new ChainDoubt(`the header of block ${block.number} speaks of transfers that no answer shows`)
+  if (!all) throw new ChainDoubt(`the header of block ${block.number} indicates transfers that no answer contains`)
   return all.filter(matches(filter))
 }
 
-/** Whether a call asks for a log, by its receivers. */
+/** Whether a call's receivers cover a log. */
 function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
   const { topics } = call.params[0] as { topics: (string | null | string[])[] }
   const receivers = topics[2]
@@ -82,8 +82,8 @@ function isAnswerOf(call: RpcCall): (log: RpcLog) => boolean {
 }
 
 /**
- * Checks the logs that were answered for a run of blocks against the blocks' headers.
- * @returns all logs that were asked for
+ * Checks the logs of consecutive blocks against the headers.
+ * @returns all requested logs
  * @throws ChainDoubt, RpcError
  */
 export async function checkAgainstHeaders(
@@ -102,7 +102,7 @@ export async function checkAgainstHeaders(
   return checked
 }
 
-/** Wants another endpoint's word for every transfer that will be recorded. @throws ChainDoubt, RpcError */
+/** Confirms every transfer with another endpoint before it is recorded. @throws ChainDoubt, RpcError */
 export async function confirmTransfers(
   panel: Panel,
   filter: LogFilter,

@@ -11,7 +11,7 @@ export function confirmationsOf(transfer: Placed, head: Pick<Head, 'number'>): b
 }
 
 /**
- * Whether a transfer cannot disappear any more, as far as this network's rule for its amount says.
+ * Whether a transfer is final by this network's rule for its amount.
  * @param units the amount that is at stake, in USDC units: the order's sum where several transfers pay it
  * @param largeFromUnits a merchant's own border between small and large amounts
  */
@@ -28,12 +28,12 @@ export function isFinal(
   return isSatisfied(rule, transfer, head)
 }
 
-/** Whether small and large rule both say so: no further block can change anything. */
+/** Whether it is final by both the small and the large rule, so no further block matters. */
 export function isSettled(network: Pick<Network, 'small' | 'large'>, transfer: Placed, head: Reached): boolean {
   return isSatisfied(network.small, transfer, head) && isSatisfied(network.large, transfer, head)
 }
 
-/** Confirmations that a payer is told to wait for; null where a tag of the node decides. */
+/** The number of confirmations shown to the payer; null if a block tag decides. */
 export function confirmationsNeeded(
   network: Pick<Network, 'small' | 'large' | 'largeFromUnits'>,
   units: bigint,

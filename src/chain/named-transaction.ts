@@ -33,7 +33,7 @@ async function describe({ db, network }: ChainReader, transfers: readonly Transf
     const [other] = transfers
     if (other?.status === 'orphaned')
       return verdict(true, false, 'Its block is no longer part of the chain.', addresses)
-    return verdict(true, false, `It sent ${other?.symbol}, not USDC. The shop was told.`, addresses)
+    return verdict(true, false, `It sent ${other?.symbol}, not USDC. The shop has been informed.`, addresses)
   }
   const units = usdc.reduce((sum, transfer) => sum + transfer.units, 0n)
   const head = await findHead(db, network.chainId)

@@ -1,6 +1,6 @@
 import { getAddress, isAddress } from 'viem/utils'
 
-/** When a transfer is final: a number of confirmations, or a tag of the node and so many blocks after it. */
+/** When a transfer is final: a number of confirmations, or a block tag and a number of blocks after it. */
 export type FinalityRule =
   | { kind: 'confirmations'; confirmations: number }
   | { kind: 'tag'; tag: 'safe' | 'finalized'; extraBlocks: number }
@@ -131,12 +131,12 @@ export const KNOWN_NETWORKS: ReadonlyMap<number, Network> = new Map(
 )
 
 /** The local chain of the sandbox; its token's address is given. */
-export const SANDBOX_CHAIN_ID = 31337
+const SANDBOX_CHAIN_ID = 31337
 
 /**
  * What we know about a chain, with the operator's own values where he gave them.
  * @param confirmations decides alone for all amounts, also where a tag would be asked
- * @throws Error when the chain is not known and no token address is given, or the address is none
+ * @throws Error if the chain is unknown and no token address is given, or the address is invalid
  */
 export function networkFor(options: {
   chainId: number

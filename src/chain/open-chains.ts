@@ -5,12 +5,12 @@ import type { ChainConfig } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ChainStanding, listStandings } from './chain-queries.ts'
-import { listEndpointLimits, upsertEndpointLimits } from './endpoint-queries.ts'
-import { type Endpoints, openEndpoints } from './endpoints.ts'
+import { listEndpointLimits, upsertEndpointLimits } from './endpoints/endpoint-queries.ts'
+import { type Endpoints, openEndpoints } from './endpoints/endpoints.ts'
+import { createRpc, type Rpc } from './endpoints/rpc.ts'
 import { type Network, networkFor } from './networks.ts'
 import { openPayouts, type Payouts } from './payout/payout.ts'
 import { localSigner } from './payout/signer.ts'
-import { createRpc, type Rpc } from './rpc.ts'
 
 /** One chain that is set up, with what reads it and what can send money on it. */
 export type OpenChain = {

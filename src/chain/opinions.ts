@@ -1,15 +1,15 @@
 import { bloomOf, falsePositiveRate, mayContain, readBloom } from './bloom.ts'
-import type { Endpoint } from './endpoint.ts'
-import type { Endpoints } from './endpoints.ts'
-import { type Rpc, type RpcCall, RpcError } from './rpc.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
+import type { Endpoints } from './endpoints/endpoints.ts'
+import { type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
 import { ChainDoubt, type RpcBlock, type RpcLog } from './transfer-logs.ts'
 
-/** Endpoints contradict each other and nothing decides between them: what was read before stays. */
+/** Endpoints contradict each other with no majority; recorded transfers are kept. */
 export class Disagreement extends ChainDoubt {
   override readonly name = 'Disagreement'
 }
 
-/** The endpoint that reads was proven wrong: another one reads on. */
+/** The reading endpoint was proven wrong; another one takes over. */
 export class Outvoted extends ChainDoubt {
   override readonly name = 'Outvoted'
 }
@@ -21,7 +21,7 @@ export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpo
 
 type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
 
-/** Answers of the other endpoints; one that fails says nothing, one that does not know yet makes us wait. */
+/** Answers of the other endpoints. A failure does not count; one that does not know yet makes us wait. */
 async function askOthers<Answer>(
   { endpoints, endpoint }: Panel,
   ask: (rpc: Rpc) => Promise<Answer | undefined>,
@@ -44,9 +44,9 @@ async function askOthers<Answer>(
 }
 
 /**
- * Whether the others agree with the endpoint that reads. With none to ask, its word counts.
- * @returns those that contradict it, when nobody decides; empty when it is right
- * @throws Outvoted when two others say the same against it
+ * Whether the others agree with the reading endpoint. Without others, its answer stands.
+ * @returns those that contradict it, if there is no majority; empty if it is right
+ * @throws Outvoted if two others agree against it
  */
 async function vote<Answer>(
   panel: Panel,
@@ -93,7 +93,7 @@ const lacking = (left: readonly RpcLog[], right: readonly RpcLog[]): RpcLog[] =>
   return left.filter((log) => !keys.has(logKey(log)))
 }
 
-/** Whether a header speaks for a log that its endpoint denies; null where the header proves nothing. */
+/** Whether a header indicates a log that its endpoint denies; null if the header proves nothing. */
 function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
   const bloom = readBloom(text)
   if (!bloom) return null
@@ -101,7 +101,7 @@ function speaksFor(text: string | undefined, log: RpcLog): boolean | null {
   return falsePositiveRate(bloom) <= MAX_FALSE_POSITIVE ? true : null
 }
 
-/** Who lies about a block's logs, by the header that the denier itself gave: who invents, or who hides. */
+/** Which endpoint invents or hides logs, judged by the header that the denying endpoint gave. */
 function findLiar(mine: Opinion<Testimony>, other: Opinion<Testimony>): Endpoint | undefined {
   const liars = new Set<Endpoint>()
   const judge = (shows: Opinion<Testimony>, denies: Opinion<Testimony>): void => {
@@ -117,7 +117,7 @@ function findLiar(mine: Opinion<Testimony>, other: Opinion<Testimony>): Endpoint
 }
 
 /**
- * Wants another endpoint's word for a block's logs before they count.
+ * Confirms a block's logs with the other endpoints before they count.
  * @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind
  */
 export async function confirmLogs(
@@ -143,12 +143,12 @@ export async function confirmLogs(
   if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${words}`)
 }
 
-/** What a header says about the transfers that were asked for. */
+/** What a header says about the requested transfers. */
 export type Suspicion = 'none' | 'weak' | 'strong'
 
 /**
- * Whether a header speaks of transfers that the answer does not show.
- * @param receivers the addresses that were asked for; none where all transfers were
+ * Whether a header indicates transfers that the answer lacks.
+ * @param receivers the requested addresses; empty if all transfers were requested
  */
 export function suspect(
   logsBloom: string | undefined,
@@ -171,7 +171,7 @@ export function suspect(
   return rate * asked.receivers.length <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
 }
 
-/** All logs of a block, from its receipts; undefined where the node cannot give them all. @throws RpcError */
+/** All logs of a block, from its receipts; undefined if the node cannot return them all. @throws RpcError */
 export async function readAllLogs(rpc: Rpc, block: { hash: string; logsBloom: string | undefined }) {
   const header = readBloom(block.logsBloom)
   if (!header) return undefined

@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
 import { askLogs } from './checked-logs.ts'
-import { listBlocksAt, lockHead } from './deposit-audit-queries.ts'
-import type { Endpoint } from './endpoint.ts'
-import type { Endpoints } from './endpoints.ts'
+import { listBlocksAt, lockHead } from './deposits/deposit-audit-queries.ts'
+import type { Endpoint } from './endpoints/endpoint.ts'
+import type { Endpoints } from './endpoints/endpoints.ts'
+import { RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
-import { RpcError } from './rpc.ts'
 import {
   type Block,
   blockCall,
@@ -19,13 +19,12 @@ import {
 } from './transfer-logs.ts'
 import { type FoundTransfer, upsertTransfers } from './transfer-queries.ts'
 
-/** What reads a chain beside its scanner. */
 export type ChainReader = { db: Db; network: Network; endpoints: Endpoints; log: FastifyBaseLogger }
 
-/** The endpoints that can be asked now, each proven to serve this chain. @throws RpcError when there is none */
+/** Available endpoints, each proven to serve this chain. @throws RpcError if none is */
 export async function provenEndpoints({ endpoints, network }: ChainReader): Promise<Endpoint[]> {
   const proven: Endpoint[] = []
-  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} can be used now`)
+  let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
   for (const endpoint of endpoints.usable().length > 0 ? endpoints.usable() : endpoints.all) {
     if (endpoint.fault() === 'foreign') continue
     try {
@@ -39,8 +38,8 @@ export async function provenEndpoints({ endpoints, network }: ChainReader): Prom
   return proven
 }
 
-/** All logs of a filter in a range, in pieces that the node takes. @throws RpcError */
-export async function readLogRange(
+/** All logs of a filter in a range, split into sizes the node accepts. @throws RpcError */
+async function readLogRange(
   endpoint: Endpoint,
   filter: LogFilter,
   { from, to }: { from: bigint; to: bigint },
@@ -62,7 +61,7 @@ export async function readLogRange(
   return logs
 }
 
-/** Blocks that logs stand in, where they are the chain's own by their number. */
+/** The blocks that contain the logs, if they belong to the chain. */
 async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Promise<Map<string, Block>> {
   const numbers = [...new Set(logs.map((log) => BigInt(log.blockNumber)))]
   const answers = await endpoint.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
@@ -71,8 +70,8 @@ async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Prom
 }
 
 /**
- * Writes transfers that the scanner missed, by the same statement; only ones in blocks that were read already, and that
- * stand where the scanner knows the chain to be. @returns how many were new
+ * Records transfers that the scanner missed, with the scanner's own statement; only in blocks already read that are on
+ * the scanner's chain. @returns how many were new
  */
 export function recordMissed(
   { db, network }: Pick<ChainReader, 'db' | 'network'>,
@@ -92,8 +91,8 @@ export function recordMissed(
 }
 
 /**
- * Reads a range again for these addresses, from every endpoint that can be asked: what any of them shows in a block of
- * the chain is recorded. @returns how many transfers had been missed @throws RpcError
+ * Reads a range again for these addresses, from every available endpoint; a transfer that any of them shows in a block
+ * of the chain is recorded. @returns how many transfers had been missed @throws RpcError
  */
 export async function rescan(
   reader: ChainReader,
@@ -108,8 +107,7 @@ export async function rescan(
     const standing = logs.filter((one) => blocks.has(one.blockHash))
     const transfers = await readTransfers(db, { chainId: network.chainId, filter }, standing, blocks)
     const added = await recordMissed(reader, transfers)
-    if (added > 0)
-      log.error({ chainId: network.chainId, added }, 'ALARM: transfers that had been missed are recorded now')
+    if (added > 0) log.error({ chainId: network.chainId, added }, 'ALARM: missed transfers were found and recorded')
     missed += added
   }
   return missed

@@ -12,12 +12,12 @@ import {
   updateScanned,
 } from './chain-queries.ts'
 import { askLogs, checkAgainstHeaders, confirmTransfers } from './checked-logs.ts'
-import { type Endpoint, ForeignChain } from './endpoint.ts'
+import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
+import { tagsOf } from './endpoints/network-check.ts'
+import type { Hex, Rpc } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
-import { tagsOf } from './network-check.ts'
 import type { Network } from './networks.ts'
 import { confirm, type Panel } from './opinions.ts'
-import type { Hex, Rpc } from './rpc.ts'
 import {
   type Block,
   blockCall,
@@ -32,7 +32,6 @@ import {
 } from './transfer-logs.ts'
 import { listOpenTransfers, updateConfirmed, updateOrphaned, upsertTransfers } from './transfer-queries.ts'
 
-/** What every step of a scan needs. */
 export type Scan = Panel & {
   db: Db
   rpc: Rpc
@@ -42,17 +41,17 @@ export type Scan = Panel & {
   leaseMs: number
 }
 
-/** The node's own view at one moment; a tag that the network's rules do not use is null. */
+/** The node's view at one moment; tags that the network's rules do not use are null. */
 export type View = { head: Block; safe: Block | null; finalized: Block | null }
 
-/** Another node reads this chain now; nothing was written. */
+/** Another node holds the lease; nothing was written. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
 }
 
 /** Blocks remembered for finding the common ancestor after a reorganisation. */
 const KEPT_BLOCKS = 256
-/** Where reading begins on a chain that was never read. */
+/** Start of reading on a new chain. */
 const LOOK_BACK = 300n
 const BLOCKS_AT_ONCE = 16n
 /** Closer to the head than this, blocks are read one by one. */
@@ -111,7 +110,7 @@ export async function checkIdentity(
   return genesis
 }
 
-/** Begins to read a chain that was never read. All endpoints have to agree on what its first block is. */
+/** Starts reading a new chain. All endpoints must agree on its first block. */
 export async function begin(scan: Scan, head: Block): Promise<BlockId> {
   const genesis = await fetchBlock(scan, 0n)
   await confirm(scan, {
@@ -130,8 +129,8 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
 }
 
 /**
- * Goes back to the newest block that the chain still has, and marks what was seen above it as orphaned.
- * @returns the new top; the old one when the node is merely behind us
+ * Goes back to the newest block that the chain still has, and marks transfers above it as orphaned.
+ * @returns the new top; the old one if the node is merely behind us
  * @throws ForeignChain; Disagreement when another endpoint still has our top
  */
 export async function reconcile(
@@ -184,8 +183,8 @@ async function rewind(
 }
 
 /**
- * Reads the next blocks, each by its hash, each only on top of ours.
- * @returns the new top; undefined when the first of them stands on another block than ours
+ * Reads the next blocks by hash, each only if it follows ours.
+ * @returns the new top; undefined if the first block does not follow ours
  */
 export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
   const last = earlier(head.number, top.number + BLOCKS_AT_ONCE)
@@ -195,7 +194,7 @@ export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise
   if (!blocks || !first) return undefined
   const filter = await readLogFilter(scan.db, scan.network, first.at)
   const logs = await readLogs(scan, filter, blocks)
-  await store(scan, filter, logs, blocks)
+  await store(scan, filter, { logs, blocks })
   return blocks.at(-1)
 }
 
@@ -208,8 +207,8 @@ async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[])
 }
 
 /**
- * Reads many old blocks at once, far enough from the head that only a catastrophe changes them; every header is read,
- * so that the range is proven to stand on our top and its logs can be checked.
+ * Reads many old blocks at once, too far from the head to be reorganised. It reads every header, which proves that the
+ * range follows our top and lets its logs be checked.
  */
 export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<BlockId | undefined> {
   const fromNumber = top.number + 1n
@@ -225,14 +224,15 @@ export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<
   const byHash = Map.groupBy(logs, (log) => log.blockHash)
   const known = new Set(blocks.map(({ hash }) => hash))
   const stray = logs.find((log) => !known.has(log.blockHash))
-  if (stray) throw new ChainDoubt(`a log of ${stray.transactionHash} stands in an unexpected block`)
+  if (stray) throw new ChainDoubt(`a log of ${stray.transactionHash} is in an unexpected block`)
   const found = blocks.map((block) => ({ block, logs: byHash.get(block.hash) ?? [] }))
   const last = blocks.at(-1)
-  await store(scan, filter, await checkAgainstHeaders(scan, filter, found), blocks, last)
+  const checked = await checkAgainstHeaders(scan, filter, found)
+  await store(scan, filter, { logs: checked, blocks, only: last })
   return last
 }
 
-/** Blocks that follow one another; undefined when the first one does not stand on our top. @throws ChainDoubt */
+/** Consecutive blocks; undefined if the first does not follow our top. @throws ChainDoubt */
 async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]): Promise<Block[] | undefined> {
   const answers = await scan.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
   const blocks = answers.map((answer, index) => {
@@ -242,18 +242,16 @@ async function fetchChained(scan: Scan, top: BlockId, numbers: readonly bigint[]
   if (blocks[0]?.parentHash !== top.hash) return undefined
   for (const [index, block] of blocks.entries()) {
     const parent = blocks[index - 1] ?? top
-    if (block.parentHash !== parent.hash) throw new ChainDoubt(`block ${block.number} does not follow the one before`)
+    if (block.parentHash !== parent.hash) throw new ChainDoubt(`block ${block.number} does not follow the previous one`)
   }
   return blocks
 }
 
-/** Writes transfers and the new top in one transaction; of a range only its last block is remembered. */
+/** Writes transfers and the new top in one transaction; of a range, only the last block is kept. */
 async function store(
   scan: Scan,
   filter: LogFilter,
-  logs: readonly RpcLog[],
-  blocks: readonly Block[],
-  only?: Block,
+  { logs, blocks, only }: { logs: readonly RpcLog[]; blocks: readonly Block[]; only?: Block | undefined },
 ): Promise<void> {
   const byHash = new Map(blocks.map((block) => [block.hash, block]))
   const transfers = await readTransfers(scan.db, { chainId: scan.network.chainId, filter }, logs, byHash)
@@ -268,7 +266,7 @@ async function store(
   })
 }
 
-/** Notes that we stand at the head, and announces the transfers that have more confirmations now. */
+/** Records that we are at the head, and announces transfers with new confirmations. */
 export async function finish(scan: Scan, view: View): Promise<void> {
   const { network } = scan
   for (const tagged of [view.safe, view.finalized]) {

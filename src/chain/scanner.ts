@@ -13,11 +13,11 @@ import {
   updateChainReleased,
   updateTrouble,
 } from './chain-queries.ts'
-import { type Endpoint, ForeignChain } from './endpoint.ts'
-import type { Endpoints } from './endpoints.ts'
+import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
+import type { Endpoints } from './endpoints/endpoints.ts'
+import { RpcError } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
 import { Disagreement, Outvoted } from './opinions.ts'
-import { RpcError } from './rpc.ts'
 import {
   begin,
   checkIdentity,
@@ -37,33 +37,33 @@ export type ScannerOptions = {
   network: Network
   endpoints: Endpoints
   log: FastifyBaseLogger
-  /** Something can be read from the change feed, or the head moved. Called outside any transaction. */
+  /** The change feed has news, or the head moved. Called outside any transaction. */
   onChange(): void
-  /** Pause between looks at the chain; 0 looks only when `tick` is called. */
+  /** Pause between two scans; 0 scans only when `tick` is called. */
   pollMs: number
   clock?: Clock
 }
 
 export type Scanner = {
-  /** Looks at the chain once. @returns whether anything changed @throws RpcError, AppError */
+  /** Scans once. @returns whether anything changed @throws RpcError, AppError */
   tick(): Promise<boolean>
-  /** Ends after the present look, and lets another node take over at once. */
+  /** Finishes the current scan and lets another node take over at once. */
   stop(): Promise<void>
 }
 
 const LEASE_MS = 10_000
-/** While nothing changes, this often the lease is prolonged and the database told that we stand at the head. */
+/** How often an idle scanner renews its lease and records that it is at the head. */
 const RENEW_MS = 3000
-/** No node is asked for more blocks at once than this: the header of each of them is read. */
+/** Upper limit of a block range: every header in it is read. */
 const MAX_SPAN = 5000n
-/** An endpoint whose newest block is so much older than another one's has fallen behind. */
+/** An endpoint is behind if its newest block is this much older than another one's. */
 const BEHIND_MS = 15_000
-/** Endpoints disagree for a moment at every reorganisation; for longer than this, a person is called. */
+/** Endpoints disagree briefly at every reorganisation; beyond this it raises an alarm. */
 const DISAGREED_MS = 5000
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints'>
 
-/** Where one node stands with one chain; what must outlive it is in the database. */
+/** In-memory state of one scanner; anything that must outlive it is in the database. */
 class Reader {
   readonly base: Base
   readonly clock: Clock
@@ -81,7 +81,7 @@ class Reader {
     this.clock = clock
   }
 
-  /** Looks through the first endpoint that can be believed; one that turns out wrong hands over to the next. */
+  /** Scans through the first trusted endpoint; if it proves wrong, the next one takes over. */
   async look(): Promise<boolean> {
     await this.register()
     await this.compareEndpoints()
@@ -100,7 +100,7 @@ class Reader {
     return false
   }
 
-  /** Those to try in this look, in order; ones that only failed are tried when no other is left. */
+  /** Endpoints to try in this scan, in order; those that merely failed come last. */
   private choose(): Endpoint[] {
     const { endpoints } = this.base
     const usable = endpoints.usable()
@@ -113,13 +113,13 @@ class Reader {
     await insertChain(db, network.chainId)
     const lease = await this.claim()
     this.claimedMs = Number.NEGATIVE_INFINITY
-    // a reader that stood still before this start goes on only after a minute of right answers, too
+    // a scanner that was stopped before this start also needs a minute of right answers
     if (lease?.trouble === 'foreign') for (const endpoint of endpoints.all) endpoint.noteWrong('foreign')
     this.trouble = lease?.trouble ?? null
     this.registered = true
   }
 
-  /** Which endpoints are behind, and which of those that served another chain serve the right one again. */
+  /** Finds endpoints that are behind, and those that serve the right chain again. */
   private async compareEndpoints(): Promise<void> {
     const { all } = this.base.endpoints
     const suspects = all.filter((endpoint) => endpoint.fault() === 'foreign')
@@ -161,10 +161,10 @@ class Reader {
   private async noteForeign(endpoint: Endpoint, words: string): Promise<void> {
     const { log, network } = this.base
     const alarm = { chainId: network.chainId, endpoint: endpoint.number }
-    if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words}; nothing it says is believed`)
+    if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words}; its answers are ignored`)
   }
 
-  /** Tells once that reading stopped, and once that it goes on. */
+  /** Logs once when reading stops, and once when it resumes. */
   private async note(trouble: ChainTrouble | null): Promise<void> {
     const { db, network, owner, log } = this.base
     if (trouble === this.trouble) return
@@ -173,7 +173,7 @@ class Reader {
     await updateTrouble(db, { chainId, owner, trouble })
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
-    else log.error({ chainId, trouble }, 'ALARM: the chain is not read; what was read before stays as it is')
+    else log.error({ chainId, trouble }, 'ALARM: the chain is not read; recorded transfers are kept')
   }
 
   /** Brings the tables to the node's newest block. @returns whether anything changed */
@@ -226,14 +226,14 @@ class Reader {
         ? await (isFarBehind(top, head) ? catchUp(scan, top, head) : readBlocks(scan, top, head))
         : undefined
       const reached = next ?? (await reconcile(scan, { top, genesisHash: this.genesisHash }, head))
-      // the node is behind us, or changed its mind meanwhile: look again later
+      // the node is behind us, or has switched chains since: scan again later
       if (!next && reached.hash === top.hash) return false
       top = reached
     }
     return !this.stopped
   }
 
-  /** A doubt that only another look, or a person, can end. */
+  /** A doubt that only another scan, or a person, can settle. */
   async noteDoubt(doubt: ChainDoubt): Promise<void> {
     if (!(doubt instanceof Disagreement)) return
     this.disagreedMs ??= this.clock()
@@ -251,15 +251,15 @@ async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<BlockId |
   } catch (error) {
     const smaller = error instanceof RpcError && blockSpan > 1n
     if (smaller) endpoint.learn({ blockSpan: blockSpan / 2n })
-    if (smaller && error.kind === 'definite') return top // the node refused the size: again, smaller
+    if (smaller && error.kind === 'definite') return top // the node refused the range: try a smaller one
     throw error
   }
 }
 
 /**
- * Reads one chain into `chain_transfers`: every transfer to a watched address, gone when its block is gone, back when
- * it is mined again. Of several nodes one reads; when it dies another goes on within seconds. Whatever is doubtful
- * ends the look, and the next one starts from what is stored.
+ * Records every transfer to a watched address in `chain_transfers`: orphaned with its block, back when it is mined
+ * again. One of several nodes scans; if it dies, another takes over within seconds. Any doubt ends the scan, and the
+ * next one starts from what is stored.
  */
 export function startScanner(options: ScannerOptions): Scanner {
   const { db, network, endpoints, log, onChange, pollMs, clock = systemClock } = options
@@ -274,7 +274,7 @@ export function startScanner(options: ScannerOptions): Scanner {
       return changed
     } catch (error) {
       if (!(error instanceof ChainDoubt) && !(error instanceof LeaseLost)) throw error
-      log.info({ chainId, reason: error.message }, 'the look at the chain ended early')
+      log.info({ chainId, reason: error.message }, 'the scan ended early')
       if (error instanceof ChainDoubt) await reader.noteDoubt(error)
       return false
     }

@@ -1,7 +1,7 @@
 import type { Queryable } from '../db/db.ts'
-import { listWatchedAddresses, listWatchedAmong } from './deposit-queries.ts'
+import { listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
+import { type Hex, MAX_FILTER_VALUES, type RpcCall } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
-import { type Hex, MAX_FILTER_VALUES, type RpcCall } from './rpc.ts'
 import type { FoundTransfer } from './transfer-queries.ts'
 
 /** keccak256("Transfer(address,address,uint256)") */
@@ -11,7 +11,7 @@ export type Block = { number: bigint; hash: string; parentHash: string; at: Date
 
 export type RpcBlock = { number: Hex; hash: Hex; parentHash: Hex; timestamp: Hex; logsBloom?: string }
 
-/** The node contradicted itself or us. Nothing is wrong with the payments: look again at the next tick. */
+/** The node contradicted itself or us. The payments are fine: scan again at the next tick. */
 export class ChainDoubt extends Error {
   override readonly name: string = 'ChainDoubt'
 }
@@ -43,9 +43,9 @@ export type RpcLog = {
 }
 
 /**
- * Which logs to ask for. Up to 1,000 watched addresses are named in the filter; above that all transfers of the tokens
- * are read and matched against the table. Read it after the blocks in question exist: an address that is assigned later
- * cannot have been paid in them.
+ * Which logs to ask for. Up to 1,000 watched addresses go into the filter; above that, all transfers of the tokens are
+ * read and matched against the table. Build it after the blocks exist: an address assigned later cannot have been paid
+ * in them.
  */
 export type LogFilter = {
   addresses: readonly string[] | 'all'
@@ -54,7 +54,7 @@ export type LogFilter = {
   at: Date
 }
 
-/** @param at when the first block in question was made: whatever was watched then is looked for */
+/** @param at when the first block was mined: every address watched then is included */
 export async function readLogFilter(q: Queryable, network: Network, at: Date): Promise<LogFilter> {
   const watched = await listWatchedAddresses(q, at, MAX_FILTER_VALUES + 1)
   return { addresses: watched.length > MAX_FILTER_VALUES ? 'all' : watched, tokens: tokensOf(network), at }
@@ -72,7 +72,7 @@ export const toTopic = (address: string): string => `0x${address.slice(2).toLowe
 
 export type LogRange = { blockHash: string } | { fromBlock: Hex; toBlock: Hex }
 
-/** The eth_getLogs calls of a filter, each with at most `topicCount` receivers; none when nothing is watched. */
+/** The eth_getLogs calls of a filter, each with at most `topicCount` receivers; none if nothing is watched. */
 export function logsCalls({ addresses, tokens }: LogFilter, where: LogRange, topicCount: number): RpcCall[] {
   const address = [...tokens.keys()]
   const call = (topics: unknown[]): RpcCall => ({ method: 'eth_getLogs', params: [{ address, topics, ...where }] })
@@ -87,7 +87,7 @@ export function logsCalls({ addresses, tokens }: LogFilter, where: LogRange, top
 /**
  * Reads the node's logs as transfers to watched addresses; zero values (address poisoning) are left out.
  * @param blocks those that the logs may be in, by hash
- * @throws ChainDoubt when a log stands in another block
+ * @throws ChainDoubt if a log is in another block
  */
 export async function readTransfers(
   q: Queryable,
@@ -116,7 +116,7 @@ function decode(
 ): FoundTransfer | undefined {
   const block = blocks.get(log.blockHash)
   if (!block || BigInt(log.blockNumber) !== block.number || log.removed === true) {
-    throw new ChainDoubt(`a log of ${log.transactionHash} stands in an unexpected block`)
+    throw new ChainDoubt(`a log of ${log.transactionHash} is in an unexpected block`)
   }
   const [topic, from, to, ...more] = log.topics
   const token = log.address.toLowerCase()
@@ -139,7 +139,7 @@ function decode(
   }
 }
 
-/** Several transfers of one transaction to one address are told apart by their order, which outlives a new block. */
+/** The order distinguishes transfers of one transaction to one address; it survives a move to another block. */
 function countWithinTransaction(transfers: FoundTransfer[]): FoundTransfer[] {
   const counts = new Map<string, number>()
   const inOrder = transfers.toSorted((left, right) =>

@@ -44,7 +44,7 @@ export const listAccountsSealedOtherwise = (
     select company_id, channel, sealed from channel_accounts
     where left(sealed, ${sealPrefix.length}) <> ${sealPrefix} limit ${limit}`)
 
-/** Only while nobody changed it meanwhile. */
+/** Only if it has not changed since. */
 export const updateSealedAccount = (
   q: Queryable,
   row: { companyId: string; channel: ChannelId; sealed: string },

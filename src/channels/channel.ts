@@ -47,7 +47,7 @@ export type PaymentKey = {
   companyId: string
   /** Ours, the same in every repetition: 26 lower-case hexadecimal digits, unique. */
   merchantReference: string
-  /** The provider's id; null while nobody knows whether it has one. */
+  /** The provider's id; null while unknown. */
   providerReference: string | null
   network: number | null
   /** What the payer owes, in USDC. */
@@ -105,9 +105,9 @@ export type SeenReport = {
 /**
  * What a provider, or the chain, says about one payment.
  * `waiting`: nothing came yet. `expired`: this attempt can no longer be paid, the order may choose again.
- * `cancelled`: the payer, or somebody in the provider's console, gave it up. `failed`: a definite failure.
- * `blocked`: the provider's own screening holds the money. `unknown` changes nothing and is asked again; words that
- * nobody has seen before are unknown, never paid or failed.
+ * `cancelled`: by the payer, or in the provider's console. `failed`: a definite failure.
+ * `blocked`: the provider's own screening holds the money. `unknown` changes nothing and is asked again; a status
+ * never seen before is unknown, never paid or failed.
  */
 export type PaymentReport =
   | {
@@ -163,7 +163,7 @@ export type CallbackNews = {
 export type Acknowledgement = { contentType: 'application/json' | 'text/plain'; body: string }
 
 export type RefundRequest = {
-  /** Ours, 24 hexadecimal digits, the same in every repetition: at most one payout for it, whatever happens. */
+  /** Ours, 24 hexadecimal digits, the same in every repetition: at most one payout is ever made for it. */
   refundId: string
   companyId: string
   merchantReference: string
@@ -190,7 +190,7 @@ export type RefundRequest = {
 
 /**
  * `manual`: not sent, a person does: no signer is set up, or the provider would send something else than was asked.
- * `unknown`: nobody can say; it is asked again with the same id, never sent blindly a second time.
+ * `unknown`: no one can tell; it is asked again with the same id, never blindly sent twice.
  */
 export type RefundReport = {
   outcome: 'settled' | 'pending' | 'refused' | 'unknown' | 'manual'
@@ -201,7 +201,7 @@ export type RefundReport = {
   refundedUnits?: bigint
 }
 
-/** What became of a creation that never got an answer. */
+/** The result of a creation that was never answered. */
 export type Recovery =
   | { outcome: 'found'; instructions: Instructions & { providerReference: string } }
   /** The provider never heard of it: creating again with the same reference is safe. */
@@ -209,12 +209,12 @@ export type Recovery =
   /** It exists, but what the payer needs cannot be had again: it is closed, and another reference takes its place. */
   | { outcome: 'lost'; providerReference: string }
 
-/** The least and the most that a payment may be; null: no such limit. */
+/** Minimum and maximum of a payment; null: no limit. */
 export type ChannelLimits = { min: Money | null; max: Money | null }
 
 /**
  * One payment provider. Stateless: no order status, nothing of its own in the database; the caller stores what it
- * returns. Every method may throw ProviderRefusal (definitely not done), anything else thrown means: nobody knows.
+ * returns. Every method may throw ProviderRefusal (definitely not done); after any other error the outcome is unknown.
  */
 export interface Channel {
   readonly id: ChannelId
@@ -242,9 +242,9 @@ export interface Channel {
    */
   readCallback?(callback: Callback): Promise<CallbackNews>
   readonly acknowledgement?: Acknowledgement
-  /** Ends an unpaid payment at the provider; done already is fine. What came of it says `fetchPayment`. */
+  /** Ends an unpaid payment at the provider; harmless if it has already ended. `fetchPayment` tells the result. */
   closePayment?(payment: PaymentKey & { providerReference: string }): Promise<void>
-  /** Sends money back, or asks what became of it. Safe to repeat with the same refundId. Absent: only by hand. */
+  /** Sends a refund, or asks for its state. Safe to repeat with the same refundId. Absent: manual refunds only. */
   refundPayment?(refund: RefundRequest): Promise<RefundReport>
   /** The provider refunds in the order's fiat: `fiat` of the request counts, and must not be zero. */
   readonly refundsInFiat?: true

@@ -1,4 +1,4 @@
-/** What a person learns about a transaction that he named. */
+/** The answer about a transaction that a person entered. */
 export type NamedTransaction = {
   /** Whether a chain knows it. */
   found: boolean
@@ -15,7 +15,7 @@ export type NamedTransaction = {
 /** Whether a chain's payments are seen soon; null where nothing stands against it. */
 export type NetworkFault = { network: number; reason: string }
 
-/** Questions to the chains beyond what their scanners wrote down; payments asks them, the wallet's channel answers. */
+/** Queries to the chains beyond the scanners' records; called by payments, answered by the wallet's channel. */
 export interface DepositChecks {
   /**
    * Looks a transaction up and records what it pays to these addresses, exactly as the scanner would.

@@ -24,7 +24,7 @@ export type ProviderCallSink = (place: ProviderCallScope, exchange: ProviderCall
 
 const current = new AsyncLocalStorage<{ place: ProviderCallScope; sink: ProviderCallSink }>()
 
-/** Whatever is said to a provider while `work` runs belongs to this place. */
+/** Every provider call made while `work` runs is recorded for this place. */
 export const withProviderCallScope = <Result>(
   place: ProviderCallScope,
   sink: ProviderCallSink,
@@ -32,7 +32,7 @@ export const withProviderCallScope = <Result>(
 ): Promise<Result> => current.run({ place, sink }, work)
 
 const MAX_TEXT = 16_000
-/** Names whose values never belong into a record, whoever the provider is: what opens doors, and who pays. */
+/** Field names never recorded for any provider: credentials, and the payer's identity. */
 const SECRET_NAMES =
   /("?(?:token|secret|password|authorization|signature|api_?key|private_?key|clientIp|orderClientIp|email)"?\s*[:=]\s*"?)[^"&,\s}]+/gi
 

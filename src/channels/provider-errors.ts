@@ -5,8 +5,8 @@ export type RefusalReason = 'credentials' | 'clock' | 'account' | 'amount' | 're
 export const isForOperator = (reason: RefusalReason): boolean => ['credentials', 'clock', 'account'].includes(reason)
 
 /**
- * The provider answered, and definitely did not do it. Whatever else goes wrong on the way to a provider and back
- * says nothing about what happened there, and is thrown as it is.
+ * The provider answered, and definitely did not do it. Any other error on the way to a provider and back
+ * says nothing about what happened there, and is rethrown unchanged.
  */
 export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal'
@@ -18,10 +18,10 @@ export class ProviderRefusal extends Error {
   }
 }
 
-/** The provider answered something that is neither its success nor a known refusal: nobody knows what it did. */
+/** The provider answered something that is neither a success nor a known refusal: the outcome is unknown. */
 export class ProviderTrouble extends Error {
   override readonly name = 'ProviderTrouble'
-  /** Milliseconds it asks to be left alone (HTTP 429), or null. */
+  /** How long it asks us to wait (HTTP 429), in milliseconds, or null. */
   readonly retryAfterMs: number | null
   /** The request never reached it: certainly not done. */
   readonly notSent: boolean

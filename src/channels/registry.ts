@@ -38,8 +38,8 @@ export const unavailable = (error: unknown): AppError =>
   error instanceof AppError ? error : new AppError('CHANNEL_UNAVAILABLE', { cause: error, retryAfter: 5 })
 
 /**
- * Waits for a provider. Whatever goes wrong on the way to it or back, also its refusal to answer, says nothing about
- * the payment: the caller gets CHANNEL_UNAVAILABLE, nothing is changed, and a job asks again.
+ * Waits for a provider. An error on the way there or back, or a refusal to answer, says nothing about the payment: the
+ * caller gets CHANNEL_UNAVAILABLE, nothing changes, and a job asks again.
  */
 export async function askProvider<Answer>(ask: Promise<Answer>): Promise<Answer> {
   try {
@@ -65,19 +65,5 @@ export function channelSet(channels: readonly { supervised: Supervised; own: boo
     },
     health: (id) => byId.get(id)?.supervised.health() ?? HEALTHY,
     isOwn: (id) => byId.get(id)?.own === true,
-  }
-}
-
-/** The same channels for everybody. */
-export function openChannels(channels: readonly Channel[]): Channels {
-  const operator = channelSet(
-    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false })),
-  )
-  return {
-    operator,
-    of: async () => operator,
-    forPayment: async ({ channel }) => operator.find(channel),
-    healths: () => [],
-    forget: () => {},
   }
 }

@@ -1,9 +1,9 @@
-/** One thing that an installation needs. The start and `doctor` look at the same list. */
+/** One requirement of an installation. The start and `doctor` share the list. */
 export type CheckResult = {
   name: string
   ok: boolean
   message: string
-  /** What the operator does about it; null when there is nothing to do. */
+  /** How the operator fixes it; null if there is nothing to fix. */
   fix: string | null
 }
 
@@ -12,10 +12,10 @@ export type Check = { name: string; run(): Promise<Omit<CheckResult, 'name'>> }
 export const good = (message: string): Omit<CheckResult, 'name'> => ({ ok: true, message, fix: null })
 export const bad = (message: string, fix: string): Omit<CheckResult, 'name'> => ({ ok: false, message, fix })
 
-/** As long as one check may take: an operator waits for the list, and so does an orchestrator. */
+/** Time limit of one check: an operator, or an orchestrator, is waiting for the list. */
 const CHECK_MS = 10_000
 
-/** Runs checks side by side; one that throws or hangs has failed with its reason. */
+/** Runs checks in parallel; one that throws or hangs fails with its reason. */
 export const runChecks = (checks: readonly Check[], limitMs = CHECK_MS): Promise<CheckResult[]> =>
   Promise.all(
     checks.map(async ({ name, run }) => {

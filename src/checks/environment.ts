@@ -1,8 +1,8 @@
-import { parseXpub } from '../chain/xpub.ts'
 import { readSettings, settingsOfEnv } from '../channels/kind.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import { findUnknownVariables } from '../config/all-settings.ts'
 import { type Config, ConfigError, type Env, readConfig } from '../config/config.ts'
+import { parseXpub } from '../kernel/xpub.ts'
 import { bad, type CheckResult, good } from './check.ts'
 import { findRisks, RISKS } from './risks.ts'
 
@@ -39,7 +39,7 @@ function riskResults(config: Config): CheckResult[] {
   })
 }
 
-/** All that the environment alone says: what is wrong with it, and which risks it takes. */
+/** Everything the environment alone shows: its faults, and the risks it takes. */
 export function readEnvironment(env: Env): Environment {
   const { config, faults } = readConfig(env)
   const unknown = findUnknownVariables(env, channelNames)

@@ -1,7 +1,7 @@
 import { createTransport, type TransportOptions } from 'nodemailer'
-import { checkNetwork } from '../chain/network-check.ts'
+import { checkNetwork } from '../chain/endpoints/network-check.ts'
+import { createRpc } from '../chain/endpoints/rpc.ts'
 import { networkFor } from '../chain/networks.ts'
-import { createRpc } from '../chain/rpc.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import { assertDurable } from '../db/durable.ts'
 import {
@@ -28,7 +28,7 @@ export const claimOf = (config: Pick<Config, 'mode' | 'previousMasterKeys'>, mas
   sealPrefixes: [masterKey, ...config.previousMasterKeys].map((key) => openVault(key).sealPrefix),
 })
 
-/** Database, mode, key, schema, clock: what the start looks at before it writes anything. */
+/** Database, mode, key, schema, clock: checked before the start writes anything. */
 export function databaseChecks(connectionString: string, claimed: Claimed): Check[] {
   const fits = (check: 'mode' | 'master-key', message: string): Check => ({
     name: check,
@@ -98,7 +98,7 @@ const chainCheck = (chain: ChainConfig): Check => ({
   },
 })
 
-/** What asks others: it may fail for a while without being wrong, so it is no reason to refuse a start. */
+/** Checks that depend on others: they may fail temporarily, so they do not stop a start. */
 export function outsideChecks(config: Config): Check[] {
   const { smtpUrl } = config.mail
   const mail: Check = {

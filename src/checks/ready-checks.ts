@@ -3,7 +3,7 @@ import type { Queryable } from '../db/db.ts'
 import { hasMigration } from '../http/health/health-queries.ts'
 import { bad, type CheckResult, good } from './check.ts'
 
-/** What a node needs for every request: its database, with the schema that this program was written for. */
+/** What every request needs: the database, with the schema this version expects. */
 export async function checkReady(q: Queryable, newest: string): Promise<CheckResult[]> {
   try {
     const isNewest = await hasMigration(q, newest)

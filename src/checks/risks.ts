@@ -35,8 +35,8 @@ function plainAddresses({ provider, rates, chains }: Config): string[] {
   ]
 }
 
-/** Something a payer can pay with: a provider, or a wallet on a chain. */
-export function hasChannel({ provider, chains }: Config): boolean {
+/** Whether there is any way to pay: a provider, or a chain. */
+function hasChannel({ provider, chains }: Config): boolean {
   const isSet = CHANNEL_KINDS.some((kind) => readSettings(kind, settingsOfEnv(kind, provider)).outcome === 'set')
   return isSet || chains.some(({ xpub }) => xpub !== null)
 }
@@ -55,15 +55,15 @@ const when = (found: boolean, name: (typeof RISKS)[number], message: string, fix
   found ? { name, message, fix } : null,
 ]
 
-/** What lies in this installation's own hands: key, database, accounts, limits. */
+/** Risks within this installation: key, database, accounts, limits. */
 function ownRisks(config: Config): Found[] {
   const off = Object.entries(config.limits).flatMap(([key, value]) => (value === 0 ? [LIMIT_NAMES[key] ?? key] : []))
   return [
     when(
       config.masterKey !== null && isWeak(config.masterKey),
       'weak-master-key',
-      'MASTER_KEY is no random key; whoever guesses it reads every secret.',
-      'Make one with: openssl rand -base64 32',
+      'MASTER_KEY is not random; anyone who guesses it can read every secret.',
+      'Generate one: openssl rand -base64 32',
     ),
     when(
       config.databaseUrl === null && config.backupTo === null,
@@ -74,14 +74,14 @@ function ownRisks(config: Config): Found[] {
     when(
       off.length > 0,
       'limits-off',
-      `No limit: ${off.join(', ')}. Passwords can be tried without end.`,
-      'Leave them out for the defaults.',
+      `No limit: ${off.join(', ')}. Passwords can be guessed without limit.`,
+      'Remove them to use the defaults.',
     ),
     when(
       config.autoApprove,
       'auto-approve',
-      'AUTO_APPROVE is on: whoever registers sells at once, with an address that nobody proved.',
-      'Leave AUTO_APPROVE out.',
+      'AUTO_APPROVE is on: anyone who registers can sell at once, with an unverified address.',
+      'Remove AUTO_APPROVE.',
     ),
     when(
       config.metricsPort === null && config.metricsToken === null,
@@ -92,7 +92,7 @@ function ownRisks(config: Config): Found[] {
   ]
 }
 
-/** What touches others: mail, channels, addresses, chains. */
+/** Risks that involve others: mail, channels, addresses, chains. */
 function outerRisks(config: Config): Found[] {
   const plain = plainAddresses(config)
   const ranges = config.webhooks.allowedRanges.filter(reachesAnything)
@@ -120,18 +120,18 @@ function outerRisks(config: Config): Found[] {
     when(
       plain.length > 0,
       'http-provider',
-      `Not encrypted: ${plain.join(', ')}. Whoever is on the way can change answers about money.`,
+      `Not encrypted: ${plain.join(', ')}. Anyone on the network path can change answers about money.`,
       'Use https:// addresses.',
     ),
     when(
       keys.length > 0,
       'key-in-memory',
-      `${keys.join(', ')}: a key that pays stands in the memory of this process.`,
-      'Pay refunds and settlements by hand, or keep little money in that wallet.',
+      `${keys.join(', ')}: a paying key is kept in the memory of this process.`,
+      'Pay refunds and settlements manually, or keep little money in that wallet.',
     ),
   ]
 }
 
-/** Every risk, with what is wrong and what to do; null where it is not there. */
+/** Every risk with its cause and fix; null if it is not taken. */
 export const findRisks = (config: Config): Record<string, Risk | null> =>
   Object.fromEntries([...ownRisks(config), ...outerRisks(config)])

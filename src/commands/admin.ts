@@ -68,7 +68,7 @@ async function askBefore({ options }: Work, what: string): Promise<void> {
 async function findUser({ db, options }: Work): Promise<User> {
   if (options.email === undefined) throw new UsageError('Say whom: --email <address>')
   const user = await findUserByEmailKey(db, emailKeyOf(options.email))
-  if (!user) throw new Error(`Nobody has the address ${options.email}.`)
+  if (!user) throw new Error(`No user has the address ${options.email}.`)
   return user
 }
 
@@ -120,7 +120,7 @@ async function setPassword(work: Work): Promise<undefined> {
 
 async function revokeSessions(work: Work): Promise<undefined> {
   const user = work.options.all ? null : await findUser(work)
-  await askBefore(work, user ? `All sessions of ${user.email} will end.` : 'Every session of everybody will end.')
+  await askBefore(work, user ? `All sessions of ${user.email} will end.` : 'All sessions of all users will end.')
   const { audit, sessions } = work.accounts
   const count = await work.db.tx(async (tx) => {
     const ended = await sessions.endAll(tx, user?.id ?? null, 'revoked by the operator')
@@ -156,7 +156,7 @@ async function verifyAudit(work: Work): Promise<boolean> {
   return tell(work, false, text, { entries, seq: fault.seq.toString() })
 }
 
-/** Opens the database, also beside a running service, and does one piece of work. */
+/** Opens the database, even while the service runs, and does one piece of work. */
 async function withDatabase(
   config: Config,
   args: string[],

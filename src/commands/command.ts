@@ -1,4 +1,4 @@
-/** The command was called wrongly: exit code 2, with its usage. */
+/** Wrong usage: exit code 2, with the usage text. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
@@ -6,9 +6,9 @@ export class UsageError extends Error {
 export type Command = {
   /** One line for the list of commands. */
   summary: string
-  /** How it is called, an option a line. */
+  /** Its usage, one option per line. */
   usage: string
-  /** False: it looked, and what it found is not well (exit code 1). @throws UsageError, or Error with a sentence */
+  /** False: it found a fault (exit code 1). @throws UsageError, or Error with a sentence */
   run(args: string[]): Promise<boolean | undefined>
 }
 

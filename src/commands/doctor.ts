@@ -23,7 +23,7 @@ const printResult = ({ name, ok, message, fix }: CheckResult): string => {
   return ok || fix === null ? first : `${first}\n${' '.repeat(28)}→ ${fix}`
 }
 
-/** Looks at everything that the service needs, without changing anything. @returns whether all is well */
+/** Checks everything the service needs, changing nothing. @returns whether all checks passed */
 export async function runDoctor(env: Env, { json }: { json: boolean }): Promise<boolean> {
   const { config, results, warnings } = readEnvironment(env)
   const typos = warnings.map((message) => ({ name: 'settings', ok: false, message, fix: 'Correct or remove it.' }))

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { findHead, forgetChain } from '../chain/chain-queries.ts'
-import { auditDeposits } from '../chain/deposit-audit.ts'
-import { countDifferences, listDepositPage, lockHead } from '../chain/deposit-audit-queries.ts'
+import { auditDeposits } from '../chain/deposits/deposit-audit.ts'
+import { countDifferences, listDepositPage, lockHead } from '../chain/deposits/deposit-audit-queries.ts'
 import { openChains } from '../chain/open-chains.ts'
 import { type ChainReader, rescan } from '../chain/rescan.ts'
 import { updateOrphaned } from '../chain/transfer-queries.ts'
@@ -19,12 +19,12 @@ import { UsageError } from './command.ts'
 type Say = (line: string) => void
 
 export const RESCAN_USAGE = `comptoir rescan --chain <id> --from <block>   read deposits again from a block on, and compare the balances
-  --new-chain   the chain began anew (test chains): forget where it stood; its old transfers count as gone
+  --new-chain   the chain was reset (test chains): start over; its old transfers count as orphaned
   --json        print the result as JSON`
 
 const PAGE = 1000
 
-/** The sandbox's own chain is not in the environment: the running sandbox wrote down where it is. */
+/** The sandbox's own chain is not in the environment: the running sandbox records its address. */
 function findChain(config: Config, chainId: number): ChainConfig {
   const configured = config.chains.find((chain) => chain.chainId === chainId)
   if (configured) return configured
@@ -37,8 +37,8 @@ function findChain(config: Config, chainId: number): ChainConfig {
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
 }
 
-/** Its transfers are gone, and reading begins again by itself. */
-const beginAnew = (db: Db, chainId: number): Promise<number> =>
+/** Orphans its transfers; reading then restarts automatically. */
+const resetChain = (db: Db, chainId: number): Promise<number> =>
   db.tx(async (tx) => {
     await lockHead(tx, chainId)
     const orphaned = await updateOrphaned(tx, chainId, -1n)
@@ -46,7 +46,7 @@ const beginAnew = (db: Db, chainId: number): Promise<number> =>
     return orphaned
   })
 
-/** Every address that was ever given out, also ones whose time is over. */
+/** Every address ever assigned, including expired ones. */
 async function rescanAll(reader: ChainReader, from: bigint): Promise<{ checked: number; missed: number }> {
   const head = await findHead(reader.db, reader.network.chainId)
   if (!head) throw new Error('This chain was never read. Start the service first.')
@@ -91,8 +91,8 @@ function readArgs(args: string[]) {
 }
 
 /**
- * `rescan --chain <id> --from <block>`, also beside a running service: what the scanner missed is recorded and counts
- * as if it had been seen at once. @throws UsageError, Error with a sentence for the operator
+ * `rescan --chain <id> --from <block>`, even while the service runs: transfers that the scanner missed are recorded and
+ * count as usual. @throws UsageError, Error with a sentence for the operator
  */
 export async function runRescan(config: Config, args: string[], say: Say): Promise<undefined> {
   const options = readArgs(args)
@@ -104,7 +104,7 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
   const log = pino({ level: 'silent' })
   await withDatabase(config, say, async (db) => {
     if (options['new-chain']) {
-      const orphaned = await beginAnew(db, chainId)
+      const orphaned = await resetChain(db, chainId)
       return print(
         `Forgotten: ${orphaned} transfers are gone. A running service reads the chain again within a minute.`,
       )

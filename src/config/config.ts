@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { EXPORT_HINT } from '../chain/xpub.ts'
+import { EXPORT_HINT } from '../kernel/xpub.ts'
 import { nameOfFile } from './all-settings.ts'
 import { type KycConfig, readKyc } from './kyc-config.ts'
 import { Reader, type ValuesOf } from './setting.ts'
@@ -72,7 +72,7 @@ function readChains(reader: Reader): ChainConfig[] {
     if ((chain.refundKey === null) !== (chain.relayerKey === null))
       reader.faults.push(`CHAIN_${id}_REFUND_KEY and CHAIN_${id}_RELAYER_KEY: give both or neither`)
     const name = `CHAIN_${id}_XPUB`
-    // the sandbox's own chain has one that follows from the master key; a faulty one is told already
+    // the sandbox's own chain derives one from the master key; a malformed one is already reported
     const isOwn = reader.known.mode === 'sandbox' && id === '31337'
     if (reader.values[name] === undefined && !isOwn)
       reader.faults.push(`${name}: missing. Without it chain ${id} has no deposit addresses. ${EXPORT_HINT}`)
@@ -99,7 +99,7 @@ function readSuperAdmin(reader: Reader): Config['superAdmin'] {
   return email !== null && password !== null ? { email, password } : null
 }
 
-/** What live mode refuses, whatever risk the operator would take. */
+/** What live mode refuses, no matter which risks are accepted. */
 function checkLive(config: Config, faults: string[]): void {
   if (config.masterKey === null)
     faults.push('MASTER_KEY: required in live mode: 32 random bytes in base64 (openssl rand -base64 32)')
@@ -113,7 +113,7 @@ function checkLive(config: Config, faults: string[]): void {
   if (config.webhooks.allowHttp) faults.push('WEBHOOK_ALLOW_HTTP: not allowed in live mode')
 }
 
-/** The configuration and all that is wrong with it; where a value is wrong its default stands in. */
+/** The configuration and all its faults; an invalid value is replaced by its default. */
 export function readConfig(env: Env): { config: Config; faults: string[] } {
   const faults: string[] = []
   const reader = new Reader(resolveFiles(env, faults), faults, { mode: 'sandbox', port: 0, baseUrl: '' })

@@ -56,6 +56,8 @@ export function readKyc(values: Readonly<Record<string, string>>, live: boolean,
     sdkUrl: readUrl('KYC_SUMSUB_SDK_URL', values.KYC_SUMSUB_SDK_URL ?? SDK_URL, live, faults),
   }
   if (sumsub.level === sumsub.eddLevel)
-    faults.push('KYC_SUMSUB_LEVEL and KYC_SUMSUB_EDD_LEVEL: must differ, or nobody can tell which check was passed')
+    faults.push(
+      'KYC_SUMSUB_LEVEL and KYC_SUMSUB_EDD_LEVEL: must differ, or the result of a check cannot be assigned to its level',
+    )
   return { provider: 'sumsub', sumsub }
 }

@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 
 type KeyPlace = Pick<Config, 'masterKey' | 'dataDir'>
 
-/** The configured master key, or the one in the data directory; undefined without either. Nothing is made. */
+/** The configured master key, or the one in the data directory; undefined without either. Creates nothing. */
 export function findMasterKey({ masterKey, dataDir }: KeyPlace): Buffer | undefined {
   if (masterKey) return masterKey
   const path = join(dataDir, 'master.key')

@@ -1,18 +1,18 @@
 type Waiting<In, Out> = { item: In; resolve: (out: Out) => void; reject: (error: unknown) => void }
 
 export type BatchOptions<In, Out> = {
-  /** Does the work of many in one go; answers in the order of the items. */
+  /** Handles many items at once; answers in their order. */
   runMany(items: In[]): Promise<Out[]>
-  /** Most items in one go. */
+  /** Maximum items per batch. */
   max: number
   /** Batches in flight at once. */
   concurrency: number
 }
 
 /**
- * Groups concurrent calls into one statement: at once when idle, so that a single caller waits for nobody; while
- * batches are in flight the next calls gather. When a batch fails its members run one by one, so that one of them
- * cannot fail its neighbours.
+ * Groups concurrent calls into one statement: at once when idle, so a lone caller never waits; while
+ * batches are in flight, further calls collect. If a batch fails, its members run one by one, so one bad item cannot
+ * fail the others.
  */
 export function createBatcher<In, Out>({
   runMany,

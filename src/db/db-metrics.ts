@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Db } from './db.ts'
 import { countParkedJobs } from './job-queries.ts'
 
-/** What an operator watches of the database; asked anew at each scrape. */
+/** Database metrics for the operator, read at each scrape. */
 export function registerDbMetrics(db: Db, metrics: Registry): void {
   new Gauge({
     name: 'comptoir_db_pool_waiting',

@@ -34,7 +34,7 @@ export interface Db extends Queryable {
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
   readonly pool: pg.Pool
-  /** Requests that wait for a connection now. */
+  /** Requests waiting for a connection. */
   countWaiting(): number
   /** For a thread that opens a pool of its own. */
   readonly connectionString: string

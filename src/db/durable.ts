@@ -2,12 +2,12 @@ import pg from 'pg'
 
 const OLDEST = 140_000
 
-/** Settings that, when off, let PostgreSQL forget what it acknowledged. */
+/** With any of these settings off, PostgreSQL may lose acknowledged commits. */
 const SETTINGS = ['fsync', 'full_page_writes', 'synchronous_commit']
 
 /**
- * Makes sure that a commit which this database acknowledges survives a crash of its machine.
- * @throws Error when a setting gives that up, or when the server is older than PostgreSQL 14
+ * Ensures that an acknowledged commit survives a crash of the database's machine.
+ * @throws Error if a setting prevents that, or if the server is older than PostgreSQL 14
  */
 export async function assertDurable(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, application_name: 'comptoir-check', connectionTimeoutMillis: 5000 })

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Whether the code that runs now, or whoever called it, holds a connection with an open transaction. */
+/** Whether the current call chain holds a connection with an open transaction. */
 const holding = new AsyncLocalStorage<{ open: boolean } | undefined>()
 
 /**
- * Code that waits for a second connection while it holds one can wait for itself: with all connections in such hands,
- * none is ever given back. So it is an error at once, in every mode, not a hang under load.
+ * Code that waits for a second connection while holding one can deadlock the pool: if every holder waits, no connection
+ * is ever returned. So it is an immediate error in every mode, not a hang under load.
  * @throws Error inside a transaction
  */
 export function assertHoldsNone(): void {

@@ -2,10 +2,10 @@ import pg from 'pg'
 
 export type Mode = 'sandbox' | 'live'
 
-/** What a database says of itself; one from before this was written down shows only what its key sealed. */
+/** What a database records about its installation; an older one shows only which key encrypted it. */
 export type Installation = { mode: Mode | null; keyMark: string | null; sealed: string | null }
 
-/** What an installation is started as: its mode, the mark of its key, and the marks of the keys before. */
+/** How an installation is started: its mode, its key's fingerprint, and those of earlier keys. */
 export type Claimed = { mode: Mode; keyMark: string; previousMarks: readonly string[]; sealPrefixes: readonly string[] }
 
 export type InstallationFault = { check: 'mode' | 'master-key'; message: string; fix: string }
@@ -37,7 +37,7 @@ export const readInstallation = (connectionString: string): Promise<Installation
     return rows[0] && { mode: null, keyMark: null, sealed: rows[0].sealed }
   })
 
-/** What does not fit; an operator cannot take this risk. */
+/** A mismatch; no accepted risk covers it. */
 export function findInstallationFaults(known: Installation | undefined, claimed: Claimed): InstallationFault[] {
   if (!known) return []
   const faults: InstallationFault[] = []
@@ -61,7 +61,7 @@ export function findInstallationFaults(known: Installation | undefined, claimed:
   return faults
 }
 
-/** Writes down what this installation is, after its schema stands; a new key takes the place of the one before. */
+/** Records the installation once the schema exists; a new key replaces the previous one. */
 export const writeInstallation = (connectionString: string, { mode, keyMark }: Claimed): Promise<void> =>
   withClient(connectionString, async (client) => {
     await client.query(
@@ -72,7 +72,7 @@ export const writeInstallation = (connectionString: string, { mode, keyMark }: C
     )
   })
 
-/** Seconds that the database's clock is ahead of ours. */
+/** How far the database's clock is ahead of ours, in seconds. */
 export const readClockSkew = (connectionString: string): Promise<number> =>
   withClient(connectionString, async (client) => {
     const before = Date.now()
@@ -82,7 +82,7 @@ export const readClockSkew = (connectionString: string): Promise<number> =>
     return ((rows[0]?.at ?? 0) - (before + Date.now()) / 2) / 1000
   })
 
-/** The newest migration that is applied; undefined on a database without our schema. */
+/** The latest applied migration; undefined on a database without our schema. */
 export const readNewestMigration = (connectionString: string): Promise<string | undefined> =>
   withClient(connectionString, async (client) => {
     const { rows: tables } = await client.query<{ found: boolean }>(

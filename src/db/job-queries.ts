@@ -1,11 +1,11 @@
 import { json, type Queryable, sql, type Tx } from './db.ts'
 
-/** Work that happens once its transaction committed. */
+/** Work that runs once its transaction has committed. */
 export type NewJob = {
   id: string
   kind: string
   payload: unknown
-  /** A second job with the same key is left out while the first waits. */
+  /** A second job with the same key is dropped while the first is waiting. */
   dedupeKey?: string
   runAt: Date
   now: Date
@@ -13,7 +13,7 @@ export type NewJob = {
 
 export type ClaimedJob = { id: string; kind: string; payload: unknown; attempts: number; leaseEpoch: bigint }
 
-/** @returns false when a job with this dedupe key waits already */
+/** @returns false if a job with this dedupe key is already waiting */
 export async function insertJob(tx: Tx, job: NewJob): Promise<boolean> {
   const inserted = await tx.run(sql`
     insert into jobs (id, kind, payload, dedupe_key, run_at, created_at)
@@ -22,7 +22,7 @@ export async function insertJob(tx: Tx, job: NewJob): Promise<boolean> {
   return inserted === 1
 }
 
-/** Takes due jobs for this node until `leaseUntil`; the epoch fences off a node that comes back too late. */
+/** Claims due jobs for this node until `leaseUntil`; the epoch fences off a node that comes back too late. */
 export async function claimJobs(
   q: Queryable,
   claim: { kinds: readonly string[]; owner: string; now: Date; leaseUntil: Date; limit: number },
@@ -35,12 +35,12 @@ export async function claimJobs(
     returning id, kind, payload, attempts, lease_epoch`)
 }
 
-/** False: the lease had run out and somebody else has the job. */
+/** False: the lease had expired and another node has the job. */
 export async function deleteJob(q: Queryable, job: Pick<ClaimedJob, 'id' | 'leaseEpoch'>): Promise<boolean> {
   return (await q.run(sql`delete from jobs where id = ${job.id} and lease_epoch = ${job.leaseEpoch}`)) === 1
 }
 
-/** @param runAt when to try again; null: never, a person has to look */
+/** @param runAt when to try again; null: never, a person has to step in */
 export async function updateJobFailed(
   q: Queryable,
   job: Pick<ClaimedJob, 'id' | 'leaseEpoch'>,

@@ -7,7 +7,7 @@ import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } fro
 export type JobHandler = {
   /** Does the work; may be called again for the same job after a crash, so its effect must bear repetition. */
   run(payload: unknown): Promise<void>
-  /** Tries before the job is parked for a person; 24 reach over about a day. */
+  /** Tries before the job is parked for a person; 24 tries span about a day. */
   maxAttempts?: number
 }
 
@@ -36,11 +36,11 @@ const BATCH = 10
 const DEFAULT_MAX_ATTEMPTS = 24
 
 /** 5 s, 10 s, 20 s … at most an hour. */
-export const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
+const retryDelayMs = (attempts: number): number => Math.min(HOUR, 5 * SECOND * 2 ** (attempts - 1))
 
 /**
  * Runs due jobs of the kinds that have a handler: at least once each, by lease and epoch, so that a node that dies
- * loses none and a node that wakes up late destroys nothing.
+ * loses none and a node that wakes up late does no harm.
  */
 export function openJobRunner(deps: {
   db: Db
@@ -59,8 +59,8 @@ export function openJobRunner(deps: {
     } catch (error) {
       const final = job.attempts >= (handler.maxAttempts ?? DEFAULT_MAX_ATTEMPTS)
       const facts = { err: error, job: job.kind, jobId: job.id, attempts: job.attempts }
-      if (final) log.error(facts, 'a job gave up')
-      else log.warn(facts, 'a job failed and will be tried again')
+      if (final) log.error(facts, 'job failed for good')
+      else log.warn(facts, 'job failed and will be retried')
       const runAt = final ? null : new Date(clock() + retryDelayMs(job.attempts))
       await updateJobFailed(db, job, { runAt, error: String((error as Error).message).slice(0, 500) })
     }

@@ -20,7 +20,7 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
 }
 
 /**
- * Brings a database to the newest schema: forward only, one transaction for each file, one node at a time
+ * Migrates a database to the latest schema: forward only, one transaction for each file, one node at a time
  * (advisory lock). Refuses a database whose applied files differ from ours, or that is newer than this program.
  * @returns the ids that were applied now
  */

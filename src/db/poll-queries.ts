@@ -21,7 +21,7 @@ export const listDueItems = (
     where t.next_check_at <= ${now} and ${isFree(now)} and not (${lane} = any(${[...fullLanes]}))
     order by t.next_check_at limit ${limit}`)
 
-/** A row that another transaction holds is left to the next round. @returns undefined: not ours */
+/** Skips a row that another transaction has locked. @returns undefined: not ours */
 export async function claimItem(
   q: Queryable,
   { table }: PollTable,
@@ -37,7 +37,7 @@ export async function claimItem(
     returning lease_epoch as epoch, checks`)
 }
 
-/** Prolongs a lease, and holds its row until the transaction ends. @returns false: it is another poll's by now */
+/** Renews a lease and locks its row until the transaction ends. @returns false: another poll has taken over */
 export const renewLease = async (
   tx: Tx,
   { table }: PollTable,
@@ -49,8 +49,8 @@ export const renewLease = async (
     where company_id = ${companyId} and id = ${id} and lease_epoch = ${epoch} and lease_until is not null`)) > 0
 
 /**
- * Ends a lease. What was woken meanwhile is due again; what the poll left as it was, because it failed or learned
- * nothing, is due at `retryAt`.
+ * Ends a lease. A row that was woken meanwhile is due again; one that the poll did not change, because it failed or
+ * learned nothing, is due at `retryAt`.
  */
 export const releaseItem = (
   q: Queryable,
@@ -65,7 +65,7 @@ export const releaseItem = (
         else next_check_at end
     where company_id = ${companyId} and id = ${id} and lease_epoch = ${lease.epoch}`)
 
-/** Due now, whatever was planned; a poll that is under way is repeated when it ends. */
+/** Makes a row due now; if a poll is under way, it is repeated when it ends. */
 export const wakeItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
   q.run(sql`
     update ${table} set next_check_at = ${now}, poll_again = lease_until is not null

@@ -21,7 +21,7 @@ type Lease = { epoch: bigint; checks: number; claimedAt: Date }
 
 /**
  * A database that writes only while the lease is ours. The check ends each transaction: rows are locked in their usual
- * order before it, and nobody can take the lease between it and the commit. Reads pass.
+ * order before it, and no one can take the lease between it and the commit. Reads pass.
  */
 function leasedDb({ db, clock }: PollDeps, table: PollTable, key: RowKey, { epoch }: Lease): Db {
   const tx = <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> =>
@@ -56,7 +56,7 @@ export type PollSpec = PollTopic & {
 }
 
 /**
- * Takes one row before its turn and works on it, if it is due and nobody else has it. @returns undefined: not ours;
+ * Takes one row before its turn and works on it, if it is due and free. @returns undefined: not ours;
  * otherwise what the work returned
  * @throws whatever the work throws
  */
@@ -92,7 +92,7 @@ export function pollSource(deps: PollDeps & { log: FastifyBaseLogger }, spec: Po
           log.warn({ err: error, kind, id: item.id, lane: item.lane }, 'poll failed')
         }
         await endLease(deps, spec, item, lease).catch((error: unknown) =>
-          log.warn({ err: error, kind, id: item.id }, 'lease not released; it runs out by itself'),
+          log.warn({ err: error, kind, id: item.id }, 'lease not released; it will expire'),
         )
       }
     },

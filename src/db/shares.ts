@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { AppError } from '../kernel/errors.ts'
 
-/** For whom the code that runs now asks the database: a company, a user without one, an address. */
+/** On whose behalf the current code uses the database: a company, a user without one, an address. */
 const asking = new AsyncLocalStorage<string>()
 
 /** Everything that `next` starts counts against the share of `key`. */
@@ -9,7 +9,7 @@ export const askFor = (key: string, next: () => void): void => asking.run(key, n
 
 type Line = { running: number; waiting: (() => void)[] }
 
-/** As long as a request waits for a connection of the pool. */
+/** The same as the pool's own wait. */
 const WAIT_MS = 5000
 
 const busy = (): AppError =>
@@ -20,13 +20,13 @@ const busy = (): AppError =>
 
 export type Shares = {
   run<Result>(work: () => Promise<Result>): Promise<Result>
-  /** Requests that wait for their share. */
+  /** Requests waiting for their share. */
   countWaiting(): number
 }
 
 /**
- * Keeps one caller from holding all connections: at most `limit` at once each, the rest in the order of their arrival.
- * Jobs and start-up ask for nobody and are not counted.
+ * Keeps one caller from holding all connections: at most `limit` at once each, the rest in order of arrival.
+ * Jobs and start-up act for no one in particular and are not counted.
  */
 export function openShares(limit: number): Shares {
   const lines = new Map<string, Line>()

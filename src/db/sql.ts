@@ -7,7 +7,7 @@ const isSql = (value: unknown): value is Sql =>
   typeof value === 'object' && value !== null && 'text' in value && 'values' in value && 'name' in value
 
 /** A value that travels as JSON text; arrays would otherwise be sent as PostgreSQL arrays. */
-export class Json {
+class Json {
   readonly text: string
   constructor(value: unknown) {
     this.text = JSON.stringify(value)

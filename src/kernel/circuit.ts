@@ -6,7 +6,7 @@ import { type Clock, MINUTE } from './clock.ts'
  */
 export type OpenCause = 'trouble' | 'busy' | 'credentials' | 'clock'
 
-/** What a failed call says of the other side; `nothing`: the fault was ours. */
+/** What a failed call says about the other side; `nothing`: the fault was ours. */
 export type Verdict =
   | { means: 'works' | 'nothing' }
   | { means: 'fails'; retryAfterMs?: number | null }
@@ -38,19 +38,19 @@ export class CircuitOpen extends Error {
   }
 }
 
-/** A trial that has not ended after this long decides nothing any more, and another call may try. */
+/** After this long an unfinished trial no longer counts, and another call may try. */
 const TRIAL_MS = MINUTE
 
 /**
  * Open means open: nothing is called until the pause is over. Then one call at a time is a trial: its success closes
- * the circuit, its failure opens it again. A trial that never ends gives way to another one.
+ * the circuit, its failure opens it again. A trial that hangs gives way to another one.
  */
 export class Circuit {
   readonly #clock: Clock
   readonly #rules: CircuitRules
   #failures = 0
   #cause: OpenCause | null = null
-  /** How often it opened since it last was closed. */
+  /** How often it has opened since it was last closed. */
   #openings = 0
   #openUntil = 0
   #trial: { startedAt: number } | null = null
@@ -67,7 +67,7 @@ export class Circuit {
     return { state: isOpen ? 'open' : 'half-open', cause: this.#cause, openUntil: this.#openUntil }
   }
 
-  /** @throws CircuitOpen, or whatever `work` throws, which `judge` explains */
+  /** @throws CircuitOpen, or the error of `work`, classified by `judge` */
   async run<Result>(work: () => Promise<Result>, judge: (error: unknown) => Verdict): Promise<Result> {
     const trial = this.#enter()
     try {
@@ -114,7 +114,7 @@ export class Circuit {
     if (this.#cause !== cause) this.#openings = 0
     const pauses = this.#rules.pausesMs[cause]
     const pauseMs = pauses[Math.min(this.#openings, pauses.length - 1)] ?? MINUTE
-    // calls that were under way when it opened fail with it: they prolong nothing
+    // calls that were under way when it opened do not extend the pause
     if (this.#clock() >= this.#openUntil || this.#cause !== cause) {
       this.#openings += 1
       this.#pause(cause, pauseMs)

@@ -1,6 +1,6 @@
 /**
- * Places where a test lets the process die as if the power had failed: the state that is left there must be one from
- * which everything goes on. Armed only in the sandbox, by `CRASH_POINT=<name>`; elsewhere it does nothing.
+ * Points where a test kills the process as if the power had failed: the service must recover from the state left
+ * behind. Armed only in the sandbox, by `CRASH_POINT=<name>`; elsewhere it does nothing.
  */
 export const CRASH_POINTS = [
   'create:before-insert',
@@ -24,7 +24,7 @@ export function armCrashPoint(name: string | null): void {
   armed = name
 }
 
-/** Dies here, without a word and at once, when this point is armed. */
+/** Kills the process immediately if this point is armed. */
 export function crashPoint(name: CrashPoint): void {
   if (armed === name) process.kill(process.pid, 'SIGKILL')
 }

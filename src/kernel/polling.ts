@@ -25,8 +25,8 @@ const EVERY_MS = 1000
 const PAGE = 64
 
 /**
- * Starts whatever is due, beside each other. A round ends when everything due is under way or waits for a place in its
- * lane: it never waits for an answer, so a provider that hangs holds up its own lane alone.
+ * Starts everything due, in parallel. A round ends when every due item is under way or waits for a place in its lane.
+ * It never waits for an answer, so a hanging provider holds up only its own lane.
  */
 export function createRound(source: PollSource, { perLane, perNode }: PollLimits, onFree: () => void) {
   const busy = new Map<string, number>()
@@ -81,7 +81,7 @@ export function createRound(source: PollSource, { perLane, perNode }: PollLimits
   }
 }
 
-/** Polls a source for ever: every second, at once after `wake`, and whenever a place becomes free. */
+/** Polls a source until stopped: every second, at once after `wake`, and whenever a place becomes free. */
 export function startPolling(source: PollSource, limits: PollLimits, log: FastifyBaseLogger): Ticker {
   let wake = (): void => {}
   const round = createRound(source, limits, () => wake())

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Audit } from '../../src/audit/audit.ts'
 import { type Channel, NO_INSTRUCTIONS } from '../../src/channels/channel.ts'
-import { openChannels } from '../../src/channels/registry.ts'
 import { sql } from '../../src/db/db.ts'
 import type { Actor } from '../../src/http/actor.ts'
 import type { RequestContext } from '../../src/http/request-context.ts'
@@ -15,6 +14,7 @@ import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-s
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
+import { openChannels } from './one-channel-set.ts'
 import { type Merchant, startTestService, type TestService } from './service.ts'
 
 /** Of each order of the model. */

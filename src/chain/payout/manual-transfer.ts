@@ -1,7 +1,7 @@
 import type { Db } from '../../db/db.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
+import { type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Rpc, RpcError } from '../rpc.ts'
 import type { PayoutRequest, Payouts } from './payout.ts'
 import { findPayout, findPayoutOfTransaction } from './payout-queries.ts'
 import { checkTransfer } from './transfer-check.ts'
@@ -10,18 +10,18 @@ export type ManualTransferDeps = { db: Db; rpc: Rpc; network: Network; payouts: 
 
 const BY_HAND = 'paid by hand'
 
-/** From now on nothing is sent for it by us. @throws OBJECT_CONFLICT when something is under way */
+/** Blocks our own payout. @throws OBJECT_CONFLICT if one is under way */
 async function keepFromSending({ db, payouts }: ManualTransferDeps, request: PayoutRequest): Promise<void> {
   const payout = await findPayout(db, request.id)
   const stopped = payouts ? await payouts.withdraw(request, BY_HAND) : !payout || payout.status === 'failed'
   if (stopped) return
   const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.words})`
-  throw new AppError('OBJECT_CONFLICT', { message: `The service itself is paying this already ${state}. Wait for it.` })
+  throw new AppError('OBJECT_CONFLICT', { message: `The service is already paying this ${state}. Wait for it.` })
 }
 
 /**
- * A transaction that a person names as the payment of something: exactly the units of USDC to the address. Afterwards
- * nothing is sent for it by us.
+ * Accepts a transaction that a person entered, if it sends exactly these USDC units to the address. Afterwards we never
+ * pay it ourselves.
  * @param txHash 0x and 64 hexadecimal digits in lower case
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT, CHANNEL_UNAVAILABLE
  */
@@ -32,7 +32,7 @@ export async function checkManualTransfer(
 ): Promise<{ outcome: 'settled' | 'pending'; txHash: string; words: string }> {
   const { to, units } = request
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
-  if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made by itself')
+  if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made')
   const { verdict, words } = await checkTransfer(deps, { txHash, to, units }).catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error
     throw new AppError('CHANNEL_UNAVAILABLE', {

@@ -1,4 +1,4 @@
-import { type Hex, RpcError } from '../rpc.ts'
+import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { toHex } from '../transfer-logs.ts'
 import { listPayoutTransactions, type Payout, type PayoutTransaction } from './payout-queries.ts'
 import { broadcast, change, fillGap, isAuthorizationOver, type PayoutDeps, resend } from './payout-steps.ts'
@@ -17,7 +17,7 @@ const paid = ({ network }: PayoutDeps, payout: Payout, receipt: Receipt | null |
 const RECENT_BLOCKS = 1000n
 
 /**
- * Whoever submitted the authorization, the money moved: its transaction is looked for, first among the newest blocks.
+ * The authorization was used, no matter by whom: finds its transaction, starting with the newest blocks.
  */
 async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Receipt | null> {
   const start = view.number > RECENT_BLOCKS ? view.number - RECENT_BLOCKS : 0n
@@ -26,13 +26,13 @@ async function findForeignReceipt(deps: PayoutDeps, payout: Payout, view: ChainV
       const txHash = await findAuthorizationUse(deps.rpc, deps.network, authorizationKeyOf(payout), fromBlock)
       if (txHash !== undefined) return (await readReceipts(deps.rpc, [txHash]))[0] ?? null
     } catch (error) {
-      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses so long a range
+      if (!(error instanceof RpcError) || error.kind !== 'definite') throw error // the node refuses such a long range
     }
   }
   return null
 }
 
-/** In a block: final, or waiting for confirmations. */
+/** Mined: final, or waiting for confirmations. */
 async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt: Receipt): Promise<Payout> {
   const txHash = receipt.transactionHash
   const { units } = payout
@@ -42,7 +42,7 @@ async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt
   return change(deps, payout, { status: 'mined', txHash, words })
 }
 
-/** The token says that this payout happened, or never will: asked before any failure is believed. */
+/** Whether the token says that this payout happened or never will; checked before any failure counts. */
 export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout | null> {
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
   const receipt = await findForeignReceipt(deps, payout, view)
@@ -52,7 +52,7 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
   return change(deps, payout, { words })
 }
 
-/** Nothing of ours is in a block. */
+/** None of our transactions is mined. */
 async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest: PayoutTransaction): Promise<Payout> {
   const { rpc, relayerSigner } = deps
   const count = BigInt(await rpc.call<Hex>('eth_getTransactionCount', relayerSigner.address, 'latest'))
@@ -76,7 +76,7 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
     : change(deps, payout, { status: 'sent', words: 'it left the chain and waits again' })
 }
 
-/** What became of a payout whose transactions were handed in. */
+/** The state of a payout whose transactions were submitted. */
 export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const transactions = await listPayoutTransactions(deps.db, payout.id)
   const receipts = await readReceipts(

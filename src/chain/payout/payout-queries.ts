@@ -1,9 +1,9 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
-import type { Hex } from '../rpc.ts'
+import type { Hex } from '../endpoints/rpc.ts'
 
 /**
- * `reserved`: known, nothing signed that could be mined. `signed`: the bytes are stored. `sent`: a node took them.
- * `mined`: in a block. `final`: cannot disappear any more. `failed`: will never be paid by us.
+ * `reserved`: known, nothing signed that could be mined. `signed`: the bytes are stored. `sent`: a node accepted them.
+ * `mined`: in a block. `final`: irreversible. `failed`: we will never pay it.
  */
 export type PayoutStatus = 'reserved' | 'signed' | 'sent' | 'mined' | 'final' | 'failed'
 
@@ -23,7 +23,7 @@ export type Payout = {
   relayerNonce: bigint | null
   txHash: string | null
   words: string
-  /** How often the token refused for a reason that may pass. */
+  /** How often the token refused for a temporary reason. */
   refusals: number
   leaseEpoch: bigint
 }
@@ -54,7 +54,7 @@ export async function findPayout(q: Queryable, id: string): Promise<Payout | und
   return row && toPayout(row)
 }
 
-/** Takes the right to work on an unfinished payout; undefined while another worker has it. */
+/** Claims an unfinished payout; undefined while another worker has it. */
 export async function claimPayout(q: Queryable, id: string, now: Date, until: Date): Promise<Payout | undefined> {
   const row = await q.maybe<Row>(sql`
     update chain_payouts set lease_until = ${until}, lease_epoch = lease_epoch + 1
@@ -66,7 +66,7 @@ export async function claimPayout(q: Queryable, id: string, now: Date, until: Da
 export const releasePayout = (q: Queryable, { id, leaseEpoch }: Payout): Promise<number> =>
   q.run(sql`update chain_payouts set lease_until = null where id = ${id} and lease_epoch = ${leaseEpoch}`)
 
-/** Ends a payout that nobody works on and for which nothing was ever signed. @returns whether it will never be paid */
+/** Ends an unclaimed payout for which nothing was ever signed. @returns whether it will never be paid */
 export async function updatePayoutWithdrawn(q: Queryable, id: string, words: string, now: Date): Promise<boolean> {
   const done = await q.run(sql`
     update chain_payouts set status = 'failed', words = ${words}, updated_at = ${now}, lease_epoch = lease_epoch + 1
@@ -75,18 +75,18 @@ export async function updatePayoutWithdrawn(q: Queryable, id: string, words: str
   return done > 0
 }
 
-/** What changes; an absent field stays, null empties it. */
+/** An absent field is kept, null clears it. */
 export type PayoutChange = {
   status?: PayoutStatus
   words?: string
   authorization?: { signature: Hex; validBefore: bigint }
   txHash?: string
-  /** Null: something was mined with this nonce, the payout needs another one. */
+  /** Null: this nonce was used by another transaction, the payout needs a new one. */
   relayer?: null
   refusals?: number
 }
 
-/** @returns the payout after it, undefined when another worker has taken it over */
+/** @returns the updated payout; undefined if another worker has taken over */
 export async function updatePayout(
   q: Queryable,
   payout: Payout,
@@ -108,9 +108,8 @@ export async function updatePayout(
 
 /**
  * Gives a payout its relayer's next account nonce, under the relayer's row lock.
- * @param chainNonce how many transactions of the relayer the chain has: where counting begins, and begins again when
- * none
- *   of ours is under way (the chain was reset, or the key was used elsewhere)
+ * @param chainNonce how many transactions of the relayer the chain has: where counting starts, and restarts
+ *   if none of ours is under way (the chain was reset, or the key was used elsewhere)
  */
 export async function updatePayoutRelayer(
   tx: Tx,
@@ -198,7 +197,7 @@ export const updatePayoutTransactionSent = (
     update chain_payout_transactions set sent_block = coalesce(sent_block, ${sentBlock})
     where chain_id = ${chainId} and tx_hash = ${txHash}`)
 
-/** The payout that a transaction of ours was made for. */
+/** The payout that one of our transactions belongs to. */
 export async function findPayoutOfTransaction(
   q: Queryable,
   chainId: number,

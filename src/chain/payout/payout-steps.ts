@@ -3,8 +3,8 @@ import { keccak256 } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Hex, type Rpc, RpcError } from '../rpc.ts'
 import { toHex } from '../transfer-logs.ts'
 import {
   insertPayoutTransaction,
@@ -39,18 +39,18 @@ export type PayoutDeps = {
   relayerSigner: Signer
   clock: Clock
   log: FastifyBaseLogger
-  /** How long an authorization that we signed can be used, in the chain's seconds. */
+  /** Validity of a signed authorization, in the chain's seconds. */
   validSeconds: number
-  /** A transaction that waits for so many blocks is sent again with higher fees. */
+  /** After this many blocks a pending transaction is sent again with higher fees. */
   stuckBlocks: bigint
 }
 
-/** Another worker has taken the payout over; what we wanted to write was not written. */
+/** Another worker has taken over the payout; nothing was written. */
 export class PayoutTaken extends Error {
   override readonly name = 'PayoutTaken'
 }
 
-/** A refusal that may pass is tried so often before the payout is given up. */
+/** How often a temporary refusal is retried before the payout fails. */
 const MOST_REFUSALS = 8
 /** Block times can go back a little in a reorganisation. */
 const EXPIRY_MARGIN_SECONDS = 60n
@@ -67,7 +67,7 @@ export async function change(deps: PayoutDeps, payout: Payout, what: PayoutChang
   return changed
 }
 
-export const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => ({
+const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => ({
   from: payout.fromAddress,
   to: payout.toAddress,
   units: payout.units,
@@ -75,11 +75,11 @@ export const authorizationOf = (payout: Payout, validBefore: bigint): Authorizat
   nonce: payout.authorizationNonce,
 })
 
-/** Nobody can use what we signed any more, so that giving up is safe. */
+/** Whether the authorization can no longer be used, so giving up is safe. */
 export const isAuthorizationOver = ({ validBefore }: Payout, view: ChainView): boolean =>
   validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
 
-/** Why the token would not let this pass; `never` when waiting cannot help. Null when it would. */
+/** Why the token would refuse; `never` if waiting cannot help. Null if it would accept. */
 async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<{ words: string; never: boolean } | null> {
   const { rpc, network } = deps
   const { fromAddress: from, toAddress: to, units } = payout
@@ -102,7 +102,7 @@ async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<{ words: 
   }
 }
 
-/** Writes down why it does not go on; gives up only when no signed authorization can be used any more. */
+/** Records why the payout is stuck; gives up only once no signed authorization can be used. */
 async function hold(
   deps: PayoutDeps,
   payout: Payout,
@@ -117,7 +117,7 @@ async function hold(
 }
 
 /**
- * The first step, and again after a try that came to nothing: check, sign the authorization, keep a nonce, sign,
+ * The first step, and again after a failed try: check, sign the authorization, keep a nonce, sign,
  * store.
  */
 export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
@@ -149,13 +149,13 @@ async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Pro
   if (until !== null && earlier !== null && earlier !== UNSIGNED && view.timestamp < until) return payout
   const validBefore = view.timestamp + BigInt(deps.validSeconds)
   const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
-  // before the signature exists it is known until when it can be used
+  // the expiry is stored before the signature exists
   const announced = await change(deps, payout, { authorization: { signature: UNSIGNED, validBefore } })
   const signature = await refundSigner.signTypedData(data)
   return change(deps, announced, { authorization: { signature, validBefore } })
 }
 
-/** With a margin; the refusal itself when the token would not do it. */
+/** With a margin; the refusal if the token would revert. */
 async function estimateGas({ rpc, network, relayerSigner }: PayoutDeps, data: Hex): Promise<bigint | RpcError> {
   try {
     const question = { from: relayerSigner.address, to: network.usdcAddress, data }
@@ -185,7 +185,7 @@ const larger = (left: bigint, right: bigint): bigint => (left > right ? left : r
  */
 const raise = (fee: bigint): bigint => (fee * 9n + 7n) / 8n
 
-/** What the chain asks now, and enough to replace what we sent before with the same nonce. */
+/** The current fees, at least high enough to replace our previous transaction with the same nonce. */
 async function chooseFees(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Fees> {
   const tip = await deps.rpc.call<Hex>('eth_maxPriorityFeePerGas').catch((error: unknown) => {
     if (error instanceof RpcError && error.kind === 'definite') return toHex(1_000_000_000n)
@@ -235,7 +235,7 @@ async function signAndStore(
 /** The node has it already, or knows that something with this nonce is mined: the receipts tell which. */
 const HAS_IT = /already (known|imported)|nonce too low|replacement transaction underpriced|known transaction/i
 
-/** Hands the newest signed bytes to the node; saying them twice does no harm. */
+/** Submits the newest signed bytes; submitting them twice is harmless. */
 export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const newest = (await listPayoutTransactions(deps.db, payout.id)).at(-1)
   if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
@@ -251,7 +251,7 @@ export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainVie
   return change(deps, payout, { status: 'sent', words: `sent in transaction ${newest.txHash}` })
 }
 
-/** Raises the fees of a transaction that waits, with the same account nonce and the same authorization. */
+/** Raises the fees of a pending transaction, keeping account nonce and authorization. */
 export async function resend(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const prepared = await prepare(deps, payout, view)
   return prepared.status === 'signed' ? broadcast(deps, prepared, view) : prepared

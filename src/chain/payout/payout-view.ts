@@ -1,6 +1,6 @@
-import { tagsOf } from '../network-check.ts'
+import { tagsOf } from '../endpoints/network-check.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import type { Hex, Rpc } from '../rpc.ts'
 import { blockCall } from '../transfer-logs.ts'
 
 /** The chain as its node saw it at one moment. */

@@ -2,8 +2,8 @@ import type { FastifyBaseLogger } from 'fastify'
 import { keccak256, stringToHex } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Hex, type Rpc, RpcError } from '../rpc.ts'
 import { followSent, followUsed } from './payout-follow.ts'
 import {
   claimPayout,
@@ -18,14 +18,14 @@ import { broadcast, lookAtChain, type PayoutDeps, PayoutTaken, prepare } from '.
 import type { Signer } from './signer.ts'
 
 export type PayoutRequest = {
-  /** The caller's own id: whatever happens, at most one payment is made for it. */
+  /** The caller's id: at most one payment is ever made for it. */
   id: string
   to: string
   /** USDC units. */
   units: bigint
 }
 
-/** `refused`: it was not paid and never will be. `unknown`: the node gave no answer; ask again. */
+/** `refused`: not paid, and never will be. `unknown`: the node did not answer; ask again. */
 export type PayoutResult = {
   outcome: 'pending' | 'settled' | 'refused' | 'unknown'
   txHash: string | null
@@ -33,21 +33,21 @@ export type PayoutResult = {
 }
 
 export type Payouts = {
-  /** The wallet that the money leaves. */
+  /** The wallet that pays. */
   readonly address: string
   /**
    * Starts a payout, or goes on with it and says how it stands; settled only when it is final. Safe to repeat, also
    * at once.
    */
   send(request: PayoutRequest): Promise<PayoutResult>
-  /** Somebody pays it in another way: from now on it is never sent. @returns false when it is under way already */
+  /** It is paid some other way, so never send it. @returns false if it is already under way */
   withdraw(request: PayoutRequest, words: string): Promise<boolean>
 }
 
 const LEASE_MS = 60_000
 const VALID_SECONDS = 3600
 const STUCK_BLOCKS = 10n
-/** At one visit a payout goes only forward; one that fell back waits for the next visit. */
+/** Within one poll a payout only moves forward; one that fell back waits for the next poll. */
 const WAY: readonly PayoutStatus[] = ['reserved', 'signed', 'sent', 'mined', 'final']
 
 const OUTCOMES: Record<PayoutStatus, PayoutResult['outcome']> = {
@@ -69,7 +69,7 @@ async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   return followSent(deps, payout, chain)
 }
 
-/** Steps until nothing moves any more. */
+/** Takes steps until the status no longer changes. */
 async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const next = await step(deps, payout)
   const forward = WAY.indexOf(next.status) > WAY.indexOf(payout.status)
@@ -78,8 +78,8 @@ async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
 
 /**
  * Pays USDC out of one wallet by EIP-3009: the refund key signs an authorization whose nonce is the hash of the
- * payout's id,
- * the relayer key submits it. The token itself refuses a second payment for the same id, also after a restored backup.
+ * payout's id, the relayer key submits it. The token itself refuses a second payment for the same id, even after a
+ * restored backup.
  * @throws Error when an id is used again with another destination or amount
  */
 export function openPayouts(options: {

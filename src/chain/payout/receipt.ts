@@ -1,6 +1,6 @@
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { isFinal } from '../finality.ts'
 import type { Network } from '../networks.ts'
-import type { Hex, Rpc } from '../rpc.ts'
 import { blockCall, type RpcLog } from '../transfer-logs.ts'
 import type { ChainView } from './payout-view.ts'
 
@@ -12,12 +12,12 @@ export type Receipt = {
   logs: RpcLog[]
 }
 
-/** What the chain has of these transactions, in their order; null for one that is in no block. @throws RpcError */
+/** The receipts of these transactions, in order; null if not mined. @throws RpcError */
 export const readReceipts = (rpc: Rpc, txHashes: readonly string[]): Promise<(Receipt | null)[]> =>
   rpc.batch<Receipt | null>(txHashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] })))
 
 /**
- * Whether a receipt cannot disappear any more, by the network's rule for its amount.
+ * Whether a receipt is final by the network's rule for its amount.
  * @param view read before the receipt: a chain that changes in between then shows fewer confirmations, never more
  */
 export async function isReceiptFinal(

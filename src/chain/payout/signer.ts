@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts'
-import type { Hex } from '../rpc.ts'
+import type { Hex } from '../endpoints/rpc.ts'
 
 /** EIP-712 data of which every field is text or a whole number. */
 export type TypedData = {

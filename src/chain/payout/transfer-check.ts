@@ -1,5 +1,5 @@
+import type { Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import type { Rpc } from '../rpc.ts'
 import { readChainView } from './payout-view.ts'
 import { isReceiptFinal, readReceipts } from './receipt.ts'
 import { unitsTo } from './usdc-token.ts'
@@ -10,8 +10,8 @@ export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; words: s
 const wrong = (words: string): TransferVerdict => ({ verdict: 'wrong', words })
 
 /**
- * Whether a transaction brings exactly so many USDC units to an address, finally.
- * @throws RpcError when the node gives no answer
+ * Whether a transaction sends exactly this many USDC units to an address, and is final.
+ * @throws RpcError if the node does not answer
  */
 export async function checkTransfer(
   { rpc, network }: { rpc: Rpc; network: Network },

@@ -1,7 +1,7 @@
 import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
-import { readDomain } from '../network-check.ts'
+import { readDomain } from '../endpoints/network-check.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
-import { type Hex, type Rpc, RpcError } from '../rpc.ts'
 import { type RpcLog, TRANSFER_TOPIC } from '../transfer-logs.ts'
 
 /** keccak256("AuthorizationUsed(address,bytes32)"), EIP-3009 */
@@ -27,7 +27,7 @@ const AUTHORIZATION_FIELDS = [
 ]
 
 /**
- * EIP-3009: whoever has the signature may submit it, before `validBefore` (the chain's seconds), once for each nonce.
+ * EIP-3009: anyone with the signature may submit it, before `validBefore` (the chain's seconds), once per nonce.
  */
 export type Authorization = { from: Hex; to: Hex; units: bigint; validBefore: bigint; nonce: Hex }
 
@@ -59,7 +59,7 @@ type Question = { to: string; data: Hex; from?: string }
 
 const ask = (rpc: Rpc, question: Question): Promise<Hex> => rpc.call<Hex>('eth_call', question, 'latest')
 
-/** False also where the token has no such function. */
+/** Also false if the token has no such function. */
 async function askFlag(rpc: Rpc, question: Question, functionName: 'isBlacklisted' | 'paused'): Promise<boolean> {
   try {
     const data = await ask(rpc, question)
@@ -96,7 +96,7 @@ export async function isAuthorizationUsed(
 }
 
 /**
- * Would the token let this transfer pass? Asked without any signature. @throws RpcError `definite` when it would not
+ * Simulates the transfer, without a signature. @throws RpcError `definite` if the token would refuse
  */
 export async function tryTransfer(
   rpc: Rpc,

@@ -14,7 +14,7 @@ export type Certificates = {
 
 const REFRESH_MS = HOUR
 const HARD_EXPIRY_MS = 2 * HOUR
-/** Strangers may send serials that nobody knows; they must not make us ask all the time. */
+/** Anyone may send unknown serials; they must not trigger a query each time. */
 const PAUSE_MS = 10 * SECOND
 
 type Kept = { keys: Map<string, KeyObject>; fetchedAt: number }

@@ -8,7 +8,7 @@ import { makeNonce, signRequest } from './signature.ts'
 export type Answer = { outcome: 'done'; data: unknown } | { outcome: 'refused'; code: string; refusal: ProviderRefusal }
 
 export type BinanceClient = {
-  /** @throws ProviderTrouble when nobody knows what became of it */
+  /** @throws ProviderTrouble if the outcome is unknown */
   ask(path: string, body: unknown): Promise<Answer>
 }
 
@@ -24,7 +24,7 @@ export const PATHS = {
 export const DUPLICATE = '400201'
 export const NOT_FOUND = '400202'
 
-/** Codes that say "not done" (Binance Pay, common rules). 400000, "unknown", is not among them: nobody knows. */
+/** Codes that say "not done" (Binance Pay, common rules). 400000, "unknown", is missing: it leaves the outcome open. */
 const REFUSALS: ReadonlyMap<string, RefusalReason> = new Map([
   ['400001', 'request'],
   ['400002', 'credentials'],

@@ -51,7 +51,7 @@ async function findRefund(client: BinanceClient, refund: RefundRequest): Promise
 }
 
 /**
- * Sends money back, or says what became of it. Binance does nothing for a `refundRequestId` that it has had
+ * Sends a refund, or reports its state. Binance does nothing for a `refundRequestId` that it has had
  * (`duplicateRequest`), so that sending again after a query that did not find it is safe.
  * @throws ProviderTrouble, ProviderRefusal for what the operator must put right
  */

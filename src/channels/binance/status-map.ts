@@ -43,7 +43,7 @@ function toReport(meaning: Meaning | undefined, { providerReference, words, pric
 export const holdsMoney = (status: string | undefined): boolean =>
   ['PENDING', 'PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED'].includes(status ?? '')
 
-/** Whether nobody can pay it any more, or it is paid already: there is nothing left to close. */
+/** Whether it can no longer be paid, or is already paid: there is nothing left to close. */
 export const isOver = (status: string | undefined): boolean =>
   status !== undefined && STATUSES.has(status) && !['INITIAL', 'PENDING'].includes(status)
 

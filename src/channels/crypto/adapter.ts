@@ -1,11 +1,11 @@
 import type { ChainHealth } from '../../chain/chain-health.ts'
-import { assignDepositAddress } from '../../chain/deposit-addresses.ts'
+import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { paymentUri } from '../../chain/eip681.ts'
+import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
 import { isUsdc, type Network } from '../../chain/networks.ts'
 import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
 import type { Payouts } from '../../chain/payout/payout.ts'
-import type { Rpc } from '../../chain/rpc.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedTransfers } from '../../chain/transfer-queries.ts'
 import type { Db } from '../../db/db.ts'
@@ -93,7 +93,7 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
 
 /**
  * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
- * scanners. What it says of a payment is what stands in the scanners' tables.
+ * scanners. It reports what the scanners have recorded.
  */
 export function openCryptoChannel({ db, payable, health }: WalletDeps): Channel {
   const networks = payable.map(({ network }) => network)

@@ -1,7 +1,7 @@
-import { auditDeposits } from '../../chain/deposit-audit.ts'
+import { auditDeposits } from '../../chain/deposits/deposit-audit.ts'
+import { RpcError } from '../../chain/endpoints/rpc.ts'
 import { recordNamedTransaction } from '../../chain/named-transaction.ts'
 import type { ChainReader } from '../../chain/rescan.ts'
-import { RpcError } from '../../chain/rpc.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { DepositChecks, NamedTransaction } from '../deposit-checks.ts'
 

@@ -33,7 +33,7 @@ function pendingOf(payment: unknown, { due }: Price): bigint {
   const asked = parseDecimal(textAt(payment, 'crypto_amount') ?? '', COIN_EXPONENT)
   const comparable = textAt(fund, 'currency') === textAt(payment, 'crypto_currency')
   if (comparable && came !== undefined && asked) return came < asked ? proportion(due.units, came, asked) : due.units
-  // another coin than the one that was asked for is no payment until somebody decides about it
+  // a coin other than the requested one is not a payment until a person decides
   return textAt(fund, 'mismatched_reason') ? 0n : due.units
 }
 

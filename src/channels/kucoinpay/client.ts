@@ -24,7 +24,7 @@ export type Literal = { literal: string }
 export type Body = Readonly<Record<string, string | Literal | null | readonly object[]>>
 
 export type KucoinClient = {
-  /** @throws ProviderTrouble when nobody knows what became of it */
+  /** @throws ProviderTrouble if the outcome is unknown */
   ask(call: ApiCall, body: Body): Promise<Answer>
 }
 

@@ -34,7 +34,7 @@ async function findRefund(client: KucoinClient, refund: RefundRequest): Promise<
 }
 
 /**
- * Sends money back, or says what became of it. KuCoin refuses a `requestId` that it has had, so that sending again
+ * Sends a refund, or reports its state. KuCoin refuses a `requestId` that it has had, so that sending again
  * after a query that did not find it cannot pay twice.
  * @throws ProviderTrouble, ProviderRefusal for what the operator must put right
  */

@@ -42,7 +42,7 @@ export function expectOrder(body: unknown): WhitepayOrder {
   return order
 }
 
-/** An order that cannot be found changes nothing: somebody may have typed another slug. */
+/** An order that cannot be found changes nothing: the slug may have been changed. */
 export async function readReport(
   read: () => Promise<unknown>,
   payment: PaymentKey & { providerReference: string },

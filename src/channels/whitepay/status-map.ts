@@ -89,7 +89,7 @@ const isGone = ({ status }: Deposit): boolean => /declin|cancel|reject|fail|roll
 
 /**
  * How much of the due amount the deposits are: their sum over what was to be deposited, both in one coin. Undefined:
- * something came, and nobody can say how much it is.
+ * something arrived, but not how much.
  */
 function depositedUnits(order: WhitepayOrder, due: Money): bigint | undefined {
   const deposits = order.deposits.filter((deposit) => !isGone(deposit))

@@ -1,4 +1,4 @@
-import { parseXpub } from '../../chain/xpub.ts'
+import { parseXpub } from '../../kernel/xpub.ts'
 import { integer, optional, optionalInteger, type Setting, SettingFault } from '../setting.ts'
 
 type Token = { symbol: string; address: string }
@@ -9,7 +9,7 @@ const readToken = (entry: string): Token => {
   throw new SettingFault(`"${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
 }
 
-/** 64 hexadecimal digits, with or without 0x. The key never stands in a message. */
+/** 64 hexadecimal digits, with or without 0x. The key never appears in a message. */
 const privateKey = (name: string, description: string): Setting<string | null> => ({
   ...{ name, description, fallback: null, absent: null, secret: true },
   read(given) {
@@ -18,7 +18,7 @@ const privateKey = (name: string, description: string): Setting<string | null> =
   },
 })
 
-/** An account's public key only: whoever gives a private key here would hand out the deposits. */
+/** A public account key only: a private key here would give away the deposits. */
 const xpub = (name: string): Setting<string | null> => ({
   ...{ name, fallback: null, absent: null },
   description: "Public key of the account m/44'/60'/0' that makes the deposit addresses (xpub…); required.",
@@ -46,7 +46,7 @@ const endpoints = (name: string): Setting<string[]> => ({
 export const CHAINS = {
   chainMaxLagSeconds: integer(
     'CHAIN_MAX_LAG_SECONDS',
-    'Without a new block for so many seconds, `crypto` is not offered on a chain.',
+    'After this many seconds without a new block, `crypto` is not offered on that chain.',
     { fallback: '60', min: 5, max: 86_400 },
   ),
 }

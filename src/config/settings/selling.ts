@@ -31,7 +31,7 @@ export const RATES = {
   maxAgeSeconds: integer('RATE_MAX_AGE_SECONDS', 'A rate older than this sells nothing.', {
     ...{ fallback: '60', min: 1, max: 86_400 },
   }),
-  minSources: integer('RATE_MIN_SOURCES', 'So many sources must answer.', {
+  minSources: integer('RATE_MIN_SOURCES', 'How many sources must answer.', {
     ...{ fallback: { sandbox: '1', live: '2' }, min: 1, max: 7 },
   }),
   maxDeviationPercent: integer('RATE_MAX_DEVIATION_PERCENT', 'A source further from the median is left out.', {

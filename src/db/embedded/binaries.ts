@@ -70,7 +70,7 @@ function copyOnce(native: string, copy: string): void {
   }
 }
 
-/** A folder that somebody else could have prepared must not be run, least of all by root. */
+/** Never run programs from a folder that another user could have prepared, least of all as root. */
 function refuseForeign(folder: string): void {
   const { uid, mode } = lstatSync(folder)
   if (uid !== process.getuid?.() || (mode & 0o022) !== 0)

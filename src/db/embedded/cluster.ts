@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Account, canReach, giveTo } from './system-user.ts'
 
-/** PostgreSQL's role and database; nobody but the owner of the socket's folder can connect. */
+/** PostgreSQL's role and database; only the owner of the socket's folder can connect. */
 export const NAME = 'comptoir'
 export const PORT = 5432
 const MAJOR = '18'

@@ -102,6 +102,6 @@ function touch(file: string): void {
   try {
     utimesSync(file, now, now)
   } catch {
-    // the data directory was removed under us; whoever reads it will say so
+    // the data directory was removed under us; the next read will fail with the reason
   }
 }

@@ -13,7 +13,7 @@ export type EmbeddedPostgres = {
    * For the database `comptoir`; its role may do everything. Goes through a unix socket that only the owner can open.
    */
   connectionString: string
-  /** Fast shutdown, at most 4 s; then the data directory is free for another start. */
+  /** Fast shutdown, at most 4 s; afterwards the data directory is free for another start. */
   stop(): Promise<void>
 }
 

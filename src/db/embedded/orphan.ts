@@ -57,7 +57,7 @@ async function findServers(place: ClusterPaths, pid: number): Promise<number[]> 
       const command = readFileSync(`/proc/${candidate}/comm`, 'utf8').trim()
       return command === 'postgres' && readlinkSync(`/proc/${candidate}/cwd`) === place.clusterDir
     } catch {
-      return false // ended meanwhile, a zombie, or somebody else's
+      return false // ended meanwhile, a zombie, or another user's
     }
   }
   return readdirSync('/proc')

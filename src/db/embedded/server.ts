@@ -9,7 +9,7 @@ const POLL_MS = 25
 const LOCKED_MS = 10_000
 const READY_MS = 300_000
 const RETRY_MS = 200
-/** A server that does not come up again is tried ever more rarely. */
+/** A server that fails to restart is retried at growing intervals. */
 const LONGEST_RESTART_MS = 30_000
 const RESTART_MS = 1000
 const LOG_BYTES = 10_000_000

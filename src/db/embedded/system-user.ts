@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 /** Who runs PostgreSQL when Comptoir itself is root, which PostgreSQL refuses to be. */
 export type Account = { uid: number; gid: number }
 
-export const isRoot = (): boolean => process.getuid?.() === 0
+const isRoot = (): boolean => process.getuid?.() === 0
 
 /** Undefined when there is no such user, and for root. initdb needs a user that the system knows by name. */
 function lookUp(user: string): Account | undefined {
@@ -25,8 +25,8 @@ function ownerOf(path: string): Account | undefined {
 }
 
 /**
- * The user for the server: whoever owns the cluster already, then the owner of the data directory, then `postgres` or
- * `nobody`. Undefined for an ordinary user, who runs it himself.
+ * The user for the server: the owner of the existing cluster, then the owner of the data directory, then `postgres` or
+ * `nobody`. Undefined for an ordinary user, who runs it directly.
  * @throws Error when this user may not use the cluster, or when root finds no other user
  */
 export function chooseAccount(dataDir: string, clusterDir: string): Account | undefined {

@@ -27,7 +27,9 @@ const TokenForm = Type.Object({ token: Type.String({ minLength: 1, maxLength: 20
 const ResetForm = Type.Object({ ...TokenForm.properties, newPassword: Type.String({ minLength: 1, maxLength: 1024 }) })
 
 /** A link in a mail only shows a page; the button on it acts, because mail scanners open links too. */
-const buttonPage = (title: string, text: string, button: string, action: string, token: string): Page => ({
+type ButtonTexts = { title: string; text: string; button: string }
+
+const buttonPage = ({ title, text, button }: ButtonTexts, action: string, token: string): Page => ({
   title,
   body: html`<p>${text}</p>
     <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button>${button}</button></form>`,
@@ -80,7 +82,11 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   app.get('/account/verify-email', get, async (request, reply) => {
     const { token } = request.query
     return send(request, reply, 200, (texts) =>
-      buttonPage(texts.verifyTitle, texts.verifyText, texts.verifyButton, '/account/verify-email', token),
+      buttonPage(
+        { title: texts.verifyTitle, text: texts.verifyText, button: texts.verifyButton },
+        '/account/verify-email',
+        token,
+      ),
     )
   })
   app.post('/account/verify-email', post, async (request, reply) => {
@@ -100,7 +106,11 @@ export const verifyRoutes: FastifyPluginAsyncTypebox<VerifyPageDeps> = async (ap
   app.get('/account/confirm-reset', get, async (request, reply) => {
     const { token } = request.query
     return send(request, reply, 200, (texts) =>
-      buttonPage(texts.confirmTitle, texts.confirmText, texts.confirmButton, '/account/confirm-reset', token),
+      buttonPage(
+        { title: texts.confirmTitle, text: texts.confirmText, button: texts.confirmButton },
+        '/account/confirm-reset',
+        token,
+      ),
     )
   })
   app.post('/account/confirm-reset', post, async (request, reply) => {

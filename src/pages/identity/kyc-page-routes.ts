@@ -24,6 +24,7 @@ export type KycPageDeps = KycDeps & { payUrl: string }
 const OPEN = { open: true, page: true } as const
 const Link = Type.Object({ code: Type.String({ maxLength: 64 }), token: Type.String({ maxLength: 100 }) })
 type PageParams = { code: string; token: string }
+type Answer = { page: Html; lang: string; policy: string }
 
 const isOpenOrder = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   ['INITIAL', 'PENDING', 'AWAITING'].includes(status) && expiresAt.getTime() > nowMs
@@ -39,7 +40,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
   await app.register(formbody)
   rememberLanguage(app)
 
-  const send = (reply: FastifyReply, status: number, page: Html, lang: string, policy: string): FastifyReply =>
+  const send = (reply: FastifyReply, status: number, { page, lang, policy }: Answer): FastifyReply =>
     reply
       .code(status)
       .headers({
@@ -70,7 +71,8 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
     const { lang, texts } = textsFor(request)
-    return send(reply, error.status === 422 ? 404 : error.status, renderUnknownKyc(lang, texts), lang, kycPolicy(null))
+    const page = renderUnknownKyc(lang, texts)
+    return send(reply, error.status === 422 ? 404 : error.status, { page, lang, policy: kycPolicy(null) })
   })
 
   app.get('/kyc', { config: OPEN, schema: { hide: true, querystring: Link } }, async (request, reply) => {
@@ -84,7 +86,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
       order: { code, shortCode, isOpen: isOpenOrder(order, deps.clock()) },
       token: request.query.token,
     })
-    return send(reply, 200, page, lang, kycPolicy(embedding))
+    return send(reply, 200, { page, lang, policy: kycPolicy(embedding) })
   })
 
   const findForScript = async (request: FastifyRequest): Promise<Kyc> => {

@@ -1,6 +1,6 @@
 /**
  * The check's page: follows the state, and starts the provider's own script with a token of this very load. What the
- * provider's frame reports is never believed; it only makes the service look.
+ * provider's frame reports is never trusted; it only triggers a check.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), root = byId('kyc'), box = byId('sdk')
@@ -33,5 +33,5 @@ session().then((fresh) => {
 }).catch(failed)
 })()`
 
-/** As it is sent: without indentation. */
+/** Without indentation. */
 export const KYC_SCRIPT = SOURCE.replace(/\n\s*/g, '\n')

@@ -1,61 +1,9 @@
-import { needsEmail } from '../../compliance/payer-gate.ts'
-import type { Db } from '../../db/db.ts'
 import { type Html, html } from '../../kernel/html.ts'
-import type { Order } from '../../orders/order.ts'
-import { findEuroRate, findMissingIdentity, type MissingIdentity, type PayerDeps } from '../../payers/payer-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { IdentityTexts } from '../../texts/page-texts.ts'
+import { type Field, IDENTITY_FIELDS, type IdentityForm } from './identity-fields.ts'
 import { clock, type PageContext } from './pay-parts.ts'
 import type { PayView } from './pay-service.ts'
-
-export const IDENTITY_FIELDS = ['email', 'firstName', 'lastName', 'companyName'] as const
-type Field = (typeof IDENTITY_FIELDS)[number]
-export type IdentityGiven = Partial<Record<Field, string>>
-type Faults = Partial<Record<Field, keyof IdentityTexts['faults']>>
-
-/** What the page asks of who pays: what is missing, what was typed already and what is wrong with it. */
-export type IdentityForm = MissingIdentity & { given: IdentityGiven; faults: Faults }
-
-/**
- * What an order still has to know before it can be accepted; null: nothing. From the threshold of identity checks on
- * an e-mail is needed even when the order is marked anonymous.
- */
-export async function readIdentityForm(
-  { db, payers }: { db: Db; payers: PayerDeps },
-  order: Order,
-): Promise<IdentityForm | null> {
-  const euroRate = order.from.asset === 'EUR' ? null : await findEuroRate(payers)
-  const missing = await findMissingIdentity(payers, db, order, { email: null, anonymous: false, euroRate })
-  if (missing) return { ...missing, given: {}, faults: {} }
-  return (await needsEmail(payers, db, order, euroRate)) ? { email: true, name: false, given: {}, faults: {} } : null
-}
-
-const isEmail = (text: string): boolean => text.length <= 320 && /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(text)
-
-/** What is wrong with what was typed, field by field. */
-export function findFaults({ email, name }: MissingIdentity, given: IdentityGiven): Faults {
-  const faults: Faults = {}
-  if (email && given.email === undefined) faults.email = 'emailMissing'
-  else if (email && !isEmail(given.email ?? '')) faults.email = 'emailWrong'
-  if (name && given.companyName === undefined) {
-    if (given.firstName === undefined) faults.firstName = 'firstName'
-    if (given.lastName === undefined) faults.lastName = 'lastName'
-  }
-  return faults
-}
-
-/** What was typed, without spaces around it; a field with nothing in it was not given. */
-export function readGiven(fields: IdentityGiven): IdentityGiven {
-  const typed = IDENTITY_FIELDS.map((field) => [field, (fields[field] ?? '').trim().slice(0, 320)] as const)
-  return Object.fromEntries(typed.filter(([, text]) => text !== ''))
-}
-
-/** Only what was asked for: what the shop said of its payer is not overwritten by whoever has the link. */
-export function readPayerInformation({ email, ...names }: IdentityGiven, asked: MissingIdentity) {
-  const { companyName, ...person } = names
-  const named = companyName === undefined ? person : { ...person, isCompany: true, companyName }
-  return { ...(asked.email && email !== undefined ? { email } : {}), ...(asked.name ? named : {}) }
-}
 
 type Input = { field: Field; label: string; type: 'text' | 'email'; autocomplete: string; hint?: string }
 
@@ -73,7 +21,7 @@ function input({ given, faults }: IdentityForm, texts: IdentityTexts, one: Input
     ${fault && html`<p class="wrong" id="${field}-fault">${texts.faults[fault]}</p>`}`
 }
 
-/** In the place of the ways to pay until somebody is named. */
+/** Replaces the ways to pay until the payer has identified themselves. */
 export function identityForm(view: PayView, form: IdentityForm, page: PageContext): Html {
   const texts = TEXTS[page.language].identity
   const query = new URLSearchParams({ code: view.code, lang: page.language })

@@ -9,7 +9,7 @@ export type FeedListener = (changed: boolean) => void
 
 /**
  * Tells who shows an order that it changed: at once when this node changed it, within two seconds when another did.
- * One query asks for all orders that anybody watches; nobody watching, no query.
+ * One query covers all watched orders; without viewers there is none.
  */
 export type OrderFeed = {
   /** The order with this code changed on this node (`OrderSignals.onChange`). */

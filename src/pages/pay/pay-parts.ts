@@ -51,7 +51,7 @@ const icon = (drawing: Html): Html =>
 export const mark = (name: keyof typeof MARKS): Html =>
   icon(html`<circle cx="12" cy="12" r="10.5"/><path d="${raw(MARKS[name])}"/>`)
 
-/** Something goes on: a quarter of a circle that turns. */
+/** In progress: a rotating quarter circle. */
 export const ring = icon(
   html`<circle cx="12" cy="12" r="10.5" opacity=".2"/><path class="turn" d="M12 1.5A10.5 10.5 0 0 1 22.5 12"/>`,
 )
@@ -76,7 +76,7 @@ function choiceButton(choice: Choice, texts: PayTexts, only: boolean): Html {
   return html`<button class="choice">${name}${network}</button>`
 }
 
-/** For a payment that does not show: the payer names its transaction. */
+/** For a payment that is not detected: the payer enters its transaction. */
 export function transactionForm(view: PayView, page: PageContext): Html | null {
   if (!view.payment?.instructions?.toAddress) return null
   const { texts } = page
@@ -100,7 +100,7 @@ const copyButton = (texts: PayTexts, what: string, from: string, value: string):
     data-done="${texts.copied}">${texts.copy}<span class="say"> ${what}</span></button>`
 
 /** The payment link for what is missing: the amount of an EIP-681 link is in smallest units. */
-export const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
+const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
 
 /** Breaks a hash or an address in its middle where it does not fit on one line; nothing is left out. */
 const halves = (text: string): Html =>
@@ -139,8 +139,8 @@ function chainInstructions(payment: PaymentView, page: PageContext): Html | null
 }
 
 /**
- * On a phone the app is on the same device: its link comes first and no code is shown. On a desk the code is for the
- * phone beside it, and the provider's page for everybody else. What is the only way shows everywhere.
+ * On a phone the app is on the same device: its link comes first and no code is shown. On a desktop the code is for the
+ * phone beside it, and the provider's page for everyone else. A single option is shown everywhere.
  */
 function providerInstructions(payment: PaymentView, { texts }: PageContext): Html {
   const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}

@@ -16,7 +16,7 @@ import { TEXTS } from '../../texts/languages.ts'
 import { sendBusyPage } from '../shared/busy-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
-import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-form.ts'
+import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
 import { openPayPages, type PayPages } from './pay-pages.ts'
 import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
@@ -57,7 +57,7 @@ const IdentityBody = Type.Object({
 
 const OPEN = { open: true, page: true } as const
 const MAX_STREAMS = 10_000
-/** A reader that is this far behind is gone; it comes back by itself. */
+/** A reader this far behind is disconnected; it reconnects automatically. */
 const MAX_UNREAD_BYTES = 256 * 1024
 
 /** Failures are pages too. */
@@ -109,7 +109,7 @@ function openStream(
 /** A page that it returns asks the payer for something else; anything else leads back to the order. */
 type FormWork = (request: FastifyRequest, form: Static<typeof AcceptForm>) => Promise<unknown>
 
-/** Runs a form's effect for its payer, and leads back to the page whatever comes of it. */
+/** Runs a form's effect for its payer, then always leads back to the page. */
 function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: FormWork) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = request.body as Static<typeof AcceptForm>

@@ -76,5 +76,5 @@ connect()
 if (live.dataset.auto) live.querySelector('form').submit()
 })()`
 
-/** As it is sent: without indentation. */
+/** Without indentation. */
 export const PAY_SCRIPT = SOURCE.replace(/\n\s*/g, '\n')

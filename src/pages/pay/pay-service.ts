@@ -15,7 +15,7 @@ import { findPayment, type Payment } from '../../payments/payment-queries.ts'
 import type { PayState } from '../../texts/page-texts.ts'
 import { payerToken } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { type IdentityForm, readIdentityForm } from './identity-form.ts'
+import { type IdentityForm, readIdentityForm } from './identity-fields.ts'
 import { arrivedUnits, type ChainProgress, isFinalState, stateOf } from './pay-state.ts'
 
 /** One way to pay that the payer may choose. */
@@ -34,7 +34,7 @@ export type PaymentView = {
 
 /** Everything that a payer sees of one order, in any language. */
 export type PayView = {
-  /** Changes with everything that shows: the event id of the live stream. */
+  /** Changes with everything visible: the event id of the live stream. */
   id: string
   code: string
   shortCode: string
@@ -73,7 +73,7 @@ export type PayViewDeps = {
 
 export const isOrderCode = (text: string): boolean => /^[0-9A-Za-z]{24}$/.test(text)
 
-/** Ways that cannot be taken now, or not for this amount, are left out: the reason is the merchant's to see. */
+/** Leaves out ways that are unavailable now or for this amount; the merchant sees the reason. */
 async function listChoices({ channels, networkName }: PayViewDeps, order: Order): Promise<Choice[]> {
   const set = await channels.of(order.companyId)
   const offers = await listOffers(set, { due: order.to, fiat: order.from })
@@ -87,7 +87,7 @@ async function listChoices({ channels, networkName }: PayViewDeps, order: Order)
 
 /**
  * How far the transfers of a payment are; null while there are none. Only channels on a chain are asked: their answer
- * comes from our own tables, others would call their provider for every look at a page.
+ * comes from our own tables, others would call their provider for every page view.
  */
 async function readProgress(
   { channels, dustUnits }: PayViewDeps,

@@ -66,7 +66,7 @@ export function stateOf(order: Order, payment: Payment | undefined, arrived: big
   }
 }
 
-/** Nothing more is expected to happen on the page, so nobody needs to keep a connection open. */
+/** The page will not change any more, so no connection needs to stay open. */
 export function isFinalState(state: PayState, order: Order, payment: Payment | undefined, nowMs: number): boolean {
   if (['paid', 'refunded', 'review'].includes(state)) return true
   if (!['expired', 'cancelled', 'error'].includes(state)) return false

@@ -13,7 +13,7 @@ export type Viewer = {
 }
 
 export type PayStreams = {
-  /** Shows the viewer the order as it is and as it becomes. @returns ends it */
+  /** Sends the order's current state and every change. @returns ends the subscription */
   open(code: string, viewer: Viewer): () => void
   /** How many pages are connected. */
   count(): number
@@ -33,7 +33,7 @@ const HEARTBEAT_MS = 15_000
 const eventOf = (id: string, html: string): string =>
   `id: ${id}\nevent: state\ndata: ${html.replace(/\r\n|\r|\n/g, '\ndata: ')}\n\n`
 
-/** Everybody who watches one order. */
+/** All viewers of one order. */
 class Room {
   readonly viewers = new Set<Viewer>()
   readonly #code: string

@@ -155,7 +155,7 @@ const PARTS: Record<PayState, Part> = {
     html`${ended(view, page, 'time')}<p class="soft">${page.texts.review(view.merchant, view.shortCode)}</p>`,
 }
 
-/** The part of the page that changes while it is open: the same for everybody who watches the order in one language. */
+/** The part of the page that changes while it is open: the same for all viewers in one language. */
 export function renderFragment(view: PayView, page: PageContext): Html {
   const say = page.texts.states[view.state]
   const final = view.final && html` data-final="1"`

@@ -1,7 +1,7 @@
 import { AppError } from '../../kernel/errors.ts'
 
-export const MAX_STREAMS_OF_ORDER = 20
-export const MAX_STREAMS_OF_ADDRESS = 200
+const MAX_STREAMS_OF_ORDER = 20
+const MAX_STREAMS_OF_ADDRESS = 200
 
 export type StreamCounter = {
   /** Counts one more stream. @returns gives its place back @throws TOO_MANY_REQUESTS */

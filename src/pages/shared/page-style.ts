@@ -169,5 +169,5 @@ const squeeze = (css: string): string =>
     .replace(/;}/g, '}')
     .trim()
 
-/** As it is sent: without the spaces that only people need. */
+/** Minified. */
 export const PAY_STYLE = squeeze(SOURCE)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { HDKey } from '@scure/bip32'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { AppError } from '../kernel/errors.ts'
+import type { AppError } from './errors.ts'
 import { deriveAddress, parseXpub } from './xpub.ts'
 
 /** m/44'/60'/0' of the public test phrase "test test test test test test test test test test test junk". */

@@ -1,7 +1,7 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 import type { EndpointLimits } from './endpoint.ts'
 
-/** What nodes turned out to take, by the hash of their address. */
+/** The learned limits of nodes, by the hash of their URL. */
 export const listEndpointLimits = (q: Queryable, chainId: number): Promise<(EndpointLimits & { urlHash: string })[]> =>
   q.many(sql`
     select url_hash, batch_size, block_span, topic_count from chain_endpoints

@@ -1,13 +1,7 @@
 import { getAddress } from 'viem/utils'
-import type { Queryable, Tx } from '../db/db.ts'
-import {
-  type DepositAddress,
-  findDepositByReference,
-  insertDepositAddress,
-  lockDepositKey,
-  updateWatchedUntil,
-} from './deposit-queries.ts'
-import { deriveAddress, parseXpub } from './xpub.ts'
+import type { Tx } from '../../db/db.ts'
+import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
+import { type DepositAddress, findDepositByReference, insertDepositAddress, lockDepositKey } from './deposit-queries.ts'
 
 export type AssignedAddress = { address: string; index: number }
 
@@ -18,8 +12,8 @@ const toAssigned = (row: Pick<DepositAddress, 'address' | 'keyIndex'>): Assigned
 
 /**
  * A fresh address of the merchant's own wallet, watched on every enabled chain at once until `watchedUntil`. No other
- * order ever gets it, also not years later, because late payments arrive.
- * @param reference what the address is for, unique in the company: asked again, the answer is the same address
+ * order ever gets it, not even years later, because late payments arrive.
+ * @param reference what the address is for, unique in the company: asking again returns the same address
  * @returns the address with EIP-55 checksum and its index below the xpub
  * @throws VALIDATION_FAILED for a bad xpub
  */
@@ -36,18 +30,10 @@ export async function assignDepositAddress(
   const earlier = await findDepositByReference(tx, { companyId, reference })
   if (earlier) return toAssigned(earlier)
   const keyIndex = await lockDepositKey(tx, key)
-  // whoever asked for the same reference at the same time has committed by now
+  // a concurrent request for the same reference has committed by now
   const meanwhile = await findDepositByReference(tx, { companyId, reference })
   if (meanwhile) return toAssigned(meanwhile)
   const address = deriveAddress(key.text, Number(keyIndex)).toLowerCase()
   await insertDepositAddress(tx, { address, companyId, reference, keyId: key.id, keyIndex, watchedUntil })
   return toAssigned({ address, keyIndex })
-}
-
-/** Watches an address for longer; an earlier end than promised before changes nothing. */
-export async function extendWatch(
-  q: Queryable,
-  { address, watchedUntil }: { address: string; watchedUntil: Date },
-): Promise<void> {
-  await updateWatchedUntil(q, address, watchedUntil)
 }

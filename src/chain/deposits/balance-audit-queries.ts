@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 
 /** What the scanner saw arrive at one watched address, up to a block. */
 export type Recorded = { companyId: string; address: string; units: bigint; firstBlock: bigint | null }

@@ -1,14 +1,14 @@
-import type { Clock } from '../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Network } from '../networks.ts'
 import { Endpoint, type EndpointEvents, ForeignChain } from './endpoint.ts'
-import type { Network } from './networks.ts'
 import { type Rpc, RpcError } from './rpc.ts'
 
 /** All nodes of one chain. */
 export type Endpoints = {
   readonly all: readonly Endpoint[]
-  /** Those that can be believed now, in the order of configuration. */
+  /** The trusted ones, in the order of configuration. */
   usable(): Endpoint[]
-  /** Asks the first of them that answers. A transaction is handed to one node only: its sender decides what is next. */
+  /** Asks them in order until one answers. A transaction goes to one node only: its sender decides what is next. */
   readonly rpc: Rpc
 }
 
@@ -23,7 +23,7 @@ export function openEndpoints(
   const all = rpcs.map((rpc, index) => new Endpoint(index + 1, rpc, { clock, events }))
   const usable = (): Endpoint[] => all.filter((endpoint) => endpoint.fault() === null)
 
-  /** When none is fit, those that only failed are tried all the same: they may be back. */
+  /** If none is fit, those that merely failed are tried: they may be back. */
   const candidates = (): Endpoint[] => {
     const fit = usable()
     if (fit.length > 0) return fit
@@ -31,7 +31,7 @@ export function openEndpoints(
   }
 
   async function ask<Result>(question: (rpc: Rpc) => Promise<Result>, once: boolean): Promise<Result> {
-    let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} can be used now`)
+    let last: unknown = new RpcError('unknown', `no endpoint of chain ${network.chainId} is available`)
     for (const endpoint of candidates()) {
       try {
         await endpoint.verify(network)

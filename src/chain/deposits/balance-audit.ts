@@ -1,4 +1,7 @@
-import type { Db } from '../db/db.ts'
+import type { Db } from '../../db/db.ts'
+import { findHead } from '../chain-queries.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
 import {
   findAudited,
   listOwnTransactions,
@@ -7,9 +10,6 @@ import {
   type Recorded,
   upsertAudited,
 } from './balance-audit-queries.ts'
-import { findHead } from './chain-queries.ts'
-import type { Network } from './networks.ts'
-import type { Hex, Rpc } from './rpc.ts'
 
 type Chain = { db: Db; rpc: Rpc; network: Network }
 
@@ -41,7 +41,7 @@ const listOutgoing = ({ rpc, network }: Chain, address: string, from: bigint, to
 
 const unitsOf = ({ data }: Outgoing): bigint => BigInt(data)
 
-/** What the owner of the key moved on does not lack. */
+/** Balance plus outgoing transfers: what the owner moved on is not missing. */
 async function arrivedAt(chain: Chain, recorded: Recorded, balance: bigint, block: bigint): Promise<bigint> {
   if (recorded.firstBlock === null) return balance
   const outgoing = await listOutgoing(chain, recorded.address, recorded.firstBlock, block)
@@ -65,7 +65,7 @@ async function comparePage(chain: Chain, page: readonly Recorded[], block: bigin
   return faults
 }
 
-/** Each watched deposit address against what the scanner wrote down, at one block; a difference is looked at twice. */
+/** Compares each watched deposit address with the recorded transfers at one block; a difference is checked twice. */
 export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
   const { db, network } = chain
   const scope = { chainId: network.chainId, token: network.usdcAddress.toLowerCase(), limit: PAGE }
@@ -88,8 +88,8 @@ export async function auditDeposits(chain: Chain): Promise<BalanceFault[]> {
 }
 
 /**
- * The wallets that pay refunds and settlements: every transfer out of them must be one of ours. Money that comes in is
- * the operator's own matter.
+ * The wallets that pay refunds and settlements: every transfer out of them must be one of ours. Incoming money
+ * is the operator's business.
  */
 export async function auditWallets(chain: Chain): Promise<BalanceFault[]> {
   const { db, network, rpc } = chain
@@ -108,7 +108,7 @@ export async function auditWallets(chain: Chain): Promise<BalanceFault[]> {
       outgoing.map(({ transactionHash }) => transactionHash),
     )
     const foreign = outgoing.filter(({ transactionHash }) => !own.has(transactionHash))
-    // what is not explained yet is found again
+    // an unexplained transfer is found again next time
     if (foreign.length === 0) await upsertAudited(db, { chainId, address, block: head.number, balance })
     for (const log of foreign) {
       const what = `transfer ${log.transactionHash} on chain ${chainId}`

@@ -5,11 +5,11 @@ export type Hex = `0x${string}`
 
 export type RpcCall = { method: string; params: readonly unknown[] }
 
-/** A chain's node. Answers are as the node gave them: hex text for numbers, null for what it does not know. */
+/** A chain's node. Answers are returned unchanged: hex text for numbers, null for unknown. */
 export interface Rpc {
   /** @throws RpcError */
   call<Result>(method: string, ...params: unknown[]): Promise<Result>
-  /** Several questions in one request, answered in order. @throws RpcError when any of them fails */
+  /** A batch of calls, answered in order. @throws RpcError if any of them fails */
   batch<Result>(calls: readonly RpcCall[]): Promise<Result[]>
   close(): Promise<void>
 }
@@ -22,9 +22,9 @@ export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly kind: 'unknown' | 'definite'
   readonly code: number | null
-  /** The node refused a batch as a whole: a smaller one may pass. */
+  /** The node refused the whole batch: a smaller one may pass. */
   wholeBatch = false
-  /** How long the node asked to be left alone. */
+  /** How long the node asked us to wait. */
   retryAfterMs: number | null = null
   constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
     super(message, { cause })
@@ -35,11 +35,11 @@ export class RpcError extends Error {
 
 /**
  * Addresses or topics in one position of an eth_getLogs filter. geth and Erigon refuse more by default
- * (--rpc.logquerylimit, go-ethereum pull 32327); anvil would take any number, so we hold ourselves to it.
+ * (--rpc.logquerylimit, go-ethereum pull 32327); anvil accepts any number, so we enforce it.
  */
 export const MAX_FILTER_VALUES = 1000
 
-/** Internal error, resource unavailable, limit exceeded (EIP-1474): the same question may be answered later. */
+/** Internal error, resource unavailable, limit exceeded (EIP-1474): the same call may succeed later. */
 const PASSING_CODES = new Set([-32603, -32002, -32005])
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
@@ -110,11 +110,11 @@ function askedToWait(error: RpcError, header: unknown): RpcError {
   return error
 }
 
-/** One answer to several questions can only be a refusal. */
+/** A single answer to a batch can only be a refusal. */
 function refusalOf(answer: unknown, what: string): RpcError {
   try {
     readAnswer(answer, what)
-    return new RpcError('unknown', `${what}: one answer to several questions`)
+    return new RpcError('unknown', `${what}: a single answer to a batch`)
   } catch (error) {
     return error as RpcError
   }

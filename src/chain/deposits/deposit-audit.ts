@@ -1,4 +1,8 @@
-import { HOUR } from '../kernel/clock.ts'
+import { HOUR } from '../../kernel/clock.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import { type ChainReader, provenEndpoints, rescan } from '../rescan.ts'
+import { blockCall, type RpcBlock, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
 import {
   claimAuditPage,
   type DepositFinding,
@@ -9,10 +13,6 @@ import {
   updateDifferencesClosed,
   upsertDepositFinding,
 } from './deposit-audit-queries.ts'
-import type { Endpoint } from './endpoint.ts'
-import { type ChainReader, provenEndpoints, rescan } from './rescan.ts'
-import type { Hex, Rpc } from './rpc.ts'
-import { blockCall, type RpcBlock, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from './transfer-logs.ts'
 
 /** balanceOf(address) */
 const BALANCE_OF = '0x70a08231'
@@ -22,7 +22,7 @@ const ROUND_MS = HOUR
 const CLOCK_MARGIN_MS = HOUR
 
 /** Balances at one block, in the order of the addresses. @throws RpcError */
-export async function readBalances(
+async function readBalances(
   rpc: Rpc,
   { token, blockHash }: { token: string; blockHash: string },
   addresses: readonly string[],
@@ -34,8 +34,8 @@ export async function readBalances(
   return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
 }
 
-/** The last block made before a time. @throws RpcError */
-export async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint> {
+/** The last block mined before a time. @throws RpcError */
+async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint> {
   const seconds = BigInt(Math.floor(at.getTime() / 1000))
   let low = 0n
   let high = head
@@ -49,7 +49,7 @@ export async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise
   return low
 }
 
-/** What left each address, read on from where the last audit ended. @throws RpcError */
+/** Outflows of each address, continuing where the last audit ended. @throws RpcError */
 async function readOutflows(
   { network }: ChainReader,
   endpoint: Endpoint,
@@ -75,7 +75,7 @@ async function readOutflows(
 
 const remainder = ({ units, outflowUnits }: RecordedDeposit): bigint => units - outflowUnits
 
-/** Looks closer at addresses whose balance is not what was recorded: reads again what came and what left. */
+/** Explains addresses with a differing balance: reads incoming and outgoing transfers again. */
 async function explain(
   reader: ChainReader,
   endpoint: Endpoint,
@@ -101,7 +101,7 @@ async function explain(
     }
     await upsertDepositFinding(db, finding)
     const known = deposits[index]?.differed
-    if (!explained && !known) log.error(inText(finding), 'ALARM: a deposit balance is not what was recorded')
+    if (!explained && !known) log.error(inText(finding), 'ALARM: a deposit balance differs from the recorded transfers')
   }
 }
 
@@ -111,9 +111,9 @@ const inText = (finding: DepositFinding): Record<string, unknown> =>
   )
 
 /**
- * Compares the balances of deposit addresses with what was recorded, at the block up to which the chain was read. What
- * was missed is recorded; what cannot be explained stays as a difference, with an alarm.
- * @throws RpcError when no endpoint answers
+ * Compares the balances of deposit addresses with the recorded transfers, at the last block read. Missed transfers are
+ * recorded; anything unexplained becomes a difference, with an alarm.
+ * @throws RpcError if no endpoint answers
  */
 export async function auditDeposits(reader: ChainReader, addresses: readonly string[]): Promise<void> {
   const { db, network } = reader

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
 
 export type DepositAddress = {
   address: string
@@ -12,7 +12,7 @@ export type DepositAddress = {
 
 const COLUMNS = sql`address, company_id, reference, key_id, key_index, created_at, watched_until`
 
-/** The key's next free index; the key stays locked until the transaction ends, so that nobody else takes it. */
+/** The key's next free index; the row stays locked until the transaction ends, so no one else can take it. */
 export async function lockDepositKey(tx: Tx, key: { id: string; text: string }): Promise<bigint> {
   const row = await tx.one<{ nextIndex: bigint }>(sql`
     insert into deposit_keys (id, xpub) values (${key.id}, ${key.text})
@@ -21,7 +21,7 @@ export async function lockDepositKey(tx: Tx, key: { id: string; text: string }):
   return row.nextIndex
 }
 
-/** Uses up the key's index together with it. */
+/** Also marks the key's index as used. */
 export async function insertDepositAddress(tx: Tx, row: Omit<DepositAddress, 'createdAt'>): Promise<void> {
   await tx.run(sql`
     with used as (update deposit_keys set next_index = ${row.keyIndex}::bigint + 1 where id = ${row.keyId})
@@ -36,24 +36,14 @@ export const findDepositByReference = (
   q.maybe(sql`
     select ${COLUMNS} from deposit_addresses where company_id = ${key.companyId} and reference = ${key.reference}`)
 
-/** @param address in any spelling */
-export const findDepositAddress = (q: Queryable, address: string): Promise<DepositAddress | undefined> =>
-  q.maybe(sql`select ${COLUMNS} from deposit_addresses where address = ${address.toLowerCase()}`)
-
-/** Never shortens what was promised before. */
-export const updateWatchedUntil = (q: Queryable, address: string, watchedUntil: Date): Promise<number> =>
-  q.run(sql`
-    update deposit_addresses set watched_until = greatest(watched_until, ${watchedUntil}::timestamptz)
-    where address = ${address.toLowerCase()}`)
-
-/** At most `limit` of the addresses that were watched at a time, or still are. */
+/** At most `limit` of the addresses watched at that time or later. */
 export async function listWatchedAddresses(q: Queryable, at: Date, limit: number): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses where watched_until > ${at} limit ${limit}`)
   return rows.map((row) => row.address)
 }
 
-/** Those of the given addresses (lower case) that were watched at a time, or still are. */
+/** Those of the given addresses (lower case) watched at that time or later. */
 export async function listWatchedAmong(q: Queryable, at: Date, addresses: readonly string[]): Promise<Set<string>> {
   const rows = await q.many<{ address: string }>(sql`
     select address from deposit_addresses where address = any(${[...addresses]}::text[]) and watched_until > ${at}`)

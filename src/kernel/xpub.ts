@@ -1,7 +1,7 @@
 import { createHash, ECDH } from 'node:crypto'
 import { HARDENED_OFFSET, HDKey } from '@scure/bip32'
 import { publicKeyToAddress } from 'viem/utils'
-import { AppError } from '../kernel/errors.ts'
+import { AppError } from './errors.ts'
 
 /** A merchant's public account key: addresses can be derived from it, nothing can be spent. */
 export type Xpub = {
@@ -21,13 +21,13 @@ function parseKey(input: string): HDKey {
   const text = input.trim()
   if (/^[a-z]prv/.test(text) || /^(0x)?[0-9a-fA-F]{64}$/.test(text)) {
     throw refuse(
-      'This is a PRIVATE key: whoever has it can take all the money. It was not stored. Treat it as lost, move the ' +
+      'This is a PRIVATE key: anyone who has it can take all the money. It was not stored. Treat it as lost, move the ' +
         `funds to a new wallet, and paste a public key instead. ${EXPORT_HINT}`,
     )
   }
   if (text.split(/\s+/).length >= 12) {
     throw refuse(
-      'This looks like a recovery phrase: whoever has it can take all the money. It was not stored. Treat it as lost, ' +
+      'This looks like a recovery phrase: anyone who has it can take all the money. It was not stored. Treat it as lost, ' +
         `move the funds to a new wallet, and paste a public key instead. ${EXPORT_HINT}`,
     )
   }
@@ -46,7 +46,7 @@ function parseKey(input: string): HDKey {
         : `This xpub cannot be read. Copy it again, whole. ${EXPORT_HINT}`,
     )
   }
-  // fromExtendedKey reads private keys without a word
+  // fromExtendedKey accepts private keys silently
   if (key.privateKey !== null || key.publicKey === null || key.chainCode === null) {
     throw refuse(`This is a PRIVATE key; it was not stored. ${EXPORT_HINT}`)
   }

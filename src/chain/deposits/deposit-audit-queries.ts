@@ -1,5 +1,5 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
-import type { BlockId } from './chain-queries.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { BlockId } from '../chain-queries.ts'
 
 /** What the tables say of one deposit address on one chain. */
 export type RecordedDeposit = {
@@ -111,7 +111,7 @@ export const updateAuditCursor = (
     update chain_heads set audit_cursor = ${move.to}, audited_at = coalesce(${move.finishedAt}::timestamptz, audited_at)
     where chain_id = ${move.chainId} and audit_cursor = ${move.from}`)
 
-/** Holds the chain's row: changes stay numbered in order, whoever writes them. */
+/** Locks the chain's row, so that changes are numbered in order, whichever process writes them. */
 export const lockHead = (tx: Tx, chainId: number): Promise<{ number: bigint } | undefined> =>
   tx.maybe(sql`select number from chain_heads where chain_id = ${chainId} and number is not null for update`)
 

@@ -1,5 +1,5 @@
 import { decodeAbiParameters, encodeAbiParameters, keccak256, parseAbiParameters, stringToHex } from 'viem/utils'
-import type { Network } from './networks.ts'
+import type { Network } from '../networks.ts'
 import { type Hex, type Rpc, RpcError } from './rpc.ts'
 
 const SELECTOR = {
@@ -9,7 +9,7 @@ const SELECTOR = {
   DOMAIN_SEPARATOR: '0x3644e515',
 } as const
 
-/** The chain behind a node, or its token, is not the one that was configured. */
+/** A node's chain, or its token, is not the configured one. */
 export class NetworkMismatch extends Error {
   override readonly name = 'NetworkMismatch'
 }
@@ -17,7 +17,7 @@ export class NetworkMismatch extends Error {
 /**
  * Proves that a node serves this network and that the token there is USDC as we know it: chain id, 6 decimals, the
  * EIP-712 domain recomputed from its own name and version, and the block tags that the finality rule needs.
- * @throws NetworkMismatch saying what differs; RpcError when the node gave no answer
+ * @throws NetworkMismatch saying what differs; RpcError if the node does not answer
  */
 export async function checkNetwork(
   { rpc, number = 1 }: { rpc: Rpc; number?: number },

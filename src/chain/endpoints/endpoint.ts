@@ -1,39 +1,39 @@
-import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
-import type { Network } from './networks.ts'
+import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
+import type { Network } from '../networks.ts'
 import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
 
-/** What a node takes at most; learned from its refusals. */
+/** A node's limits, learned from its refusals. */
 export type EndpointLimits = { batchSize: number; blockSpan: bigint; topicCount: number }
 
-export const FIRST_LIMITS: EndpointLimits = { batchSize: 100, blockSpan: 2000n, topicCount: MAX_FILTER_VALUES }
+const FIRST_LIMITS: EndpointLimits = { batchSize: 100, blockSpan: 2000n, topicCount: MAX_FILTER_VALUES }
 
 /**
- * Why an endpoint is not asked. `down`: it gave no answer a moment ago. `behind`: others have newer blocks. `foreign`:
+ * Why an endpoint is not used. `down`: it just failed to answer. `behind`: others have newer blocks. `foreign`:
  * it served another chain, less than a minute ago. `outvoted`: others, or its own block headers, contradict it.
  */
 export type EndpointFault = 'down' | 'behind' | 'foreign' | 'outvoted'
 
-/** The node serves another chain than the one that was configured or read before. */
+/** The node does not serve the configured chain, or not the one read before. */
 export class ForeignChain extends Error {
   override readonly name = 'ForeignChain'
 }
 
-/** An endpoint that was wrong must be right for so long before it is asked again. */
+/** How long an endpoint that was wrong must be right before it is used again. */
 const PROBATION_MS = MINUTE
 const FIRST_PAUSE_MS = SECOND
 const MAX_PAUSE_MS = 30 * SECOND
 const VERIFIED_MS = 30 * SECOND
 
 export type EndpointEvents = {
-  /** A question that got no answer, or a refusal. */
+  /** A request that failed or was refused. */
   onError(endpoint: number): void
   onLearned(endpoint: number, limits: EndpointLimits): void
 }
 
-/** One node of a chain: its client, how it fares, and what it takes. Numbered from 1 in the order of configuration. */
+/** One node of a chain: its client, health and limits. Numbered from 1 in the order of configuration. */
 export class Endpoint {
   readonly number: number
-  /** Counts and judges every answer; splits what is too much for the node. */
+  /** Counts and judges every answer; splits requests that exceed the node's limits. */
   readonly rpc: Rpc
   limits: EndpointLimits = { ...FIRST_LIMITS }
   behind = false
@@ -67,7 +67,7 @@ export class Endpoint {
     return this.behind ? 'behind' : null
   }
 
-  /** It contradicts the chain that we know, or all others. @returns whether that is news */
+  /** It contradicts the chain we know, or all other endpoints. @returns whether that is new */
   noteWrong(fault: 'foreign' | 'outvoted'): boolean {
     const news = this.fault() !== fault
     this.#verifiedAt = Number.NEGATIVE_INFINITY
@@ -75,13 +75,13 @@ export class Endpoint {
     return news
   }
 
-  /** It answered as the right chain does: from the first time on its minute of probation runs. */
+  /** It gave a right answer; the first one starts its minute of probation. */
   noteRight(): void {
     this.#verifiedAt = this.#clock()
     if (this.#wrong && this.#wrong.rightSince === null) this.#wrong.rightSince = this.#clock()
   }
 
-  /** Whether its word on which chain it serves is needed before it is asked anything. */
+  /** Whether it must prove its chain before it is used. */
   get needsLook(): boolean {
     return this.#wrong?.fault === 'foreign' || this.#clock() - this.#verifiedAt > VERIFIED_MS
   }

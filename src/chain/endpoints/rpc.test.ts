@@ -5,7 +5,7 @@ import { createRpc, MAX_FILTER_VALUES, type Rpc } from './rpc.ts'
 
 const opened: { rpc: Rpc; server: Server }[] = []
 
-/** A client of a node that answers as told. */
+/** A client of a node with scripted answers. */
 async function open(listener: RequestListener, credentials = ''): Promise<Rpc> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

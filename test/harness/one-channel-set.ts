@@ -1,0 +1,17 @@
+import type { Channel } from '../../src/channels/channel.ts'
+import { type Channels, channelSet } from '../../src/channels/registry.ts'
+import { HEALTHY } from '../../src/channels/supervised.ts'
+
+/** Every company sees the same channels, unsupervised. */
+export function openChannels(channels: readonly Channel[]): Channels {
+  const operator = channelSet(
+    channels.map((channel) => ({ supervised: { channel, health: () => HEALTHY }, own: false })),
+  )
+  return {
+    operator,
+    of: async () => operator,
+    forPayment: async ({ channel }) => operator.find(channel),
+    healths: () => [],
+    forget: () => {},
+  }
+}
