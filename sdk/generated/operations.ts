@@ -1314,9 +1314,9 @@ export interface Operations {
   /** A company’s own accounts at providers. What can be set, and hints of what is set. Secrets are never shown again. */
   listChannelAccounts: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
     }
     data: Array<{
@@ -1346,9 +1346,9 @@ export interface Operations {
   /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. */
   saveChannelAccount: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       /** Payment channel. */
       channel: string
@@ -1362,9 +1362,9 @@ export interface Operations {
   /** Back to the operator’s account. Deletes the company’s credentials. New payments go through the operator’s account. */
   removeChannelAccount: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       /** Payment channel. */
       channel: string
@@ -1423,9 +1423,9 @@ export interface Operations {
   /** List identity checks. Identity checks, newest first, with filters by state and by the state of the closer look. */
   listKyc: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       /** Number of the page, from 1. */
       page?: number
@@ -2420,14 +2420,14 @@ export interface Operations {
       permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
     }
   }
-  /** The people of your company. Users of your company, with filters. */
+  /** List the users of your company. Users of your company, with filters. */
   listUsers: {
     params: {
       /** Role. */
       role?: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
-      /** In e-mail and name. */
+      /** Searches e-mail and name. */
       search?: string
-      /** Only those who wait for approval. */
+      /** Only users waiting for approval. */
       pending?: boolean
       /** Number of the page, from 1. */
       page?: number
@@ -2445,7 +2445,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Invite somebody into your company. The person gets a link to choose a password. Inviting a Manager needs a fresh second factor. */
+  /** Invite a user to your company. The user gets a link to choose a password. Inviting a Manager needs a fresh second factor. */
   inviteUser: {
     params: {
       body: {
@@ -2457,7 +2457,7 @@ export interface Operations {
         lastName: string
         /** Role. */
         role: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
-        /** For operators; default: your own. */
+        /** For operators. Default: your own company. */
         companyId?: string
         /** Language of mails. Default: en. */
         lang?: "en" | "fr" | "de" | "es" | "it"
@@ -2465,7 +2465,7 @@ export interface Operations {
     }
     data: User
   }
-  /** One person of your company. One user of your company. */
+  /** One user of your company. One user of your company. */
   getUser: {
     params: {
       /** 24 hex characters. */
@@ -2473,7 +2473,7 @@ export interface Operations {
     }
     data: User
   }
-  /** Rename, disable, or give another role. A new role or a lock ends the person’s sessions at once. */
+  /** Rename or disable a user, or change the role. Changing the role or disabling ends the user’s sessions at once. */
   changeUser: {
     params: {
       /** 24 hex characters. */
@@ -2491,7 +2491,7 @@ export interface Operations {
     }
     data: User
   }
-  /** Let a Cashier or an Observer in. A Cashier or Observer who registered may work from now on. */
+  /** Approve a Cashier or an Observer. A Cashier or Observer who registered may work from now on. */
   approveUser: {
     params: {
       /** 24 hex characters. */
@@ -2525,7 +2525,7 @@ export interface Operations {
       companies: Array<string>
     }
   }
-  /** Remove the authenticator of a person who lost it. Removes the authenticator of a user. The next login sends a code by e-mail. */
+  /** Remove the authenticator of a user who lost it. Removes the authenticator of a user. The next login sends a code by e-mail. */
   resetTwoFactorOfUser: {
     params: {
       /** 24 hex characters. */
@@ -2536,9 +2536,9 @@ export interface Operations {
   /** API keys that are not revoked. API keys of your company that are not revoked. Secrets are never shown again. */
   listApiKeys: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
     }
     data: Array<{
@@ -2563,9 +2563,9 @@ export interface Operations {
   /** A new API key; needs a fresh second factor. Makes a key for a server. The secret is shown once, in this answer. */
   createApiKey: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       body: {
         /** Name for people. */
@@ -2650,7 +2650,7 @@ export interface Operations {
       nextBefore: string | null
     }
   }
-  /** The companies that you may see. Your company; for operators, all that they may see. */
+  /** List companies you can access. Your company; for operators, all that they may see. */
   listCompanies: {
     params: {
       /** Text to look for. */
@@ -2681,7 +2681,7 @@ export interface Operations {
     }
     data: Company
   }
-  /** Change a company. Only what is given changes; null clears. Where the money goes, and the limits of refunds, need a fresh second factor. */
+  /** Change a company. Changes only the fields you send; null clears a field. Changing the payout address or the refund limits needs a fresh second factor. */
   changeCompany: {
     params: {
       /** 24 hex characters. */
@@ -2717,7 +2717,7 @@ export interface Operations {
         toleranceMaxUnits?: string
         /** Whether refunds wait for the operator. */
         refundApproval?: boolean
-        /** By role (SuperManager, Manager, Association, Service). What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit. Null takes the limits of a role away; roles that are not named keep theirs. A SuperAdmin sets all of them, a SuperManager those of the other roles; both need a fresh second factor. */
+        /** By role (SuperManager, Manager, Association, Service). The most that the role may refund without approval, at once and in any 24 hours: USDC, null for no limit. Null removes a role’s limits; roles that you leave out keep theirs. A SuperAdmin sets all limits, a SuperManager those of the other roles; both need a fresh second factor. */
         refundLimits?: Record<string, {
           /** The most that one refund may be, decimal text in USDC; null: no limit. */
           single?: string | null
@@ -2734,7 +2734,7 @@ export interface Operations {
     }
     data: Company
   }
-  /** Let a company sell. The operator lets a company sell. */
+  /** Approve a company, so that it can sell. The operator lets a company sell. */
   approveCompany: {
     params: {
       /** 24 hex characters. */
@@ -2745,9 +2745,9 @@ export interface Operations {
   /** List shops. The shops of your company. */
   listSalesPoints: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       /** Number of the page, from 1. */
       page?: number
@@ -2768,9 +2768,9 @@ export interface Operations {
   /** Add a shop. A shop groups tills. A new company has one already. */
   createSalesPoint: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       body: {
         /** Name for people. */
@@ -2801,7 +2801,7 @@ export interface Operations {
     }
     data: SalesPoint
   }
-  /** Change a shop. Only what is given changes; null clears. */
+  /** Change a shop. Changes only the fields you send; null clears a field. */
   changeSalesPoint: {
     params: {
       /** 24 hex characters. */
@@ -2830,9 +2830,9 @@ export interface Operations {
   /** List tills. The tills of your company, with filters by shop and state. */
   listCollectors: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       /** Number of the page, from 1. */
       page?: number
@@ -2862,7 +2862,7 @@ export interface Operations {
     }
     data: Collector
   }
-  /** Rename, close or open a till, or give it to cashiers. Changes the fields that are given. A closed till takes no new orders. */
+  /** Rename, close or open a till, or assign cashiers. Changes the fields that are given. A closed till takes no new orders. */
   changeCollector: {
     params: {
       /** 24 hex characters. */
@@ -2886,7 +2886,7 @@ export interface Operations {
         identifier: string
         /** 24 hex characters. */
         salePoint: string
-        /** Your device’s own number. */
+        /** Your own id of the device. */
         uuid?: string
       }
     }
@@ -2895,9 +2895,9 @@ export interface Operations {
   /** List buy buttons. The buy buttons of your company. */
   listBuyButtons: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       /** Number of the page, from 1. */
       page?: number
@@ -2918,9 +2918,9 @@ export interface Operations {
   /** Add a buy button. A buy button sells at a fixed price on one website. */
   createBuyButton: {
     params: {
-      /** For operators: whose objects. */
+      /** For operators: the company. */
       companyId?: string
-      /** For operators: id or e-mail of a manager, whose company is meant. */
+      /** For operators: the company, by the id or e-mail of one of its managers. */
       childManager?: string
       body: {
         /** Name for people. */
@@ -2947,7 +2947,7 @@ export interface Operations {
     }
     data: BuyButton
   }
-  /** Change a buy button. Only what is given changes. */
+  /** Change a buy button. Changes only the fields you send. */
   changeBuyButton: {
     params: {
       /** 24 hex characters. */
@@ -2977,7 +2977,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Begin a session for one buyer. One buyer’s way through a button. Its id is the `sessionId` of the order. */
+  /** Start a session for one buyer. One buyer’s way through a button. Its id is the `sessionId` of the order. */
   createBuyButtonSession: {
     params: {
       body: {

@@ -174,25 +174,25 @@ export type Company = {
   settlementNetwork: number | null
   /** In the order’s currency. */
   maxOrderAmount: string
-  /** EUR; from here on the payer’s identity is needed. */
+  /** EUR; orders of this amount and above need payer information. */
   identityThresholdAmount: string
-  /** Hundredths of a percent that may be missing from a payment. */
+  /** How much a payment may fall short, in hundredths of a percent. */
   toleranceBps: number
-  /** The most that may be missing, in millionths of a USDC. */
+  /** The most that a payment may fall short, in millionths of a USDC. */
   toleranceMaxUnits: string
-  /** Late payments are accepted within this time after expiry. */
+  /** How long after expiry late payments are accepted. */
   lateAcceptHours: number
   /** What a payment after cancelling does: count, or wait for a person. */
   lateAfterCancel: "accept" | "hold"
-  /** An unpaid order can be accepted at a fresh rate within this time after its end. 0: never. */
+  /** How long after its end an unpaid order can still be accepted, at a fresh rate. 0: never. */
   requoteHours: number
   /** Payment links: accepting takes a fresh rate when the last one is older than this. Null: one rate as long as the link lives. */
   linkQuoteMinutes: number | null
-  /** USDC that stays with the operator at each settlement, as cover for refunds. */
+  /** USDC that each settlement leaves with the operator to cover refunds. */
   settlementReserve: string
   /** Refunds wait for the operator. */
   refundApproval: boolean
-  /** What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit. A role that is missing has no limit; API keys then have that of the managers. */
+  /** The most that the role may refund without approval, at once and in any 24 hours: USDC, null for no limit. A missing role has no limit; API keys then have the managers’ limit. */
   refundLimits: {
     /** Limits of the role SuperManager. */
     SuperManager?: {
@@ -225,9 +225,9 @@ export type Company = {
   }
   /** The operator’s fee, in hundredths of a percent. */
   feeBps: number
-  /** EUR; from here on the payer’s identity is checked. Null: never. */
+  /** EUR; payers are checked from this amount on. Null: never. */
   kycThreshold: string | null
-  /** EUR that a checked payer may spend in 30 days without a closer look. Null: any sum. */
+  /** EUR that a checked payer may spend in 30 days without enhanced due diligence. Null: no limit. */
   kycLimit: string | null
   /** When it was created. UTC, with milliseconds. */
   createdAt: string
@@ -323,7 +323,7 @@ export type BuyButton = {
   updatedAt: string
 }
 
-/** One visit of one buyer at one button. */
+/** One buyer’s session at a buy button. */
 export type BuyButtonSession = {
   /** The `sessionId` of an order. */
   _id: string
@@ -349,7 +349,7 @@ export type BuyButtonSession = {
   cancelUrl: string | null
   /** Where the payer goes after paying. */
   returnUrl: string | null
-  /** The newest order made for it. */
+  /** The newest order of this session. */
   order: string | null
   /** Whether the session was ended. */
   ended: boolean
@@ -385,7 +385,7 @@ export type User = {
   lang: string
   /** Whether the user may no longer log in. */
   disabled: boolean
-  /** What keeps this account from working; empty when nothing does. */
+  /** What this account still needs before it works; empty when nothing is missing. */
   missing: Array<string>
   /** The company it belongs to. */
   company: {

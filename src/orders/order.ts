@@ -39,7 +39,10 @@ export type Order = {
   version: number
 }
 
-/** An order as the API shows it: strings, absent values null. A field is added in its schema; the view then lacks it and does not compile. */
+/**
+ * An order as the API shows it: strings, absent values null. A field is added in its schema; the view then lacks it and
+ * does not compile.
+ */
 export type OrderView = Static<typeof OrderSchema>
 
 export const paymentUrlOf = (payUrl: string, code: string): string => `${payUrl}/pay?code=${code}`

@@ -75,7 +75,7 @@ function missingErrors(path: string): ErrorCode[] {
 }
 
 /** Every failure that the operation can answer with. */
-export function errorsOf(path: string, method: string, operation: Operation, rule: Rule): ErrorCode[] {
+function errorsOf(path: string, method: string, operation: Operation, rule: Rule): ErrorCode[] {
   const own = OPERATION_WORDS[operation.operationId]?.refuses ?? []
   const hasBody = operation.requestBody !== undefined
   const inputs = hasBody || (operation.parameters ?? []).length > 0

@@ -1,7 +1,7 @@
 import type { OpenApi, Operation, Schema } from './document.ts'
 
 /** Every event that is sent, and what it means (interface 6.1). */
-export const EVENT_WORDS: Record<string, string> = {
+const EVENT_WORDS: Record<string, string> = {
   'order.initial': 'An order was created.',
   'order.pending': 'A payment channel was chosen.',
   'order.awaiting': 'The payer has what he needs; the payment is awaited.',
