@@ -142,7 +142,8 @@ const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
 
 /**
  * Changes a company. The payout address and the refund limits need a fresh second factor.
- * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the caller's own limits, STEP_UP_REQUIRED, VALIDATION_FAILED
+ * @throws OBJECT_NOT_FOUND, FORBIDDEN for the operator's fields and the caller's own limits, STEP_UP_REQUIRED,
+ * VALIDATION_FAILED
  */
 export async function changeCompany(
   deps: CompanyDeps,

@@ -9,7 +9,8 @@ export const CALLBACK_AGE_MS = 2 * DAY
 const AHEAD_MS = 10 * MINUTE
 
 /**
- * Accepts a callback: a genuine, new one triggers a poll. Its content is never trusted. @throws NOT_FOUND without a provider that calls back, CALLBACK_REFUSED, FORBIDDEN
+ * Accepts a callback: a genuine, new one triggers a poll. Its content is never trusted. @throws NOT_FOUND without a
+ * provider that calls back, CALLBACK_REFUSED, FORBIDDEN
  */
 export async function takeCallback(deps: KycDeps & { live: boolean }, request: Callback): Promise<void> {
   const { provider, clock, db } = deps

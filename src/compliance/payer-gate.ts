@@ -29,7 +29,10 @@ export type PayerGate = (tx: Tx, order: Order, accepting: Accepting) => Promise<
 
 const ceilDiv = (left: bigint, right: bigint): bigint => (left + right - 1n) / right
 
-/** The order's value in cents of EUR, rounded up; without a rate one USDC counts as one EUR, which errs on the high side. */
+/**
+ * The order's value in cents of EUR, rounded up; without a rate one USDC counts as one EUR, which errs on the high
+ * side.
+ */
 export function euroUnits(order: Pick<Order, 'from' | 'to'>, euroRate: bigint | null): bigint {
   if (order.from.asset === 'EUR') return order.from.units
   return euroRate === null ? ceilDiv(order.to.units, 10_000n) : ceilDiv(order.to.units * 100_000_000n, euroRate)

@@ -39,7 +39,7 @@ function detailsOf(faults: AjvFault[]): ErrorDetail[] {
   return [...seen.values()].slice(0, 20)
 }
 
-/** Whatever was thrown, as the error that the caller gets. */
+/** Converts anything thrown into the error that the caller gets. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const { code, validation, statusCode } = error as FastifyError
@@ -56,7 +56,7 @@ function send(request: FastifyRequest, reply: FastifyReply, error: AppError): Fa
   return reply.code(error.status).type('application/json; charset=utf-8').send(failure(error, request.id))
 }
 
-/** One answer for every failure: envelope, code, request id; bugs are logged whole and answered without internals. */
+/** Answers every failure alike: envelope, code, request id. Bugs are logged in full and answered without internals. */
 export function registerFailures(app: FastifyInstance): void {
   const methodsAt = openRouteTable(app)
   app.setErrorHandler((thrown, request, reply) => {

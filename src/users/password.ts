@@ -81,7 +81,9 @@ function openPlaces(places: number, waitMs: number): <Result>(work: () => Promis
 
 export type PasswordLimits = { atOnce?: number; queue?: number; places?: number; placeWaitMs?: number }
 
-/** Hashes passwords with bounded concurrency and a short queue, then BUSY: a flood of logins must not stall the node. */
+/**
+ * Hashes passwords with bounded concurrency and a short queue, then BUSY: a flood of logins must not stall the node.
+ */
 export function openPasswords(limits: PasswordLimits = {}): Passwords {
   const { atOnce = AT_ONCE, queue = QUEUE, places = PLACES, placeWaitMs = PLACE_WAIT_MS } = limits
   const load = { running: 0, most: 0 }

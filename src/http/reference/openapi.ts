@@ -14,7 +14,7 @@ what to do next, and the \`requestId\`.
 
 **Typos**: unknown body fields and query parameters have no effect; the answer names them in \`Comptoir-Ignored\`.
 
-**Safe repetition**: send \`Idempotency-Key\` with any authenticated POST; the same key and body give the stored answer for 48 hours.
+**Safe retries**: send \`Idempotency-Key\` with any authenticated POST; the same key and body return the stored answer for 48 hours.
 
 ## Error codes
 
@@ -37,25 +37,25 @@ ${Object.entries(PERMISSIONS as Record<string, Rule>)
 `
 
 const BODY_STATUSES: Record<number, string> = {
-  413: 'The body is larger than 64 KiB.',
+  413: 'The body exceeds 64 KiB.',
   415: 'The body is not JSON, or its Content-Type says so.',
 }
 const FAILURE_STATUSES: Record<number, string> = {
   400: 'Refused: the message says why and what to do.',
-  401: 'No credential, or a bad one.',
-  403: 'Known, but not allowed; the message names what is missing.',
-  404: 'Unknown, or of another company.',
-  409: 'The state forbids it.',
+  401: 'No credential, or an invalid one.',
+  403: 'Not allowed; the message says what is missing.',
+  404: 'Unknown, or belongs to another company.',
+  409: 'The current state does not allow it.',
   422: 'A field is not valid; see `details`.',
-  429: 'Too many requests; wait as long as `Retry-After` says.',
+  429: 'Too many requests; retry after the time in `Retry-After`.',
 }
 
-/** Adds to each documented route what the permission table and the error floor know about it. */
+/** Adds each route's permissions and error answers. */
 function documentRoute(route: RouteOptions): void {
   const permission = route.config?.permission
   if (route.schema === undefined || permission === undefined || !isPermission(permission)) return
   const rule = ruleOf(permission)
-  // also where anyone may call, a credential that is sent must be good
+  // even public routes refuse an invalid credential
   const failures = Object.fromEntries(
     Object.entries({ ...FAILURE_STATUSES, ...(route.schema.body ? BODY_STATUSES : {}) }).map(
       ([status, description]) => [status, { description, $ref: 'Failure#' }],
@@ -83,7 +83,8 @@ function nameRest(schema: FastifySchema): FastifySchema {
 }
 
 /**
- * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference that makes no call home at `/docs`.
+ * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference at `/docs` that loads nothing from
+ * elsewhere.
  */
 export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> {
   app.addSchema(FailureSchema)
