@@ -5,6 +5,7 @@
 /*
  * The one way in. Plain CommonJS, so that any Node from 14 can run it and reach the Node that Comptoir needs.
  *   node bin/comptoir.cjs serve | migrate | admin | doctor | sandbox …     runs src/main.ts
+ *   node bin/comptoir.cjs orders | listen | trigger | explain …             runs cli/entry.ts
  *   node bin/comptoir.cjs --run scripts/x.ts …                             runs that file
  */
 const childProcess = require('child_process')
@@ -16,6 +17,7 @@ const url = require('url')
 
 const ROOT = path.join(__dirname, '..')
 const MAIN = path.join(ROOT, 'src', 'main.ts')
+const DEVELOPER = path.join(ROOT, 'cli', 'entry.ts')
 const NEEDED = [24, 12]
 const ORPHAN_CHECK_MS = 250
 const ORPHAN_GRACE_MS = 1000
@@ -33,7 +35,11 @@ function isNewEnough(version) {
   return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])
 }
 
+/** These speak HTTP to any instance; all others are the service's own. */
+const DEVELOPER_COMMANDS = /^(login|listen|trigger|orders|explain|logs|webhooks|verify-receipt|fixtures|completion)$/
+
 function readCommand(argv) {
+  if (DEVELOPER_COMMANDS.test(argv[0])) return { entry: DEVELOPER, args: argv }
   if (argv[0] !== '--run') return { entry: MAIN, args: argv }
   if (argv[1] === undefined) fail('--run needs the path of a script, for example: --run scripts/check.ts')
   return { entry: path.resolve(ROOT, argv[1]), args: argv.slice(2) }

@@ -5,68 +5,106 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Webhook as StandardWebhook } from 'standardwebhooks'
+import Stripe from 'stripe'
 import { signTestWebhook, verifyWebhook, type WebhookErrorCode, WebhookVerificationError } from './webhooks.ts'
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
-const PAYLOAD = { event: 'order.paid', code: 'abc', goods: { goodsName: 'Café ☕' } }
+const PAYLOAD = {
+  event: 'order.paid',
+  code: 'abc',
+  goods: { goodsName: 'Café ☕' },
+  updatedAt: '2026-07-03T09:30:00.000Z',
+}
 const EXAMPLES = join(import.meta.dirname, 'examples')
 
 const refuses = (code: WebhookErrorCode) => (error: unknown) =>
   error instanceof WebhookVerificationError && error.code === code
 
-test('a signed webhook is verified from text, bytes and ArrayBuffer, and its body returned', async () => {
+type Headers = Record<string, string>
+
+/** Only the headers of one scheme. */
+const only = (scheme: 'service' | 'standard', headers: Headers): Headers =>
+  Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name.startsWith(scheme === 'service' ? 'service-' : 'webhook-')),
+  )
+
+test('a signed webhook is verified from text, bytes and ArrayBuffer, by either scheme and from any kind of headers', async () => {
   const { body, headers } = await signTestWebhook(PAYLOAD, SECRET)
   const bytes = new TextEncoder().encode(body)
   for (const raw of [body, bytes, bytes.buffer, Buffer.from(body)]) {
-    assert.deepEqual(await verifyWebhook(raw, headers['service-signature'], SECRET), PAYLOAD)
+    const event = await verifyWebhook(raw, headers, SECRET)
+    assert.deepEqual([event.id, event.type, event.createdAt], [headers['webhook-id'], 'order.paid', PAYLOAD.updatedAt])
+    assert.deepEqual(event.data, PAYLOAD)
+  }
+  const upper = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]))
+  const kinds = [new Headers(headers), new Map(Object.entries(headers)), upper]
+  for (const kind of [...kinds, only('service', headers), only('standard', headers)]) {
+    assert.equal((await verifyWebhook(body, kind, SECRET)).id, headers['webhook-id'])
   }
   assert.match(headers['service-webhook-id'] ?? '', /^[0-9a-f]{32}$/)
 })
 
-test('one changed character of body, t, v1 or secret is refused, in 500 random places', async () => {
+test('what is signed is what the libraries of Stripe and of Standard Webhooks verify', async () => {
   const { body, headers } = await signTestWebhook(PAYLOAD, SECRET)
-  const header = headers['service-signature'] ?? ''
+  const stripe = new Stripe('sk_test_x').webhooks.constructEvent(body, headers['service-signature'] ?? '', SECRET)
+  assert.equal((stripe as unknown as { event: string }).event, 'order.paid')
+  assert.deepEqual(new StandardWebhook(SECRET).verify(body, headers), PAYLOAD)
+})
+
+test('one changed character of body, signature, t, id or secret is refused, in 700 random places', async () => {
+  const { body, headers } = await signTestWebhook(PAYLOAD, SECRET)
   const change = (text: string): string => {
     const index = Math.floor(Math.random() * text.length)
     const other = text[index] === '7' ? '8' : '7'
     return text.slice(0, index) + other + text.slice(index + 1)
   }
-  for (let round = 0; round < 500; round += 1) {
-    const which = round % 3
+  const names = ['service-signature', 'webhook-signature', 'webhook-timestamp', 'webhook-id'] as const
+  for (let round = 0; round < 700; round += 1) {
+    const name = names[round % 7]
+    const changed = name === undefined ? headers : { ...headers, [name]: change(headers[name] ?? '') }
+    const given = round % 7 === 4 ? only('service', headers) : changed
     const attempt = verifyWebhook(
-      which === 0 ? change(body) : body,
-      which === 1 ? change(header) : header,
-      which === 2 ? change(SECRET) : SECRET,
+      [4, 5].includes(round % 7) ? change(body) : body,
+      given,
+      round % 7 === 6 ? change(SECRET) : SECRET,
     )
-    await assert.rejects(attempt, WebhookVerificationError)
+    await assert.rejects(attempt, WebhookVerificationError, `round ${round}`)
   }
 })
 
 test('the age limit is five minutes in both directions, and can be set', async () => {
   const nowMs = 1_800_000_000_000
   const at = (seconds: number) => signTestWebhook(PAYLOAD, SECRET, { atSeconds: nowMs / 1000 + seconds })
-  for (const seconds of [-300, 0, 300]) {
-    const { body, headers } = await at(seconds)
-    assert.deepEqual(await verifyWebhook(body, headers['service-signature'], SECRET, { nowMs }), PAYLOAD)
-  }
-  for (const seconds of [-301, 301]) {
-    const { body, headers } = await at(seconds)
-    const attempt = verifyWebhook(body, headers['service-signature'], SECRET, { nowMs })
-    await assert.rejects(attempt, refuses('TIMESTAMP_OUTSIDE_TOLERANCE'))
-    await verifyWebhook(body, headers['service-signature'], SECRET, { nowMs, toleranceSeconds: 301 })
+  for (const scheme of ['service', 'standard'] as const) {
+    for (const seconds of [-300, 0, 300]) {
+      const { body, headers } = await at(seconds)
+      assert.deepEqual((await verifyWebhook(body, only(scheme, headers), SECRET, { nowMs })).data, PAYLOAD)
+    }
+    for (const seconds of [-301, 301]) {
+      const { body, headers } = await at(seconds)
+      const attempt = verifyWebhook(body, only(scheme, headers), SECRET, { nowMs })
+      await assert.rejects(attempt, refuses('TIMESTAMP_OUTSIDE_TOLERANCE'))
+      await verifyWebhook(body, only(scheme, headers), SECRET, { nowMs, toleranceSeconds: 301 })
+    }
   }
 })
 
 test('a missing or malformed header says so; a second v1 may be the good one', async () => {
   const { body, headers } = await signTestWebhook(PAYLOAD, SECRET)
   const header = headers['service-signature'] ?? ''
-  for (const missing of ['', null, undefined]) {
+  for (const missing of [{}, { 'service-signature': '' }, new Headers()]) {
     await assert.rejects(verifyWebhook(body, missing, SECRET), refuses('HEADER_MISSING'))
   }
   for (const wrong of ['t=1', 'v1=ab', header.toUpperCase(), 't=x,v1=y', '{}']) {
-    await assert.rejects(verifyWebhook(body, wrong, SECRET), refuses('HEADER_MALFORMED'))
+    await assert.rejects(verifyWebhook(body, { 'service-signature': wrong }, SECRET), refuses('HEADER_MALFORMED'))
   }
-  await verifyWebhook(body, header.replace(',v1=', `,v1=${'0'.repeat(64)},v1=`), SECRET)
+  await assert.rejects(
+    verifyWebhook(body, { 'webhook-signature': headers['webhook-signature'] }, SECRET),
+    refuses('HEADER_MALFORMED'),
+  )
+  const second = header.replace(',v1=', `,v1=${'0'.repeat(64)},v1=`)
+  await verifyWebhook(body, { 'service-signature': second }, SECRET)
 })
 
 async function freePort(): Promise<number> {

@@ -1,3 +1,5 @@
+import type { ComptoirEvent } from './generated/events.ts'
+
 /**
  * Checks the webhooks that Comptoir sends. Needs nothing but WebCrypto: Node 20 and newer, Deno, Bun, browsers, edge
  * workers.
@@ -26,9 +28,6 @@ export type VerifyOptions = {
   nowMs?: number
 }
 
-/** What every webhook has; the other fields are those of an order or of an identity check. */
-export type WebhookEvent = { event: string } & Record<string, unknown>
-
 const encoder = new TextEncoder()
 
 /** Exactly the bytes received. A body that was parsed and written again has another signature. */
@@ -39,16 +38,43 @@ const toBytes = (body: RawBody): Uint8Array<ArrayBuffer> => {
   return body instanceof ArrayBuffer ? new Uint8Array(body) : new Uint8Array(body)
 }
 
+/** Headers as Node, Express, Fastify and Fetch give them. */
+export type WebhookHeaders =
+  | { get(name: string): string | null | undefined }
+  | Record<string, string | string[] | undefined>
+
+function readHeader(headers: WebhookHeaders, name: string): string | undefined {
+  if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? undefined
+  const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1]
+  return Array.isArray(found) ? found.join(',') : (found as string | undefined)
+}
+
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-const importKey = (secret: string, use: 'sign' | 'verify'): Promise<Key> =>
-  crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [use])
+const importKey = (bytes: Uint8Array<ArrayBuffer>, use: 'sign' | 'verify'): Promise<Key> =>
+  crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [use])
 
-function signedBytes(atSeconds: string, rawBody: RawBody): Uint8Array<ArrayBuffer> {
-  const [head, body] = [encoder.encode(`${atSeconds}.`), toBytes(rawBody)]
-  const bytes = new Uint8Array(head.length + body.length)
-  bytes.set(head)
-  bytes.set(body, head.length)
+/** The key of `Service-Signature` is the whole text of the secret. */
+const textKey = (secret: string): Uint8Array<ArrayBuffer> => encoder.encode(secret)
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
+}
+
+/** The key of `webhook-signature` is what the text behind `whsec_` decodes to. */
+function bytesKey(secret: string): Uint8Array<ArrayBuffer> {
+  try {
+    return fromBase64(secret.replace(/^whsec_/, ''))
+  } catch {
+    throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'The secret is not one of Comptoir’s: whsec_ and base64')
+  }
+}
+
+function join(head: string, rawBody: RawBody): Uint8Array<ArrayBuffer> {
+  const [first, body] = [encoder.encode(head), toBytes(rawBody)]
+  const bytes = new Uint8Array(first.length + body.length)
+  bytes.set(first)
+  bytes.set(body, first.length)
   return bytes
 }
 
@@ -60,40 +86,64 @@ function fromHex(hex: string): Uint8Array<ArrayBuffer> {
 }
 
 const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
 
-function parseHeader(header: string): { atSeconds: string; signatures: string[] } {
+/** One signature scheme, read from the headers: what was signed, when, by which key, and the signatures to try. */
+type Claim = {
+  id: string
+  atSeconds: string
+  head: string
+  key: Uint8Array<ArrayBuffer>
+  signatures: Uint8Array<ArrayBuffer>[]
+}
+
+const malformed = (message: string): WebhookVerificationError =>
+  new WebhookVerificationError('HEADER_MALFORMED', message)
+
+function readService(header: string, id: string, secret: string): Claim {
   let atSeconds = ''
-  const signatures: string[] = []
+  const signatures: Uint8Array<ArrayBuffer>[] = []
   for (const part of header.split(',')) {
     const [name, value = ''] = part.trim().split('=', 2)
     if (name === 't' && /^\d{1,12}$/.test(value)) atSeconds = value
-    if (name === 'v1' && /^[0-9a-f]{64}$/.test(value)) signatures.push(value)
+    if (name === 'v1' && /^[0-9a-f]{64}$/.test(value)) signatures.push(fromHex(value))
   }
-  if (atSeconds === '' || signatures.length === 0) {
-    throw new WebhookVerificationError('HEADER_MALFORMED', 'Service-Signature is not of the form t=…,v1=…')
-  }
-  return { atSeconds, signatures }
+  if (atSeconds === '' || signatures.length === 0) throw malformed('Service-Signature is not of the form t=…,v1=…')
+  return { id, atSeconds, head: `${atSeconds}.`, key: textKey(secret), signatures }
 }
 
-/**
- * Verifies a webhook and returns its body. Compare in constant time, done by WebCrypto.
- * @param rawBody the body as received, before any JSON parser
- * @param header the `Service-Signature` header
- * @param secret the account's `webhookSigningSecret`, with its `whsec_`
- * @throws WebhookVerificationError when it must not be believed
- */
-export async function verifyWebhook(
+/** Standard Webhooks 1.0: `v1,<base64>` of `<id>.<seconds>.<body>`; several are separated by spaces. */
+function readStandard(header: string, headers: WebhookHeaders, secret: string): Claim {
+  const id = readHeader(headers, 'webhook-id') ?? ''
+  const atSeconds = readHeader(headers, 'webhook-timestamp') ?? ''
+  const found = header.split(' ').map((part) => /^v1,([A-Za-z0-9+/]{43}=)$/.exec(part)?.[1])
+  const signatures = found.flatMap((text) => (text === undefined ? [] : [fromBase64(text)]))
+  const fits = id !== '' && /^\d{1,12}$/.test(atSeconds) && signatures.length > 0
+  if (!fits) throw malformed('webhook-id, webhook-timestamp and webhook-signature are not those of Standard Webhooks')
+  return { id, atSeconds, head: `${id}.${atSeconds}.`, key: bytesKey(secret), signatures }
+}
+
+/** Standard Webhooks first: its signature covers the id as well. */
+function readClaims(headers: WebhookHeaders, secret: string): [Claim, ...Claim[]] {
+  const standard = readHeader(headers, 'webhook-signature')
+  const service = readHeader(headers, 'service-signature')
+  const claims: Claim[] = []
+  if (standard) claims.push(readStandard(standard, headers, secret))
+  if (service) claims.push(readService(service, readHeader(headers, 'service-webhook-id') ?? '', secret))
+  const [first, ...others] = claims
+  if (first) return [first, ...others]
+  throw new WebhookVerificationError('HEADER_MISSING', 'Neither Service-Signature nor webhook-signature is there')
+}
+
+async function checkClaim(
+  claim: Claim,
   rawBody: RawBody,
-  header: string | null | undefined,
-  secret: string,
-  options: VerifyOptions = {},
-): Promise<WebhookEvent> {
-  if (!header) throw new WebhookVerificationError('HEADER_MISSING', 'The header Service-Signature is missing')
-  const { atSeconds, signatures } = parseHeader(header)
-  const { toleranceSeconds = 300, nowMs = Date.now() } = options
-  const key = await importKey(secret, 'verify')
-  const bytes = signedBytes(atSeconds, rawBody)
-  const matches = await Promise.all(signatures.map((hex) => crypto.subtle.verify('HMAC', key, fromHex(hex), bytes)))
+  { toleranceSeconds = 300, nowMs = Date.now() }: VerifyOptions,
+) {
+  const { head, key, signatures, atSeconds } = claim
+  const imported = await importKey(key, 'verify')
+  const bytes = join(head, rawBody)
+  const matches = await Promise.all(signatures.map((one) => crypto.subtle.verify('HMAC', imported, one, bytes)))
   if (!matches.includes(true)) {
     throw new WebhookVerificationError(
       'SIGNATURE_MISMATCH',
@@ -103,31 +153,59 @@ export async function verifyWebhook(
   if (Math.abs(nowMs / 1000 - Number(atSeconds)) > toleranceSeconds) {
     throw new WebhookVerificationError('TIMESTAMP_OUTSIDE_TOLERANCE', `Signed more than ${toleranceSeconds} s from now`)
   }
-  return JSON.parse(new TextDecoder().decode(toBytes(rawBody)))
 }
 
+/**
+ * Verifies a webhook by `Service-Signature` and by the signature of Standard Webhooks; one of them is enough, and one
+ * that is there must be good. The comparison takes constant time.
+ * @param rawBody the body as received, before any JSON parser
+ * @param headers all headers of the request
+ * @param secret the account's `webhookSigningSecret`, with its `whsec_`
+ * @returns the event; `id` stays the same when it is sent again, so deduplicate by it
+ * @throws WebhookVerificationError when it must not be believed
+ */
+export async function verifyWebhook(
+  rawBody: RawBody,
+  headers: WebhookHeaders,
+  secret: string,
+  options: VerifyOptions = {},
+): Promise<ComptoirEvent> {
+  const claims = readClaims(headers, secret)
+  for (const claim of claims) await checkClaim(claim, rawBody, options)
+  const [{ id }] = claims
+  const data = JSON.parse(new TextDecoder().decode(toBytes(rawBody))) as ComptoirEvent['data']
+  return { id, type: data.event, createdAt: data.updatedAt, data } as ComptoirEvent
+}
+
+/** The body of a webhook: the event, and an order or an identity check. */
+export type WebhookPayload = { event: string } & Record<string, unknown>
 export type TestWebhook = { body: string; headers: Record<string, string> }
 
 /**
  * Makes a signed webhook for the tests of a receiver, as Comptoir would send it.
- * @param payload the body; `event` names the event
+ * @param payload the body, or its bytes as text; `event` names the event
  */
 export async function signTestWebhook(
-  payload: WebhookEvent,
+  payload: WebhookPayload | string,
   secret: string,
   options: { id?: string; atSeconds?: number } = {},
 ): Promise<TestWebhook> {
   const { id = toHex(crypto.getRandomValues(new Uint8Array(16))), atSeconds = Math.floor(Date.now() / 1000) } = options
-  const body = JSON.stringify(payload)
-  const key = await importKey(secret, 'sign')
-  const signature = await crypto.subtle.sign('HMAC', key, signedBytes(String(atSeconds), body))
+  const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
+  const { event } = JSON.parse(body) as WebhookPayload
+  const sign = async (key: Uint8Array<ArrayBuffer>, head: string): Promise<Uint8Array> =>
+    new Uint8Array(await crypto.subtle.sign('HMAC', await importKey(key, 'sign'), join(head, body)))
   return {
     body,
     headers: {
       'content-type': 'application/json',
-      'service-event': payload.event,
+      'user-agent': 'Comptoir-Webhooks/1',
+      'service-event': event,
       'service-webhook-id': id,
-      'service-signature': `t=${atSeconds},v1=${toHex(new Uint8Array(signature))}`,
+      'service-signature': `t=${atSeconds},v1=${toHex(await sign(textKey(secret), `${atSeconds}.`))}`,
+      'webhook-id': id,
+      'webhook-timestamp': String(atSeconds),
+      'webhook-signature': `v1,${toBase64(await sign(bytesKey(secret), `${id}.${atSeconds}.`))}`,
     },
   }
 }

@@ -33,7 +33,8 @@ function printTable(facts: Record<string, unknown>, file: string): void {
   const { manager, superAdmin } = facts as { manager: Login; superAdmin: Login }
   const rows: [string, unknown][] = [
     ['Service', facts.baseUrl],
-    ['API reference', facts.docsUrl],
+    ['Back office', facts.officeUrl],
+    ['Documentation', facts.docsUrl],
     ['Providers', `${facts.providersUrl}/payments`],
     ['Manager', `${manager.email}  ${manager.password}`],
     ['SuperAdmin', `${superAdmin.email}  ${superAdmin.password}`],

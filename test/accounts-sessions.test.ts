@@ -46,7 +46,7 @@ test('refresh: the same successor within ten seconds, reuse later ends the sessi
   assert.equal(second.status, 200)
   assert.equal((await refresh(old)).status, 401, 'the successor was used')
   assert.equal((await refresh(second.next)).status, 401, 'the whole family is dead')
-  await waitForMail(service.baseUrl, email, /session of your account was ended/)
+  await waitForMail(service.baseUrl, email, /We ended a session of your account/)
   const again = await logIn(service.baseUrl, email)
   const token = again.cookies.get('refreshToken')?.value ?? ''
   const next = (await refresh(token)).next

@@ -3,11 +3,15 @@ import { after, before, test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { sql } from '../src/db/db.ts'
+import { type OpenApi, operationsOf, type Response, type Schema } from '../src/http/openapi/document.ts'
+import { holdsValue } from '../src/http/openapi/fields.ts'
+import { EVENTS } from '../src/webhooks/outbox/events.ts'
 import { logIn, registerManager } from './harness/accounts.ts'
+import { waitFor } from './harness/receiver.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
-type Operation = { operationId?: string; responses: Record<string, { content?: Record<string, unknown> }> }
-type Document = { openapi: string; paths: Record<string, Record<string, Operation>>; info: { description: string } }
+type Document = OpenApi & { info: { description: string } }
 type Visit = (method: string, template: string, options?: VisitOptions) => Promise<Record<string, never>>
 type VisitOptions = {
   path?: Record<string, string>
@@ -18,7 +22,7 @@ type VisitOptions = {
 }
 
 /** The older prefix answers like the canonical one and is hidden on purpose. */
-const HIDDEN = /^\/api\/confirm_conversion(\/|$)/
+const HIDDEN = /^\/api\/(confirm_conversion|buy-button)(\/|$)/
 
 let shop: Shop
 let text: string
@@ -41,10 +45,10 @@ test('/openapi.json is OpenAPI 3.1 and lints clean by all recommended rules', as
   )
 })
 
-test('/docs shows it, with a script that comes from here', async () => {
+test('/docs/api shows it, with a script that comes from here', async () => {
   const get = (path: string) => fetch(`${shop.host.baseUrl}${path}`)
-  const page = await get('/docs')
-  assert.deepEqual([page.status, new URL(page.url).pathname], [200, '/docs/'])
+  const page = await get('/docs/api')
+  assert.deepEqual([page.status, new URL(page.url).pathname], [200, '/docs/api/'])
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
   const policy = page.headers.get('content-security-policy') ?? ''
   assert.match(policy, /script-src 'self' 'sha256-[^']+'(;|$)/)
@@ -52,7 +56,7 @@ test('/docs shows it, with a script that comes from here', async () => {
   const html = await page.text()
   assert.match(html, /openapi\.json/)
   assert.deepEqual(html.match(/<script[^>]+src="([^"]+)"/)?.[1], 'js/scalar.js')
-  const script = await get('/docs/js/scalar.js')
+  const script = await get('/docs/api/js/scalar.js')
   assert.match(script.headers.get('content-type') ?? '', /javascript/)
   assert.ok((await script.text()).length > 1_000_000)
 })
@@ -90,10 +94,142 @@ test('every route below /api is in it, or hidden on purpose', () => {
     return path.startsWith('/api/') && !shown.has(route) && !HIDDEN.test(path)
   })
   assert.deepEqual(missing, [])
-  assert.ok(shown.has('GET /api/next/confirm_conversion/status/order/{rest}'))
+  assert.ok(shown.has('GET /api/next/confirm_conversion/status/order/{reference}'))
   assert.equal([...shown].filter((route) => HIDDEN.test(route.split(' ')[1] ?? '')).length, 0)
   const ids = Object.values(document.paths).flatMap((item) => Object.values(item).map(({ operationId }) => operationId))
-  assert.deepEqual([new Set(ids).size, ids.includes(undefined)], [ids.length, false])
+  assert.deepEqual([new Set(ids).size, ids.some((id) => !id)], [ids.length, false])
+})
+
+const responseOf = (response: Response): Response =>
+  document.components.responses?.[response.$ref?.split('/').at(-1) ?? ''] ?? response
+
+/** Every field of a schema, with the name of its place. */
+function fieldsOf(schema: Schema, place: string): [place: string, field: Schema][] {
+  const own = Object.entries(schema.properties ?? {}).map(([name, field]): [string, Schema] => [
+    `${place}.${name}`,
+    field,
+  ])
+  const parts = [schema.items, schema.additionalProperties, ...(schema.anyOf ?? []), ...(schema.allOf ?? [])]
+  const inner = parts.flatMap((part) => (typeof part === 'object' ? fieldsOf(part, place) : []))
+  return [...own, ...own.flatMap(([name, field]) => fieldsOf(field, name)), ...inner]
+}
+
+/** Every field that travels: of the shared schemas, and of each operation's body and answers. */
+function allFields(): [place: string, field: Schema][] {
+  const { schemas, responses = {} } = document.components
+  const webhooks = Object.values(document.webhooks ?? {}).flatMap((item) => Object.values(item))
+  const operations = [...operationsOf(document).map(({ operation }) => operation), ...webhooks]
+  const bodies = operations.flatMap(({ operationId, requestBody, responses: answers }) =>
+    [requestBody?.content, ...Object.values(answers).map(({ content }) => content)].flatMap((content) =>
+      Object.values(content ?? {}).map(({ schema }) => [operationId, schema] as const),
+    ),
+  )
+  const failures = Object.entries(responses).flatMap(([name, { content }]) =>
+    Object.values(content ?? {}).map(({ schema }) => [name, schema] as const),
+  )
+  return [...Object.entries(schemas), ...bodies, ...failures].flatMap(([name, schema]) => fieldsOf(schema ?? {}, name))
+}
+
+test('every operation, field and parameter has a description, and whatever holds a value an example', () => {
+  const operations = operationsOf(document).map(({ operation }) => operation)
+  const parameters = operations.flatMap(({ operationId, parameters: all = [] }) =>
+    all.flatMap((parameter) => (parameter.$ref ? [] : [{ place: `${operationId}?${parameter.name}`, ...parameter }])),
+  )
+  const fields = allFields()
+  assert.ok(fields.length > 1000 && parameters.length > 100 && operations.length > 100)
+  const bare = [
+    ...operations.flatMap(({ operationId, description }) => (description ? [] : [operationId])),
+    ...parameters.flatMap(({ place, description }) => (description ? [] : [place])),
+    ...fields.flatMap(([place, { description }]) => (description ? [] : [place])),
+  ]
+  assert.deepEqual(bare, [], 'say what it is: in the schema, or in src/http/openapi/*-words.ts')
+  const silent = [
+    ...parameters.flatMap(({ place, schema }) => (schema?.examples ? [] : [place])),
+    ...fields.flatMap(([place, field]) => (!holdsValue(field) || field.examples ? [] : [place])),
+  ]
+  assert.deepEqual(silent, [], 'give an example: in the schema, or in src/http/openapi/field-words.ts')
+  const ajv = addFormats.default(new Ajv2020({ strict: false }))
+  ajv.addSchema(document, 'api')
+  const wrong = fields.flatMap(([place, field]) => {
+    const valid = (field.examples ?? []).every((example) => field.$ref || ajv.validate(field, example))
+    return valid ? [] : [`${place}: ${JSON.stringify(field.examples)}`]
+  })
+  assert.deepEqual(wrong, [], 'an example is what the schema allows')
+})
+
+test('every operation has its own failures, security and headers, and a body that is optional where it is', () => {
+  const find = (id: string) => {
+    const found = operationsOf(document).find(({ operation }) => operation.operationId === id)?.operation
+    assert.ok(found, id)
+    return found
+  }
+  const codesOf = (id: string, status: string): unknown => {
+    const schema = responseOf(find(id).responses[status] ?? {}).content?.['application/json']?.schema
+    return schema?.properties?.error?.properties?.code?.enum
+  }
+  for (const { operation } of operationsOf(document)) {
+    assert.ok(operation.responses['500'] && operation.responses['503'], operation.operationId)
+  }
+  assert.deepEqual(codesOf('confirmOrder', '409'), [
+    'PAYMENT_NOT_RECEIVED',
+    'ORDER_STATE_CONFLICT',
+    'IDEMPOTENCY_IN_PROGRESS',
+  ])
+  assert.deepEqual(codesOf('confirmOrder', '502'), ['CHANNEL_UNAVAILABLE'])
+  assert.deepEqual([codesOf('listOrders', '409'), codesOf('listOrders', '502')], [undefined, undefined])
+  const bearer = { bearer: [] }
+  const key = { apiKey: [], apiSecret: [] }
+  assert.deepEqual(find('createOrder').security, [bearer, key])
+  assert.deepEqual(find('createApiKey').security, [bearer])
+  assert.deepEqual(find('getOrderByCode').security, [{}, bearer, key])
+  assert.deepEqual(find('refreshToken').security, [{ refreshCookie: [] }])
+  assert.deepEqual(find('validateOtp').security, [{ otpCookie: [] }, bearer])
+  assert.deepEqual(
+    [find('revertOrder').requestBody?.required, find('createOrder').requestBody?.required],
+    [false, true],
+  )
+  const names = (id: string): string[] =>
+    (find(id).parameters ?? []).map(({ $ref, name = '' }) => $ref?.split('/').at(-1) ?? name)
+  assert.ok(names('createOrder').includes('IdempotencyKey') && !names('listOrders').includes('IdempotencyKey'))
+  const sent = Object.keys(find('createOrder').responses['200']?.headers ?? {})
+  assert.ok(['Comptoir-Ignored', 'Idempotency-Replayed', 'RateLimit-Remaining'].every((name) => sent.includes(name)))
+  assert.ok('Retry-After' in (responseOf(find('createOrder').responses['429'] ?? {}).headers ?? {}))
+  const tags = new Set(document.tags?.map(({ name }) => name))
+  const used = operationsOf(document).flatMap(({ operation }) => operation.tags ?? [])
+  assert.deepEqual(
+    used.filter((tag) => !tags.has(tag)),
+    [],
+  )
+})
+
+test('the webhooks section types all 16 events as they are sent', async () => {
+  assert.deepEqual(Object.keys(document.webhooks ?? {}), [...EVENTS])
+  const ajv = addFormats.default(new Ajv2020({ strict: false }))
+  ajv.addSchema(document, 'api')
+  await shop.host.db.run(
+    sql`update companies set optional_events = ${[...EVENTS]} where id = ${shop.merchant.companyId}`,
+  )
+  const order = await shop.create({ webhookUrl: shop.receiver.url, goods: { goodsName: 'Tea' } })
+  const find = () => shop.receiver.received.find(({ body }) => body.includes(order.code))
+  await waitFor('order.initial', () => find() !== undefined)
+  const body = JSON.parse(find()?.body ?? '')
+  const pointer = (event: string): string =>
+    `api#/${['webhooks', event, 'post', 'requestBody', 'content', 'application/json', 'schema'].map(escapePointer).join('/')}`
+  const validate = ajv.compile({ $ref: pointer('order.initial') })
+  assert.ok(validate(body), ajv.errorsText(validate.errors))
+  assert.equal(ajv.compile({ $ref: pointer('order.paid') })(body), false)
+  for (const event of EVENTS.filter((name) => name.startsWith('kyc.'))) {
+    const news = {
+      event,
+      kycId: '1',
+      orderId: '2',
+      code: '3',
+      alias: null,
+      status: 'pending',
+      updatedAt: new Date().toISOString(),
+    }
+    assert.ok(ajv.compile({ $ref: pointer(event) })(news), event)
+  }
 })
 
 const escapePointer = (word: string): string => encodeURIComponent(word.replaceAll('~', '~0').replaceAll('/', '~1'))
@@ -115,24 +251,18 @@ function openVisit(visited: Set<string>): Visit {
     })
     if (status !== undefined) assert.equal(answer.status, status, `${route}: ${answer.text}`)
     assert.ok(answer.status < 500, `${route}: ${answer.text}`)
-    const documented = operation.responses[answer.status]
-    assert.ok(documented, `${route} answers ${answer.status}, which is not documented`)
+    const named = operation.responses[answer.status]
+    assert.ok(named, `${route} answers ${answer.status} ${answer.text}, which is not documented`)
+    const documented = responseOf(named)
     const [media = ''] = Object.keys(documented.content ?? {})
     assert.ok(
       (answer.headers.get('content-type') ?? '').startsWith(media),
       `${route}: ${answer.headers.get('content-type')}`,
     )
     if (media !== 'application/json') return {}
-    const pointer = [
-      'paths',
-      template,
-      method.toLowerCase(),
-      'responses',
-      String(answer.status),
-      'content',
-      media,
-      'schema',
-    ]
+    const own = ['paths', template, method.toLowerCase(), 'responses', String(answer.status)]
+    const place = named.$ref?.split('/').slice(1) ?? own
+    const pointer = [...place, 'content', media, 'schema']
     const validate = ajv.compile({ $ref: `api#/${pointer.map(escapePointer).join('/')}` })
     const json: unknown = JSON.parse(answer.text)
     assert.ok(validate(json), `${route}: ${ajv.errorsText(validate.errors)} in ${answer.text}`)
@@ -160,7 +290,7 @@ async function walkSale(visit: Visit): Promise<void> {
   const path = { code: code ?? '' }
   await visit('GET', `${CONVERSION}/status/{code}`, { path, status: 200 })
   await visit('GET', `${CONVERSION}/status/{code}`, { path, headers: {}, status: 200 })
-  await visit('GET', `${CONVERSION}/status/order/{rest}`, { path: { rest: 'A/1' }, status: 200 })
+  await visit('GET', `${CONVERSION}/status/order/{reference}`, { path: { reference: 'A/1' }, status: 200 })
   await visit('GET', CONVERSION, { query: '?limit=5&status=INITIAL', status: 200 })
   await visit('GET', `${CONVERSION}/links`, { status: 200 })
   await visit('GET', `${CONVERSION}/exchangeInfo`, { query: '?fromAsset=EUR&toAsset=USDC', headers: {}, status: 200 })

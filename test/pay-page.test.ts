@@ -162,7 +162,9 @@ test('all who watch an order get the same rendering', async () => {
   const texts = await Promise.all(
     Array.from({ length: 30 }, () => listen(`/pay/events?code=${code}`, (text) => text.endsWith('</div>\n\n'))),
   )
-  assert.equal(new Set(texts.map(({ text }) => text)).size, 1)
+  // the time left may tick between two looks
+  const withoutClock = texts.map(({ text }) => text.replaceAll(/>\d+:\d\d</g, '><'))
+  assert.equal(new Set(withoutClock).size, 1)
 })
 
 test('open streams do not keep a service that stops', async () => {

@@ -7,8 +7,8 @@ const app = express()
 // express.raw, not express.json: the signature is over the bytes
 app.post('/webhooks', express.raw({ type: 'application/json' }), async (request, response) => {
   try {
-    const webhook = await verifyWebhook(request.body, request.get('Service-Signature'), process.env.WEBHOOK_SECRET)
-    console.log(`verified ${webhook.event} of order ${webhook.code}`) // once per Service-Webhook-Id
+    const webhook = await verifyWebhook(request.body, request.headers, process.env.WEBHOOK_SECRET)
+    console.log(`verified ${webhook.type} of order ${webhook.data.code}`) // once per webhook.id
     response.sendStatus(204)
   } catch (error) {
     response.status(400).send(error.message)

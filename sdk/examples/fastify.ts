@@ -10,9 +10,8 @@ app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, b
 
 app.post<{ Body: Buffer }>('/webhooks', async (request, reply) => {
   try {
-    const header = String(request.headers['service-signature'])
-    const webhook = await verifyWebhook(request.body, header, process.env.WEBHOOK_SECRET ?? '')
-    console.log(`verified ${webhook.event} of order ${webhook.code}`) // once per Service-Webhook-Id
+    const webhook = await verifyWebhook(request.body, request.headers, process.env.WEBHOOK_SECRET ?? '')
+    console.log(`verified ${webhook.type} of order ${webhook.data.code}`) // once per webhook.id
     return reply.code(204).send()
   } catch (error) {
     return reply.code(400).send((error as Error).message)

@@ -9,10 +9,9 @@ const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
   try {
-    const webhook = await verifyWebhook(Buffer.concat(chunks), String(request.headers['service-signature']), secret)
-    const id = String(request.headers['service-webhook-id'])
-    if (!seen.has(id)) console.log(`verified ${webhook.event} of order ${webhook.code}`)
-    seen.add(id)
+    const webhook = await verifyWebhook(Buffer.concat(chunks), request.headers, secret)
+    if (!seen.has(webhook.id)) console.log(`verified ${webhook.type} of order ${webhook.data.code}`)
+    seen.add(webhook.id)
     response.writeHead(204).end()
   } catch (error) {
     response.writeHead(400).end((error as Error).message)

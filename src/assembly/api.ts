@@ -4,11 +4,15 @@ import { buttonRoutes, buttonSessionRoutes } from '../companies/button-routes.ts
 import { companyRoutes } from '../companies/company-routes.ts'
 import { tillRoutes } from '../companies/till-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
+import { addOldState, takeOldInput } from '../http/old-clients.ts'
 import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { settlementRoutes } from '../ledger/settlement-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
+import { orderStoryRoutes } from '../orders/history/order-history-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
+import { storyRoutes } from '../orders/story/story-routes.ts'
+import { summaryRoutes } from '../orders/summary/summary-routes.ts'
 import { payerRoutes } from '../payers/payer-routes.ts'
 import { channelRoutes } from '../payments/accounts/channel-routes.ts'
 import { callbackRoutes } from '../payments/callback-routes.ts'
@@ -49,10 +53,16 @@ export async function registerApi(
   for (const { prefix, hide } of PREFIXES) {
     await app.register(
       async (scope) => {
-        if (hide) scope.addHook('onRoute', hideFromReference)
+        takeOldInput(scope)
+        if (hide) {
+          scope.addHook('onRoute', hideFromReference)
+          addOldState(scope)
+        }
         const { transition, createOrder, exportOrders, rates } = trade
         await scope.register(orderRoutes, { db, config, transition, createOrder })
+        await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
+        await scope.register(orderStoryRoutes, { db })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)
@@ -70,6 +80,7 @@ export async function registerApi(
       await scope.register(kycRoutes, trade.kyc)
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(orderFeedRoutes, { db, clock, config })
+      await scope.register(summaryRoutes, { db, clock })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(differenceRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
@@ -86,6 +97,13 @@ export async function registerApi(
       await scope.register(buttonSessionRoutes, companies)
     },
     { prefix: '/api/next' },
+  )
+  await app.register(
+    async (scope) => {
+      scope.addHook('onRoute', hideFromReference)
+      await scope.register(buttonSessionRoutes, companies)
+    },
+    { prefix: '/api' },
   )
   await app.register(webhookSecretRoutes, { ...trade.webhooks, prefix: '/api/users' })
   await app.register(webhookRotationRoutes, { ...trade.rotation, prefix: '/api/users' })

@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { keepsMails } from '../mail/mail-jobs.ts'
 import { verifyRoutes } from '../pages/account/verify-routes.ts'
+import { docsRoutes } from '../pages/docs/docs-routes.ts'
 import { kycPageRoutes } from '../pages/identity/kyc-page-routes.ts'
 import { mailboxRoutes } from '../pages/mailbox/mailbox-routes.ts'
+import { officeRoutes } from '../pages/office/office-routes.ts'
 import { payRoutes } from '../pages/pay/pay-routes.ts'
 import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
 import type { Accounts } from './accounts.ts'
@@ -23,6 +25,8 @@ export async function registerPages(
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
+  await app.register(docsRoutes)
   await app.register(verifyRoutes, auth)
+  await app.register(officeRoutes)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }

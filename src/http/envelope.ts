@@ -25,16 +25,23 @@ export type Failure = {
   success: false
   status: number
   data: null
-  error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string }
+  error: { code: ErrorCode; message: string; details?: ErrorDetail[]; requestId: string; docs: string }
 }
 
-export function failure(error: AppError, requestId: string): Failure {
+/** @param baseUrl where each code has its page; without it (a request that is no HTTP) the path alone is named */
+export function failure(error: AppError, requestId: string, baseUrl = ''): Failure {
   const details = error.details && error.details.length > 0 ? { details: error.details } : {}
   return {
     success: false,
     status: error.status,
     data: null,
-    error: { code: error.code, message: error.message, ...details, requestId },
+    error: {
+      code: error.code,
+      message: error.message,
+      ...details,
+      requestId,
+      docs: `${baseUrl}/docs/errors/${error.code}`,
+    },
   }
 }
 
@@ -52,6 +59,7 @@ export const FailureSchema = Type.Object(
         }),
       ),
       requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you contact support.' }),
+      docs: Type.String({ description: 'Page about this error: what causes it and what cures it.' }),
     }),
   },
   { $id: 'Failure', description: 'Every failure has this shape.' },

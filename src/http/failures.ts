@@ -50,14 +50,23 @@ export function toAppError(error: unknown): AppError {
   return new AppError('INTERNAL_ERROR', { cause: error })
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
-  if (error.retryAfter !== undefined) void reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfter))))
-  if (error.status === 401) void reply.header('www-authenticate', 'Bearer')
-  return reply.code(error.status).type('application/json; charset=utf-8').send(failure(error, request.id))
-}
+type Send = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
+
+const openSend =
+  (baseUrl: string): Send =>
+  (request, reply, error) => {
+    if (error.retryAfter !== undefined)
+      void reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfter))))
+    if (error.status === 401) void reply.header('www-authenticate', 'Bearer')
+    return reply
+      .code(error.status)
+      .type('application/json; charset=utf-8')
+      .send(failure(error, request.id, baseUrl))
+  }
 
 /** Answers every failure alike: envelope, code, request id. Bugs are logged in full and answered without internals. */
-export function registerFailures(app: FastifyInstance): void {
+export function registerFailures(app: FastifyInstance, { baseUrl }: { baseUrl: string }): void {
+  const send = openSend(baseUrl)
   const methodsAt = openRouteTable(app)
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)

@@ -36,6 +36,8 @@ export const PERMISSIONS = {
   'orders.create': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
   'orders.status': { roles: 'anyone', staleIsNone: true, limit: 'public' },
   'orders.list': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'orders.history': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'orders.summary': { roles: [...MANAGERS, 'Cashier', 'Observer'], limit: 'company' },
   'orders.links': { roles: READERS, scope: 'orders:read', limit: 'company' },
   'orders.download': { roles: EXPORTERS, scope: 'orders:read', limit: 'company' },
   'orders.cancel': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
@@ -121,6 +123,15 @@ export type PermissionName = keyof typeof PERMISSIONS
 export const isPermission = (name: string): name is PermissionName => Object.hasOwn(PERMISSIONS, name)
 
 export const ruleOf = (name: PermissionName): Rule => PERMISSIONS[name]
+
+/** The rows of the table that a person's role opens to him; a fresh second factor may still be asked. */
+export function listPermissions({ role, valid }: Actor): PermissionName[] {
+  const names = Object.keys(PERMISSIONS).filter(isPermission)
+  return names.filter((name) => {
+    const { roles, evenInvalid } = ruleOf(name)
+    return roles === 'anyone' || (roles.includes(role) && (valid || evenInvalid === true))
+  })
+}
 
 const STEP_UP_MS = 5 * 60_000
 

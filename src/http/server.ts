@@ -163,7 +163,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     ajv: { customOptions: { strict: false } },
   })
   const isVerbose = ['debug', 'trace'].includes(config.logLevel)
-  registerFailures(app)
+  registerFailures(app, config)
   registerBodies(app)
   app.addHook('onResponse', (request, reply, done) => {
     if (reply.statusCode >= 500 || isVerbose) {

@@ -88,7 +88,7 @@ export const CATALOGUE = {
     status: 403,
     message: 'This request came from another website. Send it from the back office, or add the origin to CORS_ORIGINS.',
   },
-  NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs.' },
+  NOT_FOUND: { status: 404, message: 'There is nothing at this address. The reference is at /docs/api.' },
   ORDER_NOT_FOUND: {
     status: 404,
     message: 'No order in your account has this code or reference. Check the code, and the account.',

@@ -201,6 +201,7 @@ export type OrderFilter = {
   statuses: readonly string[]
   search: string | null
   managerEmail: string | null
+  companyId: string | null
   from: Date | null
   to: Date | null
   paymentChannel: string | null
@@ -234,6 +235,7 @@ export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
   if (filter.managerEmail !== null) {
     parts.push(sql`company_id in (select company_id from users where email_key = ${filter.managerEmail})`)
   }
+  if (filter.companyId !== null) parts.push(sql`company_id = ${filter.companyId}`)
   if (filter.from !== null) parts.push(sql`created_at >= ${filter.from}`)
   if (filter.to !== null) parts.push(sql`created_at <= ${filter.to}`)
   if (filter.paymentChannel !== null) parts.push(sql`payment_channel = ${filter.paymentChannel}`)

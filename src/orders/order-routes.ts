@@ -142,7 +142,15 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
         response: { 200: Envelope(Type.Array(OrderRef)) },
       },
     },
-    async (request) => ok((await listLinks(deps, actorOf(request), request.query)) as never),
+    async (request, reply) => {
+      const { orders, nextCursor } = await listLinks(deps, actorOf(request), request.query)
+      if (nextCursor !== null) {
+        const next = new URL(request.url, deps.config.baseUrl)
+        next.searchParams.set('cursor', nextCursor)
+        void reply.header('comptoir-next-cursor', nextCursor).header('link', `<${next}>; rel="next"`)
+      }
+      return ok(orders as never)
+    },
   )
 }
 

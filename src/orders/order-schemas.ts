@@ -117,6 +117,7 @@ export const FilterQuery = {
   ),
   search: Type.Optional(Type.String({ maxLength: 100, description: 'In code, shortCode, alias and amount.' })),
   managerEmail: Type.Optional(Type.String({ maxLength: 320, description: 'SuperAdmin and SuperManager only.' })),
+  companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'One company of those you see.' })),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
   to: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or before.' })),
   paymentChannel: Type.Optional(Type.String({ maxLength: 40 })),
@@ -135,4 +136,9 @@ export const ListQuery = Type.Object({
 })
 export type ListQuery = Static<typeof ListQuery>
 
-export const LinksQuery = Type.Object(FilterQuery)
+export const LinksQuery = Type.Object({
+  ...FilterQuery,
+  limit: Integer({ minimum: 1, maximum: 1000, default: 1000 }),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`Comptoir-Next-Cursor` of the answer before.' })),
+})
+export type LinksQuery = Static<typeof LinksQuery>

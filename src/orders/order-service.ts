@@ -13,11 +13,11 @@ import {
   viewOrderPublicly,
 } from './order.ts'
 import * as queries from './order-queries.ts'
-import type { ListQuery } from './order-schemas.ts'
+import type { LinksQuery, ListQuery } from './order-schemas.ts'
 import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
 
-export type OrderDeps = { db: Db; config: Pick<Config, 'payUrl'>; transition: TransitionOrder }
+export type OrderDeps = { db: Db; config: Pick<Config, 'baseUrl' | 'payUrl'>; transition: TransitionOrder }
 
 export type FindOrder = (code: string) => Promise<Order | undefined>
 
@@ -124,7 +124,10 @@ export function scopeOf(actor: Actor): queries.OrderScope {
   }
 }
 
-export type FilterInput = Pick<ListQuery, 'status' | 'search' | 'managerEmail' | 'from' | 'to' | 'paymentChannel'>
+export type FilterInput = Pick<
+  ListQuery,
+  'status' | 'search' | 'managerEmail' | 'companyId' | 'from' | 'to' | 'paymentChannel'
+>
 
 export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): queries.OrderFilter {
   const statuses = (query.status ?? [])
@@ -140,6 +143,7 @@ export function filterOf(actor: Actor, query: FilterInput, linksOnly = false): q
     statuses,
     search: query.search ?? null,
     managerEmail: query.managerEmail?.trim().toLowerCase() ?? null,
+    companyId: query.companyId ?? null,
     from: query.from === undefined ? null : new Date(query.from),
     to: query.to === undefined ? null : new Date(query.to),
     paymentChannel: query.paymentChannel ?? null,
@@ -181,11 +185,19 @@ export async function listOrders({ db, config }: OrderDeps, actor: Actor, query:
   return { orders: shown.map((order) => viewOrder(order, config.payUrl)), total, page, limit, nextCursor }
 }
 
-const MAX_LINKS = 1000
-
-/** The company's payment links, newest first; at most the newest thousand (the list with filters shows all). */
-export async function listLinks({ db, config }: OrderDeps, actor: Actor, query: FilterInput): Promise<OrderView[]> {
-  const page = { sort: '-createdAt', limit: MAX_LINKS, offset: 0, after: null } as const
+/** The company's payment links, newest first, a page at a time. */
+export async function listLinks(
+  { db, config }: OrderDeps,
+  actor: Actor,
+  query: LinksQuery,
+): Promise<Pick<OrderPage, 'orders' | 'nextCursor'>> {
+  const { limit = 1000 } = query
+  const sort = '-createdAt'
+  const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
+  const page = { sort, limit: limit + 1, offset: 0, after } as const
   const rows = await queries.listOrders(db, scopeOf(actor), filterOf(actor, query, true), page)
-  return rows.map((order) => viewOrder(order, config.payUrl))
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last) }) : null
+  return { orders: shown.map((order) => viewOrder(order, config.payUrl)), nextCursor }
 }

@@ -28,6 +28,7 @@ import {
 import { type RefundDeps, revertOrder } from './refund-service.ts'
 
 const tags = ['payments']
+const RevertAnswer = Type.Object({ refundId: Type.String({ description: 'Follow it with GET /refunds/{id}.' }) })
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
 /**
@@ -97,17 +98,15 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
       schema: {
         operationId: 'revertOrder',
         summary: 'Refund a paid order, wholly or in part',
-        description: 'The body is optional: without it everything that is left goes back.',
+        description:
+          'The body is optional: without it everything that is left goes back. Follow `refundId` with GET /refunds/{id}.',
         tags,
         params: CodeParams,
         body: RevertBody,
-        response: { 200: Envelope(Type.Null()) },
+        response: { 200: Envelope(RevertAnswer) },
       },
     },
-    async (request) => {
-      await revertOrder(deps, contextOf(request), request.params.code, request.body)
-      return ok(null)
-    },
+    async (request) => ok(await revertOrder(deps, contextOf(request), request.params.code, request.body)),
   )
 }
 

@@ -95,11 +95,11 @@ export async function revertOrder(
   context: RequestContext,
   code: string,
   body: RevertBody,
-): Promise<void> {
+): Promise<{ refundId: string }> {
   const { actor } = context
   const wanted = readWanted(body)
   await deps.books.check((await findReachableOrder(deps.db, actor, code)).companyId)
-  await deps.db.tx(async (tx) => {
+  const refundId = await deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     nextStatus(order.status, 'revert')
     const payment = await findPaymentOf(tx, order)
@@ -137,11 +137,13 @@ export async function revertOrder(
       requestId: context.requestId,
       refundId: refund.id,
     })
-    await context.remember(tx, null)
+    await context.remember(tx, { refundId: refund.id })
     await writeRefundAudit(deps, tx, context, { refund, action: 'refund.revert' })
     crashPoint('revert:before-commit')
+    return refund.id
   })
   crashPoint('revert:after-commit')
+  return { refundId }
 }
 
 export async function findPaymentOf(tx: Tx, order: Order): Promise<Payment> {

@@ -51,7 +51,7 @@ export type ResetDeps = {
   db: Db
   clock: Clock
   vault: Vault
-  config: Pick<Config, 'baseUrl'>
+  config: Pick<Config, 'baseUrl' | 'officeUrl'>
   passwords: Passwords
   refusedPasswords: ReadonlySet<string>
   sessions: Sessions
@@ -236,7 +236,7 @@ export function openResets(deps: ResetDeps): Resets {
         lifeMs: INVITATION_MS,
         accountKey: null,
       })
-      const url = `${config.baseUrl}/account/reset-password?token=${token}`
+      const url = `${config.officeUrl}/invitation?token=${token}`
       const data = { name: user.firstName, inviter, company, url }
       await mailer.send(tx, { to: user.email, lang: user.lang, expiresAt, kind: 'invitation', data })
     },

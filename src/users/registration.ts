@@ -122,7 +122,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
     const applicant = `${user.firstName} ${user.lastName}`
     const facts = { applicant, applicantEmail: user.email, role: user.role, company: company.name }
     for (const manager of await listManagers(tx, company.id)) {
-      const data = { name: manager.firstName, ...facts, url: `${config.officeUrl}/users` }
+      const data = { name: manager.firstName, ...facts, url: `${config.officeUrl}/people` }
       await mailer.send(tx, { to: manager.email, lang: manager.lang, kind: 'approvalNeeded', data })
     }
   }

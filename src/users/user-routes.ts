@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { PageQuery } from '../companies/company-schemas.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
+import { listPermissions, PERMISSIONS } from '../http/permissions.ts'
 import { contextOf } from '../http/request-context.ts'
 import { viewSelf, viewUser } from './user.ts'
 import { CountryCode, Email, IdParams, LangSchema, PersonName, Role, UserSchema } from './user-schemas.ts'
@@ -76,6 +77,22 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       const change = request.body as service.ProfileChange
       return ok(viewSelf(await service.changeMe(deps, contextOf(request), change)))
     },
+  )
+  app.get(
+    '/users/me/permissions',
+    {
+      config: { permission: 'users.me' },
+      schema: {
+        operationId: 'listMyPermissions',
+        summary: 'What you may do',
+        description: 'The rows of the permission table that your role opens, so that a client offers nothing else.',
+        tags,
+        response: {
+          200: Envelope(Type.Object({ permissions: Type.Array(Type.String({ enum: Object.keys(PERMISSIONS) })) })),
+        },
+      },
+    },
+    async (request) => ok({ permissions: listPermissions(actorOf(request)) }),
   )
   app.get(
     '/users',

@@ -150,6 +150,7 @@ const user = async (place: Place, role: string, approved = true): Promise<Made> 
 }
 
 const PEOPLE: Cases = {
+  listMyPermissions: { row: 'users.me', ownOnly: true, make: () => ({ shows: 'users.me' }) },
   getMe: { row: 'users.me', ownOnly: true, make: ({ caller }) => ({ shows: caller.userId }) },
   changeMe: { row: 'users.me', ownOnly: true, make: () => ({ body: { firstName: `N-${newId()}` } }) },
   listUsers: {

@@ -17,6 +17,8 @@ import { newId } from './permission-world.ts'
 import { newAddress } from './refunds.ts'
 
 export const ORDERS: Cases = {
+  getOrderHistory: { row: 'orders.history', personal: true, make: byCode },
+  getSummary: { row: 'orders.summary', make: (place) => ({ query: choice(place), shows: 'paidAmount' }) },
   createOrder: {
     row: 'orders.create',
     foreign: { status: 400, code: 'UNKNOWN_MERCHANT_IDENTIFIER' },
@@ -29,12 +31,13 @@ export const ORDERS: Cases = {
     },
   },
   getOrderByCode: { row: 'orders.status', make: byCode },
+  getOrderStory: { row: 'orders.list', make: byCode },
   getOrderByReference: {
     row: 'orders.status',
     async make(place) {
       const alias = `A-${newId()}`
       await order(place, { alias })
-      return { params: { rest: alias }, shows: alias }
+      return { params: { reference: alias }, shows: alias }
     },
   },
   cancelOrder: { row: 'orders.cancel', personal: true, make: byCode },

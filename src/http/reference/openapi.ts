@@ -2,7 +2,9 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import { CATALOGUE } from '../../kernel/errors.ts'
 import { FailureSchema } from '../envelope.ts'
-import { isPermission, PERMISSIONS, type Rule, ruleOf } from '../permissions.ts'
+import { completeDocument } from '../openapi/complete.ts'
+import type { OpenApi } from '../openapi/document.ts'
+import { isPermission, PERMISSIONS, type Rule } from '../permissions.ts'
 import { registerReference } from './reference.ts'
 
 const DESCRIPTION = `Orders and payment links in fiat, paid in crypto, settled in USDC.
@@ -36,55 +38,28 @@ ${Object.entries(PERMISSIONS as Record<string, Rule>)
   .join('\n')}
 `
 
-const BODY_STATUSES: Record<number, string> = {
-  413: 'The body exceeds 64 KiB.',
-  415: 'The body is not JSON, or its Content-Type says so.',
-}
-const FAILURE_STATUSES: Record<number, string> = {
-  400: 'Refused: the message says why and what to do.',
-  401: 'No credential, or an invalid one.',
-  403: 'Not allowed; the message says what is missing.',
-  404: 'Unknown, or belongs to another company.',
-  409: 'The current state does not allow it.',
-  422: 'A field is not valid; see `details`.',
-  429: 'Too many requests; retry after the time in `Retry-After`.',
-}
-
-/** Adds each route's permissions and error answers. */
+/** The permission of a route stands in the document: what follows from it is added when the document is complete. */
 function documentRoute(route: RouteOptions): void {
   const permission = route.config?.permission
   if (route.schema === undefined || permission === undefined || !isPermission(permission)) return
-  const rule = ruleOf(permission)
-  // even public routes refuse an invalid credential
-  const failures = Object.fromEntries(
-    Object.entries({ ...FAILURE_STATUSES, ...(route.schema.body ? BODY_STATUSES : {}) }).map(
-      ([status, description]) => [status, { description, $ref: 'Failure#' }],
-    ),
-  )
-  const security =
-    rule.roles === 'anyone'
-      ? [{}, { bearer: [] }, { apiKey: [], apiSecret: [] }]
-      : [{ bearer: [] }, { apiKey: [], apiSecret: [] }]
   const extra = { 'x-permission': permission }
-  route.schema = {
-    security,
-    ...extra,
-    ...route.schema,
-    response: { ...failures, ...(route.schema.response as object) },
-  }
+  route.schema = { ...extra, ...route.schema }
 }
 
-/** OpenAPI knows no wildcard: the rest of a path becomes the parameter `rest`. */
-function nameRest(schema: FastifySchema): FastifySchema {
+/** OpenAPI knows no wildcard. The only path with one ends in a reference. */
+function nameWildcard(schema: FastifySchema): FastifySchema {
   const params = schema?.params as { properties?: Record<string, unknown> } | undefined
-  const rest = params?.properties?.['*']
-  if (rest === undefined) return schema
-  return { ...schema, params: { ...params, properties: { rest }, required: ['rest'] } }
+  const reference = params?.properties?.['*']
+  if (reference === undefined) return schema
+  return { ...schema, params: { ...params, properties: { reference }, required: ['reference'] } }
 }
+
+/** The complete document of a service whose routes are all registered. */
+export const openApiOf = (app: FastifyInstance, baseUrl: string): OpenApi =>
+  completeDocument(structuredClone(app.swagger()) as unknown as OpenApi, baseUrl)
 
 /**
- * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`, and a reference at `/docs` that loads nothing from
- * elsewhere.
+ * OpenAPI 3.1 from the schemas that validate, at `/openapi.json`; a reference at `/docs/api` makes no call home.
  */
 export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseUrl: string }): Promise<void> {
   app.addSchema(FailureSchema)
@@ -103,6 +78,8 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
           bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
           apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key' },
           apiSecret: { type: 'apiKey', in: 'header', name: 'x-api-secret' },
+          refreshCookie: { type: 'apiKey', in: 'cookie', name: 'refreshToken' },
+          otpCookie: { type: 'apiKey', in: 'cookie', name: 'otpValidationToken' },
         },
       },
       tags: [
@@ -113,6 +90,9 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
         { name: 'webhooks', description: 'What is sent to your server, and the secret that signs it.' },
         { name: 'authentication', description: 'Registration, login, second factor, sessions.' },
         { name: 'companies', description: 'Companies, tills, buttons and people.' },
+        { name: 'channels', description: 'Payment channels and a company’s own accounts at providers.' },
+        { name: 'ledger', description: 'Balances, bookings and settlements.' },
+        { name: 'events', description: 'What is sent to your server.' },
       ],
     },
     refResolver: {
@@ -120,11 +100,13 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
         typeof json.$id === 'string' ? json.$id : `schema-${index}`,
     },
     hideUntagged: true,
-    transform: ({ schema, url }) => ({ schema: nameRest(schema), url: url.replace(/\*$/, ':rest') }),
+    transform: ({ schema, url }) => ({ schema: nameWildcard(schema), url: url.replace(/\*$/, ':reference') }),
   })
   app.addHook('onRoute', documentRoute)
-  app.get('/openapi.json', { config: { open: true }, schema: { hide: true } }, async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(app.swagger()),
-  )
+  let text: string | undefined
+  app.get('/openapi.json', { config: { open: true }, schema: { hide: true } }, async (_request, reply) => {
+    text ??= JSON.stringify(openApiOf(app, baseUrl))
+    return reply.type('application/json; charset=utf-8').send(text)
+  })
   registerReference(app)
 }

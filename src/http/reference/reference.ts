@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 
-const PREFIX = '/docs'
+const PREFIX = '/docs/api'
 const INLINE = /<script(?: type="text\/javascript")?>([\s\S]*?)<\/script>/g
 
 /**
@@ -44,7 +44,7 @@ async function openReference(): Promise<FastifyInstance> {
   return reference
 }
 
-/** A readable API reference at `/docs` that loads nothing from elsewhere. */
+/** A readable API reference at `/docs/api` that makes no call home. */
 export function registerReference(app: FastifyInstance): void {
   let opened: Promise<FastifyInstance> | undefined
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

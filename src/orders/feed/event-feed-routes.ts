@@ -25,7 +25,10 @@ export const orderFeedRoutes: FastifyPluginAsyncTypebox<FeedDeps> = async (app, 
         tags: ['webhooks'],
         querystring: Type.Object({
           after: Type.Optional(
-            Type.String({ maxLength: 200, description: '`nextCursor`, or the `cursor` of an event.' }),
+            Type.String({
+              maxLength: 200,
+              description: '`nextCursor`, or the `cursor` of an event; `latest` to begin behind the newest event.',
+            }),
           ),
           limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, default: 100 })),
           companyId: Type.Optional(

@@ -65,7 +65,8 @@ async function startOf(
 export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, query: FeedQuery): Promise<EventPage> {
   const { limit = 100 } = query
   const companyId = companyOfFeed(actor, query.companyId)
-  const cursor = query.after === undefined ? null : readCursor(query.after)
+  const fromLatest = query.after === 'latest'
+  const cursor = query.after === undefined || fromLatest ? null : readCursor(query.after)
   const now = clock()
   if (cursor && cursor.at.getTime() < now - KEPT_MS) {
     throw invalid(
@@ -75,13 +76,20 @@ export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, qu
   }
   const collectorIds = actor.role === 'Cashier' ? actor.collectorIds : null
   const { life, after, exact } = await startOf(db, companyId, cursor)
-  const { events, horizon } = await queries.listFeedEvents(db, { companyId, collectorIds, after, limit })
+  const { events, horizon } = await queries.listFeedEvents(db, {
+    companyId,
+    collectorIds,
+    after,
+    limit: fromLatest ? 1 : limit,
+  })
   const views = events.map(({ order, event, at, ...place }) => ({
     cursor: writeCursor({ ...place, at, life }),
     event,
     createdAt: at.toISOString(),
     order: viewOrder(order, config.payUrl),
   }))
+  if (fromLatest)
+    return { events: [], nextCursor: writeCursor({ ...START, position: horizon, at: new Date(now), life }) }
   const keep = exact && cursor && now - cursor.at.getTime() < REFRESH_MS ? query.after : undefined
   const behindAll = writeCursor({ ...START, position: horizon, at: new Date(now), life })
   return { events: views, nextCursor: views.at(-1)?.cursor ?? keep ?? behindAll }

@@ -1,0 +1,17 @@
+import type { Command } from '../command.ts'
+import { connect } from '../connection.ts'
+import { explain as tell } from '../explain.ts'
+
+export const explain: Command = {
+  name: 'explain',
+  summary: 'Tell the whole story of an order, and what to do next',
+  takes: 'CODE',
+  arity: [1, 1],
+  async run({ args, flags, show }) {
+    const { client } = connect(flags)
+    const [code = ''] = args
+    const order = await client.orders.get(code)
+    const { entries } = await client.api.getOrderStory({ code })
+    show({ order, entries }, tell(order, entries))
+  },
+}

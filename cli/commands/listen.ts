@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { type Comptoir, EVENT_TYPES, isComptoirError, signTestWebhook } from '../../sdk/index.ts'
+import { type Command, textOf, UsageError, type Values } from '../command.ts'
+import { connect } from '../connection.ts'
+import { openKycNews } from '../kyc-news.ts'
+import { pause } from '../sandbox.ts'
+
+const POLL_MS = 500
+
+type News = { id: string; event: string; body: string; cursor: string | null }
+
+/** Stays the same when the event is read again, as the id of a real delivery does. */
+const idOf = (...parts: string[]): string => createHash('sha256').update(parts.join('|')).digest('hex').slice(0, 32)
+
+function readEvents(flags: Values): Set<string> | null {
+  const text = textOf(flags, 'events')
+  if (text === undefined) return null
+  const names = text.split(',')
+  const unknown = names.filter((name) => !(EVENT_TYPES as readonly string[]).includes(name))
+  if (unknown.length > 0)
+    throw new UsageError(`There is no event ${unknown.join(', ')}. There are: ${EVENT_TYPES.join(', ')}.`)
+  return new Set(names)
+}
+
+/** The company's news since the last call, oldest first. */
+async function openNews(client: Comptoir, after: string | undefined): Promise<() => Promise<News[]>> {
+  let cursor = after ?? (await client.api.listEvents({ after: 'latest' })).nextCursor
+  const readKyc = await openKycNews(client)
+  return async () => {
+    const page = await client.api.listEvents({ after: cursor, limit: 100 })
+    cursor = page.nextCursor
+    const orders = page.events.map(({ event, order, cursor: place, createdAt }) => ({
+      id: idOf(order._id, event, createdAt),
+      event,
+      body: JSON.stringify({ ...order, event }),
+      cursor: place,
+    }))
+    const kyc = (await readKyc()).map((payload) => ({
+      id: idOf(payload.kycId, payload.orderId, payload.event, payload.updatedAt),
+      event: payload.event,
+      body: JSON.stringify(payload),
+      cursor: null,
+    }))
+    return [...orders, ...kyc]
+  }
+}
+
+async function forward(url: string, secret: string, { id, body }: News): Promise<string> {
+  const { headers } = await signTestWebhook(body, secret, { id })
+  try {
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(10_000),
+    })
+    await answer.body?.cancel()
+    return String(answer.status)
+  } catch (error) {
+    return (error as Error).name === 'TimeoutError' ? 'no answer within 10 s' : 'no connection'
+  }
+}
+
+export const listen: Command = {
+  name: 'listen',
+  summary: 'Send the events of your account, signed as webhooks, to a local server',
+  flags: {
+    'forward-to': { type: 'string', value: 'URL', means: 'your server, for example http://localhost:4000/webhooks' },
+    events: { type: 'string', value: 'a,b', means: 'only these events; default: all 16' },
+    after: { type: 'string', value: 'CURSOR', means: 'replay what came after this event; `start` for everything kept' },
+    secret: { type: 'string', value: 'whsec_…', means: 'sign with this secret; default: the sandbox’s, or a new one' },
+  },
+  examples: ['comptoir listen --forward-to http://localhost:4000/webhooks --events order.paid,order.refunded'],
+  async run({ flags, say, show }) {
+    const { client, sandbox } = connect(flags)
+    const url = textOf(flags, 'forward-to')
+    if (url === undefined) throw new UsageError('--forward-to is required.')
+    const wanted = readEvents(flags)
+    const made = `whsec_${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
+    const secret = textOf(flags, 'secret') ?? sandbox?.webhookSigningSecret ?? made
+    const after = textOf(flags, 'after')
+    const read = await openNews(client, after === 'start' ? undefined : after)
+    say(`Listening. Your server verifies with the secret ${secret}`)
+    for (;;) {
+      const news = await read().catch((error: unknown) => {
+        if (!isComptoirError(error, 'CONNECTION_FAILED', 'TIMED_OUT', 'DATABASE_UNAVAILABLE', 'BUSY')) throw error
+        say(`${error.message} Trying again.`)
+        return []
+      })
+      for (const one of news.filter(({ event }) => wanted === null || wanted.has(event))) {
+        const answer = await forward(url, secret, one)
+        const { code } = JSON.parse(one.body) as { code: string }
+        show({ ...one, code, answer }, `${one.event.padEnd(32)} ${code}  ${answer}`)
+      }
+      await pause(POLL_MS)
+    }
+  },
+}

@@ -1,0 +1,130 @@
+import type { Order } from '../../sdk/index.ts'
+import { type Command, numberOf, textOf, UsageError, type Values } from '../command.ts'
+import { connect, connectSandbox } from '../connection.ts'
+import { openSandbox } from '../sandbox.ts'
+
+const line = ({ code, status, fromAmount, fromAsset, alias, createdAt }: Order): string =>
+  [createdAt, status.padEnd(10), `${fromAmount} ${fromAsset}`.padStart(14), code, alias ?? ''].join('  ').trimEnd()
+
+const words = (order: Order): string[] =>
+  Object.entries(order).map(
+    ([name, value]) =>
+      `${name.padEnd(20)} ${typeof value === 'object' && value ? JSON.stringify(value) : String(value ?? '–')}`,
+  )
+
+function need(flags: Values, name: string): string {
+  const value = textOf(flags, name)
+  if (value === undefined) throw new UsageError(`--${name} is required.`)
+  return value
+}
+
+const create: Command = {
+  name: 'create',
+  summary: 'Create an order, or with --alias a payment link',
+  flags: {
+    amount: { type: 'string', value: 'AMOUNT', means: 'in the currency, for example 50.00' },
+    currency: { type: 'string', value: 'EUR', means: 'EUR, CHF, XPF, USD or GBP' },
+    till: { type: 'string', value: 'TILL-1', means: 'the till (merchantIdentifier)' },
+    alias: { type: 'string', value: 'REFERENCE', means: 'your reference; makes it a payment link' },
+    'webhook-url': { type: 'string', value: 'URL', means: 'receives the order’s events' },
+  },
+  examples: ['comptoir orders create --amount 50 --currency EUR --till TILL-1'],
+  async run({ flags, show }) {
+    const { client, sandbox } = connect(flags)
+    const till = textOf(flags, 'till') ?? sandbox?.merchantIdentifier
+    const [alias, webhookUrl] = [textOf(flags, 'alias'), textOf(flags, 'webhook-url')]
+    const made = await client.orders.create({
+      amount: need(flags, 'amount'),
+      fromAsset: need(flags, 'currency'),
+      ...(till ? { merchantIdentifier: till } : {}),
+      ...(alias ? { alias } : {}),
+      ...(webhookUrl ? { webhookUrl } : {}),
+    })
+    show(made, [`Order ${made.code} is ${made.order.status}.`, `Pay page: ${made.paymentUrl}`])
+  },
+}
+
+const list: Command = {
+  name: 'list',
+  summary: 'List orders, newest first',
+  flags: {
+    status: { type: 'string', value: 'PAID,REFUNDED', means: 'only these states' },
+    limit: { type: 'string', value: '20', means: 'at most so many' },
+  },
+  async run({ flags, show, isJson }) {
+    const { client } = connect(flags)
+    const status = textOf(flags, 'status')?.split(',')
+    const limit = numberOf(flags, 'limit', 20)
+    const filter = { limit: Math.min(Math.max(limit, 1), 100), ...(status ? { status } : {}) }
+    const orders = await client.orders.list(filter).take(limit)
+    if (isJson) return show(orders, '')
+    show(orders, orders.length === 0 ? 'There are no such orders.' : orders.map(line))
+  },
+}
+
+const showOrder: Command = {
+  name: 'show',
+  summary: 'Show one order',
+  takes: 'CODE',
+  arity: [1, 1],
+  async run({ args, flags, show }) {
+    const order = await connect(flags).client.orders.get(args[0] ?? '')
+    show(order, words(order))
+  },
+}
+
+const pay: Command = {
+  name: 'pay',
+  summary: 'Pay an order with test money (sandbox)',
+  takes: 'CODE',
+  arity: [1, 1],
+  flags: {
+    channel: { type: 'string', value: 'CHANNEL', means: 'the channel to pay through; default crypto' },
+    amount: { type: 'string', value: 'AMOUNT', means: 'another amount than is due, in what the channel takes' },
+  },
+  examples: ['comptoir orders pay CODE', 'comptoir orders pay CODE --channel binance --amount 5'],
+  async run({ args, flags, say, show }) {
+    const { client, sandbox } = connectSandbox(flags)
+    const channel = textOf(flags, 'channel') ?? 'crypto'
+    const amount = textOf(flags, 'amount')
+    const [code = ''] = args
+    const order = await client.orders.get(code)
+    const given = await client.orders.accept(code, { paymentChannel: channel as 'crypto' })
+    const desk = openSandbox(sandbox)
+    if (channel === 'crypto') {
+      say(`sent in ${await desk.payFromWallet(given.toAddress ?? '', amount ?? given.tokenAmount ?? order.toAmount)}`)
+    } else {
+      const reference = channel === 'coinbase' ? given.toAddress : given.providerReference
+      await desk.act(reference ?? '', 'pay', amount ? { amount } : {})
+    }
+    if (amount) return show({ code, paid: amount }, `${amount} was paid towards order ${code}.`)
+    const paid = await client.orders.waitUntil(code, 'PAID', { timeoutMs: 60_000, pollMs: 250 })
+    show(paid, `Order ${code} is ${paid.status}.`)
+  },
+}
+
+const refund: Command = {
+  name: 'refund',
+  summary: 'Refund a paid order, wholly or in part',
+  takes: 'CODE',
+  arity: [1, 1],
+  flags: {
+    amount: { type: 'string', value: 'AMOUNT', means: 'in USDC; default: all that is left' },
+    reason: { type: 'string', value: 'TEXT', means: 'why, for the history' },
+  },
+  async run({ args, flags, show }) {
+    const { client } = connect(flags)
+    const [amount, reason] = [textOf(flags, 'amount'), textOf(flags, 'reason')]
+    const body = { ...(amount ? { amount } : {}), ...(reason ? { reason } : {}) }
+    const { refundId } = await client.orders.refund(args[0] ?? '', body)
+    const made = await client.refunds.get(refundId)
+    const where = made.addressUrl ? [`The payer says where it goes: ${made.addressUrl}`] : []
+    show(made, [`Refund ${refundId} of ${made.amount} USDC is ${made.status}.`, ...where])
+  },
+}
+
+export const orders: Command = {
+  name: 'orders',
+  summary: 'Create, list, show, pay and refund orders',
+  subcommands: [create, list, showOrder, pay, refund],
+}

@@ -1,0 +1,35 @@
+import { type Command, textOf, UsageError } from '../command.ts'
+import { connectSandbox } from '../connection.ts'
+import { openStage } from '../plays/stage.ts'
+import { PLAYS } from '../plays/stories.ts'
+
+export const trigger: Command = {
+  name: 'trigger',
+  summary: 'Play an event or a story in the sandbox',
+  takes: 'NAME',
+  arity: [0, 1],
+  flags: {
+    code: { type: 'string', value: 'CODE', means: 'use this order instead of a new one' },
+    'webhook-url': { type: 'string', value: 'URL', means: 'where the new order’s webhooks go' },
+  },
+  examples: ['comptoir trigger order.paid', 'comptoir trigger outage', 'comptoir trigger   # lists all names'],
+  async run({ args, flags, say, show }) {
+    const [name] = args
+    const names = Object.entries(PLAYS).map(([key, { means }]) => ({ name: key, means }))
+    if (name === undefined)
+      return show(
+        names,
+        names.map((one) => `${one.name.padEnd(34)} ${one.means}`),
+      )
+    const play = Object.hasOwn(PLAYS, name) ? PLAYS[name] : undefined
+    if (!play) throw new UsageError(`Nothing is called "${name}". "comptoir trigger" lists all names.`)
+    const { client, sandbox } = connectSandbox(flags)
+    const options = { code: textOf(flags, 'code'), webhookUrl: textOf(flags, 'webhook-url') }
+    const { code } = await play.act(openStage(client, sandbox, say, options))
+    const { status } = await client.orders.get(code)
+    show(
+      { name, code, status },
+      `${name}: done with order ${code}, now ${status}. "comptoir explain ${code}" tells its story.`,
+    )
+  },
+}

@@ -1,0 +1,201 @@
+import { signTestWebhook, type WebhookPayload } from '../sdk/index.ts'
+
+/** What a receiver must do, and what it did instead; null: it did it. */
+export type Result = { name: string; fault: string | null }
+
+type Answer = { status: number; problem: 'timeout' | 'connection' | null; location: string | null }
+type Sent = { body: string; headers: Record<string, string> }
+type Check = { name: string; send(world: World): Promise<string | null> }
+type World = {
+  secret: string
+  post(sent: Sent): Promise<Answer>
+  order(event: string, changes?: Record<string, unknown>): WebhookPayload
+}
+
+const STATUS: Record<string, string> = { 'order.awaiting': 'AWAITING', 'order.paid': 'PAID' }
+const hex = (bytes: number): string => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')
+
+/** An order as it is sent, that no shop knows. */
+function sampleOrder(event: string, changes: Record<string, unknown> = {}): WebhookPayload {
+  const now = new Date().toISOString()
+  const absent = {
+    paymentChannel: 'crypto',
+    webhookUrl: null,
+    alias: `CONTRACT-TEST-${hex(4)}`,
+    goods: null,
+    anonymous: false,
+  }
+  const urls = { paymentUrl: 'https://pay.example/pay?code=test', websiteUrl: null, returnUrl: null, cancelUrl: null }
+  return {
+    ...{ _id: hex(12), code: `test${hex(8)}`, shortCode: 'TEST0000', fromAmount: '50.00', toAmount: '54.000000' },
+    ...{
+      fromAsset: 'EUR',
+      toAsset: 'USDC',
+      status: STATUS[event] ?? 'PAID',
+      ...absent,
+      createdAt: now,
+      updatedAt: now,
+    },
+    ...{ expiresAt: now, paidAt: now, refundedAmount: '0.000000', rate: '1.08', merchantIdentifier: 'TILL-1', ...urls },
+    ...changes,
+    event,
+  }
+}
+
+const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300
+
+function mustTake(answer: Answer, what: string): string | null {
+  if (isGood(answer)) return null
+  if (answer.problem === 'timeout') return `It did not answer ${what} in time. Answer first, and work afterwards.`
+  if (answer.problem === 'connection') return `It closed the connection on ${what}.`
+  return `It answered ${answer.status} to ${what}; only 2xx counts, so it would be sent four more times.`
+}
+
+const mustRefuse = (answer: Answer, what: string): string | null =>
+  isGood(answer) ? `It answered ${answer.status} to ${what}. Refuse it with 400.` : null
+
+const oneOf = (event: string) => async (world: World) => signTestWebhook(world.order(event), world.secret)
+
+const good: Check = {
+  name: 'takes a good webhook',
+  async send(world) {
+    const answer = await world.post(await oneOf('order.paid')(world))
+    if (answer.status >= 300 && answer.status < 400) return null
+    return answer.problem === 'timeout' ? null : mustTake(answer, 'a good webhook')
+  },
+}
+
+const direct: Check = {
+  name: 'answers itself, without a redirect',
+  async send(world) {
+    const { status, location } = await world.post(await oneOf('order.paid')(world))
+    const isRedirect = status >= 300 && status < 400
+    return isRedirect
+      ? `It redirects to ${location ?? 'another address'}; redirects are not followed. Give the final address.`
+      : null
+  },
+}
+
+const quick: Check = {
+  name: 'answers in time',
+  async send(world) {
+    const answer = await world.post(await oneOf('order.paid')(world))
+    return answer.problem === 'timeout' ? mustTake(answer, 'a good webhook') : null
+  },
+}
+
+const repeated: Check = {
+  name: 'takes the same webhook twice',
+  async send(world) {
+    const id = hex(16)
+    const body = JSON.stringify(world.order('order.paid'))
+    const first = await world.post(await signTestWebhook(body, world.secret, { id }))
+    if (!isGood(first)) return null
+    return mustTake(await world.post(await signTestWebhook(body, world.secret, { id })), 'a repeated webhook')
+  },
+}
+
+const reordered: Check = {
+  name: 'takes an older event after a newer one',
+  async send(world) {
+    const same = { _id: hex(12), code: `test${hex(8)}` }
+    const first = await world.post(await signTestWebhook(world.order('order.paid', same), world.secret))
+    if (!isGood(first)) return null
+    const older = { ...same, updatedAt: new Date(Date.now() - 60_000).toISOString(), paidAt: null }
+    return mustTake(
+      await world.post(await signTestWebhook(world.order('order.awaiting', older), world.secret)),
+      'a late event',
+    )
+  },
+}
+
+const unknown: Check = {
+  name: 'takes an event it does not know',
+  async send(world) {
+    if (!isGood(await world.post(await oneOf('order.paid')(world)))) return null
+    return mustTake(await world.post(await oneOf('order.some_future_event')(world)), 'an unknown event')
+  },
+}
+
+const rawBody: Check = {
+  name: 'verifies the bytes as they came',
+  async send(world) {
+    if (!isGood(await world.post(await oneOf('order.paid')(world)))) return null
+    const goods = { goodsName: 'Café \\u0301 / ☕' }
+    const body = JSON.stringify(world.order('order.paid', { goods }), null, 3).replaceAll('/', '\\/')
+    const answer = await world.post(await signTestWebhook(body, world.secret))
+    return isGood(answer)
+      ? null
+      : `It refused a good webhook with unusual spacing (${answer.status}). Verify the raw body, not parsed JSON.`
+  },
+}
+
+const forged: Check = {
+  name: 'refuses a signature of another secret',
+  async send(world) {
+    const other = `whsec_${Buffer.from(hex(32), 'hex').toString('base64')}`
+    return mustRefuse(await world.post(await signTestWebhook(world.order('order.paid'), other)), 'a forged webhook')
+  },
+}
+
+const changed: Check = {
+  name: 'refuses a changed body',
+  async send(world) {
+    const { body, headers } = await oneOf('order.paid')(world)
+    return mustRefuse(await world.post({ body: body.replace('"50.00"', '"90.00"'), headers }), 'a changed body')
+  },
+}
+
+const unsigned: Check = {
+  name: 'refuses a webhook without a signature',
+  async send(world) {
+    const { body, headers } = await oneOf('order.paid')(world)
+    const bare = Object.entries(headers).filter(([name]) => !name.endsWith('-signature'))
+    return mustRefuse(await world.post({ body, headers: Object.fromEntries(bare) }), 'a webhook without a signature')
+  },
+}
+
+const at =
+  (seconds: number) =>
+  async (world: World): Promise<Answer> =>
+    world.post(
+      await signTestWebhook(world.order('order.paid'), world.secret, {
+        atSeconds: Math.floor(Date.now() / 1000) + seconds,
+      }),
+    )
+
+const old: Check = {
+  name: 'refuses a replay that is older than five minutes',
+  send: async (world) => mustRefuse(await at(-600)(world), 'a webhook signed ten minutes ago'),
+}
+
+const future: Check = {
+  name: 'refuses a timestamp in the future',
+  send: async (world) => mustRefuse(await at(600)(world), 'a webhook signed ten minutes from now'),
+}
+
+const CHECKS = [good, direct, quick, repeated, reordered, unknown, rawBody, forged, changed, unsigned, old, future]
+
+/** Tries a receiver. One that a shop uses gets orders that no shop knows, under aliases CONTRACT-TEST-…. */
+export async function testReceiver(url: string, secret: string, timeoutMs: number): Promise<Result[]> {
+  const post = async ({ body, headers }: Sent): Promise<Answer> => {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs)
+      const answer = await fetch(url, { method: 'POST', body, headers, redirect: 'manual', signal })
+      await answer.body?.cancel()
+      return { status: answer.status, problem: null, location: answer.headers.get('location') }
+    } catch (error) {
+      const problem = (error as Error).name === 'TimeoutError' ? 'timeout' : 'connection'
+      return { status: 0, problem, location: null }
+    }
+  }
+  const world = { secret, post, order: sampleOrder }
+  const results: Result[] = []
+  for (const { name, send } of CHECKS) {
+    const fault = await send(world)
+    results.push({ name, fault })
+    // every later check would wait as long
+    if (name === quick.name && fault !== null) break
+  }
+  return results
+}

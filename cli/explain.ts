@@ -1,0 +1,232 @@
+import type { Data, Order } from '../sdk/index.ts'
+
+export type Entry = Data<'getOrderStory'>['entries'][number]
+type Facts = Entry['facts']
+
+const text = (value: Facts[string] | undefined): string => (value === null || value === undefined ? '' : String(value))
+
+const DIGITS: Record<string, number> = { EUR: 2, USD: 2, CHF: 2, GBP: 2, XPF: 0, ETH: 18 }
+
+/** Smallest units as decimal text. */
+function money(units: Facts[string] | undefined, asset: Facts[string] | undefined): string {
+  const digits = DIGITS[text(asset)] ?? 6
+  const plain = text(units)
+    .replace('-', '')
+    .padStart(digits + 1, '0')
+  const whole = plain.slice(0, plain.length - digits)
+  const rest = plain.slice(plain.length - digits).replace(/0+$/, '')
+  return `${text(units).startsWith('-') ? '−' : ''}${whole}${digits > 0 ? `.${rest.padEnd(2, '0')}` : ''} ${text(asset)}`
+}
+
+const BY_STATE: Record<string, string> = {
+  INITIAL: 'The order was created',
+  PENDING: 'A payment channel was chosen',
+  AWAITING: 'The payer has everything needed to pay',
+  WAITING_CHAIN_CONFIRMATION: 'The full payment was seen on the chain and is not final yet',
+  PAID: 'The full payment is final',
+  CANCELLED: 'The order was cancelled',
+  EXPIRED: 'The order ran out of time',
+  ERROR: 'The provider reported that the payment failed',
+  KYT_FAILED: 'The screening held the payment',
+  REFUNDING: 'A refund began',
+  REFUNDED: 'A part was refunded',
+  FULL_REFUNDED: 'Everything was refunded',
+}
+
+function who(actor: string): string {
+  if (actor.startsWith('user:')) return ' (by a person of the shop)'
+  if (actor.startsWith('apiKey:')) return ' (by the shop’s server)'
+  if (actor.startsWith('payer:')) return ' (by the payer)'
+  return ''
+}
+
+function tellState({ trigger, from, to, actor }: Facts): string {
+  const back =
+    from === 'REFUNDING' && (to === 'PAID' || to === 'REFUNDED') && /reject|refuse|drop|fail/i.test(text(trigger))
+  const late = to === 'PAID' && ['EXPIRED', 'CANCELLED', 'ERROR'].includes(text(from))
+  const reorg = from === 'WAITING_CHAIN_CONFIRMATION' && to === 'AWAITING'
+  if (back) return `The refund did not take place; the order is ${text(to)} as before.`
+  if (late) return `The payment came after the order was ${text(from)}, and counts: the order is PAID.`
+  if (reorg) return 'The transfer left the chain again; the order waits for the payment as before: AWAITING.'
+  const again = to === 'PENDING' && from !== 'INITIAL' ? ' again' : ''
+  return `${BY_STATE[text(to)] ?? text(trigger)}${again}${who(text(actor))}: ${text(to)}.`
+}
+
+const PAYMENT: Record<string, string> = {
+  creating: 'its provider has not confirmed it yet',
+  awaiting: 'waits for the payer',
+  confirming: 'has arrived and is not final yet',
+  paid: 'is paid',
+  failed: 'failed',
+  closing: 'is being closed at the provider',
+  closed: 'was closed unpaid',
+}
+
+function tellPayment(facts: Facts): string {
+  const { number, channel, status, dueUnits, dueAsset, receivedUnits, toAddress, network, providerReference, message } =
+    facts
+  const where = toAddress ? `, to ${text(toAddress)} on chain ${text(network)}` : ''
+  const known = providerReference ? `, known there as ${text(providerReference)}` : ''
+  const got = text(receivedUnits) === '0' ? '' : ` Received so far: ${money(receivedUnits, dueAsset)}.`
+  const said = message ? ` Last word of the provider: “${text(message)}”.` : ''
+  const state = PAYMENT[text(status)] ?? text(status)
+  return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}; it ${state}.${got}${said}`
+}
+
+const STEPS: Record<string, string> = {
+  create: 'to open the payment',
+  read: 'how the payment stands',
+  query: 'how the payment stands',
+  recover: 'whether it knows the payment',
+  close: 'to close the payment',
+  refund: 'to refund',
+  readRefund: 'how the refund stands',
+}
+
+function tellProvider({ channel, step, status, durationMs }: Facts): string {
+  const asked = `${text(channel)} was asked ${STEPS[text(step)] ?? `(${text(step)})`}`
+  if (status === null) return `${asked} and gave no answer within ${text(durationMs)} ms; it will be asked again.`
+  return `${asked} and answered ${text(status)} in ${text(durationMs)} ms.`
+}
+
+function tellTransfer({ symbol, units, fromAddress, status, txHash, finalAt, block }: Facts): string {
+  const seen = `${money(units, symbol)} came from ${text(fromAddress)} in block ${text(block)} (${text(txHash)})`
+  if (status === 'orphaned') return `${seen}, and left the chain again: it does not count.`
+  return `${seen}; it is ${finalAt ? 'final' : 'not final yet'}.`
+}
+
+const MISPAYMENT: Record<string, string> = {
+  under: 'too little',
+  over: 'more than was due',
+  late: 'too late',
+  duplicate: 'a second time',
+  wrong_token: 'in another token than was asked for',
+  orphaned: 'final, and then gone from the chain',
+}
+const DECIDED: Record<string, string> = {
+  open: 'It waits for a decision: accept, refund or ignore it.',
+  accepted: 'It was accepted.',
+  refunded: 'It was sent back.',
+  ignored: 'It was left as it is.',
+  resolved: 'It is settled.',
+}
+
+const tellMispayment = ({ kind, units, asset, status, reason }: Facts): string =>
+  `${money(units, asset)} came ${MISPAYMENT[text(kind)] ?? text(kind)}. ${DECIDED[text(status)] ?? text(status)}${reason ? ` Reason: ${text(reason)}.` : ''}`
+
+const REFUND: Record<string, string> = {
+  needs_approval: 'waits for the operator’s approval',
+  needs_address: 'waits for the payer to say where it goes',
+  ready: 'is ready to be sent',
+  submitted: 'was sent and has not arrived yet',
+  settled: 'has arrived',
+  rejected: 'was rejected by the operator',
+  refused: 'was refused by the provider',
+}
+
+function tellRefund({ number, units, channel, status, txHash, reason, message }: Facts): string {
+  const parts = [
+    `Refund ${text(number)} of ${money(units, 'USDC')} through ${text(channel)} ${REFUND[text(status)] ?? text(status)}`,
+    txHash ? ` (${text(txHash)})` : '',
+    reason ? `; reason: ${text(reason)}` : '',
+    message ? `; last word: “${text(message)}”` : '',
+  ]
+  return `${parts.join('')}.`
+}
+
+const DELIVERY: Record<string, string> = {
+  pending: 'is being sent',
+  delivered: 'was delivered',
+  failed: 'failed for good; send it again with "comptoir webhooks redeliver"',
+  parked: 'is parked; send it again with "comptoir webhooks redeliver"',
+}
+
+const tellWebhook = ({ event, status, url, id }: Facts): string =>
+  `Webhook ${text(event)} to ${text(url)} ${DELIVERY[text(status)] ?? text(status)} (${text(id)}).`
+
+function tellAttempt({ event, number, statusCode, errorCode, durationMs }: Facts): string {
+  const answer = statusCode === null ? `no answer (${text(errorCode)})` : `answer ${text(statusCode)}`
+  return `Attempt ${text(number)} of ${text(event)}: ${answer} after ${text(durationMs) || '?'} ms.`
+}
+
+const ACCOUNT: Record<string, string> = {
+  payer_clearing: 'what payers paid in',
+  own_account: 'the company’s own account',
+  company_payable: 'what is owed to the company',
+  fees: 'fees',
+  refunds: 'refunds under way',
+  suspense: 'money that waits for a decision',
+  rounding: 'rounding',
+  settlement_transit: 'settlements under way',
+}
+
+function tellBooking({ what, account, asset, units }: Facts): string {
+  const side = text(units).startsWith('-') ? 'credited' : 'debited'
+  const amount = money(text(units).replace('-', ''), asset)
+  const cause = text(what).replaceAll('_', ' ')
+  return `Booked (${cause}): ${ACCOUNT[text(account)] ?? text(account)} ${side} ${amount}.`
+}
+
+function tellIdentity({ status, eddStatus, eddOutcome }: Facts): string {
+  const closer =
+    eddStatus === 'none' ? '' : ` The closer look is ${text(eddStatus)}${eddOutcome ? `: ${text(eddOutcome)}` : ''}.`
+  return `The payer’s identity check is ${text(status)}.${closer}`
+}
+
+const TELL: Record<Entry['kind'], (facts: Facts) => string> = {
+  state: tellState,
+  payment: tellPayment,
+  provider: tellProvider,
+  transfer: tellTransfer,
+  mispayment: tellMispayment,
+  refund: tellRefund,
+  webhook: tellWebhook,
+  attempt: tellAttempt,
+  booking: tellBooking,
+  identity: tellIdentity,
+}
+
+const NEXT: Record<Order['status'], string> = {
+  INITIAL: 'Show the payer the pay page. Nothing was chosen yet.',
+  PENDING: 'Wait: the provider has not confirmed the payment, and is asked again by itself. Accepting again is safe.',
+  AWAITING: 'Wait for the payer. Ask the channel at once with POST …/confirm/CODE.',
+  WAITING_CHAIN_CONFIRMATION: 'Wait until the payment is final. Do not ship yet.',
+  PAID: 'Ship. A refund is possible: comptoir orders refund CODE.',
+  CANCELLED: 'Nothing. For a new try, create a new order.',
+  EXPIRED:
+    'Nothing, or create a new order. Money that still comes is recorded, and counts by the company’s late policy.',
+  ERROR: 'Let the payer try another channel: create a new order.',
+  KYT_FAILED: 'Do not ship. The operator decides about the money.',
+  REFUNDING: 'Wait for the refund; what it waits for stands above.',
+  REFUNDED: 'Nothing. The rest can be refunded too.',
+  FULL_REFUNDED: 'Nothing. Everything went back.',
+}
+
+function nextOf(order: Order, entries: readonly Entry[]): string[] {
+  const lines = [NEXT[order.status].replaceAll('CODE', order.code)]
+  const any = (kind: Entry['kind'], status: string[]): boolean =>
+    entries.some((entry) => entry.kind === kind && status.includes(text(entry.facts.status)))
+  if (any('mispayment', ['open'])) lines.push('Decide about the money that did not fit (back office, Mispayments).')
+  if (any('webhook', ['failed', 'parked'])) lines.push('Your server missed a webhook: repair it, then redeliver.')
+  if (any('identity', ['pending']) && order.status === 'INITIAL')
+    lines.push('The payer has to pass the identity check first.')
+  if (any('identity', ['refused'])) lines.push('The payer’s identity was refused: do not sell above the threshold.')
+  return lines
+}
+
+const clock = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)}`
+
+/** One order's whole story in words, ending with what to do next. */
+export function explain(order: Order, entries: readonly Entry[]): string[] {
+  const what = order.alias ? `Payment link “${order.alias}”` : 'Order'
+  const place = order.merchantIdentifier ? ` at till ${order.merchantIdentifier}` : ''
+  const price = `${order.fromAmount} ${order.fromAsset} (${order.toAmount} ${order.toAsset} at ${order.rate})`
+  return [
+    `${what} ${order.code} over ${price}${place} is ${order.status}.`,
+    '',
+    ...entries.map(({ at, kind, facts }) => `${clock(at)}  ${TELL[kind](facts)}`),
+    '',
+    'What to do next:',
+    ...nextOf(order, entries).map((line) => `- ${line}`),
+  ]
+}

@@ -1,0 +1,54 @@
+import { isComptoirError } from '../sdk/index.ts'
+import { type Command, runCommand, UsageError } from './command.ts'
+import { openCompletion } from './commands/completion.ts'
+import { explain } from './commands/explain.ts'
+import { fixtures } from './commands/fixtures.ts'
+import { listen } from './commands/listen.ts'
+import { login } from './commands/login.ts'
+import { logs } from './commands/logs.ts'
+import { orders } from './commands/orders.ts'
+import { receipt } from './commands/receipt.ts'
+import { trigger } from './commands/trigger.ts'
+import { webhooks } from './commands/webhooks.ts'
+
+/** What a developer types. Everything goes over HTTP, so it works against any instance. */
+export const DEVELOPER_COMMANDS: readonly Command[] = [
+  login,
+  listen,
+  trigger,
+  orders,
+  explain,
+  logs,
+  webhooks,
+  receipt,
+  fixtures,
+  openCompletion(() => DEVELOPER_COMMANDS),
+]
+
+export const isDeveloperCommand = (word: string | undefined): boolean =>
+  DEVELOPER_COMMANDS.some(({ name }) => name === word)
+
+function reasonsOf(error: unknown): string[] {
+  if (!isComptoirError(error)) return [error instanceof Error ? error.message : String(error)]
+  const details = error.details.map(({ path, message }) => `  ${path}: ${message}`)
+  const request = error.requestId ? [`  request ${error.requestId}`] : []
+  return [`${error.code}: ${error.message}`, ...details, ...request, ...(error.docs ? [`  ${error.docs}`] : [])]
+}
+
+/** Runs a developer's command. @returns the exit code: 0 done, 1 failed, 2 wrong use */
+export async function runDeveloper(args: string[]): Promise<number> {
+  const root: Command = { name: 'comptoir', summary: 'Comptoir for developers.', subcommands: [...DEVELOPER_COMMANDS] }
+  try {
+    await runCommand(root, args, 'comptoir')
+    return Number(process.exitCode ?? 0)
+  } catch (error) {
+    const isUsage = error instanceof UsageError
+    const lines = isUsage ? [error.message, `See: comptoir ${args[0] ?? ''} --help`] : reasonsOf(error)
+    if (args.includes('--json')) {
+      const facts = isComptoirError(error) ? { code: error.code, requestId: error.requestId, docs: error.docs } : {}
+      process.stdout.write(`${JSON.stringify({ error: { message: lines[0], ...facts } })}\n`)
+    }
+    process.stderr.write(`${lines.join('\n')}\n`)
+    return isUsage ? 2 : 1
+  }
+}

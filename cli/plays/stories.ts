@@ -1,0 +1,144 @@
+import type { Order } from '../../sdk/index.ts'
+import { until } from '../sandbox.ts'
+import type { Play } from './events.ts'
+import { EVENT_PLAYS } from './events.ts'
+import type { Channel, Stage } from './stage.ts'
+
+type Told = { channel: Channel; seconds?: number; pays?: boolean; ends: Order['status'] }
+
+/** Arms a story, lets the payer pay, and waits for what comes of it. */
+async function tell(stage: Stage, name: string, { channel, seconds, pays = true, ends }: Told): Promise<Order> {
+  await stage.sandbox.tell(name, { provider: channel, ...(seconds ? { seconds } : {}) })
+  stage.say(`${channel} is armed with ${name}`)
+  const order = await stage.order()
+  const reference = await stage.acceptSomehow(order, channel)
+  if (pays) await stage.pay(reference)
+  return stage.becomes(order, ends)
+}
+
+async function refusedIdentity(stage: Stage): Promise<Order> {
+  await stage.sandbox.tell('kyc-refused')
+  const { client, sandbox } = stage
+  const order = await stage.order()
+  const email = `refused-${order.shortCode}@mail.example`.toLowerCase()
+  await client.api.setPayerEmail({ code: order.code, body: { email } })
+  const { kycId, url } = await client.api.startKyc({ body: { code: order.code } })
+  await fetch(url)
+  await sandbox.decideIdentity(kycId, 'approve')
+  await until('The refusal', async () => {
+    return (await client.api.getKyc({ id: kycId })).status === 'refused' ? true : undefined
+  })
+  stage.say(`${order.code}: the identity check is refused`)
+  return order
+}
+
+/** The provider refuses the request itself, so the payer takes another channel. */
+async function tellRefusal(stage: Stage, name: string): Promise<Order> {
+  await stage.sandbox.tell(name, { provider: 'kucoinpay', seconds: 4 })
+  const order = await stage.order()
+  await stage.accept(order, 'kucoinpay').catch((error: unknown) => stage.say(`${order.code}: ${String(error)}`))
+  await stage.pay(await stage.accept(order, 'binance'))
+  return stage.becomes(order, 'PAID')
+}
+
+/** A refund under a story of refunds; what holds it is let go in the end. */
+async function tellRefund(stage: Stage, name: string, frees: boolean): Promise<Order> {
+  const order = await stage.order()
+  const reference = await stage.accept(order, 'binance')
+  await stage.pay(reference)
+  await stage.becomes(order, 'PAID')
+  await stage.sandbox.tell(name, { provider: 'binance' })
+  await stage.client.orders.refund(order.code)
+  await stage.becomes(order, ['REFUNDING', 'FULL_REFUNDED'])
+  if (!frees) return stage.becomes(order, 'FULL_REFUNDED')
+  return until(
+    'The refund',
+    async () => {
+      // it can be let go once the provider has it
+      await stage.sandbox.act(reference, 'refund-settle')
+      const { status } = await stage.client.orders.get(order.code)
+      return status === 'FULL_REFUNDED' ? order : undefined
+    },
+    60_000,
+  )
+}
+
+/** A payment from the test wallet while its screening is in trouble. Where none is on, it is simply paid. */
+async function tellScreening(stage: Stage, name: string, options: { seconds?: number } = {}): Promise<Order> {
+  await stage.sandbox.tell(name, options)
+  try {
+    const order = await stage.order()
+    const to = await stage.accept(order, 'crypto')
+    await stage.sandbox.payFromWallet(to, order.toAmount)
+    return await stage.becomes(order, ['PAID', 'KYT_FAILED'])
+  } finally {
+    await stage.sandbox.resetScreening()
+  }
+}
+
+/** Trouble as it happens at providers; docs/sandbox.md says what one sees. */
+export const STORY_PLAYS: Record<string, Play> = {
+  'timeout-after-acceptance': {
+    means: 'the provider makes the payment, and its answer never comes',
+    act: (stage) => tell(stage, 'timeout-after-acceptance', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'duplicate-callbacks': {
+    means: 'each callback comes twice',
+    act: (stage) => tell(stage, 'duplicate-callbacks', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'reordered-callbacks': {
+    means: 'the first callback comes last',
+    act: (stage) => tell(stage, 'reordered-callbacks', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'forged-callback': {
+    means: 'someone without the key says "paid"; then the payer pays',
+    act: (stage) => tell(stage, 'forged-callback', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  'unknown-status': {
+    means: 'the provider uses a word that is not documented, until the payer pays',
+    act: (stage) => tell(stage, 'unknown-status', { channel: 'kucoinpay', ends: 'PAID' }),
+  },
+  outage: {
+    means: 'the provider answers 503 for four seconds',
+    act: (stage) => tell(stage, 'outage', { channel: 'binance', seconds: 4, ends: 'PAID' }),
+  },
+  'credentials-refused': {
+    means: 'the provider refuses our key; the payer takes another channel',
+    act: (stage) => tellRefusal(stage, 'credentials-refused'),
+  },
+  'clock-skew': {
+    means: 'the provider’s clock is ten minutes ahead; the payer takes another channel',
+    act: (stage) => tellRefusal(stage, 'clock-skew'),
+  },
+  'late-payment': {
+    means: 'the provider’s time is over, and then the payer pays',
+    act: (stage) => tell(stage, 'late-payment', { channel: 'kucoinpay', pays: false, ends: 'PAID' }),
+  },
+  'partial-refund': {
+    means: 'half goes back from the provider’s console',
+    act: (stage) => tell(stage, 'partial-refund', { channel: 'binance', ends: 'REFUNDED' }),
+  },
+  'refund-pending': {
+    means: 'a refund neither arrives nor fails, until the provider lets it go',
+    act: (stage) => tellRefund(stage, 'refund-pending', true),
+  },
+  'refund-timeout-after-acceptance': {
+    means: 'the provider takes a refund, and its answer never comes',
+    act: (stage) => tellRefund(stage, 'refund-timeout-after-acceptance', false),
+  },
+  'kyt-blocked': {
+    means: 'the provider’s own screening holds the payment',
+    act: (stage) => tell(stage, 'kyt-blocked', { channel: 'gatepay', ends: 'KYT_FAILED' }),
+  },
+  'kyt-sanctioned': {
+    means: 'the screening lists the payer’s wallet (where one is on)',
+    act: (stage) => tellScreening(stage, 'kyt-sanctioned'),
+  },
+  'kyt-outage': {
+    means: 'the screening answers 503 for four seconds (where one is on)',
+    act: (stage) => tellScreening(stage, 'kyt-outage', { seconds: 4 }),
+  },
+  'kyc-refused': { means: 'the next identity check is refused', act: refusedIdentity },
+}
+
+export const PLAYS: Record<string, Play> = { ...EVENT_PLAYS, ...STORY_PLAYS }

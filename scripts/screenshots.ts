@@ -1,0 +1,89 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { startTestServer } from './test-server.ts'
+
+/*
+ * npm run screenshots -- office     docs/office/<screen>-<phone|desk>.webp of every screen, from a service with orders
+ *                                   in every state, paid on a real chain
+ */
+
+const ROOT = join(import.meta.dirname, '..')
+const OUT = join(ROOT, 'docs/office')
+const QUALITY = 60
+
+/** Screens by file name; the operator's are seen by him, the rest by a manager. */
+const SCREENS: Record<string, string> = {
+  home: '/',
+  orders: '/orders',
+  'new-order': '/orders/new',
+  links: '/links',
+  'new-link': '/links/new',
+  refunds: '/refunds',
+  mispayments: '/mispayments',
+  money: '/money',
+  identity: '/identity',
+  shop: '/shop',
+  people: '/people',
+  'first-steps': '/developer',
+  webhooks: '/webhooks',
+  keys: '/keys',
+  audit: '/audit',
+  account: '/account',
+}
+const OUTSIDE: Record<string, string> = { login: '/login', register: '/register', forgot: '/forgot' }
+
+async function save(page: Page, name: string): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  const shot = { format: 'webp', quality: QUALITY, optimizeForSpeed: false } as const
+  const { data } = await session.send('Page.captureScreenshot', shot)
+  writeFileSync(join(OUT, `${name}.webp`), Buffer.from(data, 'base64'))
+  process.stdout.write(`docs/office/${name}.webp\n`)
+}
+
+type Place = { browser: Browser; baseUrl: string; device: string; options: BrowserContextOptions }
+
+async function shootOffice(place: Place, who: { email: string; screens: Record<string, string> }): Promise<void> {
+  const { enterOffice, goTo } = await import('../test/harness/office.ts')
+  const { browser, baseUrl, device, options } = place
+  const { page, context } = await enterOffice(browser, baseUrl, { email: who.email, options })
+  for (const [name, path] of Object.entries(who.screens)) {
+    await goTo(page, path)
+    await save(page, `${name}-${device}`)
+  }
+  await context.close()
+}
+
+async function main(): Promise<void> {
+  const server = await startTestServer()
+  Object.assign(process.env, server.env)
+  const { openOffice } = await import('../test/harness/office-world.ts')
+  const { startBrowser, PHONE } = await import('../test/harness/browser.ts')
+  const { DESK } = await import('../test/harness/office.ts')
+  const world = await openOffice()
+  const browser = await startBrowser()
+  mkdirSync(OUT, { recursive: true })
+  const { baseUrl } = world.shop.host
+  for (const [device, options] of Object.entries({ desk: DESK, phone: { ...PHONE, deviceScaleFactor: 1.5 } })) {
+    const place = { browser, baseUrl, device, options }
+    const context = await browser.newContext(options)
+    const page = await context.newPage()
+    for (const [name, path] of Object.entries(OUTSIDE)) {
+      await page.goto(`${baseUrl}/app${path}`)
+      await page.locator('h1').waitFor()
+      await save(page, `${name}-${device}`)
+    }
+    await context.close()
+    const screens = { ...SCREENS, order: `/orders/${world.orders.paid}` }
+    await shootOffice(place, { email: world.people.Manager.email, screens })
+    await shootOffice(place, { email: world.people.SuperAdmin.email, screens: { companies: '/operator' } })
+    const dark = { ...place, device: `${device}-dark`, options: { ...options, colorScheme: 'dark' as const } }
+    await shootOffice(dark, { email: world.people.Manager.email, screens: { home: '/', order: screens.order } })
+  }
+  await browser.close()
+  await world.stop()
+  await server.stop()
+}
+
+await main()
+process.exit(0)

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { Comptoir, ComptoirError, isComptoirError } from './index.ts'
+
+type Seen = { method: string; url: string; headers: IncomingMessage['headers']; body: string }
+type Reply = (request: Seen, response: ServerResponse, count: number) => void
+
+const json = (response: ServerResponse, status: number, body: unknown, headers = {}): void =>
+  void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+const ok = (response: ServerResponse, data: unknown): void => json(response, 200, { success: true, status: 200, data })
+const fail = (response: ServerResponse, status: number, code: string, headers = {}): void =>
+  json(response, status, { error: { code, message: 'said', requestId: 'r', docs: `d/${code}` } }, headers)
+
+/** A server of one test, and a client for it. */
+async function withServer(reply: Reply, use: (client: Comptoir, seen: Seen[]) => Promise<void>, options = {}) {
+  const seen: Seen[] = []
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray()).toString()
+    const one = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, body }
+    seen.push(one)
+    reply(one, response, seen.length)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  try {
+    await use(new Comptoir({ baseUrl, apiKey: 'pk_1', apiSecret: 'sk_1', ...options }), seen)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+const BODY = { amount: '50.00', fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
+
+test('429, 502, 503, a running key and a lost connection are tried again under one Idempotency-Key', async () => {
+  const failures: Reply[] = [
+    (_, response) => fail(response, 429, 'TOO_MANY_REQUESTS', { 'retry-after': '0' }),
+    (_, response) => fail(response, 502, 'CHANNEL_UNAVAILABLE', { 'retry-after': '0' }),
+    (_, response) => void response.writeHead(503, { 'retry-after': '0' }).end('<html>'),
+    (_, response) => fail(response, 409, 'IDEMPOTENCY_IN_PROGRESS', { 'retry-after': '0' }),
+    (_, response) => void response.destroy(),
+  ]
+  const reply: Reply = (request, response, count) =>
+    failures[count - 1] ? failures[count - 1]?.(request, response, count) : ok(response, { code: 'abc' })
+  await withServer(
+    reply,
+    async (client, seen) => {
+      assert.equal((await client.orders.create(BODY)).code, 'abc')
+      assert.equal(seen.length, 6)
+      assert.match(String(seen[0]?.headers['idempotency-key']), /^[0-9a-f]{32}$/)
+      assert.equal(new Set(seen.map(({ headers }) => headers['idempotency-key'])).size, 1)
+      assert.deepEqual([seen[0]?.headers['x-api-key'], seen[0]?.headers['x-api-secret']], ['pk_1', 'sk_1'])
+      await client.orders.create(BODY)
+      assert.notEqual(seen[6]?.headers['idempotency-key'], seen[0]?.headers['idempotency-key'])
+    },
+    { maxRetries: 5 },
+  )
+})
+
+test('a refusal is not repeated; the error has code, status, request id, details and page', async () => {
+  const reply: Reply = (_, response) => fail(response, 404, 'ORDER_NOT_FOUND', { 'x-request-id': 'req-1' })
+  await withServer(reply, async (client, seen) => {
+    const error: unknown = await client.orders.get('nope').catch((thrown: unknown) => thrown)
+    assert.ok(isComptoirError(error, 'ORDER_NOT_FOUND') && !isComptoirError(error, 'FORBIDDEN'))
+    const { status, requestId, details, docs, message } = error
+    assert.deepEqual([status, requestId, details, docs, message], [404, 'req-1', [], 'd/ORDER_NOT_FOUND', 'said'])
+    assert.equal(seen.length, 1)
+  })
+})
+
+test('a login, which takes no Idempotency-Key, is not repeated after a lost connection', async () => {
+  const reply: Reply = (_, response) => void response.destroy()
+  await withServer(reply, async (client, seen) => {
+    const attempt = client.api.login({ body: { email: 'a@b.example', password: 'x' } })
+    await assert.rejects(attempt, (error) => isComptoirError(error, 'CONNECTION_FAILED'))
+    assert.equal(seen.length, 1)
+    await assert.rejects(client.orders.get('x', { maxRetries: 1 }), ComptoirError)
+    assert.equal(seen.length, 3)
+  })
+})
+
+test('a server that hangs is left after timeoutMs, a caller’s signal ends the call at once', async () => {
+  await withServer(
+    () => {},
+    async (client, seen) => {
+      const late = client.orders.get('x', { maxRetries: 0 })
+      await assert.rejects(late, (error) => isComptoirError(error, 'TIMED_OUT'))
+      const given = new AbortController()
+      const stopped = client.orders.get('x', { signal: given.signal, timeoutMs: 60_000 })
+      given.abort(new Error('enough'))
+      await assert.rejects(stopped, /enough/)
+      assert.ok(seen.length <= 2)
+    },
+    { timeoutMs: 80 },
+  )
+})
+
+test('lists read page after page, by cursor, by number and by header, and stop where they end', async () => {
+  const reply: Reply = ({ url }, response) => {
+    const query = new URL(url, 'http://x').searchParams
+    const cursor = query.get('cursor')
+    if (url.includes('/links')) {
+      const next = cursor === null ? { 'comptoir-next-cursor': 'c2' } : {}
+      return json(response, 200, { data: [{ code: cursor ?? 'c1' }] }, next)
+    }
+    if (url.includes('webhook-deliveries')) {
+      const page = Number(query.get('page'))
+      return ok(response, { deliveries: page < 3 ? [{ id: `${page}a` }, { id: `${page}b` }] : [] })
+    }
+    ok(response, { orders: [{ code: cursor ?? 'o1' }], nextCursor: cursor === null ? 'o2' : null })
+  }
+  await withServer(reply, async (client, seen) => {
+    assert.deepEqual(
+      (await client.orders.list({ status: ['PAID', 'REFUNDED'] }).all()).map(({ code }) => code),
+      ['o1', 'o2'],
+    )
+    assert.match(seen[0]?.url ?? '', /status=PAID%2CREFUNDED/)
+    assert.deepEqual(
+      (await client.links.list().all()).map(({ code }) => code),
+      ['c1', 'c2'],
+    )
+    const deliveries = await client.webhooks.deliveries({ limit: 2 }).all()
+    assert.deepEqual(
+      deliveries.map(({ id }) => id),
+      ['1a', '1b', '2a', '2b'],
+    )
+    const before = seen.length
+    assert.deepEqual(
+      (await client.orders.list().take(1)).map(({ code }) => code),
+      ['o1'],
+    )
+    assert.equal(seen.length, before + 1)
+  })
+})

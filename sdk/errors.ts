@@ -1,0 +1,41 @@
+import type { ErrorCode } from './generated/schemas.ts'
+
+/** What the service answers, and what can happen on the way to it. */
+export type ComptoirErrorCode = ErrorCode | 'CONNECTION_FAILED' | 'TIMED_OUT' | 'UNEXPECTED_ANSWER'
+
+export type ErrorDetail = { path: string; message: string }
+
+export type ErrorFacts = {
+  /** HTTP status; 0 when there was no answer. */
+  status: number
+  code: ComptoirErrorCode
+  message: string
+  requestId?: string | undefined
+  details?: ErrorDetail[] | undefined
+  docs?: string | undefined
+  cause?: unknown
+}
+
+/** Every failure of a call. `code` is stable and says what happened; `docs` is the page about it. */
+export class ComptoirError extends Error {
+  override readonly name = 'ComptoirError'
+  readonly status: number
+  readonly code: ComptoirErrorCode
+  /** Quote it when you ask the operator for help. */
+  readonly requestId: string | undefined
+  readonly details: ErrorDetail[]
+  readonly docs: string | undefined
+
+  constructor(facts: ErrorFacts) {
+    super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause })
+    this.status = facts.status
+    this.code = facts.code
+    this.requestId = facts.requestId
+    this.details = facts.details ?? []
+    this.docs = facts.docs
+  }
+}
+
+/** Is it a failure of a call, and, when codes are named, one of these? */
+export const isComptoirError = (error: unknown, ...codes: ComptoirErrorCode[]): error is ComptoirError =>
+  error instanceof ComptoirError && (codes.length === 0 || codes.includes(error.code))

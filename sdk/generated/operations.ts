@@ -1,0 +1,3218 @@
+// Printed from the OpenAPI document by `npm run sdk`; do not edit.
+
+import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, User, Kyc } from './schemas.ts'
+
+/** What each operation takes and answers. */
+export interface Operations {
+  /** Create an order or a payment link. Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`). */
+  createOrder: {
+    params: {
+      /** For operators: the company whose till `merchantIdentifier` names. Not needed with a till’s id. */
+      companyId?: string
+      body: {
+        /** In fromAsset: decimal text, exact; or a number, which means the amount within 0.000001 of it. At least 0.10. With a session: its price. */
+        amount: number | string
+        /** EUR, CHF, XPF, USD or GBP. */
+        fromAsset: string
+        /** USDC. */
+        toAsset?: string
+        /** The till, for a sale in the shop. */
+        merchantIdentifier?: string
+        /** The website, for a sale online. */
+        websiteUrl?: string
+        /** The buy-button session; required with websiteUrl. */
+        sessionId?: string
+        /** Receives the order’s events. */
+        webhookUrl?: string
+        /** Where the payer goes after cancelling. */
+        cancelUrl?: string
+        /** Where the payer goes after paying. */
+        returnUrl?: string
+        /** Makes the order a payment link, valid for one month. */
+        alias?: string
+        /** The payer’s identity is not required. */
+        anonymous?: boolean
+        /** Only with alias. */
+        expiryMinutes?: number
+        /** What is sold. */
+        goods?: {
+          /** Name of the goods. */
+          goodsName?: string
+          /** 01 tangible, 02 virtual */
+          goodsType?: "01" | "02"
+          /** Four-digit category of the goods. */
+          goodsCategory?: "0000" | "1000" | "2000" | "3000" | "4000" | "5000" | "6000" | "7000" | "8000" | "9000" | "A000" | "B000" | "C000" | "D000" | "E000" | "F000" | "Z000"
+          /** More about the goods. */
+          goodsDetail?: string
+          /** How many. */
+          goodsQuantity?: string
+        }
+      }
+    }
+    data: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      /** The order. */
+      order: Order
+      /** Pay page of the order. */
+      paymentUrl: string
+    }
+  }
+  /** Order by code. Anyone who has the code may read the order. Readers with a credential of its company also see `webhookUrl`. */
+  getOrderByCode: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: Order
+  }
+  /** Newest order with your reference (alias). With a credential: the newest order of your company with this alias. Without one: the newest with it, if a single company ever used that alias; `_id`, `code`, `shortCode` and `paymentUrl` are then null. */
+  getOrderByReference: {
+    params: {
+      /** The alias given at creation, or the orderRef of the session; any characters. */
+      reference: string
+    }
+    data: ReferenceOrder
+  }
+  /** Cancel an unpaid order. Ends an order that is not paid, and closes its payment at the provider. Repeating it changes nothing. */
+  cancelOrder: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: null
+  }
+  /** End a payment link or order now. Ends a payment link or an order before its time. Repeating it changes nothing. */
+  expireOrder: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: null
+  }
+  /** List orders. The orders that you may see, newest first. `nextCursor` pages without depth limit. */
+  listOrders: {
+    params: {
+      /** Repeat it, or separate by commas. */
+      status?: Array<string>
+      /** In code, shortCode, alias and amount. */
+      search?: string
+      /** SuperAdmin and SuperManager only. */
+      managerEmail?: string
+      /** One company of those you see. */
+      companyId?: string
+      /** createdAt at or after. */
+      from?: string
+      /** createdAt at or before. */
+      to?: string
+      /** Payment channel. */
+      paymentChannel?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+      /** Order of the list; a minus means descending. */
+      sort?: "-createdAt" | "createdAt" | "-fromAmount" | "fromAmount"
+      /** nextCursor of the answer before; pages without depth limit. */
+      cursor?: string
+    }
+    data: {
+      /** The orders of this page. */
+      orders: Array<Order>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+      /** Send it as `cursor` for the next page; null at the end. */
+      nextCursor: string | null
+    }
+  }
+  /** List payment links. Orders with an alias, newest first. The next page is in the `Link` header. */
+  listPaymentLinks: {
+    params: {
+      /** Repeat it, or separate by commas. */
+      status?: Array<string>
+      /** In code, shortCode, alias and amount. */
+      search?: string
+      /** SuperAdmin and SuperManager only. */
+      managerEmail?: string
+      /** One company of those you see. */
+      companyId?: string
+      /** createdAt at or after. */
+      from?: string
+      /** createdAt at or before. */
+      to?: string
+      /** Payment channel. */
+      paymentChannel?: string
+      /** How many at most. */
+      limit?: number
+      /** `Comptoir-Next-Cursor` of the answer before. */
+      cursor?: string
+    }
+    data: Array<Order>
+  }
+  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking and identity check, oldest first. `comptoir explain` turns it into words. */
+  getOrderStory: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      /** The entries, newest first. */
+      entries: Array<{
+        /** When it began. UTC, with milliseconds. */
+        at: string
+        /** What kind of thing happened. */
+        kind: "state" | "payment" | "provider" | "transfer" | "mispayment" | "refund" | "webhook" | "attempt" | "booking" | "identity"
+        /** What is known of it, by kind. Amounts are in the smallest units of their asset. */
+        facts: Record<string, string | number | null>
+      }>
+    }
+  }
+  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A file that breaks off has no end of its transfer: a client must not take it for whole. */
+  downloadOrders: {
+    params: {
+      /** Repeat it, or separate by commas. */
+      status?: Array<string>
+      /** In code, shortCode, alias and amount. */
+      search?: string
+      /** SuperAdmin and SuperManager only. */
+      managerEmail?: string
+      /** One company of those you see. */
+      companyId?: string
+      /** createdAt at or after. */
+      from?: string
+      /** createdAt at or before. */
+      to?: string
+      /** Payment channel. */
+      paymentChannel?: string
+      /** Format of the answer. */
+      format?: "csv" | "xlsx"
+      /** Titles of the columns in this language; without it, the names of the API. */
+      headers?: "en" | "fr" | "de" | "es" | "it"
+      /** CSV with a byte order mark, for old spreadsheets. */
+      bom?: boolean
+      /** Order of the list; a minus means descending. */
+      sort?: "-createdAt" | "createdAt"
+    }
+    data: Response
+  }
+  /** Everything that happened to an order. States with who caused them, payments, transfers on the chain, webhooks, refunds, and the proof of the rate. */
+  getOrderHistory: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      /** Events. */
+      events: Array<{
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Number of the event within the order, from 1. */
+        seq: number
+        /** What moved the order, as in the table of states. */
+        trigger: string
+        /** The state from then on. */
+        status: string
+        /** What happened. */
+        event: string | null
+        /** `user:…`, `apiKey:…`, `payer:…` or a part of the service. */
+        actor: string
+        /** Of the person or the API key. */
+        name: string | null
+        /** `X-Request-Id` of the call that caused it. */
+        requestId: string | null
+      }>
+      /** Every attempt to pay the order, oldest first. */
+      payments: Array<{
+        /** 1 to 5. */
+        number: number
+        /** Payment channel. */
+        paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** Where the object stands. */
+        status: string
+        /** Id of the payment at the provider. */
+        providerReference: string | null
+        /** Chain id. */
+        network: number | null
+        /** Where to send the payment. */
+        toAddress: string | null
+        /** Decimal text with 6 digits. */
+        dueAmount: string
+        /** Decimal text with 6 digits. */
+        receivedAmount: string
+        /** When the provider or the chain was ready for it. UTC. */
+        openedAt: string
+        /** When it last changed. UTC, with milliseconds. */
+        updatedAt: string
+      }>
+      /** Token movements to its deposit addresses. */
+      transfers: Array<{
+        /** Hash of the transaction. */
+        txHash: string
+        /** Chain id. */
+        network: number
+        /** The token; null for one that is not known. */
+        symbol: string
+        /** Where the tokens came from. */
+        fromAddress: string
+        /** Decimal text with 6 digits. */
+        amount: string | null
+        /** Where the object stands. */
+        status: "seen" | "final" | "orphaned"
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** When the transfer became final; null before that. */
+        finalAt: string | null
+      }>
+      /** The deliveries of this page. */
+      deliveries: Array<{
+        /** Identifier: 24 hex characters. */
+        id: string
+        /** What happened. */
+        event: string
+        /** Where the object stands. */
+        status: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      }>
+      /** The refunds of this page. */
+      refunds: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** Where the object stands. */
+        status: string
+        /** Decimal text with 6 digits. */
+        amount: string
+        /** Hash of the transaction. */
+        txHash: string | null
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** When the money had arrived; null before. */
+        settledAt: string | null
+      }>
+      /** Units of `toAsset` for one unit of `fromAsset`. */
+      rate: {
+        /** Units of `toAsset` for one unit of `fromAsset`. */
+        rate: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Every source that was asked, taken or dropped, with the reason. */
+        evidence: unknown
+      } | null
+    }
+  }
+  /** Choose a payment channel. Answers what the payer needs. Repeating it with the same channel gives the same instructions. */
+  acceptOrder: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body: {
+        /** How the payer pays. */
+        paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** Where the payer goes after cancelling. */
+        cancelUrl?: string
+        /** Where the payer goes after paying. */
+        returnUrl?: string
+        /** Chain id; needed for `crypto` when several networks are offered. */
+        network?: number
+        /** E-mail of the payer. */
+        payerEmail?: string
+        /** True: the payer’s identity is not required for this order. */
+        anonymous?: boolean
+        /** The payer’s wallet address. */
+        userAddress?: string
+        /** Accept an expired or failed order that nobody has paid, at a fresh rate: `toAmount`, `rate` and `expiresAt` change, code and page stay. Possible for `requoteHours` of the company. */
+        requote?: boolean
+        /** The till’s own number. */
+        pos?: string
+        /** Codes of earlier orders of this payer. */
+        pastOrders?: Array<string>
+      }
+    }
+    data: {
+      /** Payment channel. */
+      paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Where the object stands. */
+      status: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
+      /** When it ends; null: never. */
+      expiresAt: string
+      /** What to show as a QR code. */
+      qrData: string | null
+      /** Opens the payer’s app. */
+      deepLink: string | null
+      /** The provider’s own page. */
+      checkoutUrl: string | null
+      /** `crypto`: the deposit address of this order. */
+      toAddress: string | null
+      /** `crypto`: USDC to send, decimal text with 6 digits. */
+      tokenAmount: string | null
+      /** `crypto`: the USDC contract. */
+      tokenAddress: string | null
+      /** `crypto`: chain id. */
+      network: number | null
+      /** `crypto`: EIP-681 link for wallets. */
+      paymentUri: string | null
+      /** The payment’s id at the provider. */
+      providerReference: string | null
+    }
+  }
+  /** Ask the channel now whether the payment arrived. The payer says that it is done: the channel is asked at once. It never marks an order paid without the channel’s word. */
+  confirmOrder: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: null
+  }
+  /** Name the transaction that pays an order. For a payment on a chain that does not show. The transaction is looked up and counts what the scanner would count. `counted` is true as soon as it is recorded for the order; repeating it answers the same. */
+  nameTransaction: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body: {
+        /** 0x and 64 hexadecimal digits. */
+        txHash: string
+        /** Chain id; without it every chain is asked. */
+        network?: number
+      }
+    }
+    data: {
+      /** A chain knows the transaction. */
+      found: boolean
+      /** It is recorded as money for this order. */
+      counted: boolean
+      /** Why it does not count, or what it waits for. */
+      reason: string
+    }
+  }
+  /** Save who pays. Stores who pays: encrypted, erasable, never part of an order. Every field is optional and checked when given. */
+  savePayerInformation: {
+    params: {
+      body: {
+        /** Order code: unguessable, used in paths. */
+        code: string
+        /** Who pays. Kept encrypted; never part of an order, a list or an export. */
+        payerInformation: {
+          /** First name */
+          firstName?: string
+          /** Last name */
+          lastName?: string
+          /** E-mail address. */
+          email?: string
+          /** Street and number */
+          address1?: string
+          /** More of the address */
+          address2?: string
+          /** City */
+          city?: string
+          /** State or canton */
+          state?: string
+          /** ISO 3166-1 alpha-2, for example FR */
+          country?: string
+          /** Postal code */
+          zipCode?: string
+          /** Whole address in one line */
+          postalAddress?: string
+          /** The payer’s wallet address */
+          userAddress?: string
+          /** Whether the payer is a company. */
+          isCompany?: boolean
+          /** Required when isCompany is true */
+          companyName?: string
+          /** 14 digits */
+          companySiret?: string
+        }
+      }
+    }
+    data: null
+  }
+  /** Set the payer’s e-mail. Stores where the payer gets mail about this order. */
+  setPayerEmail: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body: {
+        /** E-mail address. */
+        email: string
+      }
+    }
+    data: null
+  }
+  /** Read who paid. Who paid, decrypted for this answer. The reading is in the audit log. */
+  getPayerInformation: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: {
+      /** First name */
+      firstName?: string
+      /** Last name */
+      lastName?: string
+      /** E-mail address. */
+      email?: string
+      /** Street and number */
+      address1?: string
+      /** More of the address */
+      address2?: string
+      /** City */
+      city?: string
+      /** State or canton */
+      state?: string
+      /** ISO 3166-1 alpha-2, for example FR */
+      country?: string
+      /** Postal code */
+      zipCode?: string
+      /** Whole address in one line */
+      postalAddress?: string
+      /** The payer’s wallet address */
+      userAddress?: string
+      /** Whether the payer is a company. */
+      isCompany?: boolean
+      /** Required when isCompany is true */
+      companyName?: string
+      /** 14 digits */
+      companySiret?: string
+    }
+  }
+  /** Erase who paid. For an erasure request (GDPR). The order and its money stay; it cannot be undone. */
+  erasePayerInformation: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: {
+      /** Whether there was something to erase. */
+      erased: boolean
+    }
+  }
+  /** Refund a paid order, wholly or in part. The body is optional: without it everything that is left goes back. Follow `refundId` with GET /refunds/{id}. */
+  revertOrder: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+      body?: {
+        /** USDC, decimal text. Absent: all that is left. */
+        amount?: string
+        /** Why, in words; kept in the history. */
+        reason?: string
+        /** A SuperAdmin’s word, with a fresh second factor: refund although the money was settled already. */
+        withoutCover?: boolean
+        /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
+        address?: string
+        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
+        addressProof?: {
+          /** What was signed; may be left out. */
+          message?: string
+          /** EIP-191, by the destination or by the address that paid. */
+          signature?: string
+          /** A person says how the payer asked for it. */
+          statement?: string
+          /** Where that can be looked up: a ticket’s number. */
+          evidence?: string
+        }
+      }
+    }
+    data: {
+      /** Follow it with GET /refunds/{id}. */
+      refundId: string
+    }
+  }
+  /** Exchange rate of a currency. The median of the price sources that answered in time. */
+  getExchangeInfo: {
+    params: {
+      /** Fiat currency. */
+      fromAsset: string
+      /** Settlement asset. */
+      toAsset?: string
+    }
+    data: {
+      /** Units of `toAsset` for one unit of `fromAsset`. */
+      price: number
+      /** Fiat currency. */
+      fromAsset: string
+      /** Settlement asset. */
+      toAsset: string
+      /** The price sources whose median this is. */
+      source: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+    }
+  }
+  /** List refunds. Refunds, newest first, each with the code of its order. */
+  listRefunds: {
+    params: {
+      /** Only of this order. */
+      code?: string
+      /** Where the object stands. */
+      status?: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The refunds of this page. */
+      refunds: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** `_id` of the order. */
+        orderId: string
+        /** Of its order. */
+        code: string
+        /** Set: money that never paid the order goes back. */
+        mispaymentId: string | null
+        /** Where the object stands. */
+        status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+        /** USDC, 6 digits. */
+        amount: string
+        /** What of it is above the order’s price. */
+        excessAmount: string
+        /** A SuperAdmin let it go although the money was settled already. */
+        withoutCover: boolean
+        /** Payment channel. */
+        channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** Wallet address. */
+        address: string | null
+        /** Named without a proof: nothing goes there before the payer confirms it. */
+        proposedAddress: string | null
+        /** Who named it; a second person may vouch for it. */
+        proposedBy: string | null
+        /** Why this destination is believed. */
+        addressProof: {
+          /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+          kind: "stated" | "payer" | "signature" | "attested"
+          /** Who said it. */
+          by: string
+          /** When it happened. UTC, with milliseconds. */
+          at: string
+          /** Where it was given. */
+          source?: "accept" | "payerInformation"
+          /** Address that signed. */
+          signer?: string
+          /** `destination`: the address signed for itself. `sender`: the address that paid. */
+          signerIs?: "destination" | "sender"
+          /** A person says how the payer asked for it. */
+          statement?: string
+          /** Where that can be looked up. */
+          evidence?: string
+        } | null
+        /** The payer got a mail with the link of the page for it. */
+        askedByMail: boolean
+        /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+        addressUrl: string | null
+        /** While a proposed address waits: what its owner or the payer can sign instead. */
+        addressMessage: string | null
+        /** Chain id. */
+        network: number | null
+        /** Why, in words; kept in the history. */
+        reason: string | null
+        /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+        approvalReason: "company" | "limit" | null
+        /** Who asked for it. */
+        requestedBy: string
+        /** Who decided. */
+        decidedBy: string | null
+        /** Hash of the transaction. */
+        txHash: string | null
+        /** What the provider or the chain said last. */
+        message: string | null
+        /** When it was created. UTC, with milliseconds. */
+        createdAt: string
+        /** When it last changed. UTC, with milliseconds. */
+        updatedAt: string
+        /** When the money had arrived; null before. */
+        settledAt: string | null
+      }>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** One refund. One refund with everything that was decided about it. */
+  getRefund: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Of its order. */
+      code: string
+      /** Set: money that never paid the order goes back. */
+      mispaymentId: string | null
+      /** Where the object stands. */
+      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** USDC, 6 digits. */
+      amount: string
+      /** What of it is above the order’s price. */
+      excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Wallet address. */
+      address: string | null
+      /** Named without a proof: nothing goes there before the payer confirms it. */
+      proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
+      /** Why this destination is believed. */
+      addressProof: {
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+        kind: "stated" | "payer" | "signature" | "attested"
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Where it was given. */
+        source?: "accept" | "payerInformation"
+        /** Address that signed. */
+        signer?: string
+        /** `destination`: the address signed for itself. `sender`: the address that paid. */
+        signerIs?: "destination" | "sender"
+        /** A person says how the payer asked for it. */
+        statement?: string
+        /** Where that can be looked up. */
+        evidence?: string
+      } | null
+      /** The payer got a mail with the link of the page for it. */
+      askedByMail: boolean
+      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      addressUrl: string | null
+      /** While a proposed address waits: what its owner or the payer can sign instead. */
+      addressMessage: string | null
+      /** Chain id. */
+      network: number | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      approvalReason: "company" | "limit" | null
+      /** Who asked for it. */
+      requestedBy: string
+      /** Who decided. */
+      decidedBy: string | null
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** What the provider or the chain said last. */
+      message: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When the money had arrived; null before. */
+      settledAt: string | null
+    }
+  }
+  /** What a payer signs to have a refund sent to an address. For the refund that waits for its address, or else for the one that would be started next. To be signed as wallets sign texts (EIP-191, personal_sign), by the address itself or by the one that paid. */
+  getRefundAddressMessage: {
+    params: {
+      /** Of the order. */
+      code: string
+      /** Wallet address. */
+      address: string
+      /** USDC, decimal text. Absent: all that is left. */
+      amount?: string
+      /** Money that never paid it. */
+      mispaymentId?: string
+    }
+    data: {
+      /** The text to sign, as it is. */
+      message: string
+      /** Its number among the refunds of the order. */
+      refund: number
+      /** Decimal text in the asset of the object. */
+      amount: string
+      /** Chain id. */
+      network: number | null
+    }
+  }
+  /** Let a refund go on. The operator approves a refund that waits for it. */
+  approveRefund: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Of its order. */
+      code: string
+      /** Set: money that never paid the order goes back. */
+      mispaymentId: string | null
+      /** Where the object stands. */
+      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** USDC, 6 digits. */
+      amount: string
+      /** What of it is above the order’s price. */
+      excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Wallet address. */
+      address: string | null
+      /** Named without a proof: nothing goes there before the payer confirms it. */
+      proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
+      /** Why this destination is believed. */
+      addressProof: {
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+        kind: "stated" | "payer" | "signature" | "attested"
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Where it was given. */
+        source?: "accept" | "payerInformation"
+        /** Address that signed. */
+        signer?: string
+        /** `destination`: the address signed for itself. `sender`: the address that paid. */
+        signerIs?: "destination" | "sender"
+        /** A person says how the payer asked for it. */
+        statement?: string
+        /** Where that can be looked up. */
+        evidence?: string
+      } | null
+      /** The payer got a mail with the link of the page for it. */
+      askedByMail: boolean
+      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      addressUrl: string | null
+      /** While a proposed address waits: what its owner or the payer can sign instead. */
+      addressMessage: string | null
+      /** Chain id. */
+      network: number | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      approvalReason: "company" | "limit" | null
+      /** Who asked for it. */
+      requestedBy: string
+      /** Who decided. */
+      decidedBy: string | null
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** What the provider or the chain said last. */
+      message: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When the money had arrived; null before. */
+      settledAt: string | null
+    }
+  }
+  /** Refuse a refund; the order goes back to what it was. The operator refuses a refund. The order returns to the state before it. */
+  rejectRefund: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, in words; kept in the history. */
+        reason: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Of its order. */
+      code: string
+      /** Set: money that never paid the order goes back. */
+      mispaymentId: string | null
+      /** Where the object stands. */
+      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** USDC, 6 digits. */
+      amount: string
+      /** What of it is above the order’s price. */
+      excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Wallet address. */
+      address: string | null
+      /** Named without a proof: nothing goes there before the payer confirms it. */
+      proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
+      /** Why this destination is believed. */
+      addressProof: {
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+        kind: "stated" | "payer" | "signature" | "attested"
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Where it was given. */
+        source?: "accept" | "payerInformation"
+        /** Address that signed. */
+        signer?: string
+        /** `destination`: the address signed for itself. `sender`: the address that paid. */
+        signerIs?: "destination" | "sender"
+        /** A person says how the payer asked for it. */
+        statement?: string
+        /** Where that can be looked up. */
+        evidence?: string
+      } | null
+      /** The payer got a mail with the link of the page for it. */
+      askedByMail: boolean
+      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      addressUrl: string | null
+      /** While a proposed address waits: what its owner or the payer can sign instead. */
+      addressMessage: string | null
+      /** Chain id. */
+      network: number | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      approvalReason: "company" | "limit" | null
+      /** Who asked for it. */
+      requestedBy: string
+      /** Who decided. */
+      decidedBy: string | null
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** What the provider or the chain said last. */
+      message: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When the money had arrived; null before. */
+      settledAt: string | null
+    }
+  }
+  /** Where an on-chain refund goes. Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. */
+  setRefundAddress: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Wallet address. */
+        address: string
+        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
+        addressProof?: {
+          /** What was signed; may be left out. */
+          message?: string
+          /** EIP-191, by the destination or by the address that paid. */
+          signature?: string
+          /** A person says how the payer asked for it. */
+          statement?: string
+          /** Where that can be looked up: a ticket’s number. */
+          evidence?: string
+        }
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Of its order. */
+      code: string
+      /** Set: money that never paid the order goes back. */
+      mispaymentId: string | null
+      /** Where the object stands. */
+      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** USDC, 6 digits. */
+      amount: string
+      /** What of it is above the order’s price. */
+      excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Wallet address. */
+      address: string | null
+      /** Named without a proof: nothing goes there before the payer confirms it. */
+      proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
+      /** Why this destination is believed. */
+      addressProof: {
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+        kind: "stated" | "payer" | "signature" | "attested"
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Where it was given. */
+        source?: "accept" | "payerInformation"
+        /** Address that signed. */
+        signer?: string
+        /** `destination`: the address signed for itself. `sender`: the address that paid. */
+        signerIs?: "destination" | "sender"
+        /** A person says how the payer asked for it. */
+        statement?: string
+        /** Where that can be looked up. */
+        evidence?: string
+      } | null
+      /** The payer got a mail with the link of the page for it. */
+      askedByMail: boolean
+      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      addressUrl: string | null
+      /** While a proposed address waits: what its owner or the payer can sign instead. */
+      addressMessage: string | null
+      /** Chain id. */
+      network: number | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      approvalReason: "company" | "limit" | null
+      /** Who asked for it. */
+      requestedBy: string
+      /** Who decided. */
+      decidedBy: string | null
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** What the provider or the chain said last. */
+      message: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When the money had arrived; null before. */
+      settledAt: string | null
+    }
+  }
+  /** Send money back that never paid its order. Answers with the refund; the order’s state does not change. */
+  refundMispayment: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body?: {
+        /** Why, in words; kept in the history. */
+        reason?: string
+        /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
+        address?: string
+        /** Why the address is what the payer wants: a signature over the text of GET /refunds/address-message, or the statement of a second person, with a fresh second factor and its evidence. */
+        addressProof?: {
+          /** What was signed; may be left out. */
+          message?: string
+          /** EIP-191, by the destination or by the address that paid. */
+          signature?: string
+          /** A person says how the payer asked for it. */
+          statement?: string
+          /** Where that can be looked up: a ticket’s number. */
+          evidence?: string
+        }
+      }
+    }
+    data: {
+      /** Id of the refund; follow it with GET /refunds/{id}. */
+      refundId: string
+    }
+  }
+  /** A refund that was sent outside, with its proof. For channels whose provider cannot refund: what was sent, and how it can be found again. */
+  settleRefund: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Id of the withdrawal or transfer. */
+        reference: string
+        /** How it was sent, in words. */
+        statement: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Of its order. */
+      code: string
+      /** Set: money that never paid the order goes back. */
+      mispaymentId: string | null
+      /** Where the object stands. */
+      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** USDC, 6 digits. */
+      amount: string
+      /** What of it is above the order’s price. */
+      excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Wallet address. */
+      address: string | null
+      /** Named without a proof: nothing goes there before the payer confirms it. */
+      proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
+      /** Why this destination is believed. */
+      addressProof: {
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+        kind: "stated" | "payer" | "signature" | "attested"
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Where it was given. */
+        source?: "accept" | "payerInformation"
+        /** Address that signed. */
+        signer?: string
+        /** `destination`: the address signed for itself. `sender`: the address that paid. */
+        signerIs?: "destination" | "sender"
+        /** A person says how the payer asked for it. */
+        statement?: string
+        /** Where that can be looked up. */
+        evidence?: string
+      } | null
+      /** The payer got a mail with the link of the page for it. */
+      askedByMail: boolean
+      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      addressUrl: string | null
+      /** While a proposed address waits: what its owner or the payer can sign instead. */
+      addressMessage: string | null
+      /** Chain id. */
+      network: number | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      approvalReason: "company" | "limit" | null
+      /** Who asked for it. */
+      requestedBy: string
+      /** Who decided. */
+      decidedBy: string | null
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** What the provider or the chain said last. */
+      message: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When the money had arrived; null before. */
+      settledAt: string | null
+    }
+  }
+  /** A refund that was sent by hand. The transaction is checked on its chain; the refund is settled when it is final. */
+  reportRefundTransaction: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Hash of the transaction. */
+        txHash: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Of its order. */
+      code: string
+      /** Set: money that never paid the order goes back. */
+      mispaymentId: string | null
+      /** Where the object stands. */
+      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** USDC, 6 digits. */
+      amount: string
+      /** What of it is above the order’s price. */
+      excessAmount: string
+      /** A SuperAdmin let it go although the money was settled already. */
+      withoutCover: boolean
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Wallet address. */
+      address: string | null
+      /** Named without a proof: nothing goes there before the payer confirms it. */
+      proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
+      /** Why this destination is believed. */
+      addressProof: {
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+        kind: "stated" | "payer" | "signature" | "attested"
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Where it was given. */
+        source?: "accept" | "payerInformation"
+        /** Address that signed. */
+        signer?: string
+        /** `destination`: the address signed for itself. `sender`: the address that paid. */
+        signerIs?: "destination" | "sender"
+        /** A person says how the payer asked for it. */
+        statement?: string
+        /** Where that can be looked up. */
+        evidence?: string
+      } | null
+      /** The payer got a mail with the link of the page for it. */
+      askedByMail: boolean
+      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      addressUrl: string | null
+      /** While a proposed address waits: what its owner or the payer can sign instead. */
+      addressMessage: string | null
+      /** Chain id. */
+      network: number | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      approvalReason: "company" | "limit" | null
+      /** Who asked for it. */
+      requestedBy: string
+      /** Who decided. */
+      decidedBy: string | null
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** What the provider or the chain said last. */
+      message: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When the money had arrived; null before. */
+      settledAt: string | null
+    }
+  }
+  /** List money that does not fit its order. Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one. */
+  listMispayments: {
+    params: {
+      /** Where the object stands. */
+      status?: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
+      /** Which kind it is. */
+      kind?: "under" | "over" | "late" | "duplicate" | "wrong_token" | "orphaned"
+      /** Order code: unguessable, used in paths. */
+      code?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** Money that does not fit its order. */
+      mispayments: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** The order beside which it was noticed. */
+        code: string
+        /** State of the order. */
+        orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
+        /** Which kind it is. */
+        kind: "under" | "over" | "late" | "duplicate" | "wrong_token" | "orphaned"
+        /** Where the object stands. */
+        status: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
+        /** The asset, as its symbol. */
+        asset: string
+        /** Smallest units of the asset. */
+        units: string
+        /** Decimal text; null for tokens other than USDC. */
+        amount: string | null
+        /** The payment at its source: transaction and log index, or the provider’s id. */
+        reference: string
+        /** Who decided. */
+        decidedBy: string | null
+        /** Why, in words; kept in the history. */
+        reason: string | null
+        /** `orphaned`: who pays for money that left the chain. */
+        borneBy: "operator" | "company" | null
+        /** When it was created. UTC, with milliseconds. */
+        createdAt: string
+        /** When it last changed. UTC, with milliseconds. */
+        updatedAt: string
+      }>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Accept too little or too late money as the payment. The order becomes PAID; less than its price is then the price. */
+  acceptMispayment: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body?: {
+        /** Why, in words; kept in the history. */
+        reason?: string
+      }
+    }
+    data: null
+  }
+  /** Do nothing about it, for a reason. Closes the record; the money stays where it is. The reason is kept. */
+  ignoreMispayment: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, in words; kept in the history. */
+        reason: string
+      }
+    }
+    data: null
+  }
+  /** Say who pays for money that left the chain. Until this is decided, the order cannot be refunded, and the amount is kept back from settlements. When the money comes back, the decision is undone by itself. */
+  bearLoss: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Who pays for it. `operator` is a SuperAdmin’s to say. */
+        by: "operator" | "company"
+        /** Why, in words; kept in the history. */
+        reason?: string
+      }
+    }
+    data: null
+  }
+  /** Payment channels, and why one is hidden from the payer. For an order (`code`), or for an amount at today’s rate; by default for 50 EUR. */
+  listChannels: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code?: string
+      /** Decimal text in `fromAsset`. */
+      amount?: string
+      /** Fiat currency. */
+      fromAsset?: string
+    }
+    data: Array<{
+      /** Payment channel. */
+      paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Chain ids that are offered. */
+      networks: Array<number>
+      /** Whether payers see it now. */
+      available: boolean
+      /** Why it is hidden from the payer now. */
+      reason: string | null
+      /** The circuit of the provider: whether it is asked at all. */
+      circuit: {
+        /** open: the provider is not called until `openUntil`; half-open: the next call is a trial. */
+        state: "closed" | "open" | "half-open"
+        /** Why it opened: no answers, a pause that was asked for, a refused key, a refused time. */
+        cause: "trouble" | "busy" | "credentials" | "clock" | null
+        /** When the next call is let through. */
+        openUntil: string | null
+        /** How far this server’s clock is ahead of the provider’s; negative: behind. */
+        clockAheadSeconds: number | null
+      } | null
+    }>
+  }
+  /** A company’s own accounts at providers. What can be set, and hints of what is set. Secrets are never shown again. */
+  listChannelAccounts: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+    }
+    data: Array<{
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Whether the company’s own account is used. */
+      own: boolean
+      /** The last characters of each secret setting, by name. */
+      hints: Record<string, string>
+      /** What to enter in the provider’s console. */
+      callbackUrl: string
+      /** Settings of the channel. */
+      settings: Array<{
+        /** Name for people. */
+        name: string
+        /** What the setting is. */
+        means: string
+        /** Whether the channel needs it. */
+        required: boolean
+        /** Whether it is kept encrypted and never shown again. */
+        secret: boolean
+      }>
+      /** When it was set. */
+      updatedAt: string | null
+    }>
+  }
+  /** Use the company’s own account at a provider. All settings at once; they win over the operator’s for new payments. Stored encrypted. */
+  saveChannelAccount: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      /** Payment channel. */
+      channel: string
+      body: {
+        /** Setting name to value; the names are listed by GET /channel-accounts. */
+        settings: Record<string, string>
+      }
+    }
+    data: null
+  }
+  /** Back to the operator’s account. Deletes the company’s credentials. New payments go through the operator’s account. */
+  removeChannelAccount: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      /** Payment channel. */
+      channel: string
+    }
+    data: null
+  }
+  /** What was said to the providers of an order. For support: requests and answers without headers and secrets, oldest first. */
+  listChannelExchanges: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Payment channel. */
+      paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Our reference at the provider; the same for each repetition. */
+      merchantReference: string
+      /** What was asked of the provider. */
+      step: string
+      /** HTTP method. */
+      method: string
+      /** Address that was called. */
+      url: string
+      /** What was sent. */
+      request: string
+      /** HTTP status of the answer; null when there was none. */
+      status: number | null
+      /** What was answered. */
+      answer: string
+      /** Milliseconds until the answer. */
+      durationMs: number
+      /** When it happened. UTC, with milliseconds. */
+      at: string
+    }>
+  }
+  /** A provider reports news. Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider expects. A callback never changes an order by itself: the provider is asked what is true. */
+  receiveCallback: {
+    params: {
+      /** Payment channel. */
+      channel: string
+    }
+    data: Response
+  }
+  /** A provider reports news of a company’s own account. Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider expects. A callback never changes an order by itself: the provider is asked what is true. */
+  receiveCompanyCallback: {
+    params: {
+      /** Payment channel. */
+      channel: string
+      /** The company it belongs to. */
+      companyId: string
+    }
+    data: Response
+  }
+  /** List identity checks. Identity checks, newest first, with filters by state and by the state of the closer look. */
+  listKyc: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+      /** Where the object stands. */
+      status?: "pending" | "approved" | "refused"
+    }
+    data: {
+      /** The identity checks of this page. */
+      checks: Array<Kyc>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Check the payer of an order. Repeating it answers the same check. The payer gets the page by mail. */
+  startKyc: {
+    params: {
+      body: {
+        /** The order whose payer is checked. */
+        code: string
+      }
+    }
+    data: {
+      /** Id of the identity check. */
+      kycId: string
+      /** The page for the payer; he got it by mail as well. */
+      url: string
+      /** Where the object stands. */
+      status: "pending" | "approved" | "refused"
+    }
+  }
+  /** One identity check with its history. One identity check, who it is about, the orders that asked for it, and its history. */
+  getKyc: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      company: string
+      /** Who checks: a person (`manual`) or a provider. */
+      provider: "manual" | "sumsub"
+      /** Where the object stands. */
+      status: "pending" | "approved" | "refused"
+      /** The closer look (enhanced due diligence). */
+      eddStatus: "none" | "requested" | "pending" | "completed"
+      /** What the closer look found; null before. */
+      eddOutcome: "approved" | "refused" | null
+      /** EUR in 30 days, once the closer look is completed. */
+      spendingLimit: string | null
+      /** The provider’s last words. */
+      message: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** Only for users who may read payer information. */
+      payer: {
+        /** E-mail address. */
+        email: string | null
+      } | null
+      /** Orders that asked for it, newest first, at most 100. */
+      orders: Array<{
+        /** Order code: unguessable, used in paths. */
+        code: string
+        /** Your reference of the order. */
+        alias: string | null
+      }>
+      /** Everything that happened, oldest first. */
+      history: Array<{
+        /** Its place in the history. */
+        seq: number
+        /** `schedule`, or `manual` for a redelivery. */
+        trigger: string
+        /** Where the object stands. */
+        status: "pending" | "approved" | "refused"
+        /** The closer look (enhanced due diligence). */
+        eddStatus: "none" | "requested" | "pending" | "completed"
+        /** What the closer look found; null before. */
+        eddOutcome: "approved" | "refused" | null
+        /** EUR in 30 days, once the closer look is completed. */
+        spendingLimit: string | null
+        /** Who did it. */
+        actor: string
+        /** Why, in words; kept in the history. */
+        reason: string | null
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      }>
+    }
+  }
+  /** Approve a check that no provider decides. A person approves a check of the provider `manual`. */
+  approveKyc: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body?: {
+        /** Why, for the history. */
+        reason?: string
+      }
+    }
+    data: Kyc
+  }
+  /** Refuse a check that no provider decides. A person refuses a check of the provider `manual`. */
+  refuseKyc: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, for the history. */
+        reason: string
+      }
+    }
+    data: Kyc
+  }
+  /** Ask for a closer look at an approved payer. For a higher spending limit. The payer gets the page by mail. */
+  requestEdd: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body?: {
+        /** Why, for the history. */
+        reason?: string
+        /** SuperAdmin only: EUR in 30 days that are granted when the provider approves. Absent: a SuperAdmin completes it. */
+        spendingLimit?: string
+      }
+    }
+    data: Kyc
+  }
+  /** Complete the closer look and say what the payer may spend. Ends the closer look with an outcome and a spending limit. Sends `kyc.edd_completed`. */
+  completeEdd: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** What the closer look found. */
+        outcome: "approved" | "refused"
+        /** EUR that the payer may spend in 30 days; required when approved, 0.00 unless said otherwise when refused. */
+        spendingLimit?: string
+        /** Why, for the history. */
+        reason?: string
+      }
+    }
+    data: Kyc
+  }
+  /** Callbacks of Sumsub. Set as the address of a webhook at Sumsub, with the algorithm HMAC_SHA256_HEX. */
+  takeSumsubCallback: {
+    params: Record<never, never>
+    data: null
+  }
+  /** Catch-up feed of all events. Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with what you did, and send it as `after` next time. After the operator restored a backup some events may repeat: drop what you know by order, event and `updatedAt`. */
+  listEvents: {
+    params: {
+      /** `nextCursor`, or the `cursor` of an event; `latest` to begin behind the newest event. */
+      after?: string
+      /** How many at most. */
+      limit?: number
+      /** For accounts that see more than one company. */
+      companyId?: string
+    }
+    data: {
+      /** Events. */
+      events: Array<{
+        /** The place behind this event. */
+        cursor: string
+        /** What happened. */
+        event: string
+        /** When it happened. */
+        createdAt: string
+        /** The order. */
+        order: Order
+      }>
+      /** Where the next page begins; null at the end. */
+      nextCursor: string
+    }
+  }
+  /** Sales by day and channel, and what needs a person. Sales by day and by channel over the last days, and how much waits for a person. */
+  getSummary: {
+    params: {
+      /** One entry for each day, oldest first. */
+      days: number
+      /** For operators. */
+      companyId?: string
+    }
+    data: {
+      /** One entry for each day, oldest first. */
+      days: Array<{
+        /** UTC. */
+        day: string
+        /** Orders created on that day. */
+        created: number
+        /** Orders paid. */
+        paid: number
+        /** USDC, decimal text with 6 digits. */
+        paidAmount: string
+        /** USDC, decimal text with 6 digits. */
+        refundedAmount: string
+      }>
+      /** The payment channels. */
+      channels: Array<{
+        /** Payment channel. */
+        paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+        /** Orders paid. */
+        paid: number
+        /** USDC, decimal text with 6 digits. */
+        paidAmount: string
+      }>
+      /** How many of each wait for a person. */
+      needs: {
+        /** Mispayments that wait for a decision. */
+        mispayments: number
+        /** Refunds that wait for a person. */
+        refunds: number
+        /** Webhooks that failed for good. */
+        deliveries: number
+        /** Identity checks that wait for a decision. */
+        identity: number
+        /** Settlements that wait for approval. */
+        settlements: number
+      }
+    }
+  }
+  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns. */
+  readLedger: {
+    params: {
+      /** For those who work for several companies. */
+      companyId?: string
+      /** From this time on. */
+      from?: string
+      /** Up to this time, which is not in it. */
+      to?: string
+      /** nextCursor of the page before. */
+      after?: string
+      /** Journals on a page. */
+      limit?: number
+      /** Format of the answer. */
+      format?: "json" | "csv"
+    }
+    data: {
+      /** The company it belongs to. */
+      companyId: string
+      /** One line an account. */
+      balances: Array<{
+        /** Account of the ledger. */
+        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        /** The asset, as its symbol. */
+        asset: string
+        /** Before the period. Decimal text, debits positive. */
+        opening: string
+        /** Sum of debits in it. Decimal text, debits positive. */
+        debit: string
+        /** Sum of credits in it, without sign. Decimal text, debits positive. */
+        credit: string
+        /** After it. Decimal text, debits positive. */
+        closing: string
+      }>
+      /** The entries, newest first. */
+      entries: Array<{
+        /** Booking that the line belongs to. */
+        journalId: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Which kind it is. */
+        kind: string
+        /** Of what it is the booking: a payment, a refund, a settlement. */
+        cause: string
+        /** The order. */
+        code: string | null
+        /** Account of the ledger. */
+        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        /** The asset, as its symbol. */
+        asset: string
+        /**  Decimal text, debits positive. */
+        amount: string
+      }>
+      /** Where the next page begins; null at the end. */
+      nextCursor: string | null
+    }
+  }
+  /** List settlements. Payments of USDC to companies, newest first. */
+  listSettlements: {
+    params: {
+      /** For those who work for several companies. */
+      companyId?: string
+      /** Where the object stands. */
+      status?: "open" | "approved" | "paid" | "cancelled"
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** How it stands. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }>
+  }
+  /** Settle what is owed to a company. Reserves the whole balance for one transfer to the company’s settlement address. */
+  createSettlement: {
+    params: {
+      body?: {
+        /** For those who work for several companies. */
+        companyId?: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** How it stands. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** Let a settlement be paid. The operator approves a settlement; it can then be paid. */
+  approveSettlement: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** How it stands. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** A settlement that was sent by hand. The transaction is checked on its chain: USDC, amount, address; paid when it is final. */
+  reportSettlementPaid: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Hash of the transaction. */
+        txHash: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** How it stands. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** Take a settlement back before it is paid. Withdraws a settlement that is not paid. What it would have paid is owed again. */
+  cancelSettlement: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** How it stands. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** Differences between the books and what happened. Where the books and the records differ. Settlements and refunds of the company wait until it is explained. */
+  listDifferences: {
+    params: {
+      /** Where the object stands. */
+      status?: "open" | "explained" | "gone"
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Null: a wallet of the operator, which stops every company. */
+      companyId: string | null
+      /** What the books were compared with. */
+      source: "books" | "transfers" | "balances" | "providers"
+      /** The order, refund, settlement, journal or address. */
+      subject: string
+      /** Which check found it. */
+      what: string
+      /** USDC units, or words. */
+      booked: string
+      /** What it should be. */
+      expected: string
+      /** `open` stops refunds and settlements. */
+      status: "open" | "explained" | "gone"
+      /** What explains it; null: nothing does. */
+      explainedBy: string | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** When it was found. UTC, with milliseconds. */
+      foundAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+    }>
+  }
+  /** Say why a difference is right after all. The company’s refunds and settlements go on, unless there is another difference. */
+  explainDifference: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, in words; kept in the history. */
+        reason: string
+      }
+    }
+    data: null
+  }
+  /** Webhook deliveries with their attempts, newest first. One entry for each (order, event), with the attempts to send it. The id is the `Service-Webhook-Id`. */
+  listWebhookDeliveries: {
+    params: {
+      /** What happened. */
+      event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+      /** Repeat it, or separate by commas. */
+      status?: Array<string>
+      /** Of the order. */
+      code?: string
+      /** createdAt at or after. */
+      from?: string
+      /** createdAt at or before. */
+      to?: string
+      /** Operators: this company only. */
+      companyId?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The deliveries of this page. */
+      deliveries: Array<{
+        /** The Service-Webhook-Id. */
+        id: string
+        /** `_id` of the order. */
+        orderId: string
+        /** Order code: unguessable, used in paths. */
+        code: string | null
+        /** What happened. */
+        event: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+        /** Address that was called. */
+        url: string
+        /** Where the object stands. */
+        status: "pending" | "delivered" | "failed" | "parked"
+        /** When it is sent next; null when it is not. */
+        nextAttemptAt: string | null
+        /** Every attempt to send it, oldest first. */
+        attempts: Array<{
+          /** 1 to 5; an attempt of unknown outcome has the number of the one that repeats it. */
+          number: number
+          /** 1, and one more for each redelivery. */
+          series: number
+          /** `schedule`, or `manual` for a redelivery. */
+          trigger: "schedule" | "manual"
+          /** When the attempt began. */
+          startedAt: string
+          /** Milliseconds until the answer. */
+          durationMs: number | null
+          /** HTTP status of the answer; null when there was none. */
+          statusCode: number | null
+          /** One of: http_status, redirect_refused, timeout, connect_timeout, dns_not_found, dns_timeout, dns_failed, connection_refused, connection_reset, host_unreachable, answer_cut_off, bad_answer, tls_certificate_expired, tls_wrong_host, tls_untrusted, tls_failed, address_refused, scheme_refused, send_failed, unknown_outcome. */
+          errorCode: string | null
+          /** The first 1024 bytes of the answer. */
+          responseBody: string | null
+        }>
+        /** When it was created. UTC, with milliseconds. */
+        createdAt: string
+      }>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** One delivery with its request. A delivery with its attempts and the request as it was sent. */
+  getWebhookDelivery: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** The Service-Webhook-Id. */
+      id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Order code: unguessable, used in paths. */
+      code: string | null
+      /** What happened. */
+      event: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+      /** Address that was called. */
+      url: string
+      /** Where the object stands. */
+      status: "pending" | "delivered" | "failed" | "parked"
+      /** When it is sent next; null when it is not. */
+      nextAttemptAt: string | null
+      /** Every attempt to send it, oldest first. */
+      attempts: Array<{
+        /** 1 to 5; an attempt of unknown outcome has the number of the one that repeats it. */
+        number: number
+        /** 1, and one more for each redelivery. */
+        series: number
+        /** `schedule`, or `manual` for a redelivery. */
+        trigger: "schedule" | "manual"
+        /** When the attempt began. */
+        startedAt: string
+        /** Milliseconds until the answer. */
+        durationMs: number | null
+        /** HTTP status of the answer; null when there was none. */
+        statusCode: number | null
+        /** One of: http_status, redirect_refused, timeout, connect_timeout, dns_not_found, dns_timeout, dns_failed, connection_refused, connection_reset, host_unreachable, answer_cut_off, bad_answer, tls_certificate_expired, tls_wrong_host, tls_untrusted, tls_failed, address_refused, scheme_refused, send_failed, unknown_outcome. */
+        errorCode: string | null
+        /** The first 1024 bytes of the answer. */
+        responseBody: string | null
+      }>
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** What was sent. */
+      request: {
+        /** HTTP method. */
+        method: "POST"
+        /** Address that was called. */
+        url: string
+        /** Without the signature headers, which are made anew for each attempt. */
+        headers: Record<string, string>
+        /** The bytes that were sent. */
+        body: string
+      }
+    }
+  }
+  /** One delivery as a shell command, freshly signed. A `curl` command that sends the same body with a fresh signature. */
+  getWebhookDeliveryAsCurl: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: Response
+  }
+  /** Send one delivery again, under the same id. Sends the same bytes under the same id once more. */
+  redeliverWebhook: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+  }
+  /** Send many deliveries again; without a status: the failed and parked ones. Sends every delivery that the filters match once more; without `status`, the failed and parked ones. */
+  redeliverWebhooks: {
+    params: {
+      body?: {
+        /** What happened. */
+        event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+        /** Repeat it, or separate by commas. */
+        status?: Array<string>
+        /** Of the order. */
+        code?: string
+        /** createdAt at or after. */
+        from?: string
+        /** createdAt at or before. */
+        to?: string
+        /** Operators: this company only. */
+        companyId?: string
+      } | null
+    }
+    data: {
+      /** How many are sent again. */
+      redelivered: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** The events that this account receives. The events that are sent, and the optional ones that the operator can enable. */
+  getWebhookSubscriptions: {
+    params: {
+      /** Operators: this company only. */
+      companyId?: string
+    }
+    data: {
+      /** What this account receives. */
+      events: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
+      /** Everything that the operator can enable. */
+      available: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
+    }
+  }
+  /** Enable or disable the optional events of an account (operator). The operator chooses the optional events of an account. The four default events always stay. */
+  changeWebhookSubscriptions: {
+    params: {
+      body: {
+        /** Events. */
+        events: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
+        /** Operators: this company only. */
+        companyId?: string
+      }
+    }
+    data: {
+      /** What this account receives. */
+      events: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
+      /** Everything that the operator can enable. */
+      available: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
+    }
+  }
+  /** Register. Public for SimpleUser, Manager and Association. Cashier and Observer wait for a manager’s approval. */
+  register: {
+    params: {
+      /** Language of mails. Default: en. */
+      lang?: "en" | "fr" | "de" | "es" | "it"
+      body: {
+        /** E-mail address. */
+        email: string
+        /** 12 to 128 characters with upper case, lower case, a digit and a special character. */
+        password: string
+        /** First name. */
+        firstName: string
+        /** Last name. */
+        lastName: string
+        /** Role. */
+        role: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
+        /** Manager: the new company. Cashier, Observer: the one to join. */
+        companyName?: string
+        /** Name of the association; required for the role Association. */
+        associationName?: string
+        /** Where the user logs in, or comes from. */
+        origin?: string
+        /** Phone number. */
+        phoneNumber?: string
+        /** ISO 3166-1 alpha-2. */
+        phoneNumberCountry?: string
+      }
+    }
+    data: {
+      /** Access token, ten minutes. */
+      token: string
+      /** The user. */
+      user: User
+    }
+  }
+  /** Log in (managers, cashiers, observers, associations). With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp. */
+  loginManager: {
+    params: {
+      body: {
+        /** E-mail address. */
+        email: string
+        /** The password. */
+        password: string
+        /** Decides how long the session lives. */
+        origin: "dashboard" | "application"
+      }
+    }
+    data: {
+      /** Null: a code is asked for; see the cookie `otpValidationToken`. */
+      token: string | null
+      /** The user. */
+      user: User
+    }
+  }
+  /** Log in (SimpleUser, SuperAdmin, Service). With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp. */
+  login: {
+    params: {
+      body: {
+        /** E-mail address. */
+        email: string
+        /** The password. */
+        password: string
+      }
+    }
+    data: {
+      /** Null: a code is asked for; see the cookie `otpValidationToken`. */
+      token: string | null
+      /** The user. */
+      user: User
+    }
+  }
+  /** Second factor of a login, or a fresh one for a sensitive action. Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: sensitive actions are then possible for five minutes. */
+  validateOtp: {
+    params: {
+      body?: {
+        /** Of the authenticator app. */
+        otp?: string
+        /** Received by e-mail. */
+        emailOtp?: string
+        /** One of the ten of the enrolment. */
+        recoveryCode?: string
+      }
+    }
+    data: {
+      /** Access token, ten minutes. */
+      token: string
+      /** The user. */
+      user: User
+    }
+  }
+  /** Send a code by e-mail. For the login of this browser, or with a bearer for a step-up. Nothing is sent within a minute of the last code. */
+  sendEmailOtp: {
+    params: {
+      body: {
+        /** E-mail address. */
+        email: string
+      }
+    }
+    data: null
+  }
+  /** Send the verification mail again. Sends the mail with the verification link again. A verified address gets none. */
+  sendVerification: {
+    params: Record<never, never>
+    data: null
+  }
+  /** New access token. Reads the refresh cookie and rotates it. A cookie that was used before ends its session. */
+  refreshToken: {
+    params: Record<never, never>
+    data: {
+      /** Access token, valid ten minutes; null while the second factor is missing. */
+      token: string
+    }
+  }
+  /** Sign out. Ends the session of the refresh cookie, and that of the bearer if one is sent. */
+  signOut: {
+    params: Record<never, never>
+    data: {
+      /** True: the refresh token is gone. */
+      disconnected: boolean
+    }
+  }
+  /** Your own sessions. Where you are logged in. */
+  listSessions: {
+    params: Record<never, never>
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Whether it is the session of this call. */
+      current: boolean
+      /** Which kind it is. */
+      kind: "dashboard" | "application"
+      /** Address that the call came from. */
+      ip: string | null
+      /** The browser, as it names itself. */
+      userAgent: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it was last used. */
+      lastUsedAt: string
+      /** When it ends; null: never. */
+      expiresAt: string
+    }>
+  }
+  /** End one of your sessions. Ends the session at once; its tokens stop working. */
+  revokeSession: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: null
+  }
+  /** End all your sessions but this one. Ends every session but the one that asks. */
+  revokeOtherSessions: {
+    params: Record<never, never>
+    data: {
+      /** How many sessions were ended. */
+      revoked: number
+    }
+  }
+  /** Ask for a new password. The answer is the same for every address. With `origin=application` it holds a token, which changes nothing until the mail was read. */
+  sendPasswordReset: {
+    params: {
+      /** Language of mails. Default: en. */
+      lang?: "en" | "fr" | "de" | "es" | "it"
+      body: {
+        /** E-mail address. */
+        email: string
+        /** `application`: the answer is a token, which works once the mail was read. */
+        origin?: string
+      }
+    }
+    data: string | null
+  }
+  /** Choose the new password. Ends all sessions. The second factor is still asked at the next login. */
+  changeForgottenPassword: {
+    params: {
+      body: {
+        /** Token of the mail. */
+        token: string
+        /** 12 to 128 characters with upper case, lower case, a digit and a special character. */
+        newPassword: string
+        /** The mailed code; needed for a token of origin `application` whose link was not opened. */
+        emailOtp?: string
+      }
+    }
+    data: null
+  }
+  /** Change your password. Ends all your other sessions. */
+  changePassword: {
+    params: {
+      body: {
+        /** The present one. */
+        password: string
+        /** 12 to 128 characters with upper case, lower case, a digit and a special character. */
+        newPassword: string
+      }
+    }
+    data: null
+  }
+  /** Confirm an e-mail address with the token of the mail. Confirms the address that the mail went to. */
+  verifyEmail: {
+    params: {
+      body: {
+        /** Token of the mail. */
+        token: string
+      }
+    }
+    data: null
+  }
+  /** Begin to enrol an authenticator app. Answers what an authenticator app reads. Nothing changes before it is enabled. */
+  setupTwoFactor: {
+    params: Record<never, never>
+    data: {
+      /** What the authenticator app reads. */
+      otpauthUri: string
+      /** The same as a QR code. */
+      qrSvg: string
+    }
+  }
+  /** Finish the enrolment with a code of the app. Enrols the app when its code is right, and answers ten recovery codes. */
+  enableTwoFactor: {
+    params: {
+      body: {
+        /** 6 digits of the authenticator app. */
+        otp: string
+      }
+    }
+    data: {
+      /** Each works once instead of a code. Shown only now. */
+      recoveryCodes: Array<string>
+    }
+  }
+  /** Ten new recovery codes; the old ones stop working. Makes ten new recovery codes. The old ones stop working. */
+  renewRecoveryCodes: {
+    params: Record<never, never>
+    data: {
+      /** Each works once instead of a code. Shown only now. */
+      recoveryCodes: Array<string>
+    }
+  }
+  /** Remove the authenticator app; codes then come by e-mail where they are needed. Removes the authenticator app. Codes then come by e-mail. */
+  disableTwoFactor: {
+    params: Record<never, never>
+    data: null
+  }
+  /** Your own profile. The user that the credential belongs to, with the company. */
+  getMe: {
+    params: Record<never, never>
+    data: User
+  }
+  /** Change your own profile. Changes name, phone number and language of the user who asks. */
+  changeMe: {
+    params: {
+      body?: {
+        /** First name. */
+        firstName?: string
+        /** Last name. */
+        lastName?: string
+        /** Phone number. */
+        phoneNumber?: string
+        /** ISO 3166-1 alpha-2. */
+        phoneNumberCountry?: string
+        /** Language of mails. Default: en. */
+        lang?: "en" | "fr" | "de" | "es" | "it"
+      }
+    }
+    data: User
+  }
+  /** What you may do. The rows of the permission table that your role opens, so that a client offers nothing else. */
+  listMyPermissions: {
+    params: Record<never, never>
+    data: {
+      /** Rows of the permission table. */
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
+    }
+  }
+  /** The people of your company. Users of your company, with filters. */
+  listUsers: {
+    params: {
+      /** Role. */
+      role?: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
+      /** In e-mail and name. */
+      search?: string
+      /** Only those who wait for approval. */
+      pending?: boolean
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The users of this page. */
+      users: Array<User>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Invite somebody into your company. The person gets a link to choose a password. Inviting a Manager needs a fresh second factor. */
+  inviteUser: {
+    params: {
+      body: {
+        /** E-mail address. */
+        email: string
+        /** First name. */
+        firstName: string
+        /** Last name. */
+        lastName: string
+        /** Role. */
+        role: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
+        /** For operators; default: your own. */
+        companyId?: string
+        /** Language of mails. Default: en. */
+        lang?: "en" | "fr" | "de" | "es" | "it"
+      }
+    }
+    data: User
+  }
+  /** One person of your company. One user of your company. */
+  getUser: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: User
+  }
+  /** Rename, disable, or give another role. A new role or a lock ends the person’s sessions at once. */
+  changeUser: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body?: {
+        /** First name. */
+        firstName?: string
+        /** Last name. */
+        lastName?: string
+        /** Role. */
+        role?: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
+        /** Whether the user may no longer log in. */
+        disabled?: boolean
+      }
+    }
+    data: User
+  }
+  /** Let a Cashier or an Observer in. A Cashier or Observer who registered may work from now on. */
+  approveUser: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: User
+  }
+  /** The companies of a SuperManager. The companies that are attached to a SuperManager. */
+  listCompaniesOfUser: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Ids of the companies. */
+      companies: Array<string>
+    }
+  }
+  /** Replace the companies of a SuperManager. Replaces the companies of a SuperManager by the list. */
+  attachCompanies: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body: {
+        /** Ids of the companies. */
+        companies: Array<string>
+      }
+    }
+    data: {
+      /** Ids of the companies. */
+      companies: Array<string>
+    }
+  }
+  /** Remove the authenticator of a person who lost it. Removes the authenticator of a user. The next login sends a code by e-mail. */
+  resetTwoFactorOfUser: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: null
+  }
+  /** API keys that are not revoked. API keys of your company that are not revoked. Secrets are never shown again. */
+  listApiKeys: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+    }
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Name for people. */
+      name: string
+      /** The company it belongs to. */
+      company: string
+      /** Public id: the header `x-api-key`. */
+      apiKey: string
+      /** What the key may do. */
+      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
+      /** When it ends; null: never. */
+      expiresAt: string | null
+      /** When it was last used. */
+      lastUsedAt: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+    }>
+  }
+  /** A new API key; needs a fresh second factor. Makes a key for a server. The secret is shown once, in this answer. */
+  createApiKey: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      body: {
+        /** Name for people. */
+        name: string
+        /** What the key may do. */
+        scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
+        /** When it ends; null: never. */
+        expiresAt?: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Name for people. */
+      name: string
+      /** The company it belongs to. */
+      company: string
+      /** Public id: the header `x-api-key`. */
+      apiKey: string
+      /** What the key may do. */
+      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write" | "passwords:write">
+      /** When it ends; null: never. */
+      expiresAt: string | null
+      /** When it was last used. */
+      lastUsedAt: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** The header `x-api-secret`, or the bearer. Shown only now. */
+      apiSecret: string
+    }
+  }
+  /** Revoke an API key. The key stops working at once. */
+  revokeApiKey: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: null
+  }
+  /** The audit log, newest first. Who did what, when, from where, and whether it was allowed. */
+  listAuditLog: {
+    params: {
+      /** What was done, as `noun.verb`. */
+      action?: string
+      /** Who did it. */
+      actor?: string
+      /** What it was done to. */
+      object?: string
+      /** nextBefore of the answer before. */
+      before?: string
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The entries, newest first. */
+      entries: Array<{
+        /** Its place in the chain. */
+        seq: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** `user:<id>`, `apiKey:<id>`, `operator`, `anyone` */
+        actor: string
+        /** What was done, as `noun.verb`. */
+        action: string
+        /** Whether it was done or refused. */
+        result: "ok" | "refused"
+        /** The company it belongs to. */
+        company: string | null
+        /** What it was done to. */
+        object: string | null
+        /** Address that the call came from. */
+        ip: string | null
+        /** The browser, as it names itself. */
+        userAgent: string | null
+        /** `X-Request-Id` of the call that caused it. */
+        requestId: string | null
+        /** More about it. */
+        detail: {
+        }
+      }>
+      /** Send it as `before` for the next page; null at the end. */
+      nextBefore: string | null
+    }
+  }
+  /** The companies that you may see. Your company; for operators, all that they may see. */
+  listCompanies: {
+    params: {
+      /** Text to look for. */
+      search?: string
+      /** Whether the operator approved the company. */
+      approved?: boolean
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The companies. */
+      companies: Array<Company>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** One company. A company with its settings. */
+  getCompany: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: Company
+  }
+  /** Change a company. Only what is given changes; null clears. Where the money goes, and the limits of refunds, need a fresh second factor. */
+  changeCompany: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body?: {
+        /** Name for people. */
+        name?: string
+        /** ISO 3166-1 alpha-2. */
+        country?: string | null
+        /** 14 digits; null where there is none. */
+        siret?: string | null
+        /** Where the company’s USDC is sent. */
+        settlementAddress?: string | null
+        /** Chain id of the settlement. */
+        settlementNetwork?: number | null
+        /** Hours after expiry within which a late payment counts. */
+        lateAcceptHours?: number
+        /** What a payment after cancelling does: count, or wait for a person. */
+        lateAfterCancel?: "accept" | "hold"
+        /** Hours after which a payer may no longer ask for a new quote; 0: never. */
+        requoteHours?: number
+        /** Minutes that the quote of a payment link holds; null: as long as the link. */
+        linkQuoteMinutes?: number | null
+        /** USDC that settlements leave for refunds. */
+        settlementReserve?: string
+        /** The most that one order may be, in its currency. */
+        maxOrderAmount?: string
+        /** EUR from which the payer’s identity is needed. */
+        identityThresholdAmount?: string
+        /** How much of a payment may be missing, in hundredths of a percent. */
+        toleranceBps?: number
+        /** The most that may be missing, in millionths of a USDC. */
+        toleranceMaxUnits?: string
+        /** Whether refunds wait for the operator. */
+        refundApproval?: boolean
+        /** By role (SuperManager, Manager, Association, Service). What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit. Null takes the limits of a role away; roles that are not named keep theirs. A SuperAdmin sets all of them, a SuperManager those of the other roles; both need a fresh second factor. */
+        refundLimits?: Record<string, {
+          /** The most that one refund may be, decimal text in USDC; null: no limit. */
+          single?: string | null
+          /** The most in any 24 hours, decimal text in USDC; null: no limit. */
+          day?: string | null
+        } | null>
+        /** The operator’s fee, in hundredths of a percent. */
+        feeBps?: number
+        /** EUR from which the identity is checked; null: never. */
+        kycThreshold?: string | null
+        /** EUR that a checked payer may spend in 30 days; null: no limit. */
+        kycLimit?: string | null
+      }
+    }
+    data: Company
+  }
+  /** Let a company sell. The operator lets a company sell. */
+  approveCompany: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: Company
+  }
+  /** List shops. The shops of your company. */
+  listSalesPoints: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The shops of this page. */
+      salesPoints: Array<SalesPoint>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Add a shop. A shop groups tills. A new company has one already. */
+  createSalesPoint: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      body: {
+        /** Name for people. */
+        name: string
+        /** City. */
+        city?: string | null
+        /** ISO 3166-1 alpha-2. */
+        country?: string | null
+        /** Street and number. */
+        street?: string | null
+        /** Postal code. */
+        zipCode?: string | null
+        /** Address of the logo. */
+        logoUrl?: string | null
+        /** Latitude in degrees. */
+        lat?: number | null
+        /** Longitude in degrees. */
+        lng?: number | null
+      }
+    }
+    data: SalesPoint
+  }
+  /** One shop. One shop. */
+  getSalesPoint: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: SalesPoint
+  }
+  /** Change a shop. Only what is given changes; null clears. */
+  changeSalesPoint: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body?: {
+        /** Name for people. */
+        name?: string
+        /** City. */
+        city?: string | null
+        /** ISO 3166-1 alpha-2. */
+        country?: string | null
+        /** Street and number. */
+        street?: string | null
+        /** Postal code. */
+        zipCode?: string | null
+        /** Address of the logo. */
+        logoUrl?: string | null
+        /** Latitude in degrees. */
+        lat?: number | null
+        /** Longitude in degrees. */
+        lng?: number | null
+      }
+    }
+    data: SalesPoint
+  }
+  /** List tills. The tills of your company, with filters by shop and state. */
+  listCollectors: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+      /** The shop of the till. */
+      salePoint?: string
+      /** Whether it may be used. */
+      active?: boolean
+    }
+    data: {
+      /** The tills of this page. */
+      collectors: Array<Collector>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** One till. One till. */
+  getCollector: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: Collector
+  }
+  /** Rename, close or open a till, or give it to cashiers. Changes the fields that are given. A closed till takes no new orders. */
+  changeCollector: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body?: {
+        /** Its name in orders (`merchantIdentifier`); unique in the company. */
+        identifier?: string
+        /** Whether it may be used. */
+        active?: boolean
+        /** Users with the role Cashier; replaces the list. */
+        cashiers?: Array<string>
+      }
+    }
+    data: Collector
+  }
+  /** Add a till to a shop. A till’s `identifier` is the `merchantIdentifier` of its orders. */
+  addCollector: {
+    params: {
+      body: {
+        /** Its name in orders (`merchantIdentifier`); unique in the company. */
+        identifier: string
+        /** 24 hex characters. */
+        salePoint: string
+        /** Your device’s own number. */
+        uuid?: string
+      }
+    }
+    data: Collector
+  }
+  /** List buy buttons. The buy buttons of your company. */
+  listBuyButtons: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The buy buttons of this page. */
+      buyButtons: Array<BuyButton>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Add a buy button. A buy button sells at a fixed price on one website. */
+  createBuyButton: {
+    params: {
+      /** For operators: whose objects. */
+      companyId?: string
+      /** For operators: id or e-mail of a manager, whose company is meant. */
+      childManager?: string
+      body: {
+        /** Name for people. */
+        name: string
+        /** The shop’s website. */
+        websiteUrl: string
+        /** A number or decimal text. */
+        price: number | string
+        /** Fiat currency of the price. */
+        currency: string
+        /** Your reference of the item. */
+        itemRef?: string
+        /** Receives the events of orders made through it. */
+        callbackUrl?: string
+      }
+    }
+    data: BuyButton
+  }
+  /** One buy button. One buy button. */
+  getBuyButton: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: BuyButton
+  }
+  /** Change a buy button. Only what is given changes. */
+  changeBuyButton: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body?: {
+        /** Name for people. */
+        name?: string
+        /** The shop’s website. */
+        websiteUrl?: string
+        /** A number or decimal text. */
+        price?: number | string
+        /** Fiat currency of the price. */
+        currency?: string
+        /** Your reference of the item. */
+        itemRef?: string
+        /** Receives the events of orders made through it. */
+        callbackUrl?: string
+      }
+    }
+    data: BuyButton
+  }
+  /** Remove a buy button and end its sessions. Removes the button. Its open sessions end. */
+  deleteBuyButton: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: null
+  }
+  /** Begin a session for one buyer. One buyer’s way through a button. Its id is the `sessionId` of the order. */
+  createBuyButtonSession: {
+    params: {
+      body: {
+        /** 24 hex characters. */
+        button: string
+        /** Your reference; unique among live sessions. */
+        orderRef: string
+        /** A number or decimal text. */
+        price?: number | string
+        /** Fiat currency of the price. */
+        currency?: string
+        /** Text on the button. */
+        buttonName?: string
+        /** Receives the events of orders made through it. */
+        callbackUrl?: string
+        /** Where the payer goes after cancelling. */
+        cancelUrl?: string
+        /** Where the payer goes after paying. */
+        returnUrl?: string
+      }
+    }
+    data: BuyButtonSession
+  }
+  /** One session. One session, and the order made through it. */
+  getBuyButtonSession: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: BuyButtonSession
+  }
+  /** End a session. Ends the session. An order made through it stays as it is. */
+  endBuyButtonSession: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: null
+  }
+  /** One session by its code. The session that an order was made through. */
+  getBuyButtonSessionByCode: {
+    params: {
+      /** Order code: unguessable, used in paths. */
+      code: string
+    }
+    data: BuyButtonSession
+  }
+  /** The secret that signs your webhooks. The secret that signs the webhooks of your account. Keep it on your server. */
+  getWebhookSecret: {
+    params: {
+      /** Operators: this company only. */
+      companyId?: string
+    }
+    data: {
+      /** `whsec_…` */
+      webhookSigningSecret: string
+    }
+  }
+  /** A new signing secret; the old one is dead at once, also for retries. Makes a new secret. The old one stops working at once, also for retries. */
+  regenerateWebhookSecret: {
+    params: {
+      /** Operators: this company only. */
+      companyId?: string
+    }
+    data: {
+      /** `whsec_…` */
+      webhookSigningSecret: string
+    }
+  }
+  /** Prepare the next signing secret without using it. Makes the next secret and signs nothing with it yet, so that your server can learn it first. */
+  prepareWebhookSecret: {
+    params: {
+      /** Operators: this company only. */
+      companyId?: string
+    }
+    data: {
+      /** `whsec_…` */
+      webhookSigningSecret: string
+    }
+  }
+  /** Send a test webhook that the prepared secret signs. Sends one test webhook, signed by the prepared secret, to an address you name. */
+  testWebhookSecret: {
+    params: {
+      body: {
+        /** Where to; checked like a webhookUrl. */
+        url: string
+        /** Operators: this company only. */
+        companyId?: string
+      }
+    }
+    data: {
+      /** Whether the server answered 2xx. */
+      delivered: boolean
+      /** HTTP status of the answer; null when there was none. */
+      statusCode: number | null
+      /** Why there was no answer; null when there was one. */
+      errorCode: string | null
+      /** Milliseconds until the answer. */
+      durationMs: number
+    }
+  }
+  /** Put the prepared secret into use; the old one is dead at once. Signs with the prepared secret from now on. */
+  activateWebhookSecret: {
+    params: {
+      /** Operators: this company only. */
+      companyId?: string
+    }
+    data: null
+  }
+}
+
+/** How each operation is called. */
+export const OPERATIONS = {
+  createOrder: { method: 'POST', path: '/api/next/confirm_conversion/request', query: ['companyId'], keyed: true, json: true },
+  getOrderByCode: { method: 'GET', path: '/api/next/confirm_conversion/status/{code}', query: [], keyed: false, json: true },
+  getOrderByReference: { method: 'GET', path: '/api/next/confirm_conversion/status/order/{reference}', query: [], keyed: false, json: true },
+  cancelOrder: { method: 'POST', path: '/api/next/confirm_conversion/cancel/{code}', query: [], keyed: true, json: true },
+  expireOrder: { method: 'POST', path: '/api/next/confirm_conversion/expire/{code}', query: [], keyed: true, json: true },
+  listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
+  listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'limit', 'cursor'], keyed: false, json: true },
+  getOrderStory: { method: 'GET', path: '/api/next/confirm_conversion/story/{code}', query: [], keyed: false, json: true },
+  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'format', 'headers', 'bom', 'sort'], keyed: false, json: false },
+  getOrderHistory: { method: 'GET', path: '/api/next/confirm_conversion/history/{code}', query: [], keyed: false, json: true },
+  acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
+  confirmOrder: { method: 'POST', path: '/api/next/confirm_conversion/confirm/{code}', query: [], keyed: true, json: true },
+  nameTransaction: { method: 'POST', path: '/api/next/confirm_conversion/transaction/{code}', query: [], keyed: true, json: true },
+  savePayerInformation: { method: 'POST', path: '/api/next/confirm_conversion/payer-information', query: [], keyed: true, json: true },
+  setPayerEmail: { method: 'POST', path: '/api/next/confirm_conversion/email/{code}', query: [], keyed: true, json: true },
+  getPayerInformation: { method: 'GET', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
+  erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
+  revertOrder: { method: 'POST', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: true, json: true },
+  getExchangeInfo: { method: 'GET', path: '/api/next/confirm_conversion/exchangeInfo', query: ['fromAsset', 'toAsset'], keyed: false, json: true },
+  listRefunds: { method: 'GET', path: '/api/next/refunds', query: ['code', 'status', 'page', 'limit'], keyed: false, json: true },
+  getRefund: { method: 'GET', path: '/api/next/refunds/{id}', query: [], keyed: false, json: true },
+  getRefundAddressMessage: { method: 'GET', path: '/api/next/refunds/address-message', query: ['code', 'address', 'amount', 'mispaymentId'], keyed: false, json: true },
+  approveRefund: { method: 'POST', path: '/api/next/refunds/{id}/approve', query: [], keyed: true, json: true },
+  rejectRefund: { method: 'POST', path: '/api/next/refunds/{id}/reject', query: [], keyed: true, json: true },
+  setRefundAddress: { method: 'POST', path: '/api/next/refunds/{id}/address', query: [], keyed: true, json: true },
+  refundMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/refund', query: [], keyed: true, json: true },
+  settleRefund: { method: 'POST', path: '/api/next/refunds/{id}/settle', query: [], keyed: true, json: true },
+  reportRefundTransaction: { method: 'POST', path: '/api/next/refunds/{id}/transaction', query: [], keyed: true, json: true },
+  listMispayments: { method: 'GET', path: '/api/next/mispayments', query: ['status', 'kind', 'code', 'page', 'limit'], keyed: false, json: true },
+  acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
+  ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },
+  bearLoss: { method: 'POST', path: '/api/next/mispayments/{id}/bear', query: [], keyed: true, json: true },
+  listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset'], keyed: false, json: true },
+  listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
+  saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
+  removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
+  listChannelExchanges: { method: 'GET', path: '/api/next/channel-exchanges/{code}', query: [], keyed: false, json: true },
+  receiveCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback', query: [], keyed: false, json: false },
+  receiveCompanyCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback/{companyId}', query: [], keyed: false, json: false },
+  listKyc: { method: 'GET', path: '/api/next/kyc', query: ['companyId', 'childManager', 'page', 'limit', 'status'], keyed: false, json: true },
+  startKyc: { method: 'POST', path: '/api/next/kyc', query: [], keyed: true, json: true },
+  getKyc: { method: 'GET', path: '/api/next/kyc/{id}', query: [], keyed: false, json: true },
+  approveKyc: { method: 'POST', path: '/api/next/kyc/{id}/approve', query: [], keyed: true, json: true },
+  refuseKyc: { method: 'POST', path: '/api/next/kyc/{id}/refuse', query: [], keyed: true, json: true },
+  requestEdd: { method: 'POST', path: '/api/next/kyc/{id}/edd', query: [], keyed: true, json: true },
+  completeEdd: { method: 'POST', path: '/api/next/kyc/{id}/edd/complete', query: [], keyed: true, json: true },
+  takeSumsubCallback: { method: 'POST', path: '/api/next/kyc/sumsub/callback', query: [], keyed: false, json: true },
+  listEvents: { method: 'GET', path: '/api/next/events', query: ['after', 'limit', 'companyId'], keyed: false, json: true },
+  getSummary: { method: 'GET', path: '/api/next/summary', query: ['days', 'companyId'], keyed: false, json: true },
+  readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
+  listSettlements: { method: 'GET', path: '/api/next/settlements', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
+  createSettlement: { method: 'POST', path: '/api/next/settlements', query: [], keyed: true, json: true },
+  approveSettlement: { method: 'POST', path: '/api/next/settlements/{id}/approve', query: [], keyed: true, json: true },
+  reportSettlementPaid: { method: 'POST', path: '/api/next/settlements/{id}/paid', query: [], keyed: true, json: true },
+  cancelSettlement: { method: 'POST', path: '/api/next/settlements/{id}/cancel', query: [], keyed: true, json: true },
+  listDifferences: { method: 'GET', path: '/api/next/ledger/differences', query: ['status', 'page', 'limit'], keyed: false, json: true },
+  explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
+  listWebhookDeliveries: { method: 'GET', path: '/api/next/webhook-deliveries', query: ['event', 'status', 'code', 'from', 'to', 'companyId', 'page', 'limit'], keyed: false, json: true },
+  getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
+  getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
+  redeliverWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/{id}/redeliver', query: [], keyed: true, json: true },
+  redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: [], keyed: true, json: true },
+  getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
+  changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: [], keyed: false, json: true },
+  register: { method: 'POST', path: '/api/next/auth/register', query: ['lang'], keyed: true, json: true },
+  loginManager: { method: 'POST', path: '/api/next/auth/login/manager', query: [], keyed: false, json: true },
+  login: { method: 'POST', path: '/api/next/auth/login', query: [], keyed: false, json: true },
+  validateOtp: { method: 'POST', path: '/api/next/auth/otp', query: [], keyed: false, json: true },
+  sendEmailOtp: { method: 'POST', path: '/api/next/auth/otp/email', query: [], keyed: false, json: true },
+  sendVerification: { method: 'POST', path: '/api/next/auth/verify-email/send', query: [], keyed: true, json: true },
+  refreshToken: { method: 'POST', path: '/api/next/auth/refresh-token', query: [], keyed: false, json: true },
+  signOut: { method: 'POST', path: '/api/next/auth/sign-out', query: [], keyed: false, json: true },
+  listSessions: { method: 'GET', path: '/api/next/auth/sessions', query: [], keyed: false, json: true },
+  revokeSession: { method: 'DELETE', path: '/api/next/auth/sessions/{id}', query: [], keyed: false, json: true },
+  revokeOtherSessions: { method: 'POST', path: '/api/next/auth/sessions/revoke-others', query: [], keyed: true, json: true },
+  sendPasswordReset: { method: 'POST', path: '/api/next/auth/reset-password/send', query: ['lang'], keyed: false, json: true },
+  changeForgottenPassword: { method: 'POST', path: '/api/next/auth/reset-password/change', query: [], keyed: true, json: true },
+  changePassword: { method: 'POST', path: '/api/next/auth/password', query: [], keyed: true, json: true },
+  verifyEmail: { method: 'POST', path: '/api/next/auth/verify-email', query: [], keyed: false, json: true },
+  setupTwoFactor: { method: 'POST', path: '/api/next/auth/2fa/setup', query: [], keyed: true, json: true },
+  enableTwoFactor: { method: 'POST', path: '/api/next/auth/2fa/enable', query: [], keyed: true, json: true },
+  renewRecoveryCodes: { method: 'POST', path: '/api/next/auth/2fa/recovery-codes', query: [], keyed: true, json: true },
+  disableTwoFactor: { method: 'POST', path: '/api/next/auth/2fa/disable', query: [], keyed: true, json: true },
+  getMe: { method: 'GET', path: '/api/next/users/me', query: [], keyed: false, json: true },
+  changeMe: { method: 'PUT', path: '/api/next/users/me', query: [], keyed: false, json: true },
+  listMyPermissions: { method: 'GET', path: '/api/next/users/me/permissions', query: [], keyed: false, json: true },
+  listUsers: { method: 'GET', path: '/api/next/users', query: ['role', 'search', 'pending', 'page', 'limit'], keyed: false, json: true },
+  inviteUser: { method: 'POST', path: '/api/next/users', query: [], keyed: true, json: true },
+  getUser: { method: 'GET', path: '/api/next/users/{id}', query: [], keyed: false, json: true },
+  changeUser: { method: 'PUT', path: '/api/next/users/{id}', query: [], keyed: false, json: true },
+  approveUser: { method: 'POST', path: '/api/next/users/{id}/approve', query: [], keyed: true, json: true },
+  listCompaniesOfUser: { method: 'GET', path: '/api/next/users/{id}/companies', query: [], keyed: false, json: true },
+  attachCompanies: { method: 'PUT', path: '/api/next/users/{id}/companies', query: [], keyed: false, json: true },
+  resetTwoFactorOfUser: { method: 'POST', path: '/api/next/users/{id}/reset-2fa', query: [], keyed: true, json: true },
+  listApiKeys: { method: 'GET', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: false, json: true },
+  createApiKey: { method: 'POST', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: true, json: true },
+  revokeApiKey: { method: 'DELETE', path: '/api/next/api-keys/{id}', query: [], keyed: false, json: true },
+  listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
+  listCompanies: { method: 'GET', path: '/api/next/companies', query: ['search', 'approved', 'page', 'limit'], keyed: false, json: true },
+  getCompany: { method: 'GET', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
+  changeCompany: { method: 'PUT', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
+  approveCompany: { method: 'POST', path: '/api/next/companies/{id}/approve', query: [], keyed: true, json: true },
+  listSalesPoints: { method: 'GET', path: '/api/next/sales-points', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
+  createSalesPoint: { method: 'POST', path: '/api/next/sales-points', query: ['companyId', 'childManager'], keyed: true, json: true },
+  getSalesPoint: { method: 'GET', path: '/api/next/sales-points/{id}', query: [], keyed: false, json: true },
+  changeSalesPoint: { method: 'PUT', path: '/api/next/sales-points/{id}', query: [], keyed: false, json: true },
+  listCollectors: { method: 'GET', path: '/api/next/collectors/list', query: ['companyId', 'childManager', 'page', 'limit', 'salePoint', 'active'], keyed: false, json: true },
+  getCollector: { method: 'GET', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
+  changeCollector: { method: 'PUT', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
+  addCollector: { method: 'POST', path: '/api/next/collectors/add', query: [], keyed: true, json: true },
+  listBuyButtons: { method: 'GET', path: '/api/next/buy-buttons', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
+  createBuyButton: { method: 'POST', path: '/api/next/buy-buttons', query: ['companyId', 'childManager'], keyed: true, json: true },
+  getBuyButton: { method: 'GET', path: '/api/next/buy-buttons/{id}', query: [], keyed: false, json: true },
+  changeBuyButton: { method: 'PUT', path: '/api/next/buy-buttons/{id}', query: [], keyed: false, json: true },
+  deleteBuyButton: { method: 'DELETE', path: '/api/next/buy-buttons/{id}', query: [], keyed: false, json: true },
+  createBuyButtonSession: { method: 'POST', path: '/api/next/buy-button/sessions', query: [], keyed: true, json: true },
+  getBuyButtonSession: { method: 'GET', path: '/api/next/buy-button/sessions/{id}', query: [], keyed: false, json: true },
+  endBuyButtonSession: { method: 'DELETE', path: '/api/next/buy-button/sessions/{id}', query: [], keyed: false, json: true },
+  getBuyButtonSessionByCode: { method: 'GET', path: '/api/next/buy-button/sessions/code/{code}', query: [], keyed: false, json: true },
+  getWebhookSecret: { method: 'GET', path: '/api/users/webhook-secret', query: ['companyId'], keyed: false, json: true },
+  regenerateWebhookSecret: { method: 'POST', path: '/api/users/webhook-secret/regenerate', query: ['companyId'], keyed: true, json: true },
+  prepareWebhookSecret: { method: 'POST', path: '/api/users/webhook-secret/next', query: ['companyId'], keyed: true, json: true },
+  testWebhookSecret: { method: 'POST', path: '/api/users/webhook-secret/next/test', query: [], keyed: true, json: true },
+  activateWebhookSecret: { method: 'POST', path: '/api/users/webhook-secret/next/activate', query: ['companyId'], keyed: true, json: true },
+} as const

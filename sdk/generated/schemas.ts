@@ -1,0 +1,513 @@
+// Printed from the OpenAPI document by `npm run sdk`; do not edit.
+
+/** Every failure has this shape. */
+export type Failure = {
+  /** Whether the call did what it was asked to. */
+  success: false
+  /** HTTP status of the answer. */
+  status: number
+  /** The answer itself. */
+  data: null
+  /** What went wrong. */
+  error: {
+    /** A stable identifier of what went wrong. */
+    code: "MALFORMED_JSON" | "ILLEGAL_AMOUNT" | "INVALID_EXCHANGE_RATE" | "INVALID_CREDENTIALS" | "INVALID_OTP" | "INVALID_RESET_TOKEN" | "EMAIL_ALREADY_REGISTERED" | "WEAK_PASSWORD" | "UNKNOWN_MERCHANT_IDENTIFIER" | "UNKNOWN_SESSION" | "WEBSITE_MISMATCH" | "ALIAS_IN_USE" | "CHANNEL_NOT_AVAILABLE" | "PAYER_IDENTITY_REQUIRED" | "KYC_REQUIRED" | "SPENDING_LIMIT_EXCEEDED" | "REFUND_TOO_LARGE" | "UNAUTHORIZED" | "CALLBACK_REFUSED" | "FORBIDDEN" | "STEP_UP_REQUIRED" | "CROSS_SITE_REQUEST" | "NOT_FOUND" | "ORDER_NOT_FOUND" | "OBJECT_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ORDER_STATE_CONFLICT" | "PAYMENT_NOT_RECEIVED" | "PAYMENT_ORPHANED" | "BOOKS_DIFFER" | "REFUND_NOT_COVERED" | "AMBIGUOUS_REFERENCE" | "IDEMPOTENCY_IN_PROGRESS" | "OBJECT_CONFLICT" | "MALFORMED_REQUEST" | "REQUEST_TIMEOUT" | "HEADERS_TOO_LARGE" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "VALIDATION_FAILED" | "IDEMPOTENCY_KEY_REUSED" | "TOO_MANY_REQUESTS" | "ACCOUNT_LOCKED" | "INTERNAL_ERROR" | "CHANNEL_UNAVAILABLE" | "DATABASE_UNAVAILABLE" | "BUSY"
+    /** What to do next, in one or two sentences. */
+    message: string
+    /** Field by field for validation; kycUrl and kycId where an identity check is needed. */
+    details?: Array<{
+      /** Field at fault, with dots between levels. */
+      path: string
+      /** What to do next, in one or two sentences. */
+      message: string
+    }>
+    /** The X-Request-Id of this answer; quote it when you ask for help. */
+    requestId: string
+    /** Page about this error: what causes it and what cures it. */
+    docs: string
+  }
+}
+
+/** An order. Every key is always present; absent values are null. */
+export type Order = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** Unguessable; used in paths. */
+  code: string
+  /** 8 characters for reading aloud. */
+  shortCode: string
+  /** Decimal text with exactly the currency’s digits. */
+  fromAmount: string
+  /** Decimal text with 6 digits. */
+  toAmount: string
+  /** Fiat currency. */
+  fromAsset: string
+  /** Settlement asset. */
+  toAsset: string
+  /** The order’s state. */
+  status: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
+  /** The chosen channel, null before accept. */
+  paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay" | null
+  /** Only for readers with a credential of the order’s company. */
+  webhookUrl?: string | null
+  /** Your reference; with it the order is a payment link. */
+  alias: string | null
+  /** What is sold. */
+  goods: {
+    /** Name of the goods. */
+    goodsName?: string
+    /** 01 tangible, 02 virtual */
+    goodsType?: "01" | "02"
+    /** Four-digit category of the goods. */
+    goodsCategory?: "0000" | "1000" | "2000" | "3000" | "4000" | "5000" | "6000" | "7000" | "8000" | "9000" | "A000" | "B000" | "C000" | "D000" | "E000" | "F000" | "Z000"
+    /** More about the goods. */
+    goodsDetail?: string
+    /** How many. */
+    goodsQuantity?: string
+  } | null
+  /** UTC with milliseconds. */
+  createdAt: string
+  /** Grows with every change of the order. */
+  updatedAt: string
+  /** When an unpaid order ends. */
+  expiresAt: string
+  /** When the payment became final. */
+  paidAt: string | null
+  /** In toAsset, 6 digits. */
+  refundedAmount: string
+  /** Units of toAsset for one unit of fromAsset. */
+  rate: string
+  /** The page to show, as a link or QR code. */
+  paymentUrl: string
+  /** True: the payer’s identity is not required for this order. */
+  anonymous: boolean
+  /** The till. */
+  merchantIdentifier: string | null
+  /** The shop. */
+  websiteUrl: string | null
+  /** Where the payer goes after paying. */
+  returnUrl: string | null
+  /** Where the payer goes after cancelling. */
+  cancelUrl: string | null
+}
+
+/** An order found by its reference, which can be guessed. */
+export type ReferenceOrder = {
+  /** Null without a credential of the order’s company. */
+  _id: string | null
+  /** Null without a credential of the order’s company. */
+  code: string | null
+  /** Null without a credential of the order’s company. */
+  shortCode: string | null
+  /** Decimal text with exactly the currency’s digits. */
+  fromAmount: string
+  /** Decimal text with 6 digits. */
+  toAmount: string
+  /** Fiat currency. */
+  fromAsset: string
+  /** Settlement asset. */
+  toAsset: string
+  /** The order’s state. */
+  status: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
+  /** The chosen channel, null before accept. */
+  paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay" | null
+  /** Only for readers with a credential of the order’s company. */
+  webhookUrl?: string | null
+  /** Your reference; with it the order is a payment link. */
+  alias: string | null
+  /** What is sold. */
+  goods: {
+    /** Name of the goods. */
+    goodsName?: string
+    /** 01 tangible, 02 virtual */
+    goodsType?: "01" | "02"
+    /** Four-digit category of the goods. */
+    goodsCategory?: "0000" | "1000" | "2000" | "3000" | "4000" | "5000" | "6000" | "7000" | "8000" | "9000" | "A000" | "B000" | "C000" | "D000" | "E000" | "F000" | "Z000"
+    /** More about the goods. */
+    goodsDetail?: string
+    /** How many. */
+    goodsQuantity?: string
+  } | null
+  /** UTC with milliseconds. */
+  createdAt: string
+  /** Grows with every change of the order. */
+  updatedAt: string
+  /** When an unpaid order ends. */
+  expiresAt: string
+  /** When the payment became final. */
+  paidAt: string | null
+  /** In toAsset, 6 digits. */
+  refundedAmount: string
+  /** Units of toAsset for one unit of fromAsset. */
+  rate: string
+  /** Null without a credential of the order’s company. */
+  paymentUrl: string | null
+  /** True: the payer’s identity is not required for this order. */
+  anonymous: boolean
+  /** The till. */
+  merchantIdentifier: string | null
+  /** The shop. */
+  websiteUrl: string | null
+  /** Where the payer goes after paying. */
+  returnUrl: string | null
+  /** Where the payer goes after cancelling. */
+  cancelUrl: string | null
+}
+
+/** A company or an association that sells. */
+export type Company = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** Name for people. */
+  name: string
+  /** Which kind it is. */
+  kind: "company" | "association"
+  /** ISO 3166-1 alpha-2. */
+  country: string | null
+  /** 14 digits; null where there is none. */
+  siret: string | null
+  /** Whether the operator approved the company. */
+  approved: boolean
+  /** Where the company’s USDC is sent. */
+  settlementAddress: string | null
+  /** Chain id of the settlement. */
+  settlementNetwork: number | null
+  /** In the order’s currency. */
+  maxOrderAmount: string
+  /** EUR; from here on the payer’s identity is needed. */
+  identityThresholdAmount: string
+  /** Hundredths of a percent that may be missing from a payment. */
+  toleranceBps: number
+  /** The most that may be missing, in millionths of a USDC. */
+  toleranceMaxUnits: string
+  /** Late payments are accepted within this time after expiry. */
+  lateAcceptHours: number
+  /** What a payment after cancelling does: count, or wait for a person. */
+  lateAfterCancel: "accept" | "hold"
+  /** An unpaid order can be accepted at a fresh rate within this time after its end. 0: never. */
+  requoteHours: number
+  /** Payment links: accepting takes a fresh rate when the last one is older than this. Null: one rate as long as the link lives. */
+  linkQuoteMinutes: number | null
+  /** USDC that stays with the operator at each settlement, as cover for refunds. */
+  settlementReserve: string
+  /** Refunds wait for the operator. */
+  refundApproval: boolean
+  /** What the role refunds by itself, at once and in any 24 hours: USDC, null for no limit. A role that is missing has no limit; API keys then have that of the managers. */
+  refundLimits: {
+    /** Limits of the role SuperManager. */
+    SuperManager?: {
+      /** The most that one refund may be, decimal text in USDC; null: no limit. */
+      single: string | null
+      /** The most in any 24 hours, decimal text in USDC; null: no limit. */
+      day: string | null
+    }
+    /** Limits of the role Manager. */
+    Manager?: {
+      /** The most that one refund may be, decimal text in USDC; null: no limit. */
+      single: string | null
+      /** The most in any 24 hours, decimal text in USDC; null: no limit. */
+      day: string | null
+    }
+    /** Limits of the role Association. */
+    Association?: {
+      /** The most that one refund may be, decimal text in USDC; null: no limit. */
+      single: string | null
+      /** The most in any 24 hours, decimal text in USDC; null: no limit. */
+      day: string | null
+    }
+    /** Limits of API keys. */
+    Service?: {
+      /** The most that one refund may be, decimal text in USDC; null: no limit. */
+      single: string | null
+      /** The most in any 24 hours, decimal text in USDC; null: no limit. */
+      day: string | null
+    }
+  }
+  /** The operator’s fee, in hundredths of a percent. */
+  feeBps: number
+  /** EUR; from here on the payer’s identity is checked. Null: never. */
+  kycThreshold: string | null
+  /** EUR that a checked payer may spend in 30 days without a closer look. Null: any sum. */
+  kycLimit: string | null
+  /** When it was created. UTC, with milliseconds. */
+  createdAt: string
+  /** When it last changed. UTC, with milliseconds. */
+  updatedAt: string
+}
+
+/** A shop: a place with tills. */
+export type SalesPoint = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** Name for people. */
+  name: string
+  /** The company it belongs to. */
+  company: string
+  /** City. */
+  city: string | null
+  /** ISO 3166-1 alpha-2. */
+  country: string | null
+  /** Street and number. */
+  street: string | null
+  /** Postal code. */
+  zipCode: string | null
+  /** Address of the logo. */
+  logoUrl: string | null
+  /** Latitude in degrees. */
+  lat: number | null
+  /** Longitude in degrees. */
+  lng: number | null
+  /** When it was created. UTC, with milliseconds. */
+  createdAt: string
+  /** When it last changed. UTC, with milliseconds. */
+  updatedAt: string
+}
+
+/** A till. */
+export type Collector = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** Name of the till in orders (`merchantIdentifier`). */
+  identifier: string
+  /** Your device’s own number. */
+  uuid: string | null
+  /** Whether it may be used. */
+  active: boolean
+  /** The company it belongs to. */
+  company: string
+  /** The shop of the till. */
+  salePoint: {
+    /** Internal identifier: 24 hex characters, in order of creation. */
+    _id: string
+    /** Name for people. */
+    name: string
+  }
+  /** Cashiers of the till. */
+  cashiers: Array<{
+    /** Internal identifier: 24 hex characters, in order of creation. */
+    _id: string
+    /** E-mail address. */
+    email: string
+    /** First name. */
+    firstName: string
+    /** Last name. */
+    lastName: string
+  }>
+  /** When it was created. UTC, with milliseconds. */
+  createdAt: string
+  /** When it last changed. UTC, with milliseconds. */
+  updatedAt: string
+}
+
+/** A button on a website. */
+export type BuyButton = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** Name for people. */
+  name: string
+  /** The company it belongs to. */
+  company: string
+  /** The shop’s website. */
+  websiteUrl: string
+  /** Price in `currency`. */
+  price: string
+  /** Fiat currency of the price. */
+  currency: string
+  /** Your reference of the item. */
+  itemRef: string | null
+  /** Receives the events of orders made through it. */
+  callbackUrl: string | null
+  /** When it was created. UTC, with milliseconds. */
+  createdAt: string
+  /** When it last changed. UTC, with milliseconds. */
+  updatedAt: string
+}
+
+/** One visit of one buyer at one button. */
+export type BuyButtonSession = {
+  /** The `sessionId` of an order. */
+  _id: string
+  /** Order code: unguessable, used in paths. */
+  code: string
+  /** The company it belongs to. */
+  company: string
+  /** The buy button. */
+  button: string
+  /** Text on the button. */
+  buttonName: string | null
+  /** Your reference; unique among live sessions. */
+  orderRef: string
+  /** Price in `currency`. */
+  price: string
+  /** Fiat currency of the price. */
+  currency: string
+  /** The shop’s website. */
+  websiteUrl: string
+  /** Receives the events of orders made through it. */
+  callbackUrl: string | null
+  /** Where the payer goes after cancelling. */
+  cancelUrl: string | null
+  /** Where the payer goes after paying. */
+  returnUrl: string | null
+  /** The newest order made for it. */
+  order: string | null
+  /** Whether the session was ended. */
+  ended: boolean
+  /** When it was created. UTC, with milliseconds. */
+  createdAt: string
+}
+
+/** A person or machine that can log in. */
+export type User = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** E-mail address. */
+  email: string
+  /** First name. */
+  firstName: string
+  /** Last name. */
+  lastName: string
+  /** Role. */
+  role: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
+  /** Phone number. */
+  phoneNumber: string | null
+  /** Public id of the newest API key of this user; never the secret. */
+  apiKey: string | null
+  /** E-mail verified and, for Cashier and Observer, approved. */
+  valid: boolean
+  /** Whether a login asks for a second factor. */
+  twoFactorAuthEnabled: boolean
+  /** An authenticator app is enrolled; otherwise codes come by e-mail. */
+  authenticatorEnabled: boolean
+  /** When the user last logged in; null before the first time. */
+  lastConnection: string | null
+  /** Language of mails and pages. */
+  lang: string
+  /** Whether the user may no longer log in. */
+  disabled: boolean
+  /** What keeps this account from working; empty when nothing does. */
+  missing: Array<string>
+  /** The company it belongs to. */
+  company: {
+    /** Internal identifier: 24 hex characters, in order of creation. */
+    _id: string
+    /** Name for people. */
+    name: string
+    /** Which kind it is. */
+    kind: "company" | "association"
+    /** ISO 3166-1 alpha-2. */
+    country: string | null
+    /** 14 digits; null where there is none. */
+    siret: string | null
+    /** Approved by the operator; before that nothing can be sold. */
+    approved: boolean | null
+    /** Where the company’s USDC is sent. */
+    settlementAddress: string | null
+    /** Chain id of the settlement. */
+    settlementNetwork: number | null
+  } | null
+}
+
+/** The identity check of one payer. */
+export type Kyc = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** The company it belongs to. */
+  company: string
+  /** Who checks: a person (`manual`) or a provider. */
+  provider: "manual" | "sumsub"
+  /** Where the object stands. */
+  status: "pending" | "approved" | "refused"
+  /** The closer look (enhanced due diligence). */
+  eddStatus: "none" | "requested" | "pending" | "completed"
+  /** What the closer look found; null before. */
+  eddOutcome: "approved" | "refused" | null
+  /** EUR in 30 days, once the closer look is completed. */
+  spendingLimit: string | null
+  /** The provider’s last words. */
+  message: string | null
+  /** When it was created. UTC, with milliseconds. */
+  createdAt: string
+  /** When it last changed. UTC, with milliseconds. */
+  updatedAt: string
+}
+
+/** The order as it was when the event happened, and the event. */
+export type OrderWebhook = Order & {
+  /** What happened. */
+  event: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded"
+}
+
+/** News of an identity check. Never says who the payer is. */
+export type KycWebhook = {
+  /** What happened. */
+  event: "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+  /** Id of the identity check. */
+  kycId: string
+  /** `_id` of the order. */
+  orderId: string
+  /** Code of the order. */
+  code: string
+  /** Your reference of the order. */
+  alias: string | null
+  /** Where the check stands. */
+  status: "pending" | "approved" | "refused"
+  /** When it last changed. */
+  updatedAt: string
+  /** Only with `kyc.edd_completed`: where the closer look stands. */
+  eddStatus?: string
+  /** Only with `kyc.edd_completed`: what the closer look found. */
+  eddOutcome?: "approved" | "refused"
+  /** Only with `kyc.edd_completed`: EUR that the payer may spend in 30 days. */
+  spendingLimit?: string
+}
+
+/** Every code that a failure may have. */
+export type ErrorCode =
+  | 'MALFORMED_JSON'
+  | 'ILLEGAL_AMOUNT'
+  | 'INVALID_EXCHANGE_RATE'
+  | 'INVALID_CREDENTIALS'
+  | 'INVALID_OTP'
+  | 'INVALID_RESET_TOKEN'
+  | 'EMAIL_ALREADY_REGISTERED'
+  | 'WEAK_PASSWORD'
+  | 'UNKNOWN_MERCHANT_IDENTIFIER'
+  | 'UNKNOWN_SESSION'
+  | 'WEBSITE_MISMATCH'
+  | 'ALIAS_IN_USE'
+  | 'CHANNEL_NOT_AVAILABLE'
+  | 'PAYER_IDENTITY_REQUIRED'
+  | 'KYC_REQUIRED'
+  | 'SPENDING_LIMIT_EXCEEDED'
+  | 'REFUND_TOO_LARGE'
+  | 'UNAUTHORIZED'
+  | 'CALLBACK_REFUSED'
+  | 'FORBIDDEN'
+  | 'STEP_UP_REQUIRED'
+  | 'CROSS_SITE_REQUEST'
+  | 'NOT_FOUND'
+  | 'ORDER_NOT_FOUND'
+  | 'OBJECT_NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'ORDER_STATE_CONFLICT'
+  | 'PAYMENT_NOT_RECEIVED'
+  | 'PAYMENT_ORPHANED'
+  | 'BOOKS_DIFFER'
+  | 'REFUND_NOT_COVERED'
+  | 'AMBIGUOUS_REFERENCE'
+  | 'IDEMPOTENCY_IN_PROGRESS'
+  | 'OBJECT_CONFLICT'
+  | 'MALFORMED_REQUEST'
+  | 'REQUEST_TIMEOUT'
+  | 'HEADERS_TOO_LARGE'
+  | 'BODY_TOO_LARGE'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'VALIDATION_FAILED'
+  | 'IDEMPOTENCY_KEY_REUSED'
+  | 'TOO_MANY_REQUESTS'
+  | 'ACCOUNT_LOCKED'
+  | 'INTERNAL_ERROR'
+  | 'CHANNEL_UNAVAILABLE'
+  | 'DATABASE_UNAVAILABLE'
+  | 'BUSY'

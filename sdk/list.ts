@@ -1,0 +1,58 @@
+/** One page, and how the next is asked for; undefined at the end. */
+export type Page<Item> = { items: Item[]; next: (() => Promise<Page<Item>>) | undefined }
+
+/**
+ * A list that can be read in two ways: `for await (const item of list)` reads all pages, one at a time;
+ * `await list.firstPage()` reads one.
+ */
+export class List<Item> implements AsyncIterable<Item> {
+  readonly #first: () => Promise<Page<Item>>
+  constructor(first: () => Promise<Page<Item>>) {
+    this.#first = first
+  }
+
+  async firstPage(): Promise<Item[]> {
+    return (await this.#first()).items
+  }
+
+  /** The first `most` items. */
+  async take(most: number): Promise<Item[]> {
+    const items: Item[] = []
+    if (most <= 0) return items
+    for await (const item of this) if (items.push(item) >= most) break
+    return items
+  }
+
+  /** Everything, in memory: for lists that are known to be short. */
+  all(): Promise<Item[]> {
+    return this.take(Number.POSITIVE_INFINITY)
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<Item> {
+    let page: Page<Item> | undefined = await this.#first()
+    while (page) {
+      yield* page.items
+      page = await page.next?.()
+    }
+  }
+}
+
+/** Pages by number, until a page is not full. */
+export function byNumber<Item>(limit: number, read: (page: number) => Promise<Item[]>): List<Item> {
+  const page = async (number: number): Promise<Page<Item>> => {
+    const items = await read(number)
+    return { items, next: items.length < limit ? undefined : () => page(number + 1) }
+  }
+  return new List(() => page(1))
+}
+
+/** Pages by cursor, until there is none. */
+export function byCursor<Item>(
+  read: (cursor: string | undefined) => Promise<{ items: Item[]; cursor: string | null | undefined }>,
+): List<Item> {
+  const page = async (from: string | undefined): Promise<Page<Item>> => {
+    const { items, cursor } = await read(from)
+    return { items, next: cursor ? () => page(cursor) : undefined }
+  }
+  return new List(() => page(undefined))
+}

@@ -1,0 +1,182 @@
+<?php
+
+declare(strict_types=1);
+
+/** Comptoir in one file: the ten commonest calls and webhook verification. PHP 8.1 or newer, with allow_url_fopen; no dependency. */
+final class ComptoirError extends RuntimeException
+{
+    public function __construct(
+        public readonly int $status,
+        /** Stable; says what happened. */
+        public readonly string $errorCode,
+        string $message,
+        public readonly ?string $requestId = null,
+        public readonly array $details = [],
+        public readonly ?string $docs = null,
+    ) {
+        parent::__construct($message);
+    }
+}
+
+/** The webhook must not be believed. Answer 400. */
+final class WebhookVerificationError extends RuntimeException
+{
+}
+
+final class Comptoir
+{
+    public function __construct(
+        private readonly string $baseUrl,
+        private readonly string $apiKey,
+        private readonly string $apiSecret,
+        private readonly int $timeout = 30,
+        private readonly int $maxRetries = 3,
+    ) {
+    }
+
+    /** Any operation of the reference. Retries 429, 502, 503 and lost connections under one Idempotency-Key. */
+    public function call(string $method, string $path, array $body = [], ?string $idempotencyKey = null): mixed
+    {
+        $headers = ["x-api-key: {$this->apiKey}", "x-api-secret: {$this->apiSecret}", 'accept: application/json'];
+        $content = null;
+        if ($method === 'POST') {
+            $headers[] = 'idempotency-key: ' . ($idempotencyKey ?? bin2hex(random_bytes(16)));
+            $headers[] = 'content-type: application/json';
+            $content = json_encode($body === [] ? new stdClass() : $body, JSON_THROW_ON_ERROR | JSON_UNESCAPED_UNICODE);
+        }
+        for ($attempt = 0; ; $attempt++) {
+            [$status, $text, $retryAfter] = $this->send($method, $path, $headers, $content);
+            $answer = json_decode($text, true);
+            if ($status >= 200 && $status < 300) {
+                return $answer['data'] ?? null;
+            }
+            $error = $answer['error'] ?? [];
+            $code = $error['code'] ?? ($status === 0 ? 'CONNECTION_FAILED' : 'UNEXPECTED_ANSWER');
+            $wait = $retryAfter ?? 0.4 * 2 ** $attempt;
+            $again = in_array($status, [0, 429, 502, 503], true) || $code === 'IDEMPOTENCY_IN_PROGRESS';
+            if (!$again || $attempt >= $this->maxRetries || $wait > 60) {
+                $message = $error['message'] ?? "$method $path: no answer of Comptoir";
+                $details = $error['details'] ?? [];
+                throw new ComptoirError($status, $code, $message, $error['requestId'] ?? null, $details, $error['docs'] ?? null);
+            }
+            usleep((int) ($wait * 1_000_000));
+        }
+    }
+
+    /** @return array{int, string, ?int} status (0: no answer), body, Retry-After in seconds */
+    private function send(string $method, string $path, array $headers, ?string $content): array
+    {
+        $options = ['method' => $method, 'header' => $headers, 'timeout' => $this->timeout, 'ignore_errors' => true];
+        $options += ['follow_location' => 0, ...($content === null ? [] : ['content' => $content])];
+        $context = stream_context_create(['http' => $options]);
+        $text = @file_get_contents(rtrim($this->baseUrl, '/') . $path, false, $context);
+        $lines = $http_response_header ?? [];
+        if ($text === false || !preg_match('/^HTTP\/\S+ (\d{3})/', $lines[0] ?? '', $found)) {
+            return [0, '', null];
+        }
+        $retry = array_values(preg_grep('/^retry-after: *\d+$/i', $lines));
+        return [(int) $found[1], $text, $retry === [] ? null : (int) preg_replace('/\D/', '', $retry[0])];
+    }
+
+    private function order(string $method, string $path, array $body = [], ?string $key = null): mixed
+    {
+        return $this->call($method, '/api/next/confirm_conversion' . $path, $body, $key);
+    }
+
+    /** @param array $body amount (decimal text), fromAsset, merchantIdentifier, webhookUrl, alias … */
+    public function createOrder(array $body, ?string $idempotencyKey = null): array
+    {
+        return $this->order('POST', '/request', $body, $idempotencyKey);
+    }
+
+    public function getOrder(string $code): array
+    {
+        return $this->order('GET', '/status/' . rawurlencode($code));
+    }
+
+    public function getOrderByReference(string $reference): array
+    {
+        return $this->order('GET', '/status/order/' . rawurlencode($reference));
+    }
+
+    /** All orders that the filters match, page after page. */
+    public function listOrders(array $filters = []): Generator
+    {
+        do {
+            $page = $this->order('GET', '?' . http_build_query(['limit' => 100, ...$filters]));
+            yield from $page['orders'];
+            $filters['cursor'] = $page['nextCursor'];
+        } while ($page['nextCursor'] !== null);
+    }
+
+    public function acceptOrder(string $code, array $body): array
+    {
+        return $this->order('POST', '/accept/' . rawurlencode($code), $body);
+    }
+
+    public function confirmOrder(string $code): void
+    {
+        $this->order('POST', '/confirm/' . rawurlencode($code));
+    }
+
+    public function cancelOrder(string $code): void
+    {
+        $this->order('POST', '/cancel/' . rawurlencode($code));
+    }
+
+    /** @param array $body amount (USDC, decimal text; default: all that is left), reason. Answers refundId. */
+    public function refundOrder(string $code, array $body = [], ?string $idempotencyKey = null): array
+    {
+        return $this->order('POST', '/revert/' . rawurlencode($code), $body, $idempotencyKey);
+    }
+
+    public function getRefund(string $id): array
+    {
+        return $this->call('GET', '/api/next/refunds/' . rawurlencode($id));
+    }
+
+    public function listEvents(?string $after = null, int $limit = 100): array
+    {
+        return $this->call('GET', '/api/next/events?' . http_build_query(array_filter(['after' => $after, 'limit' => $limit])));
+    }
+
+    /**
+     * The body of a genuine webhook. Both signatures are checked where they are there.
+     * @param string $rawBody file_get_contents('php://input'), before any parser
+     * @param array $headers name to value, for example getallheaders()
+     */
+    public static function verifyWebhook(string $rawBody, array $headers, string $secret, int $tolerance = 300): array
+    {
+        $given = array_change_key_case($headers);
+        $claims = [];
+        if (($given['service-signature'] ?? '') !== '') {
+            preg_match('/(?:^|,)\s*t=(\d{1,12})(?:,|$)/', $given['service-signature'], $time);
+            preg_match_all('/(?:^|,)\s*v1=([0-9a-f]{64})(?=,|$)/', $given['service-signature'], $found);
+            $at = $time[1] ?? '';
+            $claims[] = [$at, hash_hmac('sha256', "$at.$rawBody", $secret), $found[1]];
+        }
+        if (($given['webhook-signature'] ?? '') !== '') {
+            $at = $given['webhook-timestamp'] ?? '';
+            $key = base64_decode(substr($secret, strlen('whsec_')));
+            $signed = ($given['webhook-id'] ?? '') . ".$at.$rawBody";
+            $found = array_map(fn ($part) => substr($part, 3), preg_grep('/^v1,/', explode(' ', $given['webhook-signature'])));
+            $claims[] = [$at, base64_encode(hash_hmac('sha256', $signed, $key, true)), $found];
+        }
+        if ($claims === []) {
+            throw new WebhookVerificationError('no signature');
+        }
+        foreach ($claims as [$at, $expected, $signatures]) {
+            $isSigned = false;
+            foreach ($signatures as $signature) {
+                $isSigned = hash_equals($expected, $signature) || $isSigned;
+            }
+            if (!$isSigned) {
+                throw new WebhookVerificationError('signed by another secret, or changed on the way');
+            }
+            if (!ctype_digit($at) || abs(time() - (int) $at) > $tolerance) {
+                throw new WebhookVerificationError("signed more than $tolerance s from now");
+            }
+        }
+        return json_decode($rawBody, true, 32, JSON_THROW_ON_ERROR);
+    }
+}

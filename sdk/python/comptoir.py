@@ -1,0 +1,138 @@
+"""Comptoir in one file: the ten commonest calls and webhook verification. Python 3.9 or newer, no dependency."""
+
+import base64
+import hashlib
+import hmac
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+
+
+class ComptoirError(Exception):
+    """A call failed. `code` is stable; `status` is 0 when there was no answer."""
+
+    def __init__(self, status, code, message, request_id=None, details=None, docs=None):
+        super().__init__(message)
+        self.status, self.code, self.request_id = status, code, request_id
+        self.details, self.docs = details or [], docs
+
+
+class WebhookVerificationError(Exception):
+    """The webhook must not be believed. Answer 400."""
+
+
+class Comptoir:
+    def __init__(self, base_url, api_key, api_secret, timeout=30, max_retries=3):
+        self.base_url = base_url.rstrip("/")
+        self.headers = {"x-api-key": api_key, "x-api-secret": api_secret, "accept": "application/json"}
+        self.timeout, self.max_retries = timeout, max_retries
+
+    def call(self, method, path, body=None, idempotency_key=None):
+        """Any operation of the reference. Retries 429, 502, 503 and lost connections under one Idempotency-Key."""
+        headers, data = dict(self.headers), None
+        if method == "POST":
+            headers["idempotency-key"] = idempotency_key or uuid.uuid4().hex
+            headers["content-type"] = "application/json"
+            data = json.dumps(body or {}).encode()
+        for attempt in range(self.max_retries + 1):
+            error, wait = None, 0.4 * 2**attempt
+            try:
+                request = urllib.request.Request(self.base_url + path, data, headers, method=method)
+                with urllib.request.urlopen(request, timeout=self.timeout) as answer:
+                    return json.load(answer)["data"]
+            except urllib.error.HTTPError as failed:
+                error = _error_of(failed)
+                if failed.headers.get("retry-after", "").isdigit():
+                    wait = int(failed.headers["retry-after"])
+                if failed.code not in (429, 502, 503) and error.code != "IDEMPOTENCY_IN_PROGRESS":
+                    raise error from None
+            except OSError as lost:
+                error = ComptoirError(0, "CONNECTION_FAILED", f"{method} {path}: {lost}")
+            if attempt == self.max_retries or wait > 60:
+                raise error
+            time.sleep(wait)
+
+    def _order(self, method, path, body=None, key=None):
+        return self.call(method, "/api/next/confirm_conversion" + path, body, key)
+
+    def create_order(self, idempotency_key=None, **body):
+        """amount (decimal text), fromAsset, merchantIdentifier, webhookUrl, alias … → {code, order, paymentUrl}"""
+        return self._order("POST", "/request", body, idempotency_key)
+
+    def get_order(self, code):
+        return self._order("GET", "/status/" + _quote(code))
+
+    def get_order_by_reference(self, reference):
+        return self._order("GET", "/status/order/" + _quote(reference))
+
+    def list_orders(self, **filters):
+        """All orders that the filters match, page after page."""
+        query = {"limit": 100, **filters}
+        while True:
+            page = self._order("GET", "?" + urllib.parse.urlencode(query, doseq=True))
+            yield from page["orders"]
+            if page["nextCursor"] is None:
+                return
+            query["cursor"] = page["nextCursor"]
+
+    def accept_order(self, code, **body):
+        return self._order("POST", "/accept/" + _quote(code), body)
+
+    def confirm_order(self, code):
+        return self._order("POST", "/confirm/" + _quote(code))
+
+    def cancel_order(self, code):
+        return self._order("POST", "/cancel/" + _quote(code))
+
+    def refund_order(self, code, idempotency_key=None, **body):
+        """amount (USDC, decimal text; default: all that is left), reason → {refundId}"""
+        return self._order("POST", "/revert/" + _quote(code), body, idempotency_key)
+
+    def get_refund(self, refund_id):
+        return self.call("GET", "/api/next/refunds/" + _quote(refund_id))
+
+    def list_events(self, after=None, limit=100):
+        query = {"limit": limit, **({"after": after} if after else {})}
+        return self.call("GET", "/api/next/events?" + urllib.parse.urlencode(query))
+
+
+def verify_webhook(raw_body, headers, secret, tolerance_seconds=300):
+    """The body of a genuine webhook. `raw_body`: the bytes as received. Both signatures are checked where they are there."""
+    given = {name.lower(): value for name, value in headers.items()}
+    claims = []
+    if given.get("service-signature"):
+        parts = [part.strip().split("=", 1) for part in given["service-signature"].split(",") if "=" in part]
+        at = next((value for name, value in parts if name == "t"), "")
+        expected = hmac.new(secret.encode(), at.encode() + b"." + raw_body, hashlib.sha256).hexdigest()
+        claims.append((at, expected, [value for name, value in parts if name == "v1"]))
+    if given.get("webhook-signature"):
+        at, key = given.get("webhook-timestamp", ""), base64.b64decode(secret.removeprefix("whsec_"))
+        signed = f"{given.get('webhook-id', '')}.{at}.".encode() + raw_body
+        expected = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+        found = [part[3:] for part in given["webhook-signature"].split(" ") if part.startswith("v1,")]
+        claims.append((at, expected, found))
+    if not claims:
+        raise WebhookVerificationError("no signature")
+    for at, expected, signatures in claims:
+        if not any(hmac.compare_digest(expected.encode(), one.encode()) for one in signatures):
+            raise WebhookVerificationError("signed by another secret, or changed on the way")
+        if not (at.isascii() and at.isdigit()) or abs(time.time() - int(at)) > tolerance_seconds:
+            raise WebhookVerificationError(f"signed more than {tolerance_seconds} s from now")
+    return json.loads(raw_body)
+
+
+def _quote(text):
+    return urllib.parse.quote(str(text), safe="")
+
+
+def _error_of(failed):
+    try:
+        error = json.load(failed)["error"]
+        return ComptoirError(
+            failed.code, error["code"], error["message"], error.get("requestId"), error.get("details"), error.get("docs")
+        )
+    except (ValueError, KeyError, TypeError):
+        return ComptoirError(failed.code, "UNEXPECTED_ANSWER", f"the answer {failed.code} is not one of Comptoir's")

@@ -1,0 +1,179 @@
+import { ComptoirError, type ErrorDetail } from './errors.ts'
+import type { ErrorCode } from './generated/schemas.ts'
+
+export type ComptoirOptions = {
+  /** Address of the service, for example `https://pay.example`. */
+  baseUrl: string
+  apiKey?: string
+  apiSecret?: string
+  /** A user's access token, instead of a key. */
+  accessToken?: string
+  /** Tries after the first one; default 3. */
+  maxRetries?: number
+  /** For each try; default 30 000. */
+  timeoutMs?: number
+  /** Default: the global one. */
+  fetch?: typeof fetch
+}
+
+export type CallOptions = {
+  /** Yours, instead of one that is made for the call and its retries. */
+  idempotencyKey?: string
+  requestId?: string
+  timeoutMs?: number
+  maxRetries?: number
+  signal?: AbortSignal
+}
+
+export type Call = {
+  method: string
+  path: string
+  query?: Record<string, unknown>
+  body?: unknown
+  /** The operation takes an Idempotency-Key, so repeating it is safe. */
+  keyed: boolean
+  options?: CallOptions | undefined
+}
+
+const FIRST_DELAY_MS = 400
+const LONGEST_DELAY_MS = 8000
+/** A server that asks for more than this gets the error out to the caller instead. */
+const LONGEST_WAIT_MS = 60_000
+
+const isRetryable = ({ status, code }: ComptoirError): boolean =>
+  status === 429 || status === 502 || status === 503 || code === 'IDEMPOTENCY_IN_PROGRESS'
+
+const isLost = ({ code }: ComptoirError): boolean => code === 'CONNECTION_FAILED' || code === 'TIMED_OUT'
+
+function urlOf(baseUrl: string, path: string, query: Record<string, unknown> = {}): string {
+  const url = new URL(path, `${baseUrl.replace(/\/+$/, '')}/`)
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue
+    const text = value instanceof Date ? value.toISOString() : Array.isArray(value) ? value.join(',') : String(value)
+    url.searchParams.set(name, text)
+  }
+  return url.toString()
+}
+
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason)
+    const end = (): void => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }, ms)
+    signal?.addEventListener('abort', end, { once: true })
+  })
+
+/** Half of the delay is left to chance, so that callers who failed together do not come back together. */
+function delayMs(attempt: number, retryAfter: string | null): number {
+  if (retryAfter !== null && /^\d+$/.test(retryAfter)) return Number(retryAfter) * 1000
+  const longest = Math.min(FIRST_DELAY_MS * 2 ** attempt, LONGEST_DELAY_MS)
+  return longest / 2 + (Math.random() * longest) / 2
+}
+
+type FailureBody = {
+  error?: { code?: string; message?: string; requestId?: string; details?: ErrorDetail[]; docs?: string }
+}
+
+async function failureOf(answer: Response): Promise<ComptoirError> {
+  const text = await answer.text()
+  const requestId = answer.headers.get('x-request-id') ?? undefined
+  try {
+    const { error } = JSON.parse(text) as FailureBody
+    if (error?.code) {
+      const { code, message = '', details, docs } = error
+      return new ComptoirError({ status: answer.status, code: code as ErrorCode, message, details, docs, requestId })
+    }
+  } catch {
+    // a proxy's page, for example
+  }
+  const message = `The answer ${answer.status} is not one of Comptoir’s. Is the baseUrl right?`
+  return new ComptoirError({ status: answer.status, code: 'UNEXPECTED_ANSWER', message, requestId })
+}
+
+/** Sends calls: credentials, time limit, retries, one kind of error. */
+export class Transport {
+  readonly #options: ComptoirOptions
+  readonly #fetch: typeof fetch
+
+  constructor(options: ComptoirOptions) {
+    if (!/^https?:\/\//.test(options.baseUrl)) throw new TypeError('baseUrl must begin with http:// or https://')
+    this.#options = options
+    // workers refuse a fetch that is called as a method of another object
+    this.#fetch = options.fetch ?? ((input, init) => fetch(input, init))
+  }
+
+  get baseUrl(): string {
+    return this.#options.baseUrl.replace(/\/+$/, '')
+  }
+
+  #headers(call: Call, key: string | undefined): Record<string, string> {
+    const { apiKey, apiSecret, accessToken } = this.#options
+    return {
+      accept: 'application/json',
+      ...(accessToken ? { authorization: `Bearer ${accessToken}` } : {}),
+      ...(!accessToken && apiKey && apiSecret ? { 'x-api-key': apiKey, 'x-api-secret': apiSecret } : {}),
+      ...(!accessToken && !apiKey && apiSecret ? { authorization: `Bearer ${apiSecret}` } : {}),
+      ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === undefined ? {} : { 'idempotency-key': key }),
+      ...(call.options?.requestId ? { 'x-request-id': call.options.requestId } : {}),
+    }
+  }
+
+  async #once(call: Call, key: string | undefined): Promise<Response> {
+    const timeoutMs = call.options?.timeoutMs ?? this.#options.timeoutMs ?? 30_000
+    const limit = AbortSignal.timeout(timeoutMs)
+    const given = call.options?.signal
+    try {
+      return await this.#fetch(urlOf(this.baseUrl, call.path, call.query), {
+        method: call.method,
+        headers: this.#headers(call, key),
+        redirect: 'manual',
+        signal: given ? AbortSignal.any([limit, given]) : limit,
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      })
+    } catch (cause) {
+      if (given?.aborted) throw given.reason
+      const code = limit.aborted ? 'TIMED_OUT' : 'CONNECTION_FAILED'
+      const message = limit.aborted
+        ? `${call.method} ${call.path} got no answer within ${timeoutMs} ms.`
+        : `${call.method} ${call.path} did not reach ${this.baseUrl}.`
+      throw new ComptoirError({ status: 0, code, message, cause })
+    }
+  }
+
+  /** The successful answer. @throws ComptoirError */
+  async send(call: Call): Promise<Response> {
+    const { options, keyed, method } = call
+    const key = keyed ? (options?.idempotencyKey ?? newKey()) : undefined
+    const repeats = keyed || method !== 'POST'
+    const maxRetries = options?.maxRetries ?? this.#options.maxRetries ?? 3
+    for (let attempt = 0; ; attempt += 1) {
+      let error: ComptoirError
+      let retryAfter: string | null = null
+      try {
+        const answer = await this.#once(call, key)
+        if (answer.ok) return answer
+        retryAfter = answer.headers.get('retry-after')
+        error = await failureOf(answer)
+      } catch (thrown) {
+        if (!(thrown instanceof ComptoirError)) throw thrown
+        error = thrown
+      }
+      const again = isRetryable(error) || (isLost(error) && repeats)
+      const waitMs = delayMs(attempt, retryAfter)
+      if (!again || attempt >= maxRetries || waitMs > LONGEST_WAIT_MS) throw error
+      await sleep(waitMs, options?.signal)
+    }
+  }
+}

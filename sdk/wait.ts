@@ -1,0 +1,52 @@
+import type { Api } from './api.ts'
+import type { Order } from './generated/schemas.ts'
+import { sleep } from './transport.ts'
+
+export type OrderStatus = Order['status']
+export type WaitOptions = { timeoutMs?: number; signal?: AbortSignal; pollMs?: number }
+
+/** States that an order never leaves by itself: waiting on would be in vain. */
+const ENDED: readonly OrderStatus[] = ['CANCELLED', 'EXPIRED', 'ERROR', 'KYT_FAILED', 'FULL_REFUNDED']
+
+/** The order did not reach the state: it ended in another one, or the time was up. */
+export class WaitError extends Error {
+  override readonly name = 'WaitError'
+  readonly order: Order
+  constructor(message: string, order: Order) {
+    super(message)
+    this.order = order
+  }
+}
+
+/**
+ * Waits by the event feed, which tells each state even when the next follows at once.
+ * @throws WaitError when the order ends otherwise, or the time is up
+ */
+export async function waitUntil(
+  api: Api,
+  code: string,
+  statuses: readonly OrderStatus[],
+  { timeoutMs = 15 * 60_000, pollMs = 1000, signal }: WaitOptions,
+): Promise<Order> {
+  const until = Date.now() + timeoutMs
+  const options = signal ? { signal } : {}
+  let { nextCursor: after } = await api.listEvents({ after: 'latest' }, options)
+  // read after the cursor was taken: what happens in between is in the feed
+  let order: Order = await api.getOrderByCode({ code }, options)
+  for (;;) {
+    if (statuses.includes(order.status)) return order
+    if (ENDED.includes(order.status)) {
+      throw new WaitError(`Order ${code} is ${order.status} and will not become ${statuses.join(' or ')}.`, order)
+    }
+    if (Date.now() >= until) {
+      throw new WaitError(`Order ${code} is still ${order.status} after ${timeoutMs} ms.`, order)
+    }
+    await sleep(Math.min(pollMs, Math.max(0, until - Date.now())), signal)
+    const page = await api.listEvents({ after, limit: 1000 }, options)
+    after = page.nextCursor
+    for (const event of page.events.filter((one) => one.order.code === code)) {
+      order = event.order
+      if (statuses.includes(order.status)) return order
+    }
+  }
+}

@@ -1,0 +1,249 @@
+import type { ErrorCode } from '../../kernel/errors.ts'
+
+/** What an operation does, where its route does not say it, and the refusals that are its own. */
+export type OperationWords = { does?: string; refuses?: readonly ErrorCode[] }
+
+const STATE = ['ORDER_STATE_CONFLICT'] as const
+const BOOKS = ['BOOKS_DIFFER', 'PAYMENT_ORPHANED', 'REFUND_NOT_COVERED'] as const
+const MONEY = ['ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT', 'REFUND_TOO_LARGE', ...BOOKS] as const
+const LOGIN = ['INVALID_CREDENTIALS', 'ACCOUNT_LOCKED'] as const
+const CHANGED = ['OBJECT_CONFLICT'] as const
+
+const ORDERS: Record<string, OperationWords> = {
+  createOrder: {
+    does: 'Creates an order in state INITIAL at a fresh rate. With `alias` it is a payment link. Show `paymentUrl` to the payer as a link or QR code. Name the till (`merchantIdentifier`), or the website with its buy-button session (`websiteUrl` and `sessionId`).',
+    refuses: [
+      'ILLEGAL_AMOUNT',
+      'INVALID_EXCHANGE_RATE',
+      'UNKNOWN_MERCHANT_IDENTIFIER',
+      'UNKNOWN_SESSION',
+      'WEBSITE_MISMATCH',
+      'ALIAS_IN_USE',
+      'OBJECT_NOT_FOUND',
+    ],
+  },
+  getOrderByCode: {
+    does: 'Anyone who has the code may read the order. Readers with a credential of its company also see `webhookUrl`.',
+  },
+  getOrderByReference: {
+    does: 'With a credential: the newest order of your company with this alias. Without one: the newest with it, if a single company ever used that alias; `_id`, `code`, `shortCode` and `paymentUrl` are then null.',
+    refuses: ['AMBIGUOUS_REFERENCE'],
+  },
+  cancelOrder: {
+    does: 'Ends an order that is not paid, and closes its payment at the provider. Repeating it changes nothing.',
+    refuses: STATE,
+  },
+  expireOrder: {
+    does: 'Ends a payment link or an order before its time. Repeating it changes nothing.',
+    refuses: STATE,
+  },
+  getSummary: { does: 'Sales by day and by channel over the last days, and how much waits for a person.' },
+  listOrders: { does: 'The orders that you may see, newest first. `nextCursor` pages without depth limit.' },
+  listPaymentLinks: { does: 'Orders with an alias, newest first. The next page is in the `Link` header.' },
+  savePayerInformation: {
+    does: 'Stores who pays: encrypted, erasable, never part of an order. Every field is optional and checked when given.',
+    refuses: ['ORDER_NOT_FOUND', 'ORDER_STATE_CONFLICT', 'STEP_UP_REQUIRED'],
+  },
+  setPayerEmail: {
+    does: 'Stores where the payer gets mail about this order.',
+    refuses: ['ORDER_STATE_CONFLICT', 'STEP_UP_REQUIRED'],
+  },
+  getPayerInformation: { does: 'Who paid, decrypted for this answer. The reading is in the audit log.' },
+  erasePayerInformation: { refuses: ['ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT'] },
+  getExchangeInfo: {
+    does: 'The median of the price sources that answered in time.',
+    refuses: ['INVALID_EXCHANGE_RATE'],
+  },
+}
+
+const PAYMENTS: Record<string, OperationWords> = {
+  acceptOrder: {
+    refuses: [
+      'CHANNEL_NOT_AVAILABLE',
+      'CHANNEL_UNAVAILABLE',
+      'PAYER_IDENTITY_REQUIRED',
+      'KYC_REQUIRED',
+      'SPENDING_LIMIT_EXCEEDED',
+      'INVALID_EXCHANGE_RATE',
+      'ORDER_STATE_CONFLICT',
+    ],
+  },
+  confirmOrder: {
+    does: 'The payer says that it is done: the channel is asked at once. It never marks an order paid without the channel’s word.',
+    refuses: ['PAYMENT_NOT_RECEIVED', 'ORDER_STATE_CONFLICT', 'CHANNEL_UNAVAILABLE'],
+  },
+  revertOrder: {
+    does: 'Starts a refund; without a body, of everything that is left. `data.refundId` names it; its fate is told by GET /refunds/{id} and by webhook.',
+    refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'CHANNEL_UNAVAILABLE', 'STEP_UP_REQUIRED'],
+  },
+  listRefunds: { does: 'Refunds, newest first, each with the code of its order.' },
+  getRefund: { does: 'One refund with everything that was decided about it.' },
+  getRefundAddressMessage: { refuses: ['ORDER_NOT_FOUND', 'ORDER_STATE_CONFLICT', 'OBJECT_NOT_FOUND'] },
+  approveRefund: { does: 'The operator approves a refund that waits for it.', refuses: MONEY },
+  rejectRefund: { does: 'The operator refuses a refund. The order returns to the state before it.', refuses: MONEY },
+  setRefundAddress: { refuses: MONEY },
+  settleRefund: { refuses: MONEY },
+  reportRefundTransaction: { refuses: MONEY },
+  refundMispayment: { refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'STEP_UP_REQUIRED'] },
+  listMispayments: {
+    does: 'Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one.',
+  },
+  acceptMispayment: { refuses: MONEY },
+  ignoreMispayment: { does: 'Closes the record; the money stays where it is. The reason is kept.', refuses: MONEY },
+  removeChannelAccount: {
+    does: 'Deletes the company’s credentials. New payments go through the operator’s account.',
+    refuses: CHANGED,
+  },
+  saveChannelAccount: { refuses: ['CHANNEL_NOT_AVAILABLE', 'OBJECT_CONFLICT'] },
+  receiveCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
+  receiveCompanyCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
+  takeSumsubCallback: { refuses: ['CALLBACK_REFUSED', 'NOT_FOUND'] },
+  listChannelExchanges: { refuses: ['ORDER_NOT_FOUND'] },
+}
+
+const COMPLIANCE: Record<string, OperationWords> = {
+  listKyc: { does: 'Identity checks, newest first, with filters by state and by the state of the closer look.' },
+  startKyc: { refuses: ['ORDER_NOT_FOUND', 'PAYER_IDENTITY_REQUIRED', 'OBJECT_CONFLICT', 'ORDER_STATE_CONFLICT'] },
+  getKyc: { does: 'One identity check, who it is about, the orders that asked for it, and its history.' },
+  approveKyc: { does: 'A person approves a check of the provider `manual`.', refuses: CHANGED },
+  refuseKyc: { does: 'A person refuses a check of the provider `manual`.', refuses: CHANGED },
+  requestEdd: { refuses: ['OBJECT_CONFLICT'] },
+  completeEdd: {
+    does: 'Ends the closer look with an outcome and a spending limit. Sends `kyc.edd_completed`.',
+    refuses: CHANGED,
+  },
+}
+
+const LEDGER: Record<string, OperationWords> = {
+  listDifferences: {
+    does: 'Where the books and the records differ. Settlements and refunds of the company wait until it is explained.',
+  },
+  listSettlements: { does: 'Payments of USDC to companies, newest first.' },
+  createSettlement: { refuses: ['OBJECT_CONFLICT', ...BOOKS] },
+  approveSettlement: {
+    does: 'The operator approves a settlement; it can then be paid.',
+    refuses: [...CHANGED, ...BOOKS],
+  },
+  reportSettlementPaid: { refuses: CHANGED },
+  cancelSettlement: {
+    does: 'Withdraws a settlement that is not paid. What it would have paid is owed again.',
+    refuses: CHANGED,
+  },
+}
+
+const WEBHOOKS: Record<string, OperationWords> = {
+  listWebhookDeliveries: {
+    does: 'One entry for each (order, event), with the attempts to send it. The id is the `Service-Webhook-Id`.',
+  },
+  getWebhookDelivery: { does: 'A delivery with its attempts and the request as it was sent.' },
+  getWebhookDeliveryAsCurl: { does: 'A `curl` command that sends the same body with a fresh signature.' },
+  redeliverWebhook: { does: 'Sends the same bytes under the same id once more.', refuses: CHANGED },
+  redeliverWebhooks: {
+    does: 'Sends every delivery that the filters match once more; without `status`, the failed and parked ones.',
+  },
+  getWebhookSubscriptions: { does: 'The events that are sent, and the optional ones that the operator can enable.' },
+  changeWebhookSubscriptions: {
+    does: 'The operator chooses the optional events of an account. The four default events always stay.',
+  },
+  getWebhookSecret: { does: 'The secret that signs the webhooks of your account. Keep it on your server.' },
+  regenerateWebhookSecret: { does: 'Makes a new secret. The old one stops working at once, also for retries.' },
+  prepareWebhookSecret: {
+    does: 'Makes the next secret and signs nothing with it yet, so that your server can learn it first.',
+  },
+  testWebhookSecret: {
+    does: 'Sends one test webhook, signed by the prepared secret, to an address you name.',
+    refuses: ['OBJECT_CONFLICT', 'OBJECT_NOT_FOUND'],
+  },
+  activateWebhookSecret: {
+    does: 'Signs with the prepared secret from now on.',
+    refuses: ['OBJECT_CONFLICT', 'OBJECT_NOT_FOUND'],
+  },
+}
+
+const ACCOUNTS: Record<string, OperationWords> = {
+  register: { refuses: ['EMAIL_ALREADY_REGISTERED', 'WEAK_PASSWORD', 'FORBIDDEN', 'OBJECT_NOT_FOUND'] },
+  loginManager: { refuses: [...LOGIN, 'BUSY'] },
+  login: { refuses: [...LOGIN, 'BUSY'] },
+  validateOtp: { refuses: ['INVALID_OTP', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST', 'TOO_MANY_REQUESTS'] },
+  sendEmailOtp: { refuses: ['CROSS_SITE_REQUEST'] },
+  sendVerification: { does: 'Sends the mail with the verification link again. A verified address gets none.' },
+  refreshToken: { refuses: ['UNAUTHORIZED', 'CROSS_SITE_REQUEST'] },
+  signOut: { refuses: ['CROSS_SITE_REQUEST'] },
+  listSessions: { does: 'Where you are logged in.' },
+  revokeSession: { does: 'Ends the session at once; its tokens stop working.' },
+  revokeOtherSessions: { does: 'Ends every session but the one that asks.' },
+  sendPasswordReset: {},
+  changeForgottenPassword: { refuses: ['INVALID_RESET_TOKEN', 'WEAK_PASSWORD', 'INVALID_OTP', 'FORBIDDEN'] },
+  changePassword: {
+    does: 'Ends all other sessions.',
+    refuses: ['INVALID_CREDENTIALS', 'WEAK_PASSWORD', 'ACCOUNT_LOCKED'],
+  },
+  verifyEmail: { does: 'Confirms the address that the mail went to.', refuses: ['INVALID_RESET_TOKEN', 'INVALID_OTP'] },
+  setupTwoFactor: {
+    does: 'Answers what an authenticator app reads. Nothing changes before it is enabled.',
+    refuses: CHANGED,
+  },
+  enableTwoFactor: {
+    does: 'Enrols the app when its code is right, and answers ten recovery codes.',
+    refuses: ['INVALID_OTP', 'OBJECT_CONFLICT'],
+  },
+  renewRecoveryCodes: { does: 'Makes ten new recovery codes. The old ones stop working.', refuses: CHANGED },
+  disableTwoFactor: { does: 'Removes the authenticator app. Codes then come by e-mail.', refuses: CHANGED },
+  getMe: { does: 'The user that the credential belongs to, with the company.' },
+  changeMe: { does: 'Changes name, phone number and language of the user who asks.' },
+  listUsers: { does: 'Users of your company, with filters.' },
+  inviteUser: { refuses: ['EMAIL_ALREADY_REGISTERED', 'FORBIDDEN'] },
+  getUser: { does: 'One user of your company.' },
+  changeUser: { refuses: ['OBJECT_CONFLICT', 'FORBIDDEN', 'EMAIL_ALREADY_REGISTERED'] },
+  approveUser: { does: 'A Cashier or Observer who registered may work from now on.', refuses: CHANGED },
+  listCompaniesOfUser: { does: 'The companies that are attached to a SuperManager.' },
+  attachCompanies: { does: 'Replaces the companies of a SuperManager by the list.', refuses: CHANGED },
+  resetTwoFactorOfUser: {
+    does: 'Removes the authenticator of a user. The next login sends a code by e-mail.',
+    refuses: CHANGED,
+  },
+  listApiKeys: { does: 'API keys of your company that are not revoked. Secrets are never shown again.' },
+  createApiKey: {
+    does: 'Makes a key for a server. The secret is shown once, in this answer.',
+    refuses: ['STEP_UP_REQUIRED'],
+  },
+  revokeApiKey: { does: 'The key stops working at once.' },
+  listAuditLog: { does: 'Who did what, when, from where, and whether it was allowed.' },
+}
+
+const COMPANIES: Record<string, OperationWords> = {
+  listCompanies: { does: 'Your company; for operators, all that they may see.' },
+  getCompany: { does: 'A company with its settings.' },
+  changeCompany: { refuses: ['OBJECT_CONFLICT', 'STEP_UP_REQUIRED', 'FORBIDDEN'] },
+  approveCompany: { does: 'The operator lets a company sell.', refuses: CHANGED },
+  listSalesPoints: { does: 'The shops of your company.' },
+  createSalesPoint: { does: 'A shop groups tills. A new company has one already.' },
+  getSalesPoint: { does: 'One shop.' },
+  changeSalesPoint: { does: 'Changes the fields that are given.', refuses: CHANGED },
+  listCollectors: { does: 'The tills of your company, with filters by shop and state.' },
+  getCollector: { does: 'One till.' },
+  changeCollector: { does: 'Changes the fields that are given. A closed till takes no new orders.', refuses: CHANGED },
+  addCollector: { does: 'A till’s `identifier` is the `merchantIdentifier` of its orders.', refuses: CHANGED },
+  listBuyButtons: { does: 'The buy buttons of your company.' },
+  createBuyButton: { does: 'A buy button sells at a fixed price on one website.', refuses: CHANGED },
+  getBuyButton: { does: 'One buy button.' },
+  changeBuyButton: { does: 'Changes the fields that are given.', refuses: CHANGED },
+  deleteBuyButton: { does: 'Removes the button. Its open sessions end.', refuses: CHANGED },
+  createBuyButtonSession: {
+    does: 'One buyer’s way through a button. Its id is the `sessionId` of the order.',
+    refuses: ['OBJECT_CONFLICT', 'ILLEGAL_AMOUNT', 'ALIAS_IN_USE', 'WEBSITE_MISMATCH', 'OBJECT_NOT_FOUND'],
+  },
+  getBuyButtonSession: { does: 'One session, and the order made through it.' },
+  endBuyButtonSession: { does: 'Ends the session. An order made through it stays as it is.', refuses: CHANGED },
+  getBuyButtonSessionByCode: { does: 'The session that an order was made through.' },
+}
+
+export const OPERATION_WORDS: Record<string, OperationWords> = {
+  ...ORDERS,
+  ...PAYMENTS,
+  ...COMPLIANCE,
+  ...LEDGER,
+  ...WEBHOOKS,
+  ...ACCOUNTS,
+  ...COMPANIES,
+}

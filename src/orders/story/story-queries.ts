@@ -1,0 +1,64 @@
+import { type Queryable, sql } from '../../db/db.ts'
+
+export type StoryRow = { at: Date; kind: string; facts: Record<string, string | number | null> }
+
+/** What happened to the order itself, to its payments, refunds, money that did not fit, and the books. */
+const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
+  q.many<StoryRow>(sql`
+    select at, 'state' as kind, jsonb_build_object('trigger', trigger, 'from', from_status, 'to', to_status, 'event', event,
+        'actor', actor, 'requestId', request_id) as facts
+      from order_events where company_id = ${companyId} and order_id = ${orderId}
+    union all
+    select opened_at, 'payment', jsonb_build_object('number', number, 'channel', channel, 'status', status,
+        'providerReference', provider_reference, 'network', network, 'toAddress', deposit_address, 'dueAsset', due_asset,
+        'dueUnits', due_units::text, 'receivedUnits', received_units::text, 'message', last_words)
+      from payments where company_id = ${companyId} and order_id = ${orderId}
+    union all
+    select created_at, 'mispayment', jsonb_build_object('kind', kind, 'asset', asset, 'units', units::text, 'status', status,
+        'reference', source_reference, 'decidedBy', decided_by, 'reason', reason)
+      from mispayments where company_id = ${companyId} and order_id = ${orderId}
+    union all
+    select created_at, 'refund', jsonb_build_object('number', number, 'status', status, 'units', units::text, 'channel',
+        channel, 'txHash', tx_hash, 'requestedBy', requested_by, 'decidedBy', decided_by, 'reason', reason, 'message',
+        last_words, 'settledAt', settled_at)
+      from refunds where company_id = ${companyId} and order_id = ${orderId}
+    union all
+    select j.at, 'booking', jsonb_build_object('what', j.kind, 'account', e.account, 'asset', e.asset, 'units', e.units::text)
+      from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
+      where j.company_id = ${companyId} and j.order_id = ${orderId}
+    union all
+    select h.at, 'identity', jsonb_build_object('kycId', h.kyc_id, 'trigger', h.trigger, 'status', h.status, 'eddStatus',
+        h.edd_status, 'eddOutcome', h.edd_outcome)
+      from kyc_orders o join kyc_history h on h.company_id = o.company_id and h.kyc_id = o.kyc_id
+      where o.company_id = ${companyId} and o.order_id = ${orderId}
+    limit ${limit}`)
+
+/** What was said to others, and what came from the chain. */
+const listAround = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
+  q.many<StoryRow>(sql`
+    select x.at, 'provider' as kind, jsonb_build_object('channel', x.channel, 'step', x.step, 'status', x.status,
+        'durationMs', x.duration_ms) as facts
+      from payments p join channel_exchanges x
+        on x.company_id = p.company_id and x.merchant_reference = p.merchant_reference
+      where p.company_id = ${companyId} and p.order_id = ${orderId}
+    union all
+    select t.first_seen_at, 'transfer', jsonb_build_object('txHash', t.tx_hash, 'symbol', t.symbol, 'units', t.units::text,
+        'fromAddress', t.from_address, 'status', t.status, 'block', t.block_number::text, 'finalAt', t.final_at)
+      from payments p join chain_transfers t on lower(t.to_address) = lower(p.deposit_address)
+      where p.company_id = ${companyId} and p.order_id = ${orderId}
+    union all
+    select created_at, 'webhook', jsonb_build_object('id', id, 'event', event, 'status', status, 'url', url)
+      from deliveries where company_id = ${companyId} and order_id = ${orderId}
+    union all
+    select a.started_at, 'attempt', jsonb_build_object('event', d.event, 'number', a.number, 'series', a.series, 'statusCode',
+        a.status_code, 'errorCode', a.error_code, 'durationMs', a.duration_ms)
+      from deliveries d join delivery_attempts a on a.company_id = d.company_id and a.delivery_id = d.id
+      where d.company_id = ${companyId} and d.order_id = ${orderId} and a.started_at >= d.created_at
+    limit ${limit}`)
+
+/** Everything that is known of an order, oldest first. */
+export async function listStory(q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> {
+  const own = await listOwn(q, companyId, orderId, limit)
+  const around = await listAround(q, companyId, orderId, limit)
+  return [...own, ...around].sort((left, right) => left.at.getTime() - right.at.getTime())
+}

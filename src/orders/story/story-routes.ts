@@ -1,0 +1,50 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { actorOf } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { CodeParams } from '../order-schemas.ts'
+import { findReachableOrder, type OrderDeps } from '../order-service.ts'
+import { listStory } from './story-queries.ts'
+
+const KINDS = [
+  ...['state', 'payment', 'provider', 'transfer', 'mispayment'],
+  ...['refund', 'webhook', 'attempt', 'booking', 'identity'],
+]
+/** More than any order has, unless someone plays with it. */
+const MOST = 1000
+
+const Entry = Type.Object({
+  at: Type.String({ format: 'date-time', description: 'When it began. UTC, with milliseconds.' }),
+  kind: Type.String({ enum: KINDS, description: 'What kind of thing happened.' }),
+  facts: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]), {
+    description: 'What is known of it, by kind. Amounts are in the smallest units of their asset.',
+    examples: [{ trigger: 'create', from: null, to: 'INITIAL', event: 'order.initial' }],
+  }),
+})
+
+/** One order's whole story, for people who look for what went wrong. */
+export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = async (app, { db }) => {
+  app.get(
+    '/story/:code',
+    {
+      config: { permission: 'orders.list' },
+      schema: {
+        operationId: 'getOrderStory',
+        summary: 'Everything that happened to an order',
+        description:
+          'Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking and identity check, oldest first. `comptoir explain` turns it into words.',
+        tags: ['orders'],
+        params: CodeParams,
+        response: { 200: Envelope(Type.Object({ code: Type.String(), entries: Type.Array(Entry) })) },
+      },
+    },
+    async (request) => {
+      const order = await findReachableOrder(db, actorOf(request), request.params.code)
+      const rows = await listStory(db, order.companyId, order.id, MOST)
+      return ok({
+        code: order.code,
+        entries: rows.map(({ at, kind, facts }) => ({ at: at.toISOString(), kind, facts })),
+      })
+    },
+  )
+}

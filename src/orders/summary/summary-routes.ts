@@ -1,0 +1,105 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import type { Db } from '../../db/db.ts'
+import { type Actor, actorOf, sees } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { type Clock, DAY } from '../../kernel/clock.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import { scopeOf } from '../order-service.ts'
+import { countNeeds, listChannels, listDays } from './summary-queries.ts'
+
+const Amount = Type.String({ description: 'USDC, decimal text with 6 digits.' })
+
+const SummarySchema = Type.Object({
+  days: Type.Array(
+    Type.Object({
+      day: Type.String({ format: 'date', description: 'UTC.' }),
+      created: Type.Integer(),
+      paid: Type.Integer(),
+      paidAmount: Amount,
+      refundedAmount: Amount,
+    }),
+  ),
+  channels: Type.Array(Type.Object({ paymentChannel: Type.String(), paid: Type.Integer(), paidAmount: Amount })),
+  needs: Type.Object(
+    {
+      mispayments: Type.Integer(),
+      refunds: Type.Integer(),
+      deliveries: Type.Integer(),
+      identity: Type.Integer(),
+      settlements: Type.Integer(),
+    },
+    { description: 'How many of each wait for a person.' },
+  ),
+})
+type Summary = Static<typeof SummarySchema>
+
+/** The longest life of an order before it is paid: a link of a month and its grace. */
+const OLDEST_MS = 60 * DAY
+const USDC_DIGITS = 6
+const decimal = (units: string): string => formatDecimal(BigInt(units), USDC_DIGITS)
+const NOTHING = { mispayments: 0n, refunds: 0n, deliveries: 0n, identity: 0n, settlements: 0n }
+
+type Deps = { db: Db; clock: Clock }
+
+async function readSummary(
+  { db, clock }: Deps,
+  actor: Actor,
+  { days, companyId }: { days: number; companyId?: string },
+): Promise<Summary> {
+  if (companyId !== undefined && !sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  const own = scopeOf(actor)
+  const scope = companyId === undefined ? own : { ...own, companyIds: [companyId] }
+  const now = clock()
+  const since = new Date(now - (days - 1) * DAY)
+  const firstId = (since.getTime() - OLDEST_MS).toString(16).padStart(12, '0').padEnd(24, '0')
+  const [rows, channels, needs] = await Promise.all([
+    listDays(db, scope, { since, firstId }),
+    listChannels(db, scope, { since, firstId }),
+    // a cashier decides none of these
+    actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
+  ])
+  return {
+    days: rows.map(({ day, created, paid, paidUnits, refundedUnits }) => ({
+      day,
+      created: Number(created),
+      paid: Number(paid),
+      paidAmount: decimal(paidUnits),
+      refundedAmount: decimal(refundedUnits),
+    })),
+    channels: channels.map(({ channel, paid, paidUnits }) => ({
+      paymentChannel: channel,
+      paid: Number(paid),
+      paidAmount: decimal(paidUnits),
+    })),
+    needs: {
+      mispayments: Number(needs.mispayments),
+      refunds: Number(needs.refunds),
+      deliveries: Number(needs.deliveries),
+      identity: Number(needs.identity),
+      settlements: Number(needs.settlements),
+    },
+  }
+}
+
+/** What was sold, and what waits for a person. */
+export const summaryRoutes: FastifyPluginAsyncTypebox<Deps> = async (app, deps) => {
+  app.get(
+    '/summary',
+    {
+      config: { permission: 'orders.summary' },
+      schema: {
+        operationId: 'getSummary',
+        summary: 'Sales by day and channel, and what needs a person',
+        tags: ['orders'],
+        querystring: Type.Object({
+          days: Type.Integer({ minimum: 1, maximum: 92, default: 30 }),
+          companyId: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For operators.' })),
+        }),
+        response: { 200: Envelope(SummarySchema) },
+      },
+    },
+    async (request) => ok(await readSummary(deps, actorOf(request), request.query)),
+  )
+}

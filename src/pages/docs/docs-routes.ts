@@ -1,0 +1,36 @@
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import { AppError } from '../../kernel/errors.ts'
+import type { DocPage } from './site.ts'
+import { SITE_SCRIPT, SITE_STYLE } from './site-style.ts'
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const open = { config: { open: true }, schema: { hide: true } } as const
+
+const sendHtml = (reply: FastifyReply, html: string): FastifyReply =>
+  reply.type('text/html; charset=utf-8').header('content-security-policy', POLICY).send(html)
+
+/** The documentation: rendered from `docs/` when it is first asked for. */
+export const docsRoutes: FastifyPluginAsync = async (app) => {
+  let loaded: Promise<{ site: typeof import('./site.ts'); pages: DocPage[] }> | undefined
+  const load = () => {
+    loaded ??= import('./site.ts').then((site) => ({ site, pages: site.readPages() }))
+    return loaded
+  }
+  const show = async (path: string, reply: FastifyReply): Promise<FastifyReply> => {
+    const { site, pages } = await load()
+    const page = pages.find((one) => one.path === path)
+    if (!page) throw new AppError('NOT_FOUND')
+    return sendHtml(reply, site.renderPage(page, pages))
+  }
+  app.get('/docs', open, (_request, reply) => show('index', reply))
+  app.get('/docs/site.css', open, async (_request, reply) => reply.type('text/css; charset=utf-8').send(SITE_STYLE))
+  app.get('/docs/site.js', open, async (_request, reply) =>
+    reply.type('text/javascript; charset=utf-8').send(SITE_SCRIPT),
+  )
+  app.get<{ Querystring: { q?: string } }>('/docs/search', open, async (request, reply) => {
+    const { site, pages } = await load()
+    return sendHtml(reply, site.renderSearch(pages, String(request.query.q ?? '').slice(0, 200)))
+  })
+  app.get<{ Params: { '*': string } }>('/docs/*', open, (request, reply) => show(request.params['*'], reply))
+}

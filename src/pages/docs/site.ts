@@ -1,0 +1,152 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { Marked, type Tokens } from 'marked'
+import { CATALOGUE } from '../../kernel/errors.ts'
+import { ERROR_WORDS } from './error-words.ts'
+
+const ROOT = join(import.meta.dirname, '../../..')
+
+export type DocPage = { path: string; title: string; group: string; html: string; text: string }
+
+/** The order of the menu; what is not named stands at the end of its group. */
+const GROUPS: readonly [group: string, match: RegExp][] = [
+  ['Start', /^(index|quickstart\/.*)$/],
+  ['Guides', /^(sandbox|webhooks|sdk|cli|old-clients|money|kyc|explain-examples)$/],
+  ['Reference', /^(order-states|glossary|channels\/.*|dependencies|benchmarks|scaling|security|operating.*)$/],
+  ['Errors', /^errors(\/|$)/],
+]
+const OTHER = 'How it is made'
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`)
+const slug = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/<[^>]+>|&[^;]+;/g, '')
+    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/^-|-$/g, '')
+
+/** `../order-states.md#x` on the page `channels/binance` is `/docs/order-states#x`; other addresses stay. */
+function linkFrom(page: string, href: string): string {
+  if (/^[a-z]+:|^[#/]/.test(href)) return href
+  const [file = '', anchor] = href.split('#')
+  const target = posix.join('docs', posix.dirname(page), file)
+  if (!target.startsWith('docs/') || !target.endsWith('.md')) return href
+  return `/${target.slice(0, -'.md'.length)}${anchor === undefined ? '' : `#${anchor}`}`
+}
+
+function openMarkdown(page: string): Marked {
+  return new Marked({
+    renderer: {
+      heading({ tokens, depth }) {
+        const html = this.parser.parseInline(tokens)
+        return `<h${depth} id="${slug(html)}">${html}</h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        return `<a href="${escapeHtml(linkFrom(page, href))}">${this.parser.parseInline(tokens)}</a>`
+      },
+      table(token) {
+        const parser = this.parser
+        const row = (tag: string, cells: Tokens.TableCell[]): string =>
+          `<tr>${cells.map(({ tokens }) => `<${tag}>${parser.parseInline(tokens)}</${tag}>`).join('')}</tr>`
+        const rows = token.rows.map((cells) => row('td', cells)).join('')
+        const table = `<table><thead>${row('th', token.header)}</thead><tbody>${rows}</tbody></table>`
+        return `<div class="wide" role="region" aria-label="Table" tabindex="0">${table}</div>`
+      },
+    },
+  })
+}
+
+const groupOf = (path: string): string => GROUPS.find(([, match]) => match.test(path))?.[0] ?? OTHER
+
+function makePage(path: string, markdown: string): DocPage {
+  const html = openMarkdown(path).parse(markdown, { async: false })
+  const title = /^# (.+)$/m.exec(markdown)?.[1]?.replaceAll('`', '') ?? path
+  const text = html
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/&[^;]+;/g, ' ')
+    .replace(/\s+/g, ' ')
+  return { path, title, group: groupOf(path), html, text }
+}
+
+function errorPages(): DocPage[] {
+  const rows = Object.entries(CATALOGUE).map(([code, { status, message }]) => {
+    const [cause, cure] = ERROR_WORDS[code as keyof typeof ERROR_WORDS] ?? [message, message]
+    const body = `# ${code}\n\nHTTP status **${status}**\n\n> ${message}\n\n## Cause\n\n${cause}\n\n## Cure\n\n${cure}\n`
+    return makePage(
+      `errors/${code}`,
+      `${body}\nEvery failure carries a \`requestId\`: the operator finds the call by it. [All errors](../errors.md)\n`,
+    )
+  })
+  const list = rows.map(({ title }) => {
+    const { status, message } = CATALOGUE[title as keyof typeof CATALOGUE]
+    return `| [\`${title}\`](errors/${title}.md) | ${status} | ${message} |`
+  })
+  return [
+    makePage('errors', `# Errors\n\n| Code | HTTP | What it says |\n|---|---|---|\n${list.join('\n')}\n`),
+    ...rows,
+  ]
+}
+
+/** Every page, in the order of the menu. */
+export function readPages(): DocPage[] {
+  const files = globSync('**/*.md', { cwd: join(ROOT, 'docs') }).sort()
+  const own = files.map((file) => makePage(file.replace(/\.md$/, ''), readFileSync(join(ROOT, 'docs', file), 'utf8')))
+  const order = [...GROUPS.map(([group]) => group), OTHER]
+  const rank = ({ group, path }: DocPage): number =>
+    order.indexOf(group) * 2 + (path === 'index' || path === 'errors' ? 0 : 1)
+  return [...own, ...errorPages()].sort(
+    (left, right) => rank(left) - rank(right) || left.path.localeCompare(right.path),
+  )
+}
+
+function menu(pages: readonly DocPage[], current: DocPage): string {
+  const groups = [...new Set(pages.map(({ group }) => group))]
+  const parts = groups.map((group) => {
+    const all = pages.filter((page) => page.group === group)
+    const shown = group === 'Errors' && current.group !== 'Errors' ? all.slice(0, 1) : all
+    const links = shown.map(({ path, title }) => {
+      const here = path === current.path ? ' aria-current="page"' : ''
+      return `<li><a href="${hrefOf(path)}"${here}>${escapeHtml(title)}</a></li>`
+    })
+    return `<h2>${group}</h2><ul>${links.join('')}</ul>`
+  })
+  return `${parts.join('')}<h2>API</h2><ul><li><a href="/docs/api">Reference</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>`
+}
+
+export const hrefOf = (path: string): string => (path === 'index' ? '/docs' : `/docs/${path}`)
+
+/** A whole HTML page. */
+export const renderPage = (page: DocPage, pages: readonly DocPage[]): string => `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${escapeHtml(page.title)} – Comptoir</title><link rel="stylesheet" href="/docs/site.css"><script src="/docs/site.js" defer></script></head>
+<body><a class="skip" href="#main">To the text</a><header><a class="home" href="/docs">Comptoir</a>
+<form role="search" action="/docs/search"><label><span class="hidden">Search</span><input type="search" name="q" placeholder="Search" autocomplete="off"></label></form></header>
+<div class="frame"><nav aria-label="Documentation"><details open><summary>Menu</summary>${menu(pages, page)}</details></nav>
+<main id="main">${page.html}</main></div></body></html>`
+
+/** The pages that hold all words, best first: a word in the title counts more. */
+export function searchPages(pages: readonly DocPage[], query: string): { page: DocPage; excerpt: string }[] {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
+  if (words.length === 0) return []
+  const scored = pages.flatMap((page) => {
+    const [title, text] = [page.title.toLowerCase(), page.text.toLowerCase()]
+    if (!words.every((word) => text.includes(word) || title.includes(word))) return []
+    const score = words.reduce(
+      (sum, word) => sum + (title.includes(word) ? 50 : 0) + Math.min(text.split(word).length, 10),
+      0,
+    )
+    const at = Math.max(0, text.indexOf(words[0] ?? '') - 60)
+    return [{ page, score, excerpt: page.text.slice(at, at + 200) }]
+  })
+  return scored.sort((left, right) => right.score - left.score).slice(0, 20)
+}
+
+export function renderSearch(pages: readonly DocPage[], query: string): string {
+  const found = searchPages(pages, query).map(
+    ({ page, excerpt }) =>
+      `<li><a href="${hrefOf(page.path)}">${escapeHtml(page.title)}</a><p>${escapeHtml(excerpt)}…</p></li>`,
+  )
+  const body = found.length > 0 ? `<ol class="found">${found.join('')}</ol>` : '<p>Nothing was found.</p>'
+  const html = `<h1>Search: ${escapeHtml(query)}</h1>${body}`
+  return renderPage({ path: 'search', title: 'Search', group: '', html, text: '' }, pages)
+}

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import type { UserRole } from '../../src/http/actor.ts'
+import { newEmail, PASSWORD, totpOf, waitForMail } from '../harness/accounts.ts'
+import { startBrowser, visit } from '../harness/browser.ts'
+import { countCodes, DESK, enterOffice, goTo, logInOnPage, nextCode } from '../harness/office.ts'
+import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { eventually } from '../harness/service.ts'
+
+let world: OfficeWorld
+let browser: Browser
+const base = (): string => world.shop.host.baseUrl
+
+before(async () => {
+  world = await openOffice()
+  browser = await startBrowser()
+})
+after(async () => {
+  await browser?.close()
+  await world?.stop()
+})
+
+const enter = (role: UserRole, path = '') => enterOffice(browser, base(), { email: world.people[role].email, path })
+
+/** The second factor of every session is older than five minutes. */
+async function ageFactors(): Promise<void> {
+  await world.shop.host.db.run(sql`update sessions set second_factor_at = now() - interval '6 minutes'`)
+  // a node believes what it read of a session for a moment
+  await new Promise((resolve) => setTimeout(resolve, 5500))
+}
+
+const click = (page: Page, name: string) => page.locator('#content').getByRole('button', { name, exact: true }).click()
+const inDialog = (page: Page) => page.getByRole('dialog').last()
+
+test('the secret is shown after a fresh code that is asked for in place, and rotating it kills the old one', async () => {
+  const { email } = world.people.Manager
+  const { page, context } = await enter('Manager', '/webhooks')
+  await ageFactors()
+  const before = await countCodes(base(), email)
+  await click(page, 'Show the secret')
+  await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor()
+  assert.equal(await page.getByText(/whsec_/).count(), 0, 'nothing is shown before the code')
+  await page.getByRole('button', { name: 'Send me a code by email' }).click()
+  await page.getByLabel('Code from your email').fill(await nextCode(base(), email, before))
+  await page.getByRole('button', { name: 'Confirm' }).click()
+  const secret = await page.getByText(/^whsec_/).innerText()
+  await click(page, 'Make a new secret')
+  await inDialog(page).getByRole('button', { name: 'Make a new secret' }).click()
+  await eventually(
+    () => page.getByText(/^whsec_/).innerText(),
+    (shown) => shown !== secret,
+  )
+  await context.close()
+})
+
+test('a question for a code that is given up leaves everything as it was', async () => {
+  const { page, context } = await enter('Manager', '/keys')
+  await ageFactors()
+  await click(page, 'New key')
+  await page.getByLabel('Name').fill('never made')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { name: 'Confirm it is you' }).waitFor({ state: 'detached' })
+  const kept = await world.shop.host.db.many(sql`select id from api_keys where name = 'never made'`)
+  assert.deepEqual(kept, [])
+  assert.equal(await page.getByLabel('Name').inputValue(), 'never made', 'what was typed stays')
+  await context.close()
+})
+
+test('a leaked key is revoked and replaced; the old one is refused, the new one works', async () => {
+  const { page, context } = await enter('Manager', '/keys')
+  const make = async (name: string): Promise<Record<string, string>> => {
+    await click(page, 'New key')
+    await page.getByLabel('Name').fill(name)
+    await page.getByRole('button', { name: 'Create the key' }).click()
+    await page.getByRole('heading', { name: 'The secret is shown only now' }).waitFor()
+    const apiKey = await inDialog(page).getByText(/^pk_/).innerText()
+    const apiSecret = await inDialog(page).getByText(/^sk_/).innerText()
+    await inDialog(page).getByRole('button', { name: 'I have copied it' }).click()
+    return { 'x-api-key': apiKey, 'x-api-secret': apiSecret }
+  }
+  const read = async (headers: Record<string, string>): Promise<string> => {
+    const answer = await world.shop.host.call<{ total: number }>('GET', '/api/next/confirm_conversion', { headers })
+    return answer.error?.code ?? `${answer.data.total} orders`
+  }
+  const leaked = await make('leaked')
+  assert.match(await read(leaked), /^\d+ orders$/)
+  const card = page.locator('article', { hasText: 'leaked' })
+  await card.getByRole('button', { name: 'Revoke' }).click()
+  await inDialog(page).getByRole('button', { name: 'Revoke' }).click()
+  await card.waitFor({ state: 'detached' })
+  const fresh = await make('replacement')
+  assert.match(await read(fresh), /^\d+ orders$/)
+  assert.equal(await read(leaked), 'UNAUTHORIZED')
+  assert.equal(await page.getByText(/^sk_/).count(), 0, 'the secret is not shown again')
+  await context.close()
+})
+
+test('a mispayment is accepted: the order is paid and the queue is empty', async () => {
+  const { page, context } = await enter('Manager')
+  await page.getByRole('link', { name: '1 payment to decide on' }).click()
+  await click(page, 'Accept')
+  await inDialog(page).getByRole('button', { name: 'Accept' }).click()
+  await world.shop.reaches(world.orders.under, 'PAID')
+  await page.getByText('Accepted').last().waitFor()
+  await goTo(page, '/')
+  await page.getByRole('link', { name: '1 payment to decide on' }).waitFor({ state: 'detached' })
+  await context.close()
+})
+
+test('a refund is started on the page, and waits with the payer’s link when no address is known', async () => {
+  const { page, context } = await enter('Manager', `/orders/${world.orders.paid}`)
+  await page.getByRole('button', { name: 'Refund', exact: true }).click()
+  await page.getByLabel(/Amount in USDC/).fill('10,5')
+  await inDialog(page).getByRole('button', { name: 'Start the refund' }).click()
+  await page.locator('header').getByText('Refunding').waitFor()
+  await goTo(page, '/refunds?status=needs_address')
+  const card = page.locator('article', { hasText: '10.50' })
+  await card.getByRole('button', { name: 'Copy the payer’s link' }).waitFor()
+  assert.equal(await card.getByRole('button', { name: 'Approve' }).count(), 0, 'approving is the operator’s')
+  await context.close()
+})
+
+test('a cashier sees only the orders of his tills', async () => {
+  const { host, merchant } = world.shop
+  const boss = await enter('Manager', '/shop')
+  await click(boss.page, 'Add a till')
+  await boss.page.getByLabel('Identifier').fill('BACK-ROOM')
+  await inDialog(boss.page).getByRole('button', { name: 'Add a till' }).click()
+  await boss.page.locator('#content').getByText('BACK-ROOM').waitFor()
+  await boss.context.close()
+  const body = { amount: '77.77', fromAsset: 'EUR', merchantIdentifier: 'BACK-ROOM' }
+  const { data } = await host.call<{ code: string }>('POST', 'request', { as: merchant, body })
+  const { page, context } = await enter('Cashier', '/orders')
+  await page.getByText('€49.90').first().waitFor()
+  assert.equal(await page.getByText('€77.77').count(), 0)
+  await goTo(page, `/orders/${data.code}`)
+  await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+  await context.close()
+})
+
+test('an operator over three companies works for one of them at a time', async () => {
+  const { page, context } = await enter('SuperManager', '/orders')
+  await page.getByText('€49.90').first().waitFor()
+  await page.locator('nav').first().getByLabel('Company').selectOption({ label: 'Chess Club' })
+  await page.getByText('No orders yet').waitFor()
+  assert.match(new URL(page.url()).search, /company=[0-9a-f]{24}/, 'the choice lives in the address')
+  await page.locator('nav').first().getByLabel('Company').selectOption({ label: 'Test & Söhne' })
+  await page.getByText('€49.90').first().waitFor()
+  await context.close()
+})
+
+test('an invited person chooses a password by the mailed link and is inside', async () => {
+  const email = newEmail('invited')
+  const boss = await enter('Manager', '/people')
+  await click(boss.page, 'Invite someone')
+  await boss.page.getByLabel('First name').fill('Nina')
+  await boss.page.getByLabel('Last name').fill('Nouvelle')
+  await inDialog(boss.page).getByLabel('Email').fill(email)
+  await boss.page.getByRole('button', { name: 'Send the invitation' }).click()
+  await boss.page.getByText('The invitation is sent.').waitFor()
+  await boss.context.close()
+  const mail = await waitForMail(base(), email, /invitation\?token=/)
+  const link = /http:\S+\/app\/invitation\?token=\S+/.exec(mail.text)?.[0] ?? ''
+  const { page, context } = await visit(browser, link, DESK)
+  await page.getByLabel('New password').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Save the password' }).click()
+  await page.getByRole('link', { name: 'Go to the login' }).click()
+  await logInOnPage(page, base(), email)
+  await page.getByRole('heading', { name: 'Hello, Nina' }).waitFor()
+  await context.close()
+})
+
+test('an authenticator is set up, and the next login takes its code or a recovery code', async () => {
+  const { email } = world.people.Observer
+  const { page, context } = await enter('Observer', '/account')
+  await click(page, 'Set up an authenticator app')
+  const secret = (await inDialog(page).locator('code').innerText()).trim()
+  const app = totpOf(`otpauth://totp/x?secret=${secret}`)
+  await page.getByLabel('Code from the app').fill(app.generate())
+  await page.getByRole('button', { name: 'Turn it on' }).click()
+  await page.getByRole('heading', { name: 'Your recovery codes' }).waitFor()
+  const codes = await inDialog(page).getByRole('listitem').allInnerTexts()
+  assert.equal(codes.length, 10)
+  await context.close()
+  const again = await visit(browser, `${base()}/app/login`, DESK)
+  await again.page.getByLabel('Email').fill(email)
+  await again.page.getByLabel('Password').fill(PASSWORD)
+  await again.page.getByRole('button', { name: 'Log in' }).click()
+  await again.page.getByLabel('Code from the app').waitFor()
+  await again.page.getByRole('button', { name: 'Use a recovery code' }).click()
+  await again.page.getByLabel('Recovery code').fill(codes[0] ?? '')
+  await again.page.getByRole('button', { name: 'Log in' }).click()
+  await again.page.getByRole('heading', { name: 'Hello, Olga' }).waitFor()
+  await again.context.close()
+})
+
+test('signing out ends the session, and a page behind the login asks for it again', async () => {
+  const { page, context } = await enter('Manager', '/orders')
+  await page.locator('nav').first().getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  await page.goto(`${base()}/app/money`)
+  await page.getByRole('heading', { name: 'Log in' }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('then'), '/money')
+  await context.close()
+})
+
+test('every language has its words on the login and inside', async () => {
+  for (const [lang, title] of [
+    ['fr', 'Connexion'],
+    ['de', 'Anmelden'],
+    ['es', 'Iniciar sesión'],
+    ['it', 'Accesso'],
+  ] as const) {
+    const { page, context } = await visit(browser, `${base()}/app/login?lang=${lang}`, DESK)
+    await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    assert.equal(await page.locator('html').getAttribute('lang'), lang)
+    await page.goto(`${base()}/app/login`)
+    await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    await context.close()
+  }
+})

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { type Person, registerManager } from '../harness/accounts.ts'
+import { startBrowser } from '../harness/browser.ts'
+import { enterOffice } from '../harness/office.ts'
+import { startTestService, type TestService } from '../harness/service.ts'
+
+let service: TestService
+let browser: Browser
+let manager: Person
+
+before(async () => {
+  service = await startTestService({ workers: true })
+  browser = await startBrowser()
+  manager = await registerManager(service.baseUrl)
+})
+after(async () => {
+  await browser?.close()
+  await service?.stop()
+})
+
+/** A 401 at the first refresh is how a browser without a session learns that it has none. */
+const realComplaints = (complaints: string[]): string[] => complaints.filter((text) => !/401|400/.test(text))
+
+test('a manager comes in with the mailed code and lands where the link pointed', async () => {
+  const { page, complaints, requests, context } = await enterOffice(browser, service.baseUrl, {
+    email: manager.email,
+    path: '/orders?status=PAID',
+  })
+  assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, '/app/orders?status=PAID')
+  await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor()
+  assert.deepEqual(realComplaints(complaints), [])
+  const hosts = new Set(requests.filter((url) => !url.startsWith('data:')).map((url) => new URL(url).host))
+  assert.deepEqual([...hosts], [new URL(service.baseUrl).host])
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
+  assert.equal(/eyJ|token|whsec_|sk_/.test(kept), false, kept)
+  await page.reload()
+  await page.getByRole('heading', { level: 1, name: 'Orders' }).waitFor()
+  await context.close()
+})
+
+test('an order is created, paid attention to, and cancelled, all on the page', async () => {
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/orders/new' })
+  await page.getByLabel('Amount', { exact: true }).fill('12,50')
+  await page.getByRole('button', { name: 'Create the order' }).click()
+  await page.getByRole('heading', { name: 'Ready to be paid' }).waitFor()
+  await page.getByRole('img', { name: 'Code that opens the payment page' }).waitFor()
+  await page.getByRole('link', { name: 'Show the order' }).click()
+  await page.getByText('€12.50').first().waitFor()
+  await page.getByRole('button', { name: 'Cancel the order' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel the order' }).click()
+  await page.locator('header').getByText('Cancelled').waitFor()
+  const code = page.url().split('/').at(-1) ?? ''
+  const { data } = await manager.client.get<{ status: string }>(`confirm_conversion/status/${code}`)
+  assert.equal(data.status, 'CANCELLED')
+  assert.equal(await page.getByRole('button', { name: 'Cancel the order' }).count(), 0, 'an ended order offers no end')
+  await context.close()
+})

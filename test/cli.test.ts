@@ -1,0 +1,400 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { DEVELOPER_COMMANDS } from '../cli/main.ts'
+import { STORIES } from '../sandbox/providers/stories.ts'
+import { EVENT_TYPES, verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
+import { waitFor } from './harness/receiver.ts'
+import { type Served, startServed } from './harness/served.ts'
+import { freePort } from './harness/service.ts'
+
+/* The developer's commands as they are typed, against the service as it is started. */
+
+const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
+
+let folder: string
+let served: Served
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-cli-'))
+  chmodSync(folder, 0o755)
+  served = startServed({ PORT: String(await freePort()) }, { cwd: folder })
+  await served.ready()
+})
+after(async () => {
+  await served?.end('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Done = { code: number; out: string; err: string }
+
+const environment = (): NodeJS.ProcessEnv => ({
+  PATH: process.env.PATH,
+  HOME: folder,
+  COMPTOIR_LOGIN_FILE: join(folder, 'login.json'),
+})
+
+const start = (args: string[], env = environment()): ChildProcess =>
+  spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
+
+async function comptoir(args: string[], input = '', env = environment()): Promise<Done> {
+  const child = start(args, env)
+  const done: Done = { code: 0, out: '', err: '' }
+  child.stdout?.on('data', (chunk: Buffer) => {
+    done.out += chunk.toString()
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    done.err += chunk.toString()
+  })
+  child.stdin?.end(input)
+  const [code] = await once(child, 'close')
+  return { ...done, code: Number(code) }
+}
+
+async function json<Shape>(args: string[]): Promise<Shape> {
+  const done = await comptoir([...args, '--json'])
+  assert.equal(done.code, 0, `${args.join(' ')}: ${done.out}${done.err}`)
+  return JSON.parse(done.out) as Shape
+}
+
+const sandbox = (): Record<string, string> => JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
+
+test('each level has --help with exit code 0, wrong use is 2, and what fails is 1', async () => {
+  const levels = DEVELOPER_COMMANDS.flatMap(({ name, subcommands = [] }) => [
+    [name],
+    ...subcommands.map((sub) => [name, sub.name]),
+  ])
+  for (const level of levels) {
+    const { code, out, err } = await comptoir([...level, '--help'])
+    assert.deepEqual([code, err], [0, ''], level.join(' '))
+    assert.match(out, /Usage: comptoir [\s\S]+Exit codes: 0 done, 1 failed, 2 wrong use\./)
+  }
+  const wrong = [
+    ['orders', 'nope'],
+    ['orders', 'show'],
+    ['orders', 'list', '--colour', 'red'],
+    ['orders', 'list', '--limit', 'many'],
+    ['trigger', 'order.eaten'],
+    ['listen'],
+    ['listen', '--forward-to', 'http://127.0.0.1:1', '--events', 'order.eaten'],
+    ['completion', 'tcsh'],
+  ]
+  for (const args of wrong) {
+    const { code, out, err } = await comptoir(args)
+    assert.deepEqual([code, out], [2, ''], args.join(' '))
+    assert.match(err, /See: comptoir .+ --help\n$/)
+  }
+  const failed = await comptoir(['orders', 'show', 'nope', '--json'])
+  assert.equal(failed.code, 1)
+  assert.equal(JSON.parse(failed.out).error.code, 'ORDER_NOT_FOUND')
+  assert.match(failed.err, /^ORDER_NOT_FOUND: .+\n {2}request \w+\n {2}http.+\/docs\/errors\/ORDER_NOT_FOUND\n$/)
+  const nowhere = await comptoir(['orders', 'list'], '', {
+    ...environment(),
+    COMPTOIR_API_KEY: 'a',
+    COMPTOIR_API_SECRET: 'b',
+    COMPTOIR_URL: 'http://127.0.0.1:1',
+  })
+  assert.equal(nowhere.code, 1)
+  assert.match(nowhere.err, /^CONNECTION_FAILED: /)
+})
+
+test('completions name every command, and bash takes them', async () => {
+  const { out } = await comptoir(['completion', 'bash'])
+  const shell = spawn('bash', [
+    '-c',
+    `${out}\nCOMP_WORDS=(comptoir orders cr) COMP_CWORD=2\n_comptoir\necho "\${COMPREPLY[@]}"`,
+  ])
+  let found = ''
+  for await (const chunk of shell.stdout) found += String(chunk)
+  assert.equal(found.trim(), 'create')
+  for (const { name } of DEVELOPER_COMMANDS) {
+    for (const shellName of ['bash', 'zsh', 'fish'])
+      assert.ok((await comptoir(['completion', shellName])).out.includes(name))
+  }
+})
+
+type OrderFacts = { code: string; status: string; alias: string | null; refundedAmount: string }
+
+test('orders are created, listed, shown, paid and refunded', async () => {
+  const made = await json<{ code: string }>([
+    'orders',
+    'create',
+    '--amount',
+    '50',
+    '--currency',
+    'EUR',
+    '--till',
+    'TILL-1',
+    '--alias',
+    'CLI-1',
+  ])
+  const { code } = made
+  const listed = await json<OrderFacts[]>(['orders', 'list', '--status', 'INITIAL', '--limit', '5'])
+  assert.ok(listed.some((order) => order.code === code && order.alias === 'CLI-1'))
+  assert.equal((await json<OrderFacts>(['orders', 'pay', code])).status, 'PAID')
+  const refund = await json<{ amount: string; reason: string }>([
+    'orders',
+    'refund',
+    code,
+    '--amount',
+    '4',
+    '--reason',
+    'cold tea',
+  ])
+  assert.deepEqual([refund.amount, refund.reason], ['4.000000', 'cold tea'])
+  const bank = await json<{ code: string }>(['orders', 'create', '--amount', '20', '--currency', 'USD'])
+  const part = await json<{ paid: string }>(['orders', 'pay', bank.code, '--channel', 'kucoinpay', '--amount', '5'])
+  assert.equal(part.paid, '5')
+  assert.equal((await json<OrderFacts>(['orders', 'show', bank.code])).status, 'AWAITING')
+})
+
+/** A shop's own server, which believes nothing that is not signed. */
+async function openReceiver(): Promise<{ url: string; events: Map<string, number>; ids: Set<string>; close(): void }> {
+  const events = new Map<string, number>()
+  const ids = new Set<string>()
+  const server = createServer(async (request, response) => {
+    try {
+      const body = Buffer.concat(await request.toArray())
+      const event = await verifyWebhook(body, request.headers as WebhookHeaders, sandbox().webhookSigningSecret ?? '')
+      events.set(event.type, (events.get(event.type) ?? 0) + 1)
+      ids.add(event.id)
+      response.writeHead(200).end()
+    } catch (error) {
+      response.writeHead(400).end(String(error))
+    }
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = (): void => void server.close()
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, events, ids, close }
+}
+
+test('trigger plays all 16 events and all stories, and listen brings each event, signed, to a local server', async () => {
+  const receiver = await openReceiver()
+  const listener = start(['listen', '--forward-to', receiver.url, '--json'])
+  let heard = ''
+  listener.stdout?.on('data', (chunk: Buffer) => {
+    heard += chunk.toString()
+  })
+  const ready = start(['trigger', 'order.initial', '--json'])
+  await once(ready, 'close')
+  await new Promise((resolve) => setTimeout(resolve, 1500))
+  const names = await json<{ name: string }[]>(['trigger'])
+  assert.deepEqual(
+    names.map(({ name }) => name),
+    [...EVENT_TYPES, ...STORIES],
+  )
+  const ends: Record<string, string> = {}
+  for (const { name } of names) ends[name] = (await json<OrderFacts>(['trigger', name])).status
+  assert.deepEqual(
+    [
+      ends['order.kyt_failed'],
+      ends['order.error'],
+      ends['order.refunded'],
+      ends['order.full_refunded'],
+      ends['partial-refund'],
+    ],
+    ['KYT_FAILED', 'ERROR', 'REFUNDED', 'FULL_REFUNDED', 'REFUNDED'],
+  )
+  await waitFor('all 16 events at the local server', () => EVENT_TYPES.every((event) => receiver.events.has(event)))
+  listener.kill()
+  await once(listener, 'close')
+  const lines = heard
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { answer: string; cursor: string | null; event: string; id: string })
+  assert.ok(
+    lines.every(({ answer }) => answer === '200'),
+    heard.slice(0, 500),
+  )
+  // replay: what came after the third event comes again, under the same ids
+  const known = receiver.ids.size
+  const [, , third] = lines.filter(({ cursor }) => cursor !== null)
+  const again = start([
+    'listen',
+    '--forward-to',
+    receiver.url,
+    '--after',
+    third?.cursor ?? '',
+    '--events',
+    'order.paid',
+  ])
+  const before = receiver.events.get('order.paid') ?? 0
+  await waitFor('the replay', () => (receiver.events.get('order.paid') ?? 0) >= 2 * before)
+  again.kill()
+  await once(again, 'close')
+  assert.equal(receiver.ids.size, known)
+})
+
+test('login keeps a key in a file of its own, and environment variables win over it', async () => {
+  const { baseUrl = '', apiKey = '', apiSecret = '' } = sandbox()
+  const bad = await comptoir(['login', '--url', baseUrl, '--api-key', apiKey], 'sk_wrong\n')
+  assert.equal(bad.code, 1)
+  assert.match(bad.err, /UNAUTHORIZED/)
+  const good = await comptoir(['login', '--url', baseUrl, '--api-key', apiKey, '--json'], `${apiSecret}\n`)
+  assert.equal(good.code, 0, good.err)
+  assert.ok(!good.out.includes(apiSecret) && !good.err.includes(apiSecret))
+  assert.equal(JSON.parse(readFileSync(join(folder, 'login.json'), 'utf8')).apiSecret, apiSecret)
+  assert.equal((await comptoir(['orders', 'list'])).code, 0)
+  const other = { ...environment(), COMPTOIR_API_KEY: 'pk_x', COMPTOIR_API_SECRET: 'sk_x' }
+  assert.equal((await comptoir(['orders', 'list'], '', other)).code, 1)
+  rmSync(join(folder, 'login.json'))
+})
+
+test('logs shows what one request caused', async () => {
+  const { code } = await json<{ code: string }>(['orders', 'create', '--amount', '7', '--currency', 'EUR'])
+  const [first] = await json<{ facts: { requestId: string; to: string } }[]>(['logs', code])
+  assert.equal(first?.facts.to, 'INITIAL')
+  const found = await json<unknown[]>(['logs', code, '--request', first?.facts.requestId ?? ''])
+  assert.equal(found.length, 1)
+  assert.deepEqual(await json<unknown[]>(['logs', code, '--request', 'another']), [])
+})
+
+test('verify-receipt takes a genuine receipt and refuses a changed one, another key and another algorithm', async () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const receipt = { code: 'abc', amount: '50.00' }
+  const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const signed = (head: unknown): string => {
+    const input = `${encode(head)}.${encode(receipt)}`
+    return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`
+  }
+  const write = (name: string, value: unknown): string => {
+    writeFileSync(join(folder, name), JSON.stringify(value))
+    return name
+  }
+  const keys = write('keys.json', { keys: [{ ...publicKey.export({ format: 'jwk' }), kid: '1' }] })
+  const strange = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  const others = write('others.json', { keys: [{ ...strange, kid: '1' }] })
+  const jws = signed({ alg: 'EdDSA', kid: '1' })
+  const verify = (value: unknown, by = keys) => comptoir(['verify-receipt', write('r.json', value), '--jwks', by])
+  assert.equal((await verify({ receipt, jws })).code, 0)
+  const refused = [
+    await verify({ receipt: { ...receipt, amount: '5.00' }, jws }),
+    await verify({ receipt, jws }, others),
+    await verify({ receipt, jws: signed({ alg: 'none', kid: '1' }) }),
+    await verify({ receipt, jws: signed({ alg: 'EdDSA', kid: '2' }) }),
+  ]
+  assert.deepEqual(
+    refused.map(({ code, out }) => [code, out]),
+    Array(4).fill([1, '']),
+  )
+})
+
+/* ---- webhooks test: ten broken receivers and a good one ---- */
+
+type Behaviour = (
+  request: IncomingMessage,
+  body: Buffer,
+  world: { seen: Set<string>; paid: Set<string> },
+) => Promise<number | 'hang' | 'redirect'>
+
+const SECRET = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
+const parse = (body: Buffer): { event: string; code: string; status: string } => JSON.parse(body.toString())
+
+const verified = async (request: IncomingMessage, body: Buffer, toleranceSeconds = 300): Promise<boolean> =>
+  verifyWebhook(body, request.headers as WebhookHeaders, SECRET, { toleranceSeconds }).then(
+    () => true,
+    () => false,
+  )
+
+const good: Behaviour = async (request, body) => ((await verified(request, body)) ? 204 : 400)
+
+const BROKEN: Record<string, { behaves: Behaviour; finds: string[] }> = {
+  'believes everything': {
+    behaves: async () => 200,
+    finds: [
+      'refuses a signature of another secret',
+      'refuses a changed body',
+      'refuses a webhook without a signature',
+      'refuses a replay that is older than five minutes',
+      'refuses a timestamp in the future',
+    ],
+  },
+  'checks only that a signature is there': {
+    behaves: async (request) => (request.headers['service-signature'] ? 200 : 400),
+    finds: [
+      'refuses a signature of another secret',
+      'refuses a changed body',
+      'refuses a replay that is older than five minutes',
+      'refuses a timestamp in the future',
+    ],
+  },
+  'takes unsigned webhooks': {
+    behaves: async (request, body) =>
+      request.headers['service-signature'] ? good(request, body, { seen: new Set(), paid: new Set() }) : 200,
+    finds: ['refuses a webhook without a signature'],
+  },
+  'ignores the time': {
+    behaves: async (request, body) => ((await verified(request, body, 1e9)) ? 200 : 400),
+    finds: ['refuses a replay that is older than five minutes', 'refuses a timestamp in the future'],
+  },
+  'checks the age but not the future': {
+    behaves: async (request, body) => {
+      const at = Number(request.headers['webhook-timestamp'] ?? 0)
+      return (await verified(request, body, at > Date.now() / 1000 ? 1e9 : 300)) ? 200 : 400
+    },
+    finds: ['refuses a timestamp in the future'],
+  },
+  'verifies parsed JSON': {
+    behaves: async (request, body) => ((await verified(request, Buffer.from(JSON.stringify(parse(body))))) ? 200 : 400),
+    finds: ['verifies the bytes as they came'],
+  },
+  'fails on a repeated webhook': {
+    behaves: async (request, body, { seen }) => {
+      const id = String(request.headers['service-webhook-id'])
+      if (!(await verified(request, body))) return 400
+      if (seen.has(id)) return 409
+      seen.add(id)
+      return 200
+    },
+    finds: ['takes the same webhook twice'],
+  },
+  'fails on a late event': {
+    behaves: async (request, body, { paid }) => {
+      if (!(await verified(request, body))) return 400
+      const { code, event } = parse(body)
+      if (event === 'order.awaiting' && paid.has(code)) return 500
+      paid.add(code)
+      return 200
+    },
+    finds: ['takes an older event after a newer one'],
+  },
+  'fails on events it does not know': {
+    behaves: async (request, body) => {
+      if (!(await verified(request, body))) return 400
+      return /^order\.(paid|awaiting)$/.test(parse(body).event) ? 200 : 422
+    },
+    finds: ['takes an event it does not know'],
+  },
+  'answers too late': { behaves: async () => 'hang', finds: ['answers in time'] },
+  redirects: { behaves: async () => 'redirect', finds: ['answers itself, without a redirect'] },
+  'refuses everything': { behaves: async () => 401, finds: ['takes a good webhook'] },
+}
+
+async function tryReceiver(behaves: Behaviour): Promise<{ code: number; faults: string[] }> {
+  const world = { seen: new Set<string>(), paid: new Set<string>() }
+  const server = createServer(async (request, response) => {
+    const result = await behaves(request, Buffer.concat(await request.toArray()), world)
+    if (result === 'hang') return
+    response.writeHead(result === 'redirect' ? 308 : result, result === 'redirect' ? { location: '/new' } : {}).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const { code, out } = await comptoir(['webhooks', 'test', url, '--secret', SECRET, '--timeout', '2', '--json'])
+  server.closeAllConnections()
+  server.close()
+  return { code, faults: JSON.parse(out).faults.map(({ name }: { name: string }) => name) }
+}
+
+test('webhooks test finds the fault of each of twelve broken receivers, and none in a good one', async () => {
+  assert.deepEqual(await tryReceiver(good), { code: 0, faults: [] })
+  for (const [name, { behaves, finds }] of Object.entries(BROKEN)) {
+    assert.deepEqual({ name, ...(await tryReceiver(behaves)) }, { name, code: 1, faults: finds })
+  }
+})

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { CATALOGUE } from '../src/kernel/errors.ts'
+import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
+import { hrefOf, readPages, searchPages } from '../src/pages/docs/site.ts'
+import { waitFor } from './harness/receiver.ts'
+import { type Served, startServed } from './harness/served.ts'
+import { freePort } from './harness/service.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+let folder: string
+let served: Served
+let baseUrl: string
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-docs-'))
+  chmodSync(folder, 0o755)
+  const port = await freePort()
+  baseUrl = `http://localhost:${port}`
+  served = startServed({ PORT: String(port) }, { cwd: folder })
+  await served.ready()
+})
+after(async () => {
+  await served?.end('SIGTERM')
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const get = async (path: string) => {
+  const answer = await fetch(baseUrl + path)
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+
+test('every document is a page, no link of the site leads nowhere, and nothing comes from another host', async () => {
+  const pages = readPages()
+  const paths = new Set([...pages.map(({ path }) => hrefOf(path)), '/docs/api', '/openapi.json'])
+  for (const file of globSync('**/*.md', { cwd: join(ROOT, 'docs') })) {
+    assert.ok(
+      pages.some(({ path }) => path === file.replace(/\.md$/, '')),
+      file,
+    )
+  }
+  const broken: string[] = []
+  for (const page of pages) {
+    const { status, headers, text } = await get(hrefOf(page.path))
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8'], page.path)
+    assert.ok(!/(?:src|<link[^>]+href)="https?:/.test(text), page.path)
+    for (const [, href = ''] of text.matchAll(/ href="(\/[^"#]*)/g)) {
+      if (!paths.has(href) && !href.startsWith('/docs/site.')) broken.push(`${page.path} → ${href}`)
+    }
+  }
+  assert.deepEqual(broken, [])
+  const policy = (await get('/docs')).headers.get('content-security-policy') ?? ''
+  assert.ok(!policy.includes('unsafe') && policy.includes("script-src 'self'"))
+  assert.equal((await get('/docs/../package.json')).status, 404)
+  assert.equal((await get('/docs/nothing')).status, 404)
+})
+
+test('every error code has its page with cause and cure, and the answer links to it', async () => {
+  assert.deepEqual(
+    Object.keys(CATALOGUE).filter((code) => !(code in ERROR_WORDS)),
+    [],
+    'src/pages/docs/error-words.ts',
+  )
+  const failed = await get('/api/next/confirm_conversion/status/nope')
+  const { docs } = JSON.parse(failed.text).error
+  assert.equal(docs, `${baseUrl}/docs/errors/ORDER_NOT_FOUND`)
+  const page = await get(new URL(docs).pathname)
+  assert.ok(page.status === 200 && /<h2 id="cause">[\s\S]+<h2 id="cure">/.test(page.text))
+})
+
+test('the search finds a page by its words, on the server', async () => {
+  assert.equal(searchPages(readPages(), 'alias_in_use')[0]?.page.path, 'errors/ALIAS_IN_USE')
+  const { status, text } = await get('/docs/search?q=payment%20links')
+  assert.ok(status === 200 && text.includes('href="/docs/quickstart/payment-link"'))
+  assert.ok((await get('/docs/search?q=%3Cscript%3Ealert(1)%3C/script%3E')).text.includes('&#60;script&#62;'))
+})
+
+/* ---- the quickstarts, run from their own text ---- */
+
+const blocks = (file: string, language: string): string[] =>
+  [
+    ...readFileSync(join(ROOT, 'docs/quickstart', file), 'utf8').matchAll(
+      new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'),
+    ),
+  ].map(([, text = '']) => text)
+
+/** `npx comptoir` means this checkout, and `node` the Node that runs this. */
+function path(): string {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin, { recursive: true })
+  const command = `#!/bin/sh\nshift\nexec "${process.execPath}" "${join(ROOT, 'bin/comptoir.cjs')}" "$@"\n`
+  writeFileSync(join(bin, 'npx'), command, { mode: 0o755 })
+  return `${bin}:${dirname(process.execPath)}:${process.env.PATH}`
+}
+
+async function runShell(script: string): Promise<string> {
+  const child = spawn('sh', ['-ec', script], { cwd: folder, env: { PATH: path(), HOME: folder } })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0, output)
+  return output
+}
+
+test('the quickstart of the till goes from an order to a refund', async () => {
+  const output = await runShell(blocks('till.md', 'sh').join('\n'))
+  assert.match(output, /Order \w+ is PAID\.[\s\S]+Refund \w+ of 4\.000000 USDC is \w+\.[\s\S]+What to do next:/)
+})
+
+test('the quickstart of payment links goes from a link to PAID, and a second link is refused', async () => {
+  const output = await runShell(blocks('payment-link.md', 'sh').join('\n'))
+  assert.match(output, /http.+\/pay\?code=\w+[\s\S]+ALIAS_IN_USE[\s\S]+refused[\s\S]+is PAID\.[\s\S]+INV-2026-118/)
+})
+
+test('the quickstart of a server ships after a verified webhook', async () => {
+  const { apiKey, apiSecret, webhookSigningSecret } = JSON.parse(
+    readFileSync(join(folder, 'data/sandbox.json'), 'utf8'),
+  )
+  const shop = join(folder, 'shop')
+  mkdirSync(join(shop, 'node_modules/@comptoir'), { recursive: true })
+  const built = spawn(process.execPath, [join(ROOT, 'sdk/build.mjs')])
+  assert.deepEqual(await once(built, 'close'), [0, null])
+  symlinkSync(join(ROOT, 'sdk'), join(shop, 'node_modules/@comptoir/sdk'))
+  const port = String(await freePort())
+  writeFileSync(join(shop, 'shop.mjs'), (blocks('server.md', 'js')[0] ?? '').replaceAll('4000', port))
+  const env = {
+    PATH: path(),
+    COMPTOIR_URL: baseUrl,
+    COMPTOIR_API_KEY: apiKey,
+    COMPTOIR_API_SECRET: apiSecret,
+    WEBHOOK_SECRET: webhookSigningSecret,
+  }
+  const child = spawn(process.execPath, ['shop.mjs'], { cwd: shop, env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+  await waitFor('the pay page', () => /redirect to \S+code=\w+/.test(output))
+  await runShell(`npx comptoir orders pay ${/code=(\w+)/.exec(output)?.[1]}`)
+  await waitFor('the shipment', () => output.includes('ship CART-118'))
+  child.kill()
+  await once(child, 'close')
+})

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto'
+import { type Db, sql } from '../../src/db/db.ts'
+import type { UserRole } from '../../src/http/actor.ts'
+import { openPasswords } from '../../src/users/password.ts'
+import { PASSWORD } from './accounts.ts'
+import { createPaid, revertPlainly } from './refunds.ts'
+import { eventually } from './service.ts'
+import { openShop, type Shop } from './shop.ts'
+
+export type OfficePerson = { email: string; id: string; role: UserRole }
+export type OfficeWorld = {
+  shop: Shop
+  people: Record<UserRole, OfficePerson>
+  /** Codes of orders, by what happened to them. */
+  orders: { paid: string; open: string; refunding: string; under: string; link: string }
+  stop(): Promise<void>
+}
+
+/** A name that must never become a part of the page. */
+export const HOSTILE = `<img src=x onerror="window.hacked=1">'"&{{7*7}}`
+
+const NAMES: Record<UserRole, [string, string]> = {
+  SuperAdmin: ['Otto', 'Operator'],
+  SuperManager: ['Sofia', 'Rossi'],
+  Manager: ['Maud', 'Lefèvre'],
+  Association: ['Anna', 'Verein'],
+  Cashier: ['Carl', 'Kasse'],
+  Observer: ['Olga', 'Osman'],
+  SimpleUser: ['Sam', 'Kunde'],
+  Service: ['Server', 'One'],
+}
+
+async function insertPerson(db: Db, role: UserRole, companyId: string, passwordHash: string): Promise<OfficePerson> {
+  const id = randomBytes(12).toString('hex')
+  const email = `${role.toLowerCase()}-${id.slice(0, 8)}@shop.example`
+  const [first, last] = NAMES[role]
+  const hasCompany = ['Manager', 'Cashier', 'Observer', 'Service'].includes(role)
+  const company = hasCompany ? companyId : null
+  await db.run(sql`
+    insert into users (id, email, email_key, password_hash, first_name, last_name, role, company_id, verified_at,
+      approved_at, two_factor_enabled)
+    values (${id}, ${email}, ${email}, ${passwordHash}, ${first}, ${last}, ${role}, ${company}, now(), now(),
+      ${role !== 'SimpleUser' && role !== 'Service'})`)
+  return { email, id, role }
+}
+
+async function insertCompany(db: Db, name: string, kind: string): Promise<string> {
+  const id = randomBytes(12).toString('hex')
+  await db.run(sql`
+    insert into companies (id, name, kind, approved, webhook_secret_sealed)
+    values (${id}, ${name}, ${kind}, ${kind === 'association'}, ${Buffer.from('none')})`)
+  return id
+}
+
+async function insertPeople({ host, merchant }: Shop): Promise<OfficeWorld['people']> {
+  const { db } = host
+  const hash = await openPasswords().hash(PASSWORD)
+  const people = {} as OfficeWorld['people']
+  for (const role of Object.keys(NAMES) as UserRole[])
+    people[role] = await insertPerson(db, role, merchant.companyId, hash)
+  const club = await insertCompany(db, 'Chess Club', 'association')
+  const other = await insertCompany(db, HOSTILE, 'company')
+  await db.run(sql`update users set company_id = ${club} where id = ${people.Association.id}`)
+  for (const companyId of [merchant.companyId, club, other]) {
+    await db.run(sql`
+      insert into super_manager_companies (user_id, company_id) values (${people.SuperManager.id}, ${companyId})`)
+  }
+  await db.run(sql`
+    insert into collector_cashiers (collector_id, user_id)
+    values (${merchant.collectorId}, ${people.Cashier.id})`)
+  return people
+}
+
+/** Orders in every state that a screen shows, paid on a real chain, with webhooks that arrive and that fail. */
+async function trade(shop: Shop): Promise<OfficeWorld['orders']> {
+  const { receiver, chain } = shop
+  const paid = await createPaid(shop, { amount: '49.90', goods: { goodsName: HOSTILE } })
+  const refunding = await createPaid(shop, { amount: '120.00' })
+  await revertPlainly(shop, refunding.code, { amount: '20.000000', reason: HOSTILE })
+  const link = await shop.create({ amount: '250.00', alias: `INV-1001 ${HOSTILE}` })
+  const cancelled = await shop.create({ amount: '12.00' })
+  await shop.host.call('POST', `cancel/${cancelled.code}`, { as: shop.merchant })
+  const under = await shop.createAwaiting({ amount: '80.00' })
+  await chain.pay({ to: under.toAddress, units: under.units / 2n })
+  await shop.makeFinal()
+  await eventually(
+    async () => (await shop.story(under.orderId)).mispayments.length,
+    (count) => count > 0,
+  )
+  const open = await shop.create({ amount: '5.50' })
+  await shop.create({ amount: '19.00', webhookUrl: `${receiver.url}/quiet` })
+  return { paid: paid.code, open: open.code, refunding: refunding.code, under: under.code, link: link.code }
+}
+
+export async function openOffice(): Promise<OfficeWorld> {
+  const shop = await openShop({ allEvents: true })
+  const people = await insertPeople(shop)
+  const orders = await trade(shop)
+  return { shop, people, orders, stop: () => shop.stop() }
+}
+
+/** A company that nobody of the world works for. */
+export const newMerchantOf = async ({ shop }: OfficeWorld): Promise<string> =>
+  (await shop.host.createMerchant()).companyId

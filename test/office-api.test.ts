@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { brotliDecompressSync } from 'node:zlib'
+import { type Client, logIn } from './harness/accounts.ts'
+import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
+
+type Story = {
+  events: { status: string; actor: string; name: string | null }[]
+  payments: { paymentChannel: string; receivedAmount: string }[]
+  transfers: { txHash: string; amount: string; status: string }[]
+  deliveries: { event: string; status: string }[]
+  refunds: { status: string; amount: string }[]
+  rate: { rate: string; evidence: unknown } | null
+}
+type Summary = {
+  days: { day: string; created: number; paid: number; paidAmount: string; refundedAmount: string }[]
+  channels: { paymentChannel: string; paid: number; paidAmount: string }[]
+  needs: Record<string, number>
+}
+
+let world: OfficeWorld
+let manager: Client
+let cashier: Client
+const base = (): string => world.shop.host.baseUrl
+
+before(async () => {
+  world = await openOffice()
+  manager = await logIn(base(), world.people.Manager.email)
+  cashier = await logIn(base(), world.people.Cashier.email)
+})
+after(() => world?.stop())
+
+const historyOf = (client: Client, code: string) => client.get<Story>(`confirm_conversion/history/${code}`)
+
+test('the history tells states with names, payments, transfers, webhooks and the proof of the rate', async () => {
+  const { data } = await historyOf(manager, world.orders.paid)
+  const states = data.events.map(({ status }) => status)
+  assert.deepEqual([states[0], states.at(-1)], ['INITIAL', 'PAID'])
+  assert.equal(data.events[0]?.name, 'test', 'an API key is told by its name')
+  assert.deepEqual(
+    data.payments.map(({ paymentChannel }) => paymentChannel),
+    ['crypto'],
+  )
+  assert.deepEqual(
+    data.transfers.map(({ status, amount }) => [status, amount]),
+    [['final', data.payments[0]?.receivedAmount]],
+  )
+  assert.ok(data.deliveries.some(({ event }) => event === 'order.paid'))
+  assert.ok(data.rate?.evidence, 'the quote is kept with every answer that made it')
+})
+
+test('the history of an order belongs to those who may see the order; webhooks to those who may see deliveries', async () => {
+  const till = await historyOf(cashier, world.orders.paid)
+  assert.equal(till.data.events.at(-1)?.status, 'PAID')
+  assert.deepEqual(till.data.deliveries, [], 'a cashier sees no deliveries')
+  const stranger = await logIn(base(), world.people.Association.email)
+  const refused = await historyOf(stranger, world.orders.paid)
+  assert.equal(refused.error.code, 'ORDER_NOT_FOUND')
+  assert.equal(refused.data, null)
+})
+
+test('the summary adds up what was paid by day and channel, and counts what waits for a person', async () => {
+  const { data } = await manager.get<Summary>('summary?days=7')
+  assert.equal(data.days.length, 7)
+  const today = data.days.at(-1)
+  assert.deepEqual([today?.created, today?.paid], [7, 2])
+  assert.deepEqual(
+    data.channels.map(({ paymentChannel, paid }) => [paymentChannel, paid]),
+    [['crypto', 2]],
+  )
+  assert.equal(data.channels[0]?.paidAmount, today?.paidAmount)
+  assert.deepEqual([data.needs.mispayments, data.needs.refunds], [1, 1])
+  const till = await cashier.get<Summary>('summary?days=1')
+  assert.deepEqual([till.data.days[0]?.paid, till.data.needs.mispayments], [2, 0], 'a cashier decides nothing')
+})
+
+test('a summary of a foreign company is refused as unknown, an own one of several is shown alone', async () => {
+  const foreign = await newMerchantOf(world)
+  const refused = await manager.get(`summary?companyId=${foreign}`)
+  assert.equal(refused.error.code, 'OBJECT_NOT_FOUND')
+  const boss = await logIn(base(), world.people.SuperManager.email)
+  const own = await boss.get<Summary>(`summary?companyId=${world.shop.merchant.companyId}`)
+  assert.equal(own.data.days.at(-1)?.paid, 2)
+  const list = await boss.get<{ total: number }>(`confirm_conversion?companyId=${world.shop.merchant.companyId}`)
+  assert.equal(list.data.total, 7)
+  const other = await boss.get<{ total: number }>(`confirm_conversion?companyId=${foreign}`)
+  assert.equal(other.data.total, 0, 'a company that is not attached adds nothing')
+})
+
+test('a person is told what the role may do, and nothing else', async () => {
+  const { data } = await cashier.get<{ permissions: string[] }>('users/me/permissions')
+  assert.ok(data.permissions.includes('orders.create'))
+  for (const forbidden of ['refunds.revert', 'webhooks.secret', 'orders.download', 'payers.read'])
+    assert.ok(!data.permissions.includes(forbidden), forbidden)
+})
+
+/* ---- the files ---- */
+
+const DIST = join(import.meta.dirname, '../web/office/dist')
+const FIRST_SCREEN_BYTES = 150_000
+const FURTHER_SCREEN_BYTES = 30_000
+
+const get = (path: string, encoding = 'br') => fetch(`${base()}${path}`, { headers: { 'accept-encoding': encoding } })
+
+/** Bytes as they travel: the runtime's fetch unpacks, so the length is read from the header. */
+async function weigh(path: string): Promise<number> {
+  const { request } = await import('node:http')
+  return new Promise((resolve, reject) => {
+    const options = { headers: { 'accept-encoding': 'br' } }
+    const asked = request(`${base()}${path}`, options, (answer) => {
+      const parts: Buffer[] = []
+      answer.on('data', (part: Buffer) => parts.push(part))
+      answer.on('end', () => {
+        const body = Buffer.concat(parts)
+        assert.equal(answer.headers['content-encoding'], 'br', path)
+        brotliDecompressSync(body)
+        resolve(body.length)
+      })
+    })
+    asked.on('error', reject).end()
+  })
+}
+
+test('every path of the office is the one document, with a strict policy and never from a cache', async () => {
+  const document = readFileSync(join(DIST, 'index.html'), 'utf8')
+  for (const path of ['/app', '/app/', '/app/orders', '/app/orders/x%2Fy', '/app/invitation?token=1']) {
+    const answer = await get(path)
+    assert.equal(await answer.text(), document, path)
+    assert.equal(answer.headers.get('cache-control'), 'no-cache')
+    const policy = answer.headers.get('content-security-policy') ?? ''
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self'/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.doesNotMatch(policy, /unsafe/)
+  }
+})
+
+test('assets are kept for a year under the hash of their content; unknown ones are 404, not the document', async () => {
+  const document = await (await get('/app')).text()
+  const assets = [...document.matchAll(/(?:src|href)="(\/app\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+  assert.ok(assets.length > 2)
+  for (const path of assets) {
+    const answer = await get(path, 'gzip')
+    assert.equal(answer.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    assert.equal(answer.headers.get('content-encoding'), 'gzip')
+  }
+  for (const path of ['/app/assets/none.js', '/app/assets/..%2Fsources.txt', '/app/assets/../../package.json']) {
+    const answer = await get(path)
+    assert.ok(answer.status === 404 || answer.headers.get('content-type')?.startsWith('text/html'), path)
+    assert.ok(!(await answer.text()).includes('comptoir"'), path)
+  }
+  const mark = await get('/app/assets/none.js')
+  assert.equal(mark.status, 404)
+})
+
+test('the first screen weighs at most 150 kB, each further one 30 kB', async () => {
+  const document = readFileSync(join(DIST, 'index.html'), 'utf8')
+  const first = [...document.matchAll(/(?:src|href)="(\/app\/assets\/[^"]+)"/g)].map(([, path = '']) => path)
+  const known = new Set(first.map((path) => path.split('/').at(-1) ?? ''))
+  const entry = readFileSync(join(DIST, 'assets', [...known].find((name) => /^index-.*\.js$/.test(name)) ?? ''), 'utf8')
+  const lists = /m\.f=\[(.*?)\]/.exec(entry)?.[1] ?? ''
+  const names = [...lists.matchAll(/"assets\/([^"]+)"/g)].map(([, name = '']) => name)
+  assert.ok(names.length > 20, 'the list of what each screen loads is found')
+  const weights = new Map<string, number>()
+  const weightOf = async (name: string): Promise<number> => {
+    const weight = weights.get(name) ?? (await weigh(`/app/assets/${name}`))
+    weights.set(name, weight)
+    return weight
+  }
+  let total = await weigh('/app')
+  for (const name of known) total += await weightOf(name)
+  const login = names.find((name) => name.startsWith('Login-')) ?? ''
+  const words = names.find((name) => name.startsWith('de-')) ?? ''
+  total += (await weightOf(login)) + (await weightOf(words))
+  assert.ok(total <= FIRST_SCREEN_BYTES, `the login weighs ${total} bytes`)
+  const calls = [...entry.matchAll(/__vite__mapDeps\(\[([\d,]+)\]\)/g)].map(([, list = '']) =>
+    list.split(',').map(Number),
+  )
+  assert.ok(calls.length > 15, 'the screens are found')
+  for (const list of calls) {
+    let weight = 0
+    const own = list.map((at) => names[at] ?? '').filter((name) => !known.has(name))
+    for (const name of own) weight += await weightOf(name)
+    assert.ok(weight <= FURTHER_SCREEN_BYTES, `${own[0]} weighs ${weight} bytes`)
+  }
+})
+
+test('a name of a stranger is stored as it was given: showing it as text is the page’s work', async () => {
+  const { data } = await manager.get<{ goods: { goodsName: string } }>(`confirm_conversion/status/${world.orders.paid}`)
+  assert.equal(data.goods.goodsName, HOSTILE)
+})

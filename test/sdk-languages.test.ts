@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { signTestWebhook } from '../sdk/index.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+/* The one-file clients, run by their interpreters; one that is not installed is said so. */
+
+const SDK = join(import.meta.dirname, '../sdk')
+const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
+let shop: Shop
+before(async () => {
+  shop = await openShop()
+})
+after(() => shop?.stop())
+
+const PYTHON = `
+import json, os, sys
+sys.path.insert(0, "${SDK}/python")
+from comptoir import Comptoir, ComptoirError, WebhookVerificationError, verify_webhook
+api = Comptoir(os.environ["URL"], os.environ["KEY"], os.environ["API_SECRET"])
+made = api.create_order(amount="50.00", fromAsset="EUR", merchantIdentifier="TILL-1", alias="PY/1", idempotency_key="py-1")
+code = made["code"]
+same = api.create_order(amount="50.00", fromAsset="EUR", merchantIdentifier="TILL-1", alias="PY/1", idempotency_key="py-1")
+print("same", same["code"] == code, api.get_order_by_reference("PY/1")["code"] == code, api.get_order(code)["status"])
+print("pay", api.accept_order(code, paymentChannel="crypto")["toAddress"], code, flush=True)
+sys.stdin.readline()
+api.confirm_order(code)
+refund = api.refund_order(code, amount="4.00", reason="cold")["refundId"]
+print("refund", api.get_refund(refund)["amount"], len(list(api.list_orders(search="PY/1"))), len(api.list_events()["events"]) > 0)
+try:
+    api.cancel_order(code)
+except ComptoirError as error:
+    print("error", error.status, error.code, error.docs.endswith("/docs/errors/" + error.code), bool(error.request_id))
+`
+const PHP = `<?php
+require '${SDK}/php/Comptoir.php';
+$bool = fn ($value) => $value ? 'True' : 'False';
+$api = new Comptoir(getenv('URL'), getenv('KEY'), getenv('API_SECRET'));
+$body = ['amount' => '50.00', 'fromAsset' => 'EUR', 'merchantIdentifier' => 'TILL-1', 'alias' => 'PHP/1'];
+$code = $api->createOrder($body, 'php-1')['code'];
+$same = $api->createOrder($body, 'php-1');
+echo 'same ', $bool($same['code'] === $code), ' ', $bool($api->getOrderByReference('PHP/1')['code'] === $code), ' ', $api->getOrder($code)['status'], "\\n";
+echo 'pay ', $api->acceptOrder($code, ['paymentChannel' => 'crypto'])['toAddress'], " $code\\n";
+fgets(STDIN);
+$api->confirmOrder($code);
+$refund = $api->refundOrder($code, ['amount' => '4.00', 'reason' => 'cold'])['refundId'];
+$count = count(iterator_to_array($api->listOrders(['search' => 'PHP/1']), false));
+echo 'refund ', $api->getRefund($refund)['amount'], ' ', $count, ' ', $bool(count($api->listEvents()['events']) > 0), "\\n";
+try {
+    $api->cancelOrder($code);
+} catch (ComptoirError $error) {
+    echo 'error ', $error->status, ' ', $error->errorCode, ' ', $bool(str_ends_with($error->docs, '/docs/errors/' . $error->errorCode)), ' ', $bool($error->requestId), "\\n";
+}
+`
+const VERIFY_PYTHON = `
+import json, sys
+sys.path.insert(0, "${SDK}/python")
+from comptoir import WebhookVerificationError, verify_webhook
+given = json.load(sys.stdin)
+try:
+    print(verify_webhook(given["body"].encode(), given["headers"], given["secret"])["event"])
+except WebhookVerificationError:
+    print("refused")
+`
+const VERIFY_PHP = `<?php
+require '${SDK}/php/Comptoir.php';
+$given = json_decode(stream_get_contents(STDIN), true);
+try {
+    echo Comptoir::verifyWebhook($given['body'], $given['headers'], $given['secret'])['event'], "\\n";
+} catch (WebhookVerificationError) {
+    echo "refused\\n";
+}
+`
+const CLIENTS = [
+  { name: 'Python', command: 'python3', args: (code: string) => ['-c', code], story: PYTHON, verify: VERIFY_PYTHON },
+  {
+    name: 'PHP',
+    command: 'php',
+    args: (code: string) => ['-r', code.replace('<?php', '')],
+    story: PHP,
+    verify: VERIFY_PHP,
+  },
+]
+const present = CLIENTS.filter(({ command }) => spawnSync(command, ['--version']).status === 0)
+const absent = CLIENTS.filter((client) => !present.includes(client))
+if (absent.length > 0) console.log(`left out, not installed: ${absent.map(({ name }) => name).join(', ')}`)
+
+for (const { name, command, args, story, verify } of present) {
+  test(`the ${name} client goes from an order to a refund in ten calls, and names its failures`, async () => {
+    const { 'x-api-key': KEY = '', 'x-api-secret': API_SECRET = '' } = shop.merchant.headers
+    const env = { ...process.env, URL: shop.host.baseUrl, KEY, API_SECRET }
+    const child = spawn(command, args(story), { env, stdio: ['pipe', 'pipe', 'pipe'] })
+    let output = ''
+    let paid = false
+    child.stderr.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    child.stdout.on('data', async (chunk: Buffer) => {
+      output += chunk.toString()
+      const [, to, code] = /^pay (0x\w+) (\w+)\n/m.exec(output) ?? []
+      if (to === undefined || code === undefined || paid) return
+      paid = true
+      await shop.chain.pay({ to, units: 54_000_000n })
+      await shop.makeFinal()
+      await shop.reaches(code, 'PAID')
+      child.stdin.end('\n')
+    })
+    const timer = setTimeout(() => child.kill(), 60_000)
+    await once(child, 'close')
+    clearTimeout(timer)
+    const expected =
+      /^same True True INITIAL\npay 0x\w+ \w+\nrefund 4\.000000 1 True\nerror 409 ORDER_STATE_CONFLICT True True\n$/
+    assert.match(output, expected)
+  })
+
+  test(`the ${name} client believes a genuine webhook of either scheme, and no forged, old or unsigned one`, async () => {
+    const run = (body: string, headers: Record<string, string>): string =>
+      spawnSync(command, args(verify), { input: JSON.stringify({ body, headers, secret: SECRET }) })
+        .stdout.toString()
+        .trim()
+    const { body, headers } = await signTestWebhook({ event: 'order.paid', goods: 'Café ☕' }, SECRET)
+    const only = (prefix: string) =>
+      Object.fromEntries(Object.entries(headers).filter(([key]) => key.startsWith(prefix)))
+    assert.deepEqual(
+      [run(body, headers), run(body, only('service-')), run(body, only('webhook-'))],
+      ['order.paid', 'order.paid', 'order.paid'],
+    )
+    const old = await signTestWebhook({ event: 'order.paid' }, SECRET, { atSeconds: 1_700_000_000 })
+    const other = await signTestWebhook({ event: 'order.paid' }, SECRET.replace('F', 'G'))
+    const forged = body.replace('paid', 'paix')
+    const refused = [
+      ...[run(forged, headers), run(forged, only('service-')), run(forged, only('webhook-')), run(body, {})],
+      ...[run(old.body, old.headers), run(other.body, other.headers)],
+    ]
+    assert.deepEqual(refused, Array(6).fill('refused'))
+  })
+}

@@ -1,0 +1,1 @@
+var e=5e3,t=2e4;export{t as n,e as t};

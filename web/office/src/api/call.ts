@@ -1,0 +1,121 @@
+import type { Operations, Schemas } from './operations.d.ts'
+
+type ByRoute = { [Name in keyof Operations as Operations[Name]['route']]: Operations[Name] }
+export type Route = keyof ByRoute
+export type Permission = Operations[keyof Operations]['permission']
+export type Data<Name extends keyof Operations> = Operations[Name]['data']
+export type Query<Name extends keyof Operations> = Operations[Name]['query']
+export type Body<Name extends keyof Operations> = Operations[Name]['body']
+export type { Schemas }
+export type Order = Schemas['Order']
+export type User = Schemas['User']
+export type Role = User['role']
+export type ErrorCode = Schemas['Failure']['error']['code']
+
+type Part<Name extends string, Value> = [Value] extends [Record<never, never>]
+  ? Record<never, never> extends Value
+    ? { [Key in Name]?: Value }
+    : { [Key in Name]: Value }
+  : [Value] extends [undefined]
+    ? { [Key in Name]?: never }
+    : { [Key in Name]: Value }
+export type Args<R extends Route> = Part<'path', ByRoute[R]['path']> &
+  Part<'query', ByRoute[R]['query']> &
+  Part<'body', ByRoute[R]['body']>
+
+/** A refusal of the service, or none at all: `OFFLINE`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode | 'OFFLINE'
+  readonly status: number
+  readonly details: { path: string; message: string }[]
+  readonly requestId: string | null
+  constructor(status: number, error: { code: ErrorCode | 'OFFLINE'; message: string } & Partial<ApiError>) {
+    super(error.message)
+    this.status = status
+    this.code = error.code
+    this.details = error.details ?? []
+    this.requestId = error.requestId ?? null
+  }
+}
+
+/** What the client needs of the session; set once at the start. */
+export type Guard = {
+  token(): string | null
+  /** A new access token by the cookie. Resolves to false when the session is over. */
+  renew(): Promise<boolean>
+  /** Asks the person for a code. Rejects when he gives up. */
+  stepUp(): Promise<void>
+}
+
+let guard: Guard = { token: () => null, renew: async () => false, stepUp: async () => {} }
+export const setGuard = (next: Guard): void => {
+  guard = next
+}
+
+function addressOf(template: string, path: Record<string, unknown>, query: Record<string, unknown>): string {
+  const filled = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name] ?? '')))
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null && one !== '') search.append(name, String(one))
+    }
+  }
+  const text = search.toString()
+  return text === '' ? filled : `${filled}?${text}`
+}
+
+type Sent = { method: string; url: string; body: unknown; key: string | null; signal?: AbortSignal | undefined }
+
+async function send({ method, url, body, key, signal }: Sent): Promise<Response> {
+  const token = guard.token()
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (token !== null) headers.authorization = `Bearer ${token}`
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  if (key !== null && token !== null) headers['idempotency-key'] = key
+  try {
+    return await fetch(url, {
+      method,
+      headers,
+      credentials: 'same-origin',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    })
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    throw new ApiError(0, { code: 'OFFLINE', message: 'The service does not answer.' })
+  }
+}
+
+async function refusalOf(response: Response): Promise<ApiError> {
+  const json = (await response.json().catch(() => null)) as { error?: Schemas['Failure']['error'] } | null
+  const error = json?.error ?? { code: 'INTERNAL_ERROR' as const, message: response.statusText }
+  return new ApiError(response.status, error)
+}
+
+/** Sends, renews an access token that ran out, and asks for a code where the service wants one; then goes on. */
+export async function request(sent: Sent, renews = true): Promise<Response> {
+  const response = await send(sent)
+  if (response.ok) return response
+  const refusal = await refusalOf(response)
+  if (refusal.status === 401 && renews && guard.token() !== null && (await guard.renew())) return request(sent, false)
+  if (refusal.code === 'STEP_UP_REQUIRED') {
+    await guard.stepUp()
+    // the refusal is no result: the same key may be used again
+    return request(sent, renews)
+  }
+  throw refusal
+}
+
+/** Calls an operation of the API by its route; path, query, body and answer have the types of the OpenAPI document. */
+export async function call<R extends Route>(
+  route: R,
+  ...[args, signal]: Record<never, never> extends Args<R> ? [Args<R>?, AbortSignal?] : [Args<R>, AbortSignal?]
+): Promise<ByRoute[R]['data']> {
+  const [method = 'GET', template = ''] = route.split(' ')
+  const { path = {}, query = {}, body } = (args ?? {}) as { path?: object; query?: object; body?: unknown }
+  const url = addressOf(template, path as Record<string, unknown>, query as Record<string, unknown>)
+  const key = method === 'POST' ? crypto.randomUUID() : null
+  const response = await request({ method, url, body, key, signal })
+  if (!response.headers.get('content-type')?.includes('json')) return (await response.text()) as ByRoute[R]['data']
+  return ((await response.json()) as { data: ByRoute[R]['data'] }).data
+}

@@ -1,0 +1,114 @@
+import { useSyncExternalStore } from 'react'
+import { ApiError, call, type Permission, setGuard, type User } from './call.ts'
+
+/** Who is here. The access token lives in this module alone; what survives a reload is the HttpOnly cookie. */
+export type Session = { user: User; permissions: ReadonlySet<string> }
+
+type State = { session: Session | null; isReady: boolean; asks: (() => void) | null }
+
+let token: string | null = null
+let state: State = { session: null, isReady: false, asks: null }
+const listeners = new Set<() => void>()
+let waiting: { resolve(): void; reject(error: unknown): void }[] = []
+let renewing: Promise<boolean> | null = null
+
+function set(change: Partial<State>): void {
+  state = { ...state, ...change }
+  for (const listener of listeners) listener()
+}
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+export const useSessionState = (): State => useSyncExternalStore(subscribe, () => state)
+export const readSession = (): Session | null => state.session
+
+/** The session of a screen behind the login. */
+export function useSession(): Session {
+  const { session } = useSessionState()
+  if (!session) throw new Error('this screen needs a session')
+  return session
+}
+/** May this person do that at all? The service decides again at each call. */
+export const useCan = (): ((permission: Permission) => boolean) => {
+  const { session } = useSessionState()
+  return (permission) => session?.permissions.has(permission) ?? false
+}
+
+/** Orders are made for one's own company; customers and operators have none to make them for. */
+export function useCanSell(): boolean {
+  const { session } = useSessionState()
+  return session !== null && session.user.company !== null && session.permissions.has('orders.create')
+}
+
+async function renewOnce(): Promise<boolean> {
+  try {
+    const answer = await fetch('/api/next/auth/refresh-token', { method: 'POST', credentials: 'same-origin' })
+    if (answer.ok) {
+      token = ((await answer.json()) as { data: { token: string } }).data.token
+      return true
+    }
+    if (answer.status === 401) {
+      token = null
+      if (state.session) set({ session: null })
+    }
+  } catch {
+    // offline: the session may still be good
+  }
+  return false
+}
+
+function renew(): Promise<boolean> {
+  renewing ??= renewOnce().finally(() => {
+    renewing = null
+  })
+  return renewing
+}
+
+function stepUp(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    waiting.push({ resolve, reject })
+    set({ asks: () => {} })
+  })
+}
+
+/** The dialog's answer: every call that waits goes on, or is given up. */
+export function endStepUp(isProven: boolean): void {
+  const all = waiting
+  waiting = []
+  set({ asks: null })
+  for (const { resolve, reject } of all) {
+    if (isProven) resolve()
+    else reject(new ApiError(403, { code: 'STEP_UP_REQUIRED', message: '' }))
+  }
+}
+
+setGuard({ token: () => token, renew, stepUp })
+
+export async function readProfile(): Promise<Session> {
+  const [user, { permissions }] = await Promise.all([
+    call('GET /api/next/users/me'),
+    call('GET /api/next/users/me/permissions'),
+  ])
+  const session = { user, permissions: new Set(permissions) }
+  set({ session })
+  return session
+}
+
+/** After a login, a registration or a code. */
+export async function enter(accessToken: string): Promise<Session> {
+  token = accessToken
+  return readProfile()
+}
+
+/** At the start: the cookie may hold a session. */
+export async function resume(): Promise<void> {
+  if (await renew()) await readProfile().catch(() => null)
+  set({ isReady: true })
+}
+
+export async function leave(): Promise<void> {
+  await call('POST /api/next/auth/sign-out').catch(() => null)
+  token = null
+  set({ session: null })
+}

@@ -1,0 +1,21 @@
+import { useEffect, useRef } from 'react'
+import { Field } from '../kit/fields.tsx'
+
+/** Six digits, or a recovery code. Takes the focus; phones offer the code of the mail. */
+export function CodeField({ label, isRecovery }: { label: string; isRecovery?: boolean }) {
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => box.current?.querySelector('input')?.focus(), [])
+  return (
+    <div ref={box}>
+      <Field
+        label={label}
+        name="code"
+        required
+        autoComplete="one-time-code"
+        {...(isRecovery
+          ? { maxLength: 20, className: 'font-mono' }
+          : { inputMode: 'numeric' as const, pattern: '[0-9]{6}', maxLength: 6 })}
+      />
+    </div>
+  )
+}

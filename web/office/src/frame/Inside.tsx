@@ -1,0 +1,44 @@
+import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { useCan, useCanSell, useSessionState } from '../api/session.ts'
+import { useCore } from '../texts/lang.ts'
+import { Missing } from './Missing.tsx'
+import { Navigation, permissionOf, TopBar } from './Navigation.tsx'
+import { NoRight } from './NotFound.tsx'
+import { OfflineBar } from './OfflineBar.tsx'
+import { Shortcuts } from './Shortcuts.tsx'
+
+/** Everything behind the login. */
+export function Inside() {
+  const { session } = useSessionState()
+  const router = useRouter()
+  const core = useCore()
+  const can = useCan()
+  const canSell = useCanSell()
+  const { pathname } = useLocation()
+  // a session that ends while a page is open: the route asks for the login again
+  useEffect(() => {
+    if (!session) void router.invalidate()
+  }, [session, router])
+  if (!session) return null
+  if (!session.user.valid || session.user.missing.length > 0) return <Missing />
+  const permission = permissionOf(pathname.replace(/^\/app/, ''))
+  const mayEnter = permission === null || (permission === 'orders.create' ? canSell : can(permission))
+  return (
+    <div className="min-h-dvh lg:grid lg:grid-cols-[16rem_minmax(0,1fr)]">
+      <a
+        href="#content"
+        className="sr-only z-50 rounded bg-panel px-4 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
+      >
+        {core.skip}
+      </a>
+      <TopBar />
+      <Navigation />
+      <main id="content" tabIndex={-1} className="min-w-0 outline-none">
+        <OfflineBar />
+        {mayEnter ? <Outlet /> : <NoRight />}
+      </main>
+      <Shortcuts />
+    </div>
+  )
+}

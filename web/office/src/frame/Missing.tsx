@@ -1,0 +1,87 @@
+import { useNavigate } from '@tanstack/react-router'
+import { call } from '../api/call.ts'
+import { useAction } from '../api/hooks.ts'
+import { leave, readProfile, useSession } from '../api/session.ts'
+import { Refusal } from '../kit/parts.tsx'
+import { defineTexts, useCore, useTexts } from '../texts/lang.ts'
+import { Outside } from './Outside.tsx'
+
+const texts = defineTexts(
+  {
+    title: 'Almost there',
+    text: (name: string) => `Welcome, ${name}. This is what is still missing before you can start:`,
+    again: 'Send the mail again',
+    sent: 'The mail is on its way.',
+    check: 'Check again',
+  },
+  {
+    fr: {
+      title: 'Vous y êtes presque',
+      text: (name) => `Bienvenue, ${name}. Voici ce qui manque encore avant de commencer :`,
+      again: 'Renvoyer l’e-mail',
+      sent: 'L’e-mail est parti.',
+      check: 'Vérifier à nouveau',
+    },
+    de: {
+      title: 'Fast geschafft',
+      text: (name) => `Willkommen, ${name}. Das fehlt noch, bevor es losgeht:`,
+      again: 'E-Mail erneut senden',
+      sent: 'Die E-Mail ist unterwegs.',
+      check: 'Erneut prüfen',
+    },
+    es: {
+      title: 'Ya casi está',
+      text: (name) => `Le damos la bienvenida, ${name}. Esto es lo que falta para empezar:`,
+      again: 'Volver a enviar el correo',
+      sent: 'El correo está en camino.',
+      check: 'Comprobar de nuevo',
+    },
+    it: {
+      title: 'Ci siamo quasi',
+      text: (name) => `Salve, ${name}. Ecco che cosa manca ancora per cominciare:`,
+      again: 'Invia di nuovo l’e-mail',
+      sent: 'L’e-mail è in arrivo.',
+      check: 'Controlla di nuovo',
+    },
+  },
+)
+
+/** For accounts that are not verified or approved yet: what their profile says is missing, and nothing else. */
+export function Missing() {
+  const t = useTexts(texts)
+  const core = useCore()
+  const navigate = useNavigate()
+  const { user } = useSession()
+  const again = useAction({ run: () => call('POST /api/next/auth/verify-email/send'), done: t.sent })
+  const check = useAction({ run: () => readProfile() })
+  return (
+    <Outside title={t.title}>
+      <p className="mb-3">{t.text(user.firstName)}</p>
+      <ul className="mb-5 list-disc space-y-1 pl-5">
+        {user.missing.map((line) => (
+          <li key={line} lang="en">
+            {line}
+          </li>
+        ))}
+      </ul>
+      <Refusal error={again.error ?? check.error} />
+      <div className="flex flex-wrap gap-2">
+        <button type="button" className="btn btn-fill" onClick={() => check.mutate(undefined)}>
+          {t.check}
+        </button>
+        {!user.valid && (
+          <button type="button" className="btn" onClick={() => again.mutate(undefined)}>
+            {t.again}
+          </button>
+        )}
+        <button
+          type="button"
+          className="btn btn-quiet"
+          onClick={() => void leave().then(() => navigate({ to: '/login' }))}
+        >
+          {core.signOut}
+        </button>
+      </div>
+    </Outside>
+  )
+}

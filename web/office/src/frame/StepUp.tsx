@@ -1,0 +1,81 @@
+import { useState } from 'react'
+import { call } from '../api/call.ts'
+import { endStepUp, useSessionState } from '../api/session.ts'
+import { Form } from '../kit/fields.tsx'
+import { Dialog } from '../kit/parts.tsx'
+import { useCore } from '../texts/lang.ts'
+import { CodeField } from './CodeField.tsx'
+
+type Way = 'code' | 'recovery'
+
+/**
+ * Asks for a fresh second factor exactly where an action needs it; the action then goes on. Without an authenticator
+ * the code comes by mail.
+ */
+export function StepUp() {
+  const { asks, session } = useSessionState()
+  if (!asks || !session) return null
+  return <StepUpDialog hasApp={session.user.authenticatorEnabled} email={session.user.email} />
+}
+
+function StepUpDialog({ hasApp, email }: { hasApp: boolean; email: string }) {
+  const core = useCore()
+  const [way, setWay] = useState<Way>('code')
+  const [isMailed, setMailed] = useState(false)
+  const [error, setError] = useState<unknown>(null)
+  const [isBusy, setBusy] = useState(false)
+  const byApp = hasApp && !isMailed
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    setBusy(true)
+    setError(null)
+    try {
+      await work()
+    } catch (refusal) {
+      setError(refusal)
+    }
+    setBusy(false)
+  }
+  const sendMail = (): Promise<void> =>
+    attempt(async () => {
+      await call('POST /api/next/auth/otp/email', { body: { email } })
+      setMailed(true)
+    })
+  const send = (code: string): Promise<void> =>
+    attempt(async () => {
+      const body = way === 'recovery' ? { recoveryCode: code } : byApp ? { otp: code } : { emailOtp: code }
+      await call('POST /api/next/auth/otp', { body })
+      endStepUp(true)
+    })
+  const label = way === 'recovery' ? core.stepUp.recovery : byApp ? core.stepUp.app : core.stepUp.mail
+  const needsMail = way === 'code' && !byApp && !isMailed
+  return (
+    <Dialog title={core.stepUp.title} onClose={() => endStepUp(false)}>
+      <p className="mb-4 text-soft">{core.stepUp.text}</p>
+      {isMailed && way === 'code' && <p className="mb-4">{core.stepUp.sent(email)}</p>}
+      <Form
+        button={needsMail ? core.stepUp.send : core.stepUp.confirm}
+        isBusy={isBusy}
+        error={error}
+        onSend={(values) => void (needsMail ? sendMail() : send(values.code ?? ''))}
+      >
+        {!needsMail && <CodeField key={label} label={label} isRecovery={way === 'recovery'} />}
+      </Form>
+      <div className="mt-3 flex flex-wrap gap-1 text-sm">
+        {byApp && way === 'code' && (
+          <button type="button" className="btn btn-quiet text-brand" onClick={() => void sendMail()}>
+            {core.stepUp.send}
+          </button>
+        )}
+        {hasApp && (
+          <button
+            type="button"
+            className="btn btn-quiet text-brand"
+            onClick={() => setWay(way === 'code' ? 'recovery' : 'code')}
+          >
+            {way === 'code' ? core.stepUp.useRecovery : core.stepUp.useCode}
+          </button>
+        )}
+      </div>
+    </Dialog>
+  )
+}

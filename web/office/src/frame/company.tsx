@@ -1,0 +1,64 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useApi } from '../api/hooks.ts'
+import { useCan, useSession } from '../api/session.ts'
+import { Select } from '../kit/fields.tsx'
+import { Empty } from '../kit/parts.tsx'
+import { useCore } from '../texts/lang.ts'
+
+const isOperator = (role: string): boolean => role === 'SuperAdmin' || role === 'SuperManager'
+
+/** The company that a page is about: one's own, or for operators the one chosen above the menu. */
+export function useCompanyId(): string | null {
+  const { user } = useSession()
+  const { company } = useSearch({ strict: false })
+  return isOperator(user.role) ? (company ?? null) : (user.company?._id ?? null)
+}
+
+/** `companyId` for endpoints that take it; people of one company send none. */
+export function useCompanyQuery(): { companyId?: string } {
+  const { user } = useSession()
+  const { company } = useSearch({ strict: false })
+  return isOperator(user.role) && company ? { companyId: company } : {}
+}
+
+export function CompanyPicker() {
+  const { user } = useSession()
+  const can = useCan()
+  if (!isOperator(user.role) || !can('companies.read')) {
+    return user.company ? <p className="truncate px-3 pb-2 font-medium">{user.company.name}</p> : null
+  }
+  return <Picker />
+}
+
+function Picker() {
+  const core = useCore()
+  const navigate = useNavigate()
+  const { company } = useSearch({ strict: false })
+  const { data } = useApi('GET /api/next/companies', { query: { limit: 100 } })
+  const options: [string, string][] = [
+    ['', core.allCompanies],
+    ...(data?.companies ?? []).map(({ _id, name }): [string, string] => [_id, name]),
+  ]
+  return (
+    <Select
+      label={core.company}
+      value={company ?? ''}
+      options={options}
+      onChange={(event) => void navigate({ to: '.', search: { company: event.target.value || undefined } as never })}
+    />
+  )
+}
+
+/** For pages that show one company: operators choose it first. */
+export function OneCompany({ children }: { children(companyId: string): ReactNode }) {
+  const core = useCore()
+  const companyId = useCompanyId()
+  if (companyId !== null) return <>{children(companyId)}</>
+  return (
+    <Empty icon="shop" title={core.chooseCompany}>
+      <p className="mb-3">{core.chooseCompanyText}</p>
+      <CompanyPicker />
+    </Empty>
+  )
+}

@@ -1,0 +1,114 @@
+import { type ComponentProps, type FormEvent, type ReactNode, useId } from 'react'
+import { Refusal } from './parts.tsx'
+
+type FieldProps = { label: string; hint?: ReactNode } & ComponentProps<'input'>
+
+/** An input with its label and its hint, tied together for screen readers. */
+export function Field({ label, hint, className, ...input }: FieldProps) {
+  const id = useId()
+  const hintId = `${id}-hint`
+  return (
+    <div className={`mb-4 ${className ?? ''}`}>
+      <label htmlFor={id} className="mb-1 block text-sm font-medium">
+        {label}
+      </label>
+      <input id={id} className="input" aria-describedby={hint ? hintId : undefined} {...input} />
+      {hint && (
+        <p id={hintId} className="mt-1 text-[13px] text-soft">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+type SelectProps = {
+  label: string
+  options: readonly (readonly [string, string])[]
+  hint?: string
+  isBare?: boolean
+} & Omit<ComponentProps<'select'>, 'children'>
+
+export function Select({ label, options, hint, isBare, className, ...select }: SelectProps) {
+  const id = useId()
+  return (
+    <div className={`${isBare ? '' : 'mb-4'} ${className ?? ''}`}>
+      <label htmlFor={id} className={isBare ? 'sr-only' : 'mb-1 block text-sm font-medium'}>
+        {label}
+      </label>
+      <select id={id} className="input" {...select}>
+        {options.map(([value, word]) => (
+          <option key={value} value={value}>
+            {word}
+          </option>
+        ))}
+      </select>
+      {hint && <p className="mt-1 text-[13px] text-soft">{hint}</p>}
+    </div>
+  )
+}
+
+export function Area({ label, hint, ...area }: { label: string; hint?: string } & ComponentProps<'textarea'>) {
+  const id = useId()
+  return (
+    <div className="mb-4">
+      <label htmlFor={id} className="mb-1 block text-sm font-medium">
+        {label}
+      </label>
+      <textarea id={id} className="input min-h-24" {...area} />
+      {hint && <p className="mt-1 text-[13px] text-soft">{hint}</p>}
+    </div>
+  )
+}
+
+export function Check({ label, hint, ...input }: { label: ReactNode; hint?: string } & ComponentProps<'input'>) {
+  return (
+    <label className="mb-3 flex items-start gap-3">
+      <input type="checkbox" className="mt-1 size-4 accent-fill" {...input} />
+      <span>
+        {label}
+        {hint && <span className="block text-[13px] text-soft">{hint}</span>}
+      </span>
+    </label>
+  )
+}
+
+/** Texts of a form by name, trimmed; empty ones are absent. */
+export function readForm(form: HTMLFormElement): Record<string, string> {
+  const values: Record<string, string> = {}
+  for (const [name, value] of new FormData(form)) {
+    if (typeof value === 'string' && value.trim() !== '') values[name] = value.trim()
+  }
+  return values
+}
+
+type FormProps = {
+  /** With what the person typed, and the form, which may be emptied. */
+  onSend(values: Record<string, string>, form: HTMLFormElement): void
+  error?: unknown
+  isBusy?: boolean
+  button: string
+  tone?: 'fill' | 'bad'
+  beside?: ReactNode
+  children?: ReactNode
+}
+
+/** A form that sends once, says what was refused above its button, and keeps what was typed. */
+export function Form({ onSend, error, isBusy, button, tone = 'fill', beside, children }: FormProps) {
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault()
+    if (!isBusy) onSend(readForm(event.currentTarget), event.currentTarget)
+  }
+  return (
+    <form onSubmit={onSubmit} className="min-w-0">
+      {children}
+      <Refusal error={error} />
+      <div className="mt-2 flex flex-wrap items-center gap-2">
+        <button type="submit" className={`btn btn-${tone}`} aria-busy={isBusy} disabled={isBusy}>
+          {button}
+        </button>
+        {beside}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,64 @@
+import { type Lang, useCore, useLang } from '../texts/lang.ts'
+
+const numbers = new Map<string, Intl.NumberFormat>()
+const dates = new Map<string, Intl.DateTimeFormat>()
+
+function cached<Value>(map: Map<string, Value>, key: string, make: () => Value): Value {
+  const known = map.get(key) ?? make()
+  map.set(key, known)
+  return known
+}
+
+/** English is read in Europe here: day before month. */
+const localeOf = (lang: Lang): string => (lang === 'en' ? 'en-GB' : lang)
+
+const FIAT = /^(EUR|CHF|XPF|USD|GBP)$/
+
+/** Decimal text in, readable text out; every digit is kept, no float is made of it. Trailing zeros of USDC go. */
+export function formatMoney(lang: Lang, amount: string, asset: string): string {
+  if (!/^-?\d+(\.\d+)?$/.test(amount)) return `${amount} ${asset}`
+  const exact = amount as unknown as number
+  if (FIAT.test(asset)) {
+    const make = () => new Intl.NumberFormat(localeOf(lang), { style: 'currency', currency: asset })
+    return cached(numbers, `${lang}:${asset}`, make).format(exact)
+  }
+  const make = () => new Intl.NumberFormat(localeOf(lang), { minimumFractionDigits: 2, maximumFractionDigits: 6 })
+  return `${cached(numbers, `${lang}:unit`, make).format(exact)} ${asset}`
+}
+
+export function formatTime(lang: Lang, iso: string, style: 'short' | 'long' = 'short'): string {
+  const options: Intl.DateTimeFormatOptions =
+    style === 'long' ? { dateStyle: 'medium', timeStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' }
+  return cached(dates, `${lang}:${style}`, () => new Intl.DateTimeFormat(localeOf(lang), options)).format(new Date(iso))
+}
+
+export const formatDay = (lang: Lang, iso: string): string =>
+  cached(
+    dates,
+    `${lang}:day`,
+    () => new Intl.DateTimeFormat(localeOf(lang), { day: 'numeric', month: 'short' }),
+  ).format(new Date(iso))
+
+export const formatCount = (lang: Lang, count: number): string =>
+  cached(numbers, `${lang}:count`, () => new Intl.NumberFormat(localeOf(lang))).format(count)
+
+const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+]
+
+/** "3 hours ago", for the age of what waits. */
+export function useAgo(): (iso: string) => string {
+  const lang = useLang()
+  const core = useCore()
+  return (iso) => {
+    const seconds = Math.round((Date.parse(iso) - Date.now()) / 1000)
+    const [unit, size] = STEPS.find(([, size]) => Math.abs(seconds) >= size) ?? []
+    if (!unit || !size) return core.ago.now
+    return new Intl.RelativeTimeFormat(localeOf(lang), { numeric: 'auto' }).format(Math.round(seconds / size), unit)
+  }
+}
+
+/** 0x1234…abcd, for eyes; the whole address is in the title. */
+export const shorten = (text: string): string => (text.length > 16 ? `${text.slice(0, 8)}…${text.slice(-6)}` : text)

@@ -1,0 +1,271 @@
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { ApiError } from '../api/call.ts'
+import { isGivenUp } from '../api/hooks.ts'
+import { useCore, useLang, wordFor } from '../texts/lang.ts'
+import { formatMoney, formatTime, shorten, useAgo } from './format.ts'
+import { Icon, type IconName } from './icons.tsx'
+import { say } from './toasts.tsx'
+
+/** Title, what belongs to it, and the page. Sets the title of the tab. */
+export function Page({ title, lead, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Comptoir`
+  }, [title])
+  return (
+    <div className="mx-auto w-full max-w-6xl px-4 py-6 sm:px-6 lg:px-8">
+      <header className="mb-5 flex flex-wrap items-start justify-between gap-3">
+        <div className="min-w-0">
+          <h1 className="text-2xl font-semibold tracking-tight">{title}</h1>
+          {lead && <p className="mt-1 max-w-2xl text-soft">{lead}</p>}
+        </div>
+        {actions && <div className="no-print flex flex-wrap gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  )
+}
+type PageProps = { title: string; lead?: ReactNode; actions?: ReactNode; children: ReactNode }
+
+export function Panel({ title, actions, children, flush }: PanelProps) {
+  const id = useId()
+  return (
+    <section className="panel mb-5" aria-labelledby={title ? id : undefined}>
+      {title && (
+        <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-3">
+          <h2 id={id} className="font-semibold">
+            {title}
+          </h2>
+          {actions}
+        </div>
+      )}
+      <div className={flush ? '' : 'p-4'}>{children}</div>
+    </section>
+  )
+}
+type PanelProps = { title?: string; actions?: ReactNode; children: ReactNode; flush?: boolean }
+
+const TONES = {
+  good: 'bg-good-soft text-good',
+  warn: 'bg-warn-soft text-warn',
+  bad: 'bg-bad-soft text-bad',
+  info: 'bg-info-soft text-info',
+  plain: 'bg-sunken text-soft',
+} as const
+export type Tone = keyof typeof TONES
+
+export const Badge = ({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) => (
+  <span className={`chip ${TONES[tone]}`}>{children}</span>
+)
+
+const STATUS_TONES: Record<string, Tone> = {
+  PAID: 'good',
+  AWAITING: 'info',
+  PENDING: 'info',
+  WAITING_CHAIN_CONFIRMATION: 'info',
+  REFUNDING: 'warn',
+  REFUNDED: 'warn',
+  FULL_REFUNDED: 'warn',
+  ERROR: 'bad',
+  KYT_FAILED: 'bad',
+}
+export function OrderStatus({ status }: { status: string }) {
+  const core = useCore()
+  return <Badge tone={STATUS_TONES[status] ?? 'plain'}>{wordFor(core.orderStatus, status)}</Badge>
+}
+
+export function Notice({ tone = 'info', children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <div role={tone === 'bad' ? 'alert' : undefined} className={`mb-4 rounded-lg px-4 py-3 text-sm ${TONES[tone]}`}>
+      {children}
+    </div>
+  )
+}
+
+/** What the service refused, in the reader's language where we have words for it. */
+export function useRefusal(): (error: unknown) => string {
+  const core = useCore()
+  return (error) => {
+    if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
+    const own = core.errors[error.code]
+    const details = error.details.map(({ path, message }) => `${path} ${message}`).join('; ')
+    const text = own && error.code !== 'FORBIDDEN' ? own : error.message
+    return details === '' ? text : `${text} (${details})`
+  }
+}
+
+export function Refusal({ error }: { error: unknown }) {
+  const words = useRefusal()
+  const core = useCore()
+  if (!error || isGivenUp(error)) return null
+  const id = error instanceof ApiError && error.status >= 500 ? error.requestId : null
+  return (
+    <Notice tone="bad">
+      {words(error)}
+      {id && <span className="mt-1 block text-xs">{core.reference(id)}</span>}
+    </Notice>
+  )
+}
+
+/** A query's three other states: loading (in words after a moment), failed with a way on, empty. */
+export function Loaded<Data>({ query, empty, isEmpty, children }: LoadedProps<Data>) {
+  const core = useCore()
+  const { data, error } = query
+  if (data === undefined && error) {
+    return (
+      <div className="px-4 py-10 text-center">
+        <h2 className="font-semibold">{core.failed}</h2>
+        <Refusal error={error} />
+        <button type="button" className="btn" onClick={() => void query.refetch()}>
+          {core.refresh}
+        </button>
+      </div>
+    )
+  }
+  if (data === undefined) return <Loading />
+  if (isEmpty?.(data)) return <>{empty}</>
+  return <>{children(data)}</>
+}
+type LoadedProps<Data> = {
+  query: { data: Data | undefined; error: unknown; refetch(): unknown }
+  empty?: ReactNode
+  isEmpty?(data: Data): boolean
+  children(data: Data): ReactNode
+}
+
+export function Loading() {
+  const core = useCore()
+  const [isLong, setLong] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLong(true), 2000)
+    return () => clearTimeout(timer)
+  }, [])
+  return (
+    <p role="status" className="px-4 py-10 text-center text-soft">
+      {isLong ? core.stillLoading : core.loading}
+    </p>
+  )
+}
+
+export function Empty({ icon = 'inbox', title, isPage, children }: EmptyProps) {
+  const Title = isPage ? 'h1' : 'p'
+  return (
+    <div className="flex flex-col items-center gap-2 px-4 py-12 text-center">
+      <span className="mb-1 grid size-12 place-items-center rounded-full bg-sunken text-soft">
+        <Icon name={icon} />
+      </span>
+      <Title className="font-semibold">{title}</Title>
+      {children && <div className="max-w-md text-soft">{children}</div>}
+    </div>
+  )
+}
+type EmptyProps = { icon?: IconName; title: string; isPage?: boolean; children?: ReactNode }
+
+export function Money({ amount, asset }: { amount: string; asset: string }) {
+  const lang = useLang()
+  return <span className="num">{formatMoney(lang, amount, asset)}</span>
+}
+
+export function Time({ at, long, ago }: { at: string; long?: boolean; ago?: boolean }) {
+  const lang = useLang()
+  const age = useAgo()
+  const full = formatTime(lang, at, 'long')
+  return (
+    <time dateTime={at} title={full} className="whitespace-nowrap">
+      {ago ? age(at) : formatTime(lang, at, long ? 'long' : 'short')}
+    </time>
+  )
+}
+
+export function Copy({ text, label }: { text: string; label?: string }) {
+  const core = useCore()
+  const onClick = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text)
+    say(core.copied)
+  }
+  return (
+    <button type="button" className="btn btn-quiet min-h-8 py-1 text-sm text-brand" onClick={() => void onClick()}>
+      <Icon name="copy" size={16} />
+      {label ?? core.copy}
+    </button>
+  )
+}
+
+/** A long identifier: short for eyes, whole to copy. */
+export const Code = ({ text, whole }: { text: string; whole?: boolean }) => (
+  <code className="code" title={text}>
+    {whole ? text : shorten(text)}
+  </code>
+)
+
+/** Rows of "name: value". */
+export function Facts({ rows }: { rows: [string, ReactNode][] }) {
+  return (
+    <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-2 text-sm">
+      {rows.map(([name, value]) => (
+        <div key={name} className="contents">
+          <dt className="text-soft">{name}</dt>
+          <dd className="min-w-0 break-words">{value ?? '–'}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** A modal question. Closes with Escape; the focus goes back where it was. */
+export function Dialog({ title, onClose, children }: { title: string; onClose(): void; children: ReactNode }) {
+  const ref = useRef<HTMLDialogElement>(null)
+  const id = useId()
+  const core = useCore()
+  useEffect(() => {
+    const dialog = ref.current
+    if (dialog && !dialog.open) dialog.showModal()
+    return () => dialog?.close()
+  }, [])
+  const onCancel = (event: { preventDefault(): void }): void => {
+    event.preventDefault()
+    onClose()
+  }
+  return (
+    <dialog ref={ref} aria-labelledby={id} onCancel={onCancel}>
+      <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3.5">
+        <h2 id={id} className="text-lg font-semibold">
+          {title}
+        </h2>
+        <button type="button" className="btn btn-quiet" aria-label={core.close} onClick={onClose}>
+          <Icon name="x" />
+        </button>
+      </div>
+      <div className="p-5">{children}</div>
+    </dialog>
+  )
+}
+
+export function Pager({ page, limit, total, onPage }: PagerProps) {
+  const core = useCore()
+  const pages = Math.max(1, Math.ceil(total / limit))
+  if (pages === 1) return null
+  return (
+    <nav
+      className="flex items-center justify-between gap-3 border-t border-line px-4 py-3 text-sm"
+      aria-label={core.page(page, pages)}
+    >
+      <button type="button" className="btn" disabled={page <= 1} onClick={() => onPage(page - 1)}>
+        {core.previous}
+      </button>
+      <span className="text-soft">{core.page(page, pages)}</span>
+      <button type="button" className="btn" disabled={page >= pages} onClick={() => onPage(page + 1)}>
+        {core.next}
+      </button>
+    </nav>
+  )
+}
+type PagerProps = { page: number; limit: number; total: number; onPage(page: number): void }
+
+/** Wide tables scroll inside their panel, and by keyboard. */
+export const TableFrame = ({ label, children }: { label: string; children: ReactNode }) => (
+  // biome-ignore lint/a11y/useSemanticElements: a group with a name, neither a landmark nor a set of fields
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+  <div role="group" className="overflow-x-auto" aria-label={label} tabIndex={0}>
+    {children}
+  </div>
+)

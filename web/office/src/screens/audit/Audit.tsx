@@ -1,0 +1,102 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { call, type Data } from '../../api/call.ts'
+import { Field } from '../../kit/fields.tsx'
+import { Badge, Empty, Facts, Loaded, Page, Time } from '../../kit/parts.tsx'
+import { useTexts } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+const LIMIT = 50
+const FILTERS = ['action', 'actor', 'object'] as const
+type Filters = Partial<Record<(typeof FILTERS)[number], string>>
+type Entry = Data<'listAuditLog'>['entries'][number]
+
+export function Audit() {
+  const t = useTexts(texts)
+  const navigate = useNavigate()
+  const search = useSearch({ strict: false }) as Filters
+  const filters = Object.fromEntries(FILTERS.flatMap((name) => (search[name] ? [[name, search[name]]] : [])))
+  const log = useInfiniteQuery({
+    queryKey: ['audit-log', filters],
+    queryFn: ({ pageParam, signal }) =>
+      call(
+        'GET /api/next/audit-log',
+        { query: { ...filters, limit: LIMIT, ...(pageParam ? { before: pageParam } : {}) } },
+        signal,
+      ),
+    initialPageParam: '',
+    getNextPageParam: (last) => last.nextBefore,
+  })
+  const put = (name: string) => (event: { target: { value: string } }) =>
+    void navigate({
+      to: '.',
+      search: ((old: object) => ({ ...old, [name]: event.target.value.trim() || undefined })) as never,
+      replace: true,
+    })
+  const entries = { ...log, data: log.data?.pages.flatMap((page) => page.entries) }
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <div className="grid gap-x-3 sm:grid-cols-3">
+        {FILTERS.map((name) => (
+          <Field
+            key={name}
+            label={t[name]}
+            type="search"
+            maxLength={100}
+            defaultValue={search[name] ?? ''}
+            placeholder={name === 'action' ? t.hintAction : undefined}
+            onChange={put(name)}
+          />
+        ))}
+      </div>
+      <div className="panel">
+        <Loaded query={entries} isEmpty={(list) => list.length === 0} empty={<Empty icon="book" title={t.empty} />}>
+          {(list) => (
+            <ul className="divide-y divide-line">
+              {list.map((entry) => (
+                <li key={entry.seq}>
+                  <Row entry={entry} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </Loaded>
+        {log.hasNextPage && (
+          <p className="border-t border-line p-3 text-center">
+            <button type="button" className="btn" onClick={() => void log.fetchNextPage()}>
+              {t.older}
+            </button>
+          </p>
+        )}
+      </div>
+    </Page>
+  )
+}
+
+function Row({ entry }: { entry: Entry }) {
+  const t = useTexts(texts)
+  return (
+    <details>
+      <summary className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5 text-sm hover:bg-sunken">
+        <Time at={entry.at} long />
+        <strong>{entry.action}</strong>
+        <Badge tone={entry.result === 'ok' ? 'good' : 'bad'}>{entry.result === 'ok' ? t.ok : t.refused}</Badge>
+        <span className="min-w-0 break-all text-soft">{entry.actor}</span>
+      </summary>
+      <div className="px-4 pb-4">
+        <Facts
+          rows={[
+            ['#', entry.seq],
+            [t.object, entry.object],
+            ['IP', entry.ip],
+            [t.requestId, entry.requestId],
+            ['User-Agent', entry.userAgent],
+          ]}
+        />
+        {Object.keys(entry.detail).length > 0 && (
+          <pre className="code mt-2 p-3 whitespace-pre-wrap">{JSON.stringify(entry.detail, null, 2)}</pre>
+        )}
+      </div>
+    </details>
+  )
+}

@@ -1,0 +1,68 @@
+import { defineTexts } from '../../texts/lang.ts'
+
+export const texts = defineTexts(
+  {
+    title: 'First steps',
+    lead: 'From a key to the first webhook in three steps.',
+    one: '1. Make an API key',
+    oneText: 'Your server sends it with each call. The secret is shown once.',
+    keys: 'API keys',
+    two: '2. Create an order',
+    twoText: 'Show the customer the payment page, or its code to scan.',
+    three: '3. Receive the webhook',
+    threeText: 'Check the signature, answer 2xx within ten seconds, and act once for each Service-Webhook-Id.',
+    reference: 'API reference',
+  },
+  {
+    fr: {
+      title: 'Premiers pas',
+      lead: 'D’une clé au premier webhook en trois étapes.',
+      one: '1. Créez une clé d’API',
+      oneText: 'Votre serveur la joint à chaque appel. Le secret n’est affiché qu’une fois.',
+      keys: 'Clés d’API',
+      two: '2. Créez une commande',
+      twoText: 'Montrez au client la page de paiement ou son code à scanner.',
+      three: '3. Recevez le webhook',
+      threeText:
+        'Vérifiez la signature, répondez 2xx sous dix secondes et n’agissez qu’une fois par Service-Webhook-Id.',
+      reference: 'Référence de l’API',
+    },
+    de: {
+      title: 'Erste Schritte',
+      lead: 'Vom Schlüssel zum ersten Webhook in drei Schritten.',
+      one: '1. API-Schlüssel anlegen',
+      oneText: 'Ihr Server sendet ihn bei jedem Aufruf mit. Das Geheimnis wird einmal gezeigt.',
+      keys: 'API-Schlüssel',
+      two: '2. Bestellung anlegen',
+      twoText: 'Zeigen Sie die Zahlungsseite oder ihren Code zum Scannen.',
+      three: '3. Webhook empfangen',
+      threeText:
+        'Prüfen Sie die Signatur, antworten Sie binnen zehn Sekunden mit 2xx, handeln Sie je Service-Webhook-Id einmal.',
+      reference: 'API-Referenz',
+    },
+    es: {
+      title: 'Primeros pasos',
+      lead: 'De una clave al primer webhook en tres pasos.',
+      one: '1. Cree una clave de API',
+      oneText: 'Su servidor la envía en cada llamada. El secreto se muestra una sola vez.',
+      keys: 'Claves de API',
+      two: '2. Cree un pedido',
+      twoText: 'Muestre al cliente la página de pago o su código para escanear.',
+      three: '3. Reciba el webhook',
+      threeText: 'Compruebe la firma, responda 2xx en diez segundos y actúe una vez por cada Service-Webhook-Id.',
+      reference: 'Referencia de la API',
+    },
+    it: {
+      title: 'Primi passi',
+      lead: 'Da una chiave al primo webhook in tre passi.',
+      one: '1. Crei una chiave API',
+      oneText: 'Il suo server la invia a ogni chiamata. Il segreto si vede una volta sola.',
+      keys: 'Chiavi API',
+      two: '2. Crei un ordine',
+      twoText: 'Mostri al cliente la pagina di pagamento o il codice da inquadrare.',
+      three: '3. Riceva il webhook',
+      threeText: 'Verifichi la firma, risponda 2xx entro dieci secondi e agisca una volta per ogni Service-Webhook-Id.',
+      reference: 'Riferimento dell’API',
+    },
+  },
+)

@@ -1,0 +1,151 @@
+import { Link } from '@tanstack/react-router'
+import type { Data, Permission } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { useCan, useSession } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Bars, Shares } from '../../kit/Bars.tsx'
+import { sum } from '../../kit/decimal.ts'
+import { formatCount, formatDay, formatMoney } from '../../kit/format.ts'
+import { Icon } from '../../kit/icons.tsx'
+import { LIVE_MS, SLOW_MS } from '../../kit/live.ts'
+import { Loaded, Page, Panel } from '../../kit/parts.tsx'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { OrderTable } from '../orders/OrderTable.tsx'
+import { texts } from './texts.ts'
+
+const ASSET = 'USDC'
+type Summary = Data<'getSummary'>
+
+/** Today, the last 30 days, and what waits for a person, each one click from its action. */
+export function Home() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const { user } = useSession()
+  const summary = useApi(
+    'GET /api/next/summary',
+    { query: { days: 30, ...useCompanyQuery() } },
+    { enabled: can('orders.summary'), liveMs: SLOW_MS },
+  )
+  return (
+    <Page title={t.hello(user.firstName)}>
+      {can('orders.summary') && (
+        <Loaded query={summary}>
+          {(data) => (
+            <>
+              <Figures summary={data} />
+              {can('mispayments.read') && <Needs needs={data.needs} />}
+              <Charts summary={data} />
+            </>
+          )}
+        </Loaded>
+      )}
+      {can('orders.list') && <Latest />}
+    </Page>
+  )
+}
+
+function Figures({ summary }: { summary: Summary }) {
+  const t = useTexts(texts)
+  const lang = useLang()
+  const today = summary.days.at(-1)
+  const total = (pick: (day: Summary['days'][number]) => string): string =>
+    formatMoney(lang, sum(summary.days.map(pick)), ASSET)
+  const count = summary.days.reduce((left, { paid }) => left + paid, 0)
+  const cards: [string, string, string][] = [
+    [t.today, formatMoney(lang, today?.paidAmount ?? '0', ASSET), t.paid(formatCount(lang, today?.paid ?? 0))],
+    [t.month, total(({ paidAmount }) => paidAmount), t.paid(formatCount(lang, count))],
+    [t.refunded, total(({ refundedAmount }) => refundedAmount), ''],
+  ]
+  return (
+    <dl className="mb-5 grid gap-3 sm:grid-cols-3">
+      {cards.map(([name, amount, more]) => (
+        <div key={name} className="panel p-4">
+          <dt className="text-sm text-soft">{name}</dt>
+          <dd className="mt-1 text-2xl font-semibold tabular-nums">{amount}</dd>
+          <dd className="min-h-5 text-sm text-soft">{more}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const TARGETS = [
+  ['mispayments', '/mispayments', 'mispayments.read'],
+  ['refunds', '/refunds', 'refunds.read'],
+  ['deliveries', '/webhooks?status=failed', 'webhooks.deliveries'],
+  ['identity', '/identity', 'kyc.read'],
+  ['settlements', '/money', 'settlements.read'],
+] as const satisfies readonly (readonly [keyof Summary['needs'], string, Permission])[]
+
+function Needs({ needs }: { needs: Summary['needs'] }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const shown = TARGETS.filter(([name, , permission]) => needs[name] > 0 && can(permission))
+  return (
+    <Panel title={t.needs} flush>
+      {shown.length === 0 && <p className="p-4 text-soft">{t.calm}</p>}
+      <ul>
+        {shown.map(([name, to]) => (
+          <li key={name} className="border-b border-line last:border-b-0">
+            <Link to={to as never} className="flex min-h-12 items-center gap-3 px-4 hover:bg-sunken">
+              <span className="text-warn">
+                <Icon name="alert" />
+              </span>
+              <span className="grow">{t[name](needs[name])}</span>
+              <Icon name="next" />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function Charts({ summary }: { summary: Summary }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const lang = useLang()
+  // a height on a screen, not money: a number is exact enough
+  const height = (amount: string): number => Number(amount)
+  const days = summary.days.map(({ day, paidAmount }) => ({
+    key: day,
+    label: formatDay(lang, `${day}T12:00:00Z`),
+    value: height(paidAmount),
+    text: formatMoney(lang, paidAmount, ASSET),
+  }))
+  const channels = summary.channels.map(({ paymentChannel, paidAmount }) => ({
+    key: paymentChannel,
+    label: wordFor(core.channels, paymentChannel),
+    value: height(paidAmount),
+    text: formatMoney(lang, paidAmount, ASSET),
+  }))
+  return (
+    <div className="grid items-start gap-x-5 lg:grid-cols-[2fr_1fr]">
+      <Panel title={t.byDay}>
+        <Bars bars={days} title={t.table} head={[t.day, t.received]} />
+      </Panel>
+      <Panel title={t.byChannel}>
+        {channels.length === 0 ? <p className="text-soft">{t.none}</p> : <Shares bars={channels} />}
+      </Panel>
+    </div>
+  )
+}
+
+function Latest() {
+  const t = useTexts(texts)
+  const query = { ...useCompanyQuery(), limit: 6 }
+  const orders = useApi('GET /api/next/confirm_conversion', { query }, { liveMs: LIVE_MS })
+  return (
+    <Panel
+      title={t.latest}
+      flush
+      actions={
+        <Link to="/orders" className="link text-sm">
+          {t.showAll}
+        </Link>
+      }
+    >
+      <Loaded query={orders}>{(data) => <OrderTable orders={data.orders} label={t.latest} />}</Loaded>
+    </Panel>
+  )
+}

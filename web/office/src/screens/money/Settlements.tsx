@@ -1,0 +1,142 @@
+import { useState } from 'react'
+import { call, type Data, type Query } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Field, Form } from '../../kit/fields.tsx'
+import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time, type Tone } from '../../kit/parts.tsx'
+import { rowsOf } from '../../kit/rows.ts'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+type Settlement = Data<'createSettlement'>
+const TONES: Record<string, Tone> = { open: 'warn', approved: 'info', paid: 'good' }
+
+/** Prepared by one person, approved by another, paid from the operator's wallet. */
+export function Settlements() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const company = useCompanyQuery()
+  const list = useApi('GET /api/next/settlements', { query: { ...company, limit: 50 } as Query<'listSettlements'> })
+  const prepare = useAction({
+    run: () => call('POST /api/next/settlements', { body: company }),
+    done: t.prepared,
+  })
+  return (
+    <Panel
+      title={t.settlements}
+      actions={
+        can('settlements.create') && (
+          <button
+            type="button"
+            className="btn no-print"
+            disabled={prepare.isPending}
+            onClick={() => prepare.mutate(undefined)}
+          >
+            {t.prepare}
+          </button>
+        )
+      }
+    >
+      <p className="mb-3 text-sm text-soft">{t.prepareText}</p>
+      <Refusal error={prepare.error} />
+      <Loaded
+        query={list}
+        isEmpty={(data) => rowsOf(data, 'settlements').length === 0}
+        empty={
+          <Empty icon="wallet" title={t.none}>
+            {t.noneText}
+          </Empty>
+        }
+      >
+        {(data) => (
+          <ul className="divide-y divide-line">
+            {rowsOf(data, 'settlements').map((settlement) => (
+              <li key={settlement._id} className="py-4 first:pt-0 last:pb-0">
+                <Row settlement={settlement} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}
+
+function Row({ settlement }: { settlement: Settlement }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const can = useCan()
+  const [isPaying, setPaying] = useState(false)
+  const path = { id: settlement._id }
+  const approve = useAction({
+    run: () => call('POST /api/next/settlements/{id}/approve', { path }),
+    done: t.approved,
+  })
+  const cancel = useAction({ run: () => call('POST /api/next/settlements/{id}/cancel', { path }), done: t.cancelled })
+  const { status, amount, createdAt, address, network, txHash, message } = settlement
+  const isOpen = status === 'open'
+  return (
+    <>
+      <div className="mb-2 flex flex-wrap items-center gap-3">
+        <strong>
+          <Money amount={amount} asset="USDC" />
+        </strong>
+        <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
+        <span className="text-sm text-soft">
+          <Time at={createdAt} />
+        </span>
+      </div>
+      <Facts
+        rows={[
+          [t.destination, <Code key="to" text={address} whole />],
+          [t.network, String(network)],
+          ...(txHash ? ([[t.hash, <Code key="tx" text={txHash} />]] as [string, React.ReactNode][]) : []),
+        ]}
+      />
+      {message && <p className="mt-2 text-sm">{message}</p>}
+      <Refusal error={approve.error ?? cancel.error} />
+      <div className="no-print mt-3 flex flex-wrap gap-2">
+        {isOpen && can('settlements.approve') && (
+          <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
+            {t.approve}
+          </button>
+        )}
+        {status === 'approved' && can('settlements.pay') && (
+          <button type="button" className="btn" onClick={() => setPaying(true)}>
+            {t.pay}
+          </button>
+        )}
+        {isOpen && can('settlements.cancel') && (
+          <button type="button" className="btn" onClick={() => cancel.mutate(undefined)}>
+            {core.cancel}
+          </button>
+        )}
+      </div>
+      {isPaying && <Pay settlement={settlement} onClose={() => setPaying(false)} />}
+    </>
+  )
+}
+
+function Pay({ settlement, onClose }: { settlement: Settlement; onClose(): void }) {
+  const t = useTexts(texts)
+  const action = useAction({
+    run: (txHash: string) =>
+      call('POST /api/next/settlements/{id}/paid', { path: { id: settlement._id }, body: { txHash } }),
+    done: t.paid,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.pay} onClose={onClose}>
+      <Form
+        button={t.pay}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={({ txHash = '' }) => action.mutate(txHash)}
+      >
+        <p className="mb-4">{t.payText}</p>
+        <Field label={t.hash} name="txHash" required pattern="0x[0-9a-fA-F]{64}" spellCheck={false} />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,52 @@
+import { Link } from '@tanstack/react-router'
+import type { Data } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { formatMoney } from '../../kit/format.ts'
+import { LIVE_MS } from '../../kit/live.ts'
+import { Copy, OrderStatus } from '../../kit/parts.tsx'
+import { Qr } from '../../kit/Qr.tsx'
+import { useLang, useTexts } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+/** The code to scan, and its order's state while the customer pays. On paper it is a poster. */
+export function Created({ created, onAgain }: { created: Data<'createOrder'>; onAgain(): void }) {
+  const t = useTexts(texts)
+  const lang = useLang()
+  const { code } = created
+  const live = useApi('GET /api/next/confirm_conversion/status/{code}', { path: { code } }, { liveMs: LIVE_MS })
+  const order = live.data ?? created.order
+  const share = (): void => void navigator.share({ url: created.paymentUrl }).catch(() => {})
+  return (
+    <div className="panel max-w-xl p-6 text-center">
+      <h2 className="mb-1 text-lg font-semibold">{t.done}</h2>
+      <p className="text-3xl font-semibold tabular-nums">{formatMoney(lang, order.fromAmount, order.fromAsset)}</p>
+      {order.alias && <p className="mt-1 break-words">{order.alias}</p>}
+      <p className="mt-2">
+        <OrderStatus status={order.status} />
+      </p>
+      <p className="no-print mt-2 text-sm text-soft">{t.estimate(formatMoney(lang, order.toAmount, order.toAsset))}</p>
+      <div className="my-5 flex justify-center">
+        <Qr text={created.paymentUrl} label={t.qr} className="size-64" />
+      </div>
+      <p className="mb-4 text-soft">{t.scan}</p>
+      <p className="mb-4 font-mono text-xs break-all text-soft">{created.paymentUrl}</p>
+      <div className="no-print flex flex-wrap justify-center gap-2">
+        <Copy text={created.paymentUrl} label={t.copy} />
+        {'share' in navigator && (
+          <button type="button" className="btn" onClick={share}>
+            {t.share}
+          </button>
+        )}
+        <button type="button" className="btn" onClick={() => print()}>
+          {t.poster}
+        </button>
+        <Link to="/orders/$code" params={{ code }} className="btn">
+          {t.view}
+        </Link>
+        <button type="button" className="btn btn-fill" onClick={onAgain}>
+          {t.again}
+        </button>
+      </div>
+    </div>
+  )
+}

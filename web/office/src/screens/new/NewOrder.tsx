@@ -1,0 +1,125 @@
+import { useState } from 'react'
+import { type Body, call, type Data } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { Check, Field, Form, Select } from '../../kit/fields.tsx'
+import { Loaded, Notice, Page } from '../../kit/parts.tsx'
+import { useCore, useTexts } from '../../texts/lang.ts'
+import { Created } from './Created.tsx'
+import { texts } from './texts.ts'
+
+const CURRENCIES = ['EUR', 'CHF', 'USD', 'GBP', 'XPF'] as const
+
+export const NewOrder = () => <NewForm kind="order" />
+export const NewLink = () => <NewForm kind="link" />
+
+type Kind = 'order' | 'link'
+type Tills = Data<'listCollectors'>['collectors']
+
+function NewForm({ kind }: { kind: Kind }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const [created, setCreated] = useState<Data<'createOrder'> | null>(null)
+  const tills = useApi(
+    'GET /api/next/collectors/list',
+    { query: { limit: 100, active: true } },
+    { enabled: can('tills.read') },
+  )
+  const lead = kind === 'order' ? t.orderLead : t.linkLead
+  return (
+    <Page title={kind === 'order' ? t.order : t.link} lead={created ? undefined : lead}>
+      {created ? (
+        <Created created={created} onAgain={() => setCreated(null)} />
+      ) : (
+        <div className="panel max-w-xl p-5">
+          <Loaded
+            query={tills}
+            isEmpty={(data) => data.collectors.length === 0}
+            empty={<Notice tone="warn">{t.noTill}</Notice>}
+          >
+            {(data) => <Fields kind={kind} tills={data.collectors} onCreated={setCreated} />}
+          </Loaded>
+        </div>
+      )}
+    </Page>
+  )
+}
+
+type FieldsProps = { kind: Kind; tills: Tills; onCreated(created: Data<'createOrder'>): void }
+
+/** What the form says, as the API takes it. A comma is a decimal point in four of our languages. */
+function bodyOf(kind: Kind, { amount = '', goodsName, expiryMinutes, anonymous, ...rest }: Record<string, string>) {
+  return {
+    ...rest,
+    amount: amount.replace(',', '.'),
+    ...(goodsName ? { goods: { goodsName } } : {}),
+    ...(anonymous ? { anonymous: true } : {}),
+    ...(kind === 'link' && expiryMinutes ? { expiryMinutes: Number(expiryMinutes) } : {}),
+  } as Body<'createOrder'>
+}
+
+function Fields({ kind, tills, onCreated }: FieldsProps) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const action = useAction({
+    run: (values: Record<string, string>) =>
+      call('POST /api/next/confirm_conversion/request', { body: bodyOf(kind, values) }),
+    onDone: onCreated,
+  })
+  return (
+    <Form
+      button={kind === 'order' ? t.createOrder : t.createLink}
+      isBusy={action.isPending}
+      error={action.error}
+      onSend={(values) => action.mutate(values)}
+    >
+      <div className="grid grid-cols-[1fr_7rem] gap-x-3">
+        <Field
+          label={t.amount}
+          name="amount"
+          required
+          inputMode="decimal"
+          pattern="[0-9]+([.,][0-9]+)?"
+          autoComplete="off"
+        />
+        <Select label={t.currency} name="fromAsset" options={CURRENCIES.map((one) => [one, one] as const)} />
+      </div>
+      <Field
+        label={kind === 'link' ? t.reference : `${t.reference} (${core.optional})`}
+        name="alias"
+        maxLength={100}
+        required={kind === 'link'}
+        hint={t.referenceHint}
+        className={kind === 'link' ? '' : 'hidden'}
+        disabled={kind === 'order'}
+      />
+      <Select
+        label={t.till}
+        name="merchantIdentifier"
+        options={tills.map((till) => [till.identifier, tillName(till)] as const)}
+      />
+      {kind === 'link' && (
+        <Select
+          label={t.days}
+          name="expiryMinutes"
+          options={[
+            ['', t.month],
+            ['60', t.hour],
+            ['1440', t.day],
+            ['10080', t.week],
+          ]}
+        />
+      )}
+      <details className="mb-4">
+        <summary className="link inline-block">{t.more}</summary>
+        <div className="mt-3">
+          <Field label={`${t.goods} (${core.optional})`} name="goodsName" maxLength={256} />
+          <Field label={`${t.webhook} (${core.optional})`} name="webhookUrl" type="url" maxLength={2048} />
+          <Check label={t.anonymous} name="anonymous" value="yes" />
+        </div>
+      </details>
+    </Form>
+  )
+}
+
+const tillName = ({ identifier, salePoint }: Tills[number]): string => `${identifier} (${salePoint.name})`

@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { call, type Query, request, type Schemas } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { Check, Field } from '../../kit/fields.tsx'
+import { SLOW_MS } from '../../kit/live.ts'
+import { Badge, Empty, Facts, Loaded, Money, Page, Pager, Panel, Refusal, Time } from '../../kit/parts.tsx'
+import { usePage } from '../../kit/Tabs.tsx'
+import { useTexts, wordFor } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+const LIMIT = 20
+
+export function Operator() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const navigate = useNavigate()
+  const { search, status } = useSearch({ strict: false }) as { search?: string; status?: string }
+  const [page, setPage] = usePage()
+  const query = {
+    page,
+    limit: LIMIT,
+    ...(search ? { search } : {}),
+    ...(status === 'waiting' ? { approved: false } : {}),
+  } as Query<'listCompanies'>
+  const companies = useApi('GET /api/next/companies', { query }, { liveMs: SLOW_MS })
+  const put = (change: object): void =>
+    void navigate({
+      to: '.',
+      search: ((old: object) => ({ ...old, ...change, page: undefined })) as never,
+      replace: true,
+    })
+  return (
+    <Page title={t.title} lead={t.lead}>
+      {can('companies.approve') && <Health />}
+      <Field
+        label={t.search}
+        type="search"
+        className="max-w-md"
+        defaultValue={search ?? ''}
+        maxLength={100}
+        onChange={(event) => put({ search: event.target.value.trim() || undefined })}
+      />
+      <Check
+        label={t.onlyWaiting}
+        checked={status === 'waiting'}
+        onChange={(event) => put({ status: event.target.checked ? 'waiting' : undefined })}
+      />
+      <Loaded
+        query={companies}
+        isEmpty={(data) => data.companies.length === 0}
+        empty={<Empty icon="shop" title={t.empty} />}
+      >
+        {(data) => (
+          <>
+            <ul className="grid gap-4 lg:grid-cols-2">
+              {data.companies.map((company) => (
+                <li key={company._id}>
+                  <Card company={company} />
+                </li>
+              ))}
+            </ul>
+            <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Card({ company }: { company: Schemas['Company'] }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const path = { id: company._id }
+  const approve = useAction({
+    run: () => call('POST /api/next/companies/{id}/approve', { path }),
+    done: t.approvedDone,
+  })
+  return (
+    <article className="panel h-full p-4">
+      <div className="mb-2 flex flex-wrap items-center gap-2">
+        <h2 className="min-w-0 font-semibold break-words">{company.name}</h2>
+        <Badge tone={company.approved ? 'good' : 'warn'}>{company.approved ? t.approved : t.waiting}</Badge>
+        <span className="text-sm text-soft">{wordFor(t.kind, company.kind)}</span>
+      </div>
+      <Facts
+        rows={[
+          [t.created, <Time key="created" at={company.createdAt} />],
+          [t.max, <Money key="max" amount={company.maxOrderAmount} asset="EUR" />],
+          [t.fee, `${company.feeBps / 100} %`],
+        ]}
+      />
+      <Refusal error={approve.error} />
+      <div className="mt-3 flex flex-wrap gap-2">
+        {!company.approved && can('companies.approve') && (
+          <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
+            {t.approve}
+          </button>
+        )}
+        <Link to="/" search={{ company: company._id }} className="btn">
+          {t.open}
+        </Link>
+      </div>
+    </article>
+  )
+}
+
+type Ready = { ready?: boolean; checks?: { name: string; ok: boolean; message?: string; fix?: string }[] }
+
+async function readReady(): Promise<Ready> {
+  const answer = await request({ method: 'GET', url: '/readyz', body: undefined, key: null })
+  const json = (await answer.json().catch(() => ({}))) as Ready & { data?: Ready }
+  return json.data ?? json
+}
+
+/** What `doctor` says, as far as this version tells it over HTTP. */
+function Health() {
+  const t = useTexts(texts)
+  const health = useQuery({ queryKey: ['ready'], queryFn: readReady, refetchInterval: SLOW_MS, retry: 1 })
+  return (
+    <Panel title={t.health}>
+      <Loaded query={health}>
+        {(data) => (
+          <>
+            <Badge tone={data.ready === false ? 'bad' : 'good'}>{data.ready === false ? t.notReady : t.ready}</Badge>
+            <ul className="mt-3 space-y-1 text-sm">
+              {(data.checks ?? []).map((check) => (
+                <li key={check.name} className="flex flex-wrap gap-2">
+                  <Badge tone={check.ok ? 'good' : 'bad'}>{check.name}</Badge>
+                  {check.message && <span>{check.message}</span>}
+                  {check.fix && <span className="text-soft">{check.fix}</span>}
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}

@@ -1,0 +1,152 @@
+import { useState } from 'react'
+import { type Body, call, type Order } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { Form, Select } from '../../kit/fields.tsx'
+import { Icon } from '../../kit/icons.tsx'
+import { Dialog, Loaded, useRefusal } from '../../kit/parts.tsx'
+import { say } from '../../kit/toasts.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { RefundDialog } from './RefundDialog.tsx'
+import { texts } from './texts.ts'
+
+const OPEN = ['INITIAL', 'PENDING', 'AWAITING']
+const ASKABLE = ['PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION']
+const REFUNDABLE = ['PAID', 'REFUNDED']
+
+type Ask = 'accept' | 'cancel' | 'expire' | 'refund'
+
+/** What this person may do with an order in this state; nothing else is shown. */
+export function Actions({ order }: { order: Order }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const words = useRefusal()
+  const [ask, setAsk] = useState<Ask | null>(null)
+  const path = { code: order.code }
+  const confirm = useAction({
+    run: () =>
+      call('POST /api/next/confirm_conversion/confirm/{code}', { path }).catch((error) => {
+        say(words(error))
+        throw error
+      }),
+    done: t.confirmed,
+  })
+  const isOpen = OPEN.includes(order.status)
+  const close = (): void => setAsk(null)
+  return (
+    <>
+      {isOpen && can('payments.accept') && (
+        <button type="button" className="btn" onClick={() => setAsk('accept')}>
+          {t.accept}
+        </button>
+      )}
+      {ASKABLE.includes(order.status) && can('payments.confirm') && (
+        <button type="button" className="btn" disabled={confirm.isPending} onClick={() => confirm.mutate(undefined)}>
+          {t.confirm}
+        </button>
+      )}
+      {isOpen && can('orders.expire') && order.alias !== null && (
+        <button type="button" className="btn" onClick={() => setAsk('expire')}>
+          {t.expire}
+        </button>
+      )}
+      {isOpen && can('orders.cancel') && (
+        <button type="button" className="btn" onClick={() => setAsk('cancel')}>
+          {t.cancel}
+        </button>
+      )}
+      {REFUNDABLE.includes(order.status) && can('refunds.revert') && (
+        <button type="button" className="btn btn-fill" onClick={() => setAsk('refund')}>
+          <Icon name="undo" />
+          {t.refund}
+        </button>
+      )}
+      <button type="button" className="btn" onClick={() => print()}>
+        <Icon name="print" />
+        {t.print}
+      </button>
+      {ask === 'accept' && <AcceptDialog order={order} onClose={close} />}
+      {(ask === 'cancel' || ask === 'expire') && <EndDialog order={order} way={ask} onClose={close} />}
+      {ask === 'refund' && <RefundDialog order={order} onClose={close} />}
+    </>
+  )
+}
+
+type DialogProps = { order: Order; onClose(): void }
+
+function EndDialog({ order, way, onClose }: DialogProps & { way: 'cancel' | 'expire' }) {
+  const t = useTexts(texts)
+  const path = { code: order.code }
+  const action = useAction({
+    run: () =>
+      way === 'cancel'
+        ? call('POST /api/next/confirm_conversion/cancel/{code}', { path })
+        : call('POST /api/next/confirm_conversion/expire/{code}', { path }),
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t[way]} onClose={onClose}>
+      <Form
+        tone="bad"
+        button={t[way]}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={() => action.mutate(undefined)}
+        beside={
+          <button type="button" className="btn" onClick={onClose}>
+            {t.keep}
+          </button>
+        }
+      >
+        <p className="mb-4">{way === 'cancel' ? t.cancelText : t.expireText}</p>
+      </Form>
+    </Dialog>
+  )
+}
+
+function AcceptDialog({ order, onClose }: DialogProps) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const channels = useApi('GET /api/next/channels', { query: { code: order.code } })
+  const [chosen, setChosen] = useState<string | null>(null)
+  const action = useAction({
+    run: (body: Body<'acceptOrder'>) =>
+      call('POST /api/next/confirm_conversion/accept/{code}', { path: { code: order.code }, body }),
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.accept} onClose={onClose}>
+      <p className="mb-4 text-soft">{t.acceptText}</p>
+      <Loaded query={channels}>
+        {(all) => {
+          const offers = all.filter(({ available }) => available)
+          const offer = offers.find(({ paymentChannel }) => paymentChannel === chosen) ?? offers[0]
+          return (
+            <Form
+              button={t.accept}
+              isBusy={action.isPending}
+              error={action.error}
+              onSend={({ paymentChannel, network }) =>
+                action.mutate({ paymentChannel, ...(network ? { network: Number(network) } : {}) } as never)
+              }
+            >
+              <Select
+                label={t.channel}
+                name="paymentChannel"
+                onChange={(event) => setChosen(event.target.value)}
+                options={offers.map((one) => [one.paymentChannel, wordFor(core.channels, one.paymentChannel)] as const)}
+              />
+              {offer && offer.networks.length > 0 && (
+                <Select
+                  label={t.network}
+                  name="network"
+                  options={offer.networks.map((id) => [String(id), String(id)] as const)}
+                />
+              )}
+            </Form>
+          )
+        }}
+      </Loaded>
+    </Dialog>
+  )
+}

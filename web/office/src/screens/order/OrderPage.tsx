@@ -1,0 +1,108 @@
+import { useParams } from '@tanstack/react-router'
+import { ApiError, type Order } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { NotFound } from '../../frame/NotFound.tsx'
+import { LIVE_MS } from '../../kit/live.ts'
+import { Code, Copy, Facts, Loaded, Money, OrderStatus, Page, Panel, Time } from '../../kit/parts.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { Actions } from './Actions.tsx'
+import { Exchanges } from './Exchanges.tsx'
+import { Payer } from './Payer.tsx'
+import { RateProof, Story } from './Story.tsx'
+import { texts } from './texts.ts'
+
+export function OrderPage() {
+  const { code } = useParams({ from: '/inside/orders/$code' })
+  const t = useTexts(texts)
+  const can = useCan()
+  const order = useApi('GET /api/next/confirm_conversion/status/{code}', { path: { code } }, { liveMs: LIVE_MS })
+  const history = useApi(
+    'GET /api/next/confirm_conversion/history/{code}',
+    { path: { code } },
+    { liveMs: LIVE_MS, enabled: can('orders.history') },
+  )
+  // anyone may read an order's state by its code; its page is for those who may see its history
+  if (history.error instanceof ApiError && history.error.status === 404) return <NotFound />
+  return (
+    <Loaded query={order}>
+      {(data) => (
+        <Page
+          title={t.title(data.shortCode)}
+          lead={
+            <span className="flex flex-wrap items-center gap-3">
+              <strong className="text-xl text-ink">
+                <Money amount={data.fromAmount} asset={data.fromAsset} />
+              </strong>
+              <OrderStatus status={data.status} />
+            </span>
+          }
+          actions={history.data && <Actions order={data} />}
+        >
+          <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_22rem]">
+            <Panel title={t.story}>
+              <Loaded query={history}>{(story) => <Story story={story} />}</Loaded>
+            </Panel>
+            <div>
+              <OrderFacts order={data} />
+              {can('payers.read') && <Payer code={code} />}
+              {history.data?.rate && <RateProof rate={history.data.rate} order={data} />}
+            </div>
+          </div>
+          {can('channels.exchanges') && <Exchanges code={code} />}
+        </Page>
+      )}
+    </Loaded>
+  )
+}
+
+function OrderFacts({ order }: { order: Order }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const { goods } = order
+  const what = [goods?.goodsName, goods?.goodsDetail, goods?.goodsQuantity].filter(Boolean).join(', ')
+  const rows: [string, React.ReactNode][] = [
+    [t.settles, <Money key="to" amount={order.toAmount} asset={order.toAsset} />],
+    [t.rate, `1 ${order.fromAsset} = ${order.rate} ${order.toAsset}`],
+  ]
+  if (order.alias) rows.push([t.reference, order.alias])
+  if (order.paymentChannel) rows.push([t.channel, wordFor(core.channels, order.paymentChannel)])
+  if (order.merchantIdentifier) rows.push([t.till, order.merchantIdentifier])
+  if (order.websiteUrl) rows.push([t.website, order.websiteUrl])
+  if (what) rows.push([t.goods, what])
+  rows.push([t.created, <Time key="created" at={order.createdAt} long />])
+  rows.push(
+    order.paidAt
+      ? [t.paid, <Time key="paid" at={order.paidAt} long />]
+      : [t.expires, <Time key="expires" at={order.expiresAt} long />],
+  )
+  if (Number(order.refundedAmount) > 0)
+    rows.push([t.refunded, <Money key="refunded" amount={order.refundedAmount} asset={order.toAsset} />])
+  if (order.webhookUrl)
+    rows.push([
+      t.webhook,
+      <span key="webhook" className="break-all">
+        {order.webhookUrl}
+      </span>,
+    ])
+  rows.push([
+    t.code,
+    <span key="code" className="flex flex-wrap items-center gap-1">
+      <Code text={order.code} />
+      <Copy text={order.code} />
+    </span>,
+  ])
+  return (
+    <Panel title={t.facts}>
+      <Facts rows={rows} />
+      <p className="no-print mt-4 flex flex-wrap gap-x-3">
+        <a className="link" href={order.paymentUrl} target="_blank" rel="noreferrer">
+          {t.open}
+        </a>
+      </p>
+      <div className="no-print">
+        <Copy text={order.paymentUrl} label={t.copyLink} />
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,65 @@
+import { useSession } from '../../api/session.ts'
+import { Field, Select } from '../../kit/fields.tsx'
+import { useCore, useTexts } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+import type { OrderSearch } from './views.ts'
+
+type Props = { search: OrderSearch; go(change: OrderSearch): void; onClear(): void }
+
+/** The rarer filters, behind one button; the number says how many are set. */
+export function Filters({ search, go, onClear }: Props) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const { user } = useSession()
+  const isOperator = user.role === 'SuperAdmin' || user.role === 'SuperManager'
+  const set = [search.from, search.to, search.paymentChannel, search.sort, search.managerEmail].filter(Boolean).length
+  const put = (name: keyof OrderSearch) => (event: { target: { value: string } }) =>
+    go({ [name]: event.target.value || undefined, page: undefined })
+  return (
+    <details className="relative">
+      <summary className="btn list-none">
+        {core.filters}
+        {set > 0 && <span className="chip bg-fill text-white">{set}</span>}
+      </summary>
+      <div className="panel absolute right-0 z-20 mt-2 w-[min(22rem,88vw)] p-4 shadow-xl">
+        <div className="grid grid-cols-2 gap-x-3">
+          <Field label={core.from} type="date" value={search.from ?? ''} onChange={put('from')} />
+          <Field label={core.to} type="date" value={search.to ?? ''} onChange={put('to')} />
+        </div>
+        <Select
+          label={core.status}
+          value={search.status ?? ''}
+          onChange={put('status')}
+          options={[
+            ['', core.all],
+            ...(search.status?.includes(',') ? ([[search.status, '…']] as const) : []),
+            ...Object.entries(core.orderStatus),
+          ]}
+        />
+        <Select
+          label={t.channel}
+          value={search.paymentChannel ?? ''}
+          onChange={put('paymentChannel')}
+          options={[['', core.all], ...Object.entries(core.channels)]}
+        />
+        <Select
+          label={t.sort}
+          value={search.sort ?? ''}
+          onChange={put('sort')}
+          options={[
+            ['', t.newest],
+            ['createdAt', t.oldest],
+            ['-fromAmount', t.largest],
+            ['fromAmount', t.smallest],
+          ]}
+        />
+        {isOperator && (
+          <Field label={t.manager} type="email" defaultValue={search.managerEmail ?? ''} onBlur={put('managerEmail')} />
+        )}
+        <button type="button" className="btn w-full" onClick={onClear}>
+          {t.clear}
+        </button>
+      </div>
+    </details>
+  )
+}

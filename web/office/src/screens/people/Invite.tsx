@@ -1,0 +1,56 @@
+import { useState } from 'react'
+import { type Body, call } from '../../api/call.ts'
+import { useAction } from '../../api/hooks.ts'
+import { useSession } from '../../api/session.ts'
+import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
+import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Dialog } from '../../kit/parts.tsx'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+const ROLES = ['Cashier', 'Observer', 'Manager'] as const
+
+export function Invite({ onClose }: { onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const lang = useLang()
+  const { user } = useSession()
+  const company = useCompanyQuery()
+  const [role, setRole] = useState<string>('Cashier')
+  const roles = user.role === 'Association' ? (['Cashier', 'Observer', 'Association'] as const) : ROLES
+  const action = useAction({
+    run: (values: Record<string, string>) =>
+      call('POST /api/next/users', { body: { ...values, ...company, lang } as unknown as Body<'inviteUser'> }),
+    done: t.invited,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.invite} onClose={onClose}>
+      <OneCompany>
+        {() => (
+          <Form
+            button={t.send}
+            isBusy={action.isPending}
+            error={action.error}
+            onSend={(values) => action.mutate(values)}
+          >
+            <p className="mb-4 text-soft">{t.inviteText}</p>
+            <div className="grid gap-x-4 sm:grid-cols-2">
+              <Field label={t.firstName} name="firstName" required maxLength={60} />
+              <Field label={t.lastName} name="lastName" required maxLength={60} />
+            </div>
+            <Field label={t.email} name="email" type="email" required />
+            <Select
+              label={t.role}
+              name="role"
+              value={role}
+              hint={wordFor(t.means, role)}
+              options={roles.map((one) => [one, wordFor(core.roles, one)] as const)}
+              onChange={(event) => setRole(event.target.value)}
+            />
+          </Form>
+        )}
+      </OneCompany>
+    </Dialog>
+  )
+}

@@ -1,0 +1,100 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Query, User } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { useCan, useSession } from '../../api/session.ts'
+import { Field } from '../../kit/fields.tsx'
+import { Icon } from '../../kit/icons.tsx'
+import { Badge, Empty, Loaded, Page, Pager, Time } from '../../kit/parts.tsx'
+import { usePage } from '../../kit/Tabs.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { Invite } from './Invite.tsx'
+import { PersonActions } from './PersonActions.tsx'
+import { texts } from './texts.ts'
+
+const LIMIT = 20
+
+export function People() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const navigate = useNavigate()
+  const { search } = useSearch({ strict: false })
+  const [page, setPage] = usePage()
+  const [isInviting, setInviting] = useState(false)
+  const query = { page, limit: LIMIT, ...(search ? { search } : {}) } as Query<'listUsers'>
+  const users = useApi('GET /api/next/users', { query })
+  const onSearch = (text: string): void =>
+    void navigate({
+      to: '.',
+      search: ((old: object) => ({ ...old, search: text || undefined, page: undefined })) as never,
+    })
+  const invite = can('users.invite') && (
+    <button type="button" className="btn btn-fill" onClick={() => setInviting(true)}>
+      <Icon name="plus" />
+      {t.invite}
+    </button>
+  )
+  return (
+    <Page title={t.title} lead={t.lead} actions={invite}>
+      <Field
+        label={t.search}
+        type="search"
+        defaultValue={search ?? ''}
+        maxLength={100}
+        onChange={(event) => onSearch(event.target.value.trim())}
+        className="max-w-md"
+      />
+      <Loaded query={users} isEmpty={(data) => data.users.length === 0} empty={<Empty icon="people" title={t.empty} />}>
+        {(data) => (
+          <>
+            <ul className="grid gap-4 lg:grid-cols-2">
+              {data.users.map((user) => (
+                <li key={user._id}>
+                  <Card user={user} />
+                </li>
+              ))}
+            </ul>
+            <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
+          </>
+        )}
+      </Loaded>
+      {isInviting && <Invite onClose={() => setInviting(false)} />}
+    </Page>
+  )
+}
+
+/** Cashiers and Observers who registered themselves wait until a manager lets them in. */
+export const waits = (user: User): boolean => !user.valid && (user.role === 'Cashier' || user.role === 'Observer')
+
+function State({ user }: { user: User }) {
+  const t = useTexts(texts)
+  if (user.disabled) return <Badge tone="bad">{t.disabled}</Badge>
+  if (waits(user)) return <Badge tone="warn">{t.pending}</Badge>
+  return user.valid ? <Badge tone="good">{t.active}</Badge> : <Badge tone="warn">{t.unverified}</Badge>
+}
+
+function Card({ user }: { user: User }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const { user: me } = useSession()
+  const isMe = user._id === me._id
+  return (
+    <article className="panel h-full p-4">
+      <div className="mb-1 flex flex-wrap items-center gap-2">
+        <h2 className="min-w-0 font-semibold break-words">{`${user.firstName} ${user.lastName}`}</h2>
+        {isMe && <Badge tone="info">{t.you}</Badge>}
+        <State user={user} />
+      </div>
+      <p className="break-all text-soft">{user.email}</p>
+      <p className="mt-2">
+        <strong>{wordFor(core.roles, user.role)}</strong>
+        {user.company && <span className="text-soft">{` · ${user.company.name}`}</span>}
+      </p>
+      <p className="text-sm text-soft">{wordFor(t.means, user.role)}</p>
+      <p className="mt-2 text-sm text-soft">
+        {t.last} {user.lastConnection ? <Time at={user.lastConnection} ago /> : t.never}
+      </p>
+      {!isMe && <PersonActions user={user} />}
+    </article>
+  )
+}

@@ -1,0 +1,132 @@
+import { useState } from 'react'
+import { type Body, call, type User } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { Check, Form, Select } from '../../kit/fields.tsx'
+import { Dialog, Loaded, Refusal } from '../../kit/parts.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { waits } from './People.tsx'
+import { texts } from './texts.ts'
+
+type Ask = 'disable' | 'changeRole' | 'reset' | 'companies'
+
+export function PersonActions({ user }: { user: User }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const [ask, setAsk] = useState<Ask | null>(null)
+  const path = { id: user._id }
+  const approve = useAction({ run: () => call('POST /api/next/users/{id}/approve', { path }), done: t.approved })
+  const enable = useAction({
+    run: () => call('PUT /api/next/users/{id}', { path, body: { disabled: false } }),
+    done: t.done,
+  })
+  const isStaff = ['Manager', 'Association', 'Cashier', 'Observer'].includes(user.role)
+  const offers: [Ask, boolean][] = [
+    ['changeRole', can('users.change') && isStaff],
+    ['disable', can('users.change') && !user.disabled],
+    ['reset', can('users.resetTwoFactor') && user.authenticatorEnabled],
+    ['companies', can('users.companies') && user.role === 'SuperManager'],
+  ]
+  return (
+    <div className="mt-3">
+      <Refusal error={approve.error ?? enable.error} />
+      <div className="flex flex-wrap gap-2">
+        {waits(user) && can('users.approve') && (
+          <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
+            {t.approve}
+          </button>
+        )}
+        {user.disabled && can('users.change') && (
+          <button type="button" className="btn" onClick={() => enable.mutate(undefined)}>
+            {t.enable}
+          </button>
+        )}
+        {offers.map(([name, isOffered]) =>
+          isOffered ? (
+            <button key={name} type="button" className="btn" onClick={() => setAsk(name)}>
+              {t[name]}
+            </button>
+          ) : null,
+        )}
+      </div>
+      {ask === 'companies' && <Companies user={user} onClose={() => setAsk(null)} />}
+      {ask && ask !== 'companies' && <AskDialog ask={ask} user={user} onClose={() => setAsk(null)} />}
+    </div>
+  )
+}
+
+type AskProps = { ask: Exclude<Ask, 'companies'>; user: User; onClose(): void }
+
+function AskDialog({ ask, user, onClose }: AskProps) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const path = { id: user._id }
+  const action = useAction({
+    run: (values: Record<string, string>): Promise<unknown> => {
+      if (ask === 'reset') return call('POST /api/next/users/{id}/reset-2fa', { path })
+      const body = ask === 'disable' ? { disabled: true } : (values as Body<'changeUser'>)
+      return call('PUT /api/next/users/{id}', { path, body })
+    },
+    done: t.done,
+    onDone: onClose,
+  })
+  const roles = ['Cashier', 'Observer', 'Manager']
+  return (
+    <Dialog title={t[ask]} onClose={onClose}>
+      <Form
+        button={t[ask]}
+        tone={ask === 'changeRole' ? 'fill' : 'bad'}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
+        {ask === 'disable' && <p className="mb-4">{t.disableText(user.firstName)}</p>}
+        {ask === 'reset' && <p className="mb-4">{t.resetText(user.firstName)}</p>}
+        {ask === 'changeRole' && (
+          <Select
+            label={t.role}
+            name="role"
+            defaultValue={user.role}
+            options={roles.map((one) => [one, wordFor(core.roles, one)] as const)}
+          />
+        )}
+      </Form>
+    </Dialog>
+  )
+}
+
+function Companies({ user, onClose }: { user: User; onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const path = { id: user._id }
+  const attached = useApi('GET /api/next/users/{id}/companies', { path })
+  const all = useApi('GET /api/next/companies', { query: { limit: 100 } })
+  const action = useAction({
+    run: (companies: string[]) => call('PUT /api/next/users/{id}/companies', { path, body: { companies } }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.companies} onClose={onClose}>
+      <p className="mb-4 text-soft">{t.companiesText}</p>
+      <Loaded query={attached}>
+        {(mine) => (
+          <Loaded query={all}>
+            {(page) => (
+              <Form
+                button={core.save}
+                isBusy={action.isPending}
+                error={action.error}
+                onSend={(values) => action.mutate(Object.keys(values))}
+              >
+                {page.companies.map(({ _id, name }) => (
+                  <Check key={_id} name={_id} value="on" label={name} defaultChecked={mine.companies.includes(_id)} />
+                ))}
+              </Form>
+            )}
+          </Loaded>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}

@@ -1,0 +1,91 @@
+import { Link, useSearch } from '@tanstack/react-router'
+import type { Data, Query } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { SLOW_MS } from '../../kit/live.ts'
+import { Badge, Code, Copy, Empty, Facts, Loaded, Money, Page, Pager, Time, type Tone } from '../../kit/parts.tsx'
+import { rowsOf, totalOf } from '../../kit/rows.ts'
+import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { RefundActions } from './RefundActions.tsx'
+import { texts } from './texts.ts'
+
+const LIMIT = 20
+export type Refund = Data<'getRefund'>
+const TONES: Record<string, Tone> = { needs_approval: 'warn', needs_address: 'warn', settled: 'good', refused: 'bad' }
+
+/** The queue: what happened in words, what can be done, and what that does. */
+export function RefundList() {
+  const t = useTexts(texts)
+  const { status } = useSearch({ strict: false })
+  const [page, setPage] = usePage()
+  const query = { page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listRefunds'>
+  const refunds = useApi('GET /api/next/refunds', { query }, { liveMs: SLOW_MS })
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <StatusTabs label={t.title} options={[['', t.waiting], ...Object.entries(t.status)]} />
+      <Loaded
+        query={refunds}
+        isEmpty={(data) => rowsOf(data, 'refunds').length === 0}
+        empty={
+          <Empty icon="undo" title={t.empty}>
+            {t.emptyText}
+          </Empty>
+        }
+      >
+        {(data) => (
+          <>
+            <ul className="space-y-4">
+              {rowsOf(data, 'refunds').map((refund) => (
+                <li key={refund._id}>
+                  <Card refund={refund as Refund} />
+                </li>
+              ))}
+            </ul>
+            <Pager page={page} limit={LIMIT} total={totalOf(data, page, LIMIT)} onPage={setPage} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Card({ refund }: { refund: Refund }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  // the list names the order by its code where the API gives it
+  const code = (refund as { code?: string }).code
+  const rows: [string, React.ReactNode][] = []
+  if (refund.reason) rows.push([core.reason, refund.reason])
+  if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
+  if (refund.proposedAddress) rows.push([t.proposed, <Code key="proposed" text={refund.proposedAddress} whole />])
+  if (refund.txHash) rows.push([t.transactionLabel, <Code key="tx" text={refund.txHash} />])
+  return (
+    <article className="panel p-4">
+      <div className="mb-2 flex flex-wrap items-center gap-3">
+        <strong className="text-lg">
+          <Money amount={refund.amount} asset="USDC" />
+        </strong>
+        <Badge tone={TONES[refund.status] ?? 'info'}>{wordFor(t.status, refund.status)}</Badge>
+        <span className="text-sm text-soft">
+          {wordFor(core.channels, refund.channel)} · <Time at={refund.createdAt} ago />
+        </span>
+        {code && (
+          <Link to="/orders/$code" params={{ code }} className="link ml-auto text-sm">
+            {t.order}
+          </Link>
+        )}
+      </div>
+      <p className="mb-3 text-sm">
+        {wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}
+      </p>
+      {refund.message && <p className="mb-3 text-sm text-bad">{refund.message}</p>}
+      {rows.length > 0 && (
+        <div className="mb-3">
+          <Facts rows={rows} />
+        </div>
+      )}
+      {refund.status === 'needs_address' && refund.addressUrl && <Copy text={refund.addressUrl} label={t.link} />}
+      <RefundActions refund={refund} />
+    </article>
+  )
+}

@@ -1,0 +1,129 @@
+import { useState } from 'react'
+import { type Body, call, type Schemas } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
+import { useCore, useTexts } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+type Button = Schemas['BuyButton']
+const CURRENCIES = ['EUR', 'CHF', 'USD', 'GBP', 'XPF'] as const
+
+export function Buttons() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const [isNew, setNew] = useState(false)
+  const buttons = useApi('GET /api/next/buy-buttons', { query: { ...useCompanyQuery(), limit: 100 } })
+  const add = can('buttons.write') && (
+    <button type="button" className="btn" onClick={() => setNew(true)}>
+      {t.addButton}
+    </button>
+  )
+  return (
+    <Panel title={t.buttons} actions={add}>
+      <Loaded
+        query={buttons}
+        isEmpty={(data) => data.buyButtons.length === 0}
+        empty={<p className="text-soft">{t.none}</p>}
+      >
+        {(data) => (
+          <ul className="divide-y divide-line">
+            {data.buyButtons.map((button) => (
+              <li key={button._id} className="py-3 first:pt-0 last:pb-0">
+                <Row button={button} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      {isNew && <NewButton onClose={() => setNew(false)} />}
+    </Panel>
+  )
+}
+
+const snippet = (id: string, word: string): string =>
+  `<script src="${location.origin}/sdk.js" async></script>\n<button data-comptoir="${id}">${word}</button>`
+
+function Row({ button }: { button: Button }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const [ask, setAsk] = useState<'code' | 'remove' | null>(null)
+  const remove = useAction({
+    run: () => call('DELETE /api/next/buy-buttons/{id}', { path: { id: button._id } }),
+    done: t.done,
+    onDone: () => setAsk(null),
+  })
+  const code = snippet(button._id, t.preview)
+  return (
+    <>
+      <p>
+        <strong className="break-words">{button.name}</strong> <Money amount={button.price} asset={button.currency} />
+      </p>
+      <p className="text-sm break-all text-soft">{button.websiteUrl}</p>
+      <div className="mt-2 flex flex-wrap gap-2">
+        <button type="button" className="btn" onClick={() => setAsk('code')}>
+          {t.code}
+        </button>
+        {can('buttons.write') && (
+          <button type="button" className="btn" onClick={() => setAsk('remove')}>
+            {t.remove}
+          </button>
+        )}
+      </div>
+      {ask === 'code' && (
+        <Dialog title={t.code} onClose={() => setAsk(null)}>
+          <p className="mb-3">{t.codeText}</p>
+          <pre className="code mb-3 p-3 whitespace-pre-wrap">{code}</pre>
+          <Copy text={code} />
+        </Dialog>
+      )}
+      {ask === 'remove' && (
+        <Dialog title={t.remove} onClose={() => setAsk(null)}>
+          <Form
+            tone="bad"
+            button={t.remove}
+            isBusy={remove.isPending}
+            error={remove.error}
+            onSend={() => remove.mutate(undefined)}
+          >
+            <p className="mb-4">{t.removeText}</p>
+          </Form>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+function NewButton({ onClose }: { onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const query = useCompanyQuery()
+  const action = useAction({
+    run: ({ price = '', ...values }: Record<string, string>) =>
+      call('POST /api/next/buy-buttons', {
+        body: { ...values, price: price.replace(',', '.') } as Body<'createBuyButton'>,
+        query,
+      }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.addButton} onClose={onClose}>
+      <Form
+        button={t.addButton}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
+        <Field label={t.name} name="name" required maxLength={100} />
+        <Field label={t.website} name="websiteUrl" type="url" required maxLength={2048} placeholder="https://" />
+        <div className="grid grid-cols-[1fr_7rem] gap-x-3">
+          <Field label={t.price} name="price" required inputMode="decimal" pattern="[0-9]+([.,][0-9]+)?" />
+          <Select label={t.currency} name="currency" options={CURRENCIES.map((one) => [one, one] as const)} />
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

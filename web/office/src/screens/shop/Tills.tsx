@@ -1,0 +1,190 @@
+import { useState } from 'react'
+import { type Body, call, type Schemas } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Check, Field, Form, Select } from '../../kit/fields.tsx'
+import { Badge, Dialog, Loaded, Panel, Refusal } from '../../kit/parts.tsx'
+import { useCore, useTexts } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+type Till = Schemas['Collector']
+type Ask = 'point' | 'till' | null
+
+export function Tills() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const company = useCompanyQuery()
+  const [ask, setAsk] = useState<Ask>(null)
+  const points = useApi('GET /api/next/sales-points', { query: { ...company, limit: 100 } })
+  const tills = useApi('GET /api/next/collectors/list', { query: { ...company, limit: 100 } })
+  const button = (to: Ask, word: string) =>
+    can('tills.write') && (
+      <button type="button" className="btn" onClick={() => setAsk(to)}>
+        {word}
+      </button>
+    )
+  return (
+    <>
+      <Panel title={t.points} actions={button('point', t.addPoint)}>
+        <Loaded query={points}>
+          {(data) => (
+            <ul className="space-y-2">
+              {data.salesPoints.map((point) => (
+                <li key={point._id}>
+                  <strong className="break-words">{point.name}</strong>
+                  <span className="block text-sm text-soft">
+                    {[point.street, point.zipCode, point.city, point.country].filter(Boolean).join(', ')}
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )}
+        </Loaded>
+      </Panel>
+      <Panel title={t.tills} actions={button('till', t.addTill)}>
+        <Loaded query={tills} isEmpty={(data) => data.collectors.length === 0} empty={<p>{t.none}</p>}>
+          {(data) => (
+            <ul className="divide-y divide-line">
+              {data.collectors.map((till) => (
+                <li key={till._id} className="py-3 first:pt-0 last:pb-0">
+                  <Row till={till} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </Loaded>
+      </Panel>
+      {ask === 'point' && <NewPoint onClose={() => setAsk(null)} />}
+      {ask === 'till' && <NewTill points={points.data?.salesPoints ?? []} onClose={() => setAsk(null)} />}
+    </>
+  )
+}
+
+function Row({ till }: { till: Till }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const [isOpen, setOpen] = useState(false)
+  const toggle = useAction({
+    run: () => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { active: !till.active } }),
+    done: t.done,
+  })
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <strong className="break-all">{till.identifier}</strong>
+        <Badge tone={till.active ? 'good' : 'plain'}>{till.active ? t.active : t.inactive}</Badge>
+        <span className="text-sm text-soft">{till.salePoint.name}</span>
+      </div>
+      <p className="text-sm text-soft">
+        {`${t.cashiers}: `}
+        {till.cashiers.map(({ firstName, lastName }) => `${firstName} ${lastName}`).join(', ') || t.none}
+      </p>
+      <Refusal error={toggle.error} />
+      {can('tills.write') && (
+        <div className="mt-2 flex flex-wrap gap-2">
+          <button type="button" className="btn" onClick={() => setOpen(true)}>
+            {t.cashiers}
+          </button>
+          <button type="button" className="btn" onClick={() => toggle.mutate(undefined)}>
+            {till.active ? t.turnOff : t.turnOn}
+          </button>
+        </div>
+      )}
+      {isOpen && <Cashiers till={till} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const people = useApi('GET /api/next/users', { query: { role: 'Cashier', limit: 100 } })
+  const action = useAction({
+    run: (cashiers: string[]) => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { cashiers } }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  const given = new Set(till.cashiers.map(({ _id }) => _id))
+  return (
+    <Dialog title={`${t.cashiers}: ${till.identifier}`} onClose={onClose}>
+      <Loaded query={people} isEmpty={(data) => data.users.length === 0} empty={<p>{t.noCashiers}</p>}>
+        {(data) => (
+          <Form
+            button={core.save}
+            isBusy={action.isPending}
+            error={action.error}
+            onSend={(values) => action.mutate(Object.keys(values))}
+          >
+            <p className="mb-4 text-soft">{t.cashiersText}</p>
+            {data.users
+              .filter(({ company }) => company?._id === till.company)
+              .map(({ _id, firstName, lastName, email }) => (
+                <Check
+                  key={_id}
+                  name={_id}
+                  value="on"
+                  label={`${firstName} ${lastName}`}
+                  hint={email}
+                  defaultChecked={given.has(_id)}
+                />
+              ))}
+          </Form>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+function NewPoint({ onClose }: { onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const query = useCompanyQuery()
+  const action = useAction({
+    run: (values: Record<string, string>) =>
+      call('POST /api/next/sales-points', { body: values as unknown as Body<'createSalesPoint'>, query }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.addPoint} onClose={onClose}>
+      <Form
+        button={t.addPoint}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
+        <Field label={t.name} name="name" required maxLength={100} />
+        <Field label={`${t.street} (${core.optional})`} name="street" maxLength={200} />
+        <div className="grid grid-cols-[8rem_1fr] gap-x-4">
+          <Field label={`${t.zip} (${core.optional})`} name="zipCode" maxLength={20} />
+          <Field label={`${t.city} (${core.optional})`} name="city" maxLength={100} />
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+function NewTill({ points, onClose }: { points: readonly Schemas['SalesPoint'][]; onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const action = useAction({
+    run: (values: Record<string, string>) =>
+      call('POST /api/next/collectors/add', { body: values as Body<'addCollector'> }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.addTill} onClose={onClose}>
+      <Form
+        button={t.addTill}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
+        <Field label={t.identifier} name="identifier" required maxLength={100} hint={t.identifierHint} />
+        <Select label={t.point} name="salePoint" options={points.map(({ _id, name }) => [_id, name] as const)} />
+      </Form>
+    </Dialog>
+  )
+}

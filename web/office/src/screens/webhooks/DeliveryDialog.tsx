@@ -1,0 +1,90 @@
+import { call, type Data } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { LIVE_MS } from '../../kit/live.ts'
+import { Badge, Copy, Dialog, Loaded, Refusal, Time } from '../../kit/parts.tsx'
+import { useTexts } from '../../texts/lang.ts'
+import { DeliveryStatus } from './Deliveries.tsx'
+import { texts } from './texts.ts'
+
+type Delivery = Data<'getWebhookDelivery'>
+
+function pretty(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}
+
+/** What was sent and what came back, word for word. */
+export function DeliveryDialog({ id, onClose }: { id: string; onClose(): void }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const delivery = useApi('GET /api/next/webhook-deliveries/{id}', { path: { id } }, { liveMs: LIVE_MS })
+  const again = useAction({
+    run: () => call('POST /api/next/webhook-deliveries/{id}/redeliver', { path: { id } }),
+    done: t.again,
+  })
+  return (
+    <Dialog title={t.detail} onClose={onClose}>
+      <Loaded query={delivery}>
+        {(data) => (
+          <>
+            <p className="mb-3 flex flex-wrap items-center gap-2">
+              <strong>{data.event}</strong>
+              <DeliveryStatus status={data.status} />
+            </p>
+            <Attempts attempts={data.attempts} />
+            <h3 className="mb-1 font-semibold">{t.request}</h3>
+            <p className="mb-2 font-mono text-[13px] break-all">{`${data.request.method} ${data.request.url}`}</p>
+            <pre className="code mb-3 p-3 whitespace-pre-wrap">
+              {Object.entries(data.request.headers)
+                .map(([name, value]) => `${name}: ${value}`)
+                .join('\n')}
+            </pre>
+            <pre className="code mb-3 p-3 whitespace-pre-wrap">{pretty(data.request.body)}</pre>
+            <Refusal error={again.error} />
+            <div className="flex flex-wrap gap-2">
+              {can('webhooks.redeliver') && (
+                <button type="button" className="btn btn-fill" onClick={() => again.mutate(undefined)}>
+                  {t.replay}
+                </button>
+              )}
+              <Copy text={data.request.body} />
+            </div>
+          </>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
+
+function Attempts({ attempts }: { attempts: Delivery['attempts'] }) {
+  const t = useTexts(texts)
+  return (
+    <>
+      <h3 className="mb-1 font-semibold">{t.attempts}</h3>
+      {attempts.length === 0 && <p className="mb-3 text-soft">{t.none}</p>}
+      <ol className="mb-4 space-y-2">
+        {attempts.map((attempt) => (
+          <li
+            key={`${attempt.series}-${attempt.number}-${attempt.startedAt}`}
+            className="rounded-lg border border-line p-3"
+          >
+            <p className="flex flex-wrap items-center gap-2 text-sm">
+              <Badge tone={attempt.statusCode !== null && attempt.statusCode < 300 ? 'good' : 'bad'}>
+                {attempt.statusCode ?? attempt.errorCode ?? t.noAnswer}
+              </Badge>
+              <Time at={attempt.startedAt} long />
+              {attempt.durationMs !== null && <span className="text-soft">{`${attempt.durationMs} ms`}</span>}
+            </p>
+            {attempt.responseBody && (
+              <pre className="code mt-2 max-h-40 overflow-auto p-2 whitespace-pre-wrap">{attempt.responseBody}</pre>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}

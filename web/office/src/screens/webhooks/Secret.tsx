@@ -1,0 +1,70 @@
+import { useState } from 'react'
+import { call } from '../../api/call.ts'
+import { useAction } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Form } from '../../kit/fields.tsx'
+import { Code, Copy, Dialog, Panel, Refusal } from '../../kit/parts.tsx'
+import { useTexts } from '../../texts/lang.ts'
+import { texts } from './texts.ts'
+
+/** Shown after a fresh code, kept in this component only, gone when the page is left. */
+export function Secret() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const query = useCompanyQuery()
+  const [secret, setSecret] = useState<string | null>(null)
+  const [isAsking, setAsking] = useState(false)
+  const reveal = useAction({
+    run: () => call('GET /api/users/webhook-secret', { query }),
+    onDone: ({ webhookSigningSecret }) => setSecret(webhookSigningSecret),
+  })
+  const rotate = useAction({
+    run: () => call('POST /api/users/webhook-secret/regenerate', { query }),
+    done: t.rotated,
+    onDone: ({ webhookSigningSecret }) => {
+      setSecret(webhookSigningSecret)
+      setAsking(false)
+    },
+  })
+  return (
+    <Panel title={t.secret}>
+      <p className="mb-3 text-sm text-soft">{t.secretText}</p>
+      {secret && (
+        <p className="mb-3 flex flex-wrap items-center gap-1">
+          <Code text={secret} whole />
+          <Copy text={secret} />
+        </p>
+      )}
+      <Refusal error={reveal.error} />
+      <div className="flex flex-wrap gap-2">
+        <button type="button" className="btn" onClick={() => (secret ? setSecret(null) : reveal.mutate(undefined))}>
+          {secret ? t.hide : t.reveal}
+        </button>
+        {can('webhooks.regenerate') && (
+          <button type="button" className="btn" onClick={() => setAsking(true)}>
+            {t.rotate}
+          </button>
+        )}
+      </div>
+      {isAsking && (
+        <Dialog title={t.rotate} onClose={() => setAsking(false)}>
+          <Form
+            tone="bad"
+            button={t.rotate}
+            isBusy={rotate.isPending}
+            error={rotate.error}
+            onSend={() => rotate.mutate(undefined)}
+            beside={
+              <button type="button" className="btn" onClick={() => setAsking(false)}>
+                {t.keep}
+              </button>
+            }
+          >
+            <p className="mb-4">{t.rotateText}</p>
+          </Form>
+        </Dialog>
+      )}
+    </Panel>
+  )
+}

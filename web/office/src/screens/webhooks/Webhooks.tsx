@@ -1,0 +1,26 @@
+import { useCan } from '../../api/session.ts'
+import { OneCompany } from '../../frame/company.tsx'
+import { Page } from '../../kit/parts.tsx'
+import { useTexts } from '../../texts/lang.ts'
+import { Deliveries } from './Deliveries.tsx'
+import { Secret } from './Secret.tsx'
+import { Subscriptions } from './Subscriptions.tsx'
+import { texts } from './texts.ts'
+
+export function Webhooks() {
+  const t = useTexts(texts)
+  const can = useCan()
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <Deliveries />
+      <OneCompany>
+        {(companyId) => (
+          <div className="grid items-start gap-x-5 lg:grid-cols-2">
+            {can('webhooks.secret') && <Secret />}
+            {can('webhooks.subscriptions') && <Subscriptions companyId={companyId} />}
+          </div>
+        )}
+      </OneCompany>
+    </Page>
+  )
+}

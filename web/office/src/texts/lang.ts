@@ -1,0 +1,81 @@
+import { useSyncExternalStore } from 'react'
+import type { en } from './en.ts'
+
+export const LANGS = ['en', 'fr', 'de', 'es', 'it'] as const
+export type Lang = (typeof LANGS)[number]
+export const LANG_NAMES: Record<Lang, string> = {
+  en: 'English',
+  fr: 'Français',
+  de: 'Deutsch',
+  es: 'Español',
+  it: 'Italiano',
+}
+
+/** English defines the keys; the other languages must have them all, or the check of types fails. */
+export type Widen<Text> = Text extends string
+  ? string
+  : Text extends (...args: infer Args) => string
+    ? (...args: Args) => string
+    : { [Key in keyof Text]: Widen<Text[Key]> }
+export type Core = Widen<typeof en>
+export type Texts<Text> = Record<Lang, Widen<Text>>
+
+/** The texts of one screen in every language; they travel with the screen. */
+export const defineTexts = <Text>(english: Text, others: Record<Exclude<Lang, 'en'>, Widen<Text>>): Texts<Text> =>
+  ({ en: english, ...others }) as Texts<Text>
+
+const LOADERS: Record<Lang, () => Promise<Core>> = {
+  en: async () => (await import('./en.ts')).en,
+  fr: async () => (await import('./fr.ts')).fr,
+  de: async () => (await import('./de.ts')).de,
+  es: async () => (await import('./es.ts')).es,
+  it: async () => (await import('./it.ts')).it,
+}
+
+const isLang = (text: string | null | undefined): text is Lang => LANGS.some((lang) => lang === text)
+
+/** `?lang=`, then what was chosen before, then the browser's wish. */
+function firstLang(): Lang {
+  const asked = new URLSearchParams(location.search).get('lang')
+  if (isLang(asked)) return asked
+  const kept = localStorage.getItem('lang')
+  if (isLang(kept)) return kept
+  for (const wish of navigator.languages) {
+    const short = wish.slice(0, 2)
+    if (isLang(short)) return short
+  }
+  return 'en'
+}
+
+let state: { lang: Lang; core: Core } | null = null
+const listeners = new Set<() => void>()
+
+export async function chooseLang(lang: Lang): Promise<void> {
+  const core = await LOADERS[lang]()
+  state = { lang, core }
+  localStorage.setItem('lang', lang)
+  document.documentElement.lang = lang
+  for (const listener of listeners) listener()
+}
+
+export const startLang = (): Promise<void> => chooseLang(firstLang())
+export const hasChosenLang = (): boolean => isLang(new URLSearchParams(location.search).get('lang'))
+
+function useLangState(): { lang: Lang; core: Core } {
+  const now = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => state,
+  )
+  if (!now) throw new Error('the language is chosen before anything is shown')
+  return now
+}
+
+export const useLang = (): Lang => useLangState().lang
+export const useCore = (): Core => useLangState().core
+export const useTexts = <Text>(texts: Record<Lang, Text>): Text => texts[useLangState().lang]
+
+/** The word for a value of the API, and the value itself where a later version knows more values than we do. */
+export const wordFor = (words: Record<string, string>, value: string): string => words[value] ?? value
