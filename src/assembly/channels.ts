@@ -15,13 +15,13 @@ export function openPaymentChannels(
 ) {
   const calls = new Counter({
     name: 'comptoir_channel_calls_total',
-    help: 'Calls of payment providers, by what came of them.',
+    help: 'Calls to payment providers, by outcome.',
     labelNames: ['channel', 'step', 'outcome'],
     registers: [metrics],
   })
   const sink: ProviderCallSink = (place, exchange) =>
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
-      log.warn({ err: error, channel: place.channel }, 'an exchange with a provider could not be recorded')
+      log.warn({ err: error, channel: place.channel }, 'a provider call could not be recorded')
     })
   const channels = openChannelAccounts({
     ...{ db, vault, clock },

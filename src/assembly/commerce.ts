@@ -38,7 +38,7 @@ function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, c
   }
 }
 
-/** What is sold and paid: rates, orders, payments, refunds, and what is told of them. */
+/** Rates, orders, payments, refunds, and the messages about them. */
 export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { config, db, vault, clock, log, metrics } = ground
   const { audit, mailer } = accounts

@@ -55,7 +55,7 @@ export const openTellEmailChanged =
     await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
   }
 
-/** By mail: the e-mail is what a payer is known by. */
+/** By mail, since the e-mail identifies the payer. */
 export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; links: KycLinks }): KycDeps['askPayer'] {
   return async (tx, order, kyc, email) => {
     const company = await findMerchant(tx, order.companyId)
@@ -66,7 +66,7 @@ export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; li
   }
 }
 
-/** What merchants' servers are told, with which secret, and what their people hear when that fails. */
+/** Webhooks to merchants' servers, their secrets, and the mails about failed deliveries. */
 export function openMessages(
   { config, db, vault, clock }: ServiceBase,
   { audit, mailer }: Accounts,

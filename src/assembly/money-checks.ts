@@ -17,7 +17,7 @@ type CheckDeps = {
   chains: readonly { network: Network; rpc: Rpc }[]
 }
 
-/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer leaves all as it is. */
+/** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer changes nothing. */
 async function auditBalances({ db, chains, settlements }: CheckDeps): Promise<undefined> {
   const faults: BalanceFault[] = []
   for (const { rpc, network } of chains) {

@@ -12,15 +12,17 @@ import { takeRefundNews } from '../refunds/refund-news.ts'
 import { wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
 import type { PollWakes, ServiceBase } from './service-base.ts'
 
-/** An order ended: the attempt to pay it is closed at its provider without waiting for its turn. */
+/** Closes the payment of an ended order at its provider at once, ahead of the next poll. */
 export const openWakeEnded =
   ({ db, clock, log }: ServiceBase, rounds: PollWakes) =>
   (order: { companyId: string; paymentId: string | null }): void =>
     void wakePaymentOfOrder(db, order, new Date(clock()))
       .then(() => rounds.pollPayments())
-      .catch((error: unknown) => log.warn({ err: error }, 'the payment of an ended order is closed later'))
+      .catch((error: unknown) =>
+        log.warn({ err: error }, 'closing the payment of an ended order failed; the next poll retries'),
+      )
 
-/** Attempts to pay, what providers call back, and whose accounts are used. */
+/** Payments, provider callbacks and channel accounts. */
 export function openPayments(
   ground: ServiceBase,
   {

@@ -20,7 +20,7 @@ export function readAnchors(file: string): AuditHead[] {
     const [, seq, hash] = LINE.exec(line) ?? []
     if (seq !== undefined && hash !== undefined) return [{ seq: BigInt(seq), hash }]
     if (index === lines.length - 1) return []
-    throw new Error(`${file}, line ${index + 1}: this is no line of an anchor file`)
+    throw new Error(`${file}, line ${index + 1}: expected "time seq hash"`)
   })
   if (heads.length === 0) throw new Error(`${file} holds no anchor`)
   return heads

@@ -1,16 +1,16 @@
 import type { Callback } from '../kernel/callback.ts'
-/** The usual check, and the one that looks closer (enhanced due diligence). */
+/** The basic check, and enhanced due diligence. */
 export type Level = 'basic' | 'enhanced'
 
 /**
- * What a provider says of one person. `retry`: refused for now, the person may try again. `unknown` changes nothing:
- * also every word that nobody has seen before.
+ * What a provider says of one person. `retry`: refused for now, the person may try again. `unknown` changes nothing
+ * and covers every undocumented status.
  */
 export type ReviewOutcome = 'notStarted' | 'pending' | 'retry' | 'approved' | 'refused' | 'unknown'
 
 export type Review = {
   outcome: ReviewOutcome
-  /** Which check it is about; null: one that is not set up here. */
+  /** The check it concerns; null: one that is not configured here. */
   level: Level | null
   /** The provider's words, for the operator. */
   words: string
@@ -18,7 +18,7 @@ export type Review = {
   payerMessage: string | null
 }
 
-/** A genuine callback: it only says that it is time to look. */
+/** A genuine callback; it only triggers a poll. */
 export type CallbackNews = {
   applicantId: string
   externalUserId: string | null
@@ -26,13 +26,13 @@ export type CallbackNews = {
   /** As it was sent; with applicant and type the name of this callback. */
   createdAtText: string
   createdAt: Date
-  /** About a person who was made for tests. */
+  /** Concerns a test applicant. */
   sandbox: boolean
 }
 
 /**
- * `definite`: the provider read the request and refused it. `unknown`: no usable answer; what was asked for may have
- * been done. Messages hold no secret.
+ * `definite`: the provider read the request and refused it. `unknown`: no usable answer; the request may have
+ * taken effect. Messages contain no secrets.
  */
 export class IdentityProviderError extends Error {
   override readonly name = 'IdentityProviderError'
@@ -46,27 +46,27 @@ export class IdentityProviderError extends Error {
   }
 }
 
-/** What a page needs to let a person go through the check. */
+/** What the payer's page needs to run the check. */
 export type Embedding = { scriptUrl: string; frameOrigin: string }
 
-/** A provider that checks people itself. Stateless: it stores nothing here, the caller keeps what it returns. */
+/** A provider that runs checks itself. Stateless: the caller stores what it returns. */
 export type RemoteProvider = {
   readonly id: 'sumsub'
   readonly embedding: Embedding
   /**
-   * Makes the applicant for our id, or finds the one that exists.
-   * @throws IdentityProviderError; after `unknown` ask `findApplicant` before another try
+   * Creates the applicant for our id, or finds the existing one.
+   * @throws IdentityProviderError; after `unknown`, call `findApplicant` before retrying
    */
   createApplicant(externalUserId: string): Promise<{ applicantId: string }>
-  /** @returns null when the provider knows nobody by our id */
+  /** @returns null when the provider has no applicant with our id */
   findApplicant(externalUserId: string): Promise<{ applicantId: string } | null>
-  /** @returns null when there is no such applicant any more */
+  /** @returns null when the applicant no longer exists */
   fetchReview(applicantId: string): Promise<Review | null>
-  /** A short-lived token for the page of one person. */
+  /** A short-lived token for one payer's page. */
   openSession(externalUserId: string, level: Level): Promise<{ token: string }>
   /** Verifies the raw bytes, then parses. @throws CallbackRefused */
   readCallback(callback: Callback): CallbackNews
 }
 
-/** `manual`: a person of the back office decides. */
+/** `manual`: decided in the back office. */
 export type IdentityProvider = { readonly id: 'manual' } | RemoteProvider

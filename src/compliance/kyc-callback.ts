@@ -4,20 +4,22 @@ import { AppError } from '../kernel/errors.ts'
 import { insertKycCallback, updateKycDueByProvider } from './kyc-queries.ts'
 import type { KycDeps } from './kyc-service.ts'
 
-/** Longer than the provider repeats one (a day); an older one was taken long ago. */
+/** Longer than the provider repeats a callback (a day), so older ones are already processed. */
 export const CALLBACK_AGE_MS = 2 * DAY
 const AHEAD_MS = 10 * MINUTE
 
 /**
- * Takes a callback: a genuine, fresh one that was not here before writes down that it is time to look. What it says
- * about anybody is never believed. @throws NOT_FOUND without a provider that calls back, CALLBACK_REFUSED, FORBIDDEN
+ * Accepts a callback: a genuine, new one triggers a poll. Its content is never trusted. @throws NOT_FOUND without a
+ * provider that calls back, CALLBACK_REFUSED, FORBIDDEN
  */
 export async function takeCallback(deps: KycDeps & { live: boolean }, request: Callback): Promise<void> {
   const { provider, clock, db } = deps
   if (provider.id === 'manual') throw new AppError('NOT_FOUND')
   const news = readNews(() => provider.readCallback(request))
   if (news.sandbox && deps.live)
-    throw new AppError('FORBIDDEN', { message: 'A callback of the provider’s sandbox has no effect in live mode.' })
+    throw new AppError('FORBIDDEN', {
+      message: 'A sandbox callback has no effect in live mode. Send it to a sandbox installation.',
+    })
   const now = clock()
   const age = now - news.createdAt.getTime()
   if (age > CALLBACK_AGE_MS || age < -AHEAD_MS) return
@@ -33,6 +35,6 @@ function readNews<News>(read: () => News): News {
     return read()
   } catch (error) {
     if (!(error instanceof CallbackRefused)) throw error
-    throw new AppError('CALLBACK_REFUSED', { message: `The callback is not believed: ${error.message}.`, cause: error })
+    throw new AppError('CALLBACK_REFUSED', { message: `The callback is refused: ${error.message}.`, cause: error })
   }
 }

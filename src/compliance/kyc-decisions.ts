@@ -11,7 +11,7 @@ import { viewKyc } from './kyc-views.ts'
 type Deciding = { context: RequestContext; id: string; reason?: string | undefined }
 type Work = (tx: Tx, kyc: Kyc) => Promise<Change | null>
 
-/** One decision of a person in one transaction; null: it stands like that already. */
+/** One manual decision in one transaction; null: the check is already in that state. */
 async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Work): Promise<Kyc> {
   return deps.db.tx(async (tx) => {
     const kyc = await lockSeenKyc(tx, context.actor, id)
@@ -29,11 +29,11 @@ async function decide(deps: KycDeps, { context, id, reason }: Deciding, work: Wo
 
 const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
 
-/** A person's word on a check that no provider decides. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT */
+/** Decides a check that has no provider. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT */
 export async function decideByHand(deps: KycDeps, deciding: Deciding, status: 'approved' | 'refused'): Promise<Kyc> {
   return decide(deps, deciding, async (_, kyc) => {
     if (kyc.provider !== 'manual' && kyc.provider === deps.provider.id)
-      throw conflict(`This check is decided by ${kyc.provider}. Decide it there; the result arrives by itself.`)
+      throw conflict(`${kyc.provider} decides this check. Decide it there; the result arrives automatically.`)
     if (kyc.status === status) return null
     const { eddStatus, eddOutcome, spendingLimit } = kyc
     const state: KycState = { status, eddStatus, eddOutcome, spendingLimit }
@@ -50,20 +50,20 @@ function readLimit(text: string): string {
 }
 
 /**
- * Asks for a closer look at somebody who passed the usual check. @param limit what the payer may spend once the
- * provider approves; only a SuperAdmin names it, otherwise a SuperAdmin completes the look
+ * Requests EDD for a payer who passed the basic check. @param limit what the payer may spend once the provider
+ * approves; only a SuperAdmin sets it, otherwise a SuperAdmin completes the EDD
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
  */
 export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: string | undefined): Promise<Kyc> {
   const { actor } = deciding.context
   if (limit !== undefined && actor.role !== 'SuperAdmin')
     throw new AppError('FORBIDDEN', {
-      message: 'Only a SuperAdmin names a spendingLimit. Leave it out, or ask the operator.',
+      message: 'Only a SuperAdmin sets a spendingLimit. Leave it out, or ask the operator.',
     })
   const eddLimit = limit === undefined ? null : readLimit(limit)
   return decide(deps, deciding, async (tx, kyc) => {
     if (kyc.status !== 'approved')
-      throw conflict(`The check is ${kyc.status}; a closer look needs one that is approved.`)
+      throw conflict(`The check is ${kyc.status}. Enhanced due diligence needs an approved check; approve it first.`)
     const isAsked = kyc.eddStatus === 'requested' || kyc.eddStatus === 'pending'
     if (isAsked && eddLimit === null) return null
     const [order] = await listWaitingOrders(tx, kyc, 1)
@@ -76,7 +76,7 @@ export async function requestEdd(deps: KycDeps, deciding: Deciding, limit: strin
   })
 }
 
-/** The end of the closer look, by a SuperAdmin. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED */
+/** Completes EDD, by a SuperAdmin. @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, VALIDATION_FAILED */
 export async function finishEdd(
   deps: KycDeps,
   deciding: Deciding,
@@ -87,7 +87,7 @@ export async function finishEdd(
   const limit = spendingLimit === undefined ? NOTHING : readLimit(spendingLimit)
   return decide(deps, deciding, async (_, kyc) => {
     if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending')
-      throw conflict(`The closer look is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
+      throw conflict(`Enhanced due diligence is ${kyc.eddStatus}; there is nothing to complete. Request it first.`)
     return { state: completeEdd(kyc, outcome, limit), trigger: 'completeEdd', nextCheckAt: null }
   })
 }

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Vault } from '../kernel/vault.ts'
 
-/** Addresses of the page on which a payer goes through a check for one order. */
+/** Links to the page where a payer goes through a check for one order. */
 export type KycLinks = {
   urlOf(orderCode: string, kycId: string): string
-  /** Whether a link was made for this check and this order, in constant time. */
+  /** Is this the link of this check and this order? In constant time. */
   fits(orderCode: string, kycId: string, token: string): boolean
 }
 

@@ -8,15 +8,15 @@ import * as queries from './kyc-queries.ts'
 import { changeKyc, type KycDeps } from './kyc-service.ts'
 import { applyReview } from './kyc-states.ts'
 
-/** A check that nobody goes on with is no longer asked about; its page and every callback wake it. */
+/** Polling stops for an abandoned check; its page and every callback resume it. */
 const PATIENCE_MS = 30 * DAY
 
 const remoteOf = (deps: KycDeps, kyc: Kyc): RemoteProvider | null =>
   deps.provider.id !== 'manual' && deps.provider.id === kyc.provider ? deps.provider : null
 
 /**
- * The applicant of a check at its provider. That one was tried is written down before the call: after a time-out the
- * provider is asked by our id, and only when it knows nobody is another one made.
+ * The applicant of a check at its provider. The attempt is recorded before the call: after a time-out the provider is
+ * searched by our id, and a new applicant is created only when it has none.
  */
 async function ensureApplicant(deps: KycDeps, remote: RemoteProvider, kyc: Kyc): Promise<string> {
   if (kyc.applicantId !== null) return kyc.applicantId
@@ -27,14 +27,14 @@ async function ensureApplicant(deps: KycDeps, remote: RemoteProvider, kyc: Kyc):
   return applicantId
 }
 
-/** When to ask again; a "look now" that came while this visit was under way is not overwritten. */
+/** When to poll next; keeps an immediate poll that was requested during this one. */
 function nextCheckOf(claimed: Kyc, current: Kyc, stillOpen: boolean, nowMs: number): Date | null {
   if (current.nextCheckAt?.getTime() !== claimed.nextCheckAt?.getTime()) return current.nextCheckAt
   const isForgotten = nowMs - current.updatedAt.getTime() > PATIENCE_MS
   return stillOpen && !isForgotten ? new Date(nowMs + pollGapMs('identity', claimed.checks - 1)) : null
 }
 
-/** Applies what the provider says: the only way that its word changes a check. */
+/** Applies a review: the only way that the provider changes a check. */
 async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<void> {
   await deps.db.tx(async (tx) => {
     const kyc = await queries.lockKyc(tx, claimed.id)
@@ -50,14 +50,19 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
   })
 }
 
-const GONE: Review = { outcome: 'unknown', level: null, words: 'the provider knows nobody', payerMessage: null }
+const GONE: Review = {
+  outcome: 'unknown',
+  level: null,
+  words: 'the provider has no such applicant',
+  payerMessage: null,
+}
 
-/** One look at a check whose time has come. @throws IdentityProviderError */
+/** Polls one due check. @throws IdentityProviderError */
 async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   const remote = remoteOf(deps, kyc)
   if (!remote) return applyNews(deps, kyc, { ...GONE, words: `${kyc.provider} is not set up here` })
   const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))
-  // deleted there: made anew at the next visit
+  // deleted at the provider: the next poll creates a new one
   if (review === null) await queries.updateApplicant(deps.db, kyc, null)
   await applyNews(deps, kyc, review ?? GONE)
 }
@@ -72,7 +77,7 @@ export const kycPolls = (deps: KycDeps): PollSpec => ({
 })
 
 /**
- * A token for one load of the payer's page, at the level that is asked for; null: there is nothing to go through.
+ * A token for one load of the payer's page, at the required level; null: no check is open.
  * @throws IdentityProviderError
  */
 export async function openKycSession(deps: KycDeps, kyc: Kyc): Promise<{ token: string } | null> {
@@ -85,7 +90,7 @@ export async function openKycSession(deps: KycDeps, kyc: Kyc): Promise<{ token: 
   return session
 }
 
-/** The payer says that he is done: look soon, and never believe it. */
+/** The payer reports being done: poll soon, but trust only the provider's answer. */
 export async function lookNow(deps: KycDeps, kyc: Kyc): Promise<void> {
   if (remoteOf(deps, kyc)) {
     await queries.updateKycDue(deps.db, kyc, new Date(deps.clock()))

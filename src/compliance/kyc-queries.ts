@@ -21,7 +21,7 @@ const toKyc = ({ spendingLimitAmount, eddLimitAmount, ...row }: Row): Kyc => ({
 
 export type PayerName = { companyId: string; payerKey: string }
 
-/** Held until the transaction ends: of two orders of one payer the second sees what the first one spends. */
+/** Locked until the transaction ends, so that of a payer's concurrent orders the second sees the first one's amount. */
 export async function lockPayer(tx: Tx, { companyId, payerKey }: PayerName): Promise<void> {
   await tx.run(sql`
     insert into kyc_payers (company_id, payer_key) values (${companyId}, ${payerKey}) on conflict do nothing`)
@@ -100,7 +100,7 @@ export async function updateKycState(tx: Tx, kyc: Kyc, change: KycChange, now: D
   return toKyc(row)
 }
 
-/** Known again after an erasure, or asked another way than before. */
+/** Restores an erased e-mail, or changes the provider. */
 export async function updateKycPayer(
   tx: Tx,
   kyc: Kyc,
@@ -114,7 +114,7 @@ export async function updateKycPayer(
   return toKyc(row)
 }
 
-/** What the provider said last, and when it is asked again. No change of state. */
+/** Stores the provider's last message and the next poll, without a change of state. */
 export async function updateKycNews(
   tx: Tx,
   kyc: Kyc,
@@ -128,20 +128,20 @@ export async function updateKycNews(
 
 type Key = Pick<Kyc, 'companyId' | 'id'>
 
-/** Written before the provider is called: whatever happens after, an applicant may exist. */
+/** Written before the provider is called: from then on an applicant may exist. */
 export async function updateCreationTried(q: Queryable, kyc: Key): Promise<void> {
   await q.run(sql`
     update kyc_records set creation_tried = true where company_id = ${kyc.companyId} and id = ${kyc.id}`)
 }
 
-/** @param applicantId null: the provider knows nobody any more */
+/** @param applicantId null: the provider no longer has the applicant */
 export async function updateApplicant(q: Queryable, kyc: Key, applicantId: string | null): Promise<void> {
   await q.run(sql`
     update kyc_records set applicant_id = ${applicantId}, creation_tried = ${applicantId !== null}
     where company_id = ${kyc.companyId} and id = ${kyc.id}`)
 }
 
-/** Of every history row the newest number is the record's version. */
+/** The newest row's number is the record's version. */
 export async function insertKycHistory(
   tx: Tx,
   kyc: Kyc,
@@ -162,7 +162,7 @@ export async function listKycHistory(q: Queryable, kyc: Key): Promise<KycHistory
     from kyc_history where company_id = ${kyc.companyId} and kyc_id = ${kyc.id} order by seq`)
 }
 
-/** @returns whether the order did not wait for this check before */
+/** @returns whether the order newly waits for this check */
 export async function upsertKycOrder(tx: Tx, kyc: Key, orderId: string, now: Date): Promise<boolean> {
   const changed = await tx.run(sql`
     insert into kyc_orders (company_id, order_id, kyc_id, created_at)
@@ -189,14 +189,14 @@ export async function listWaitingOrders(q: Queryable, kyc: Key, limit: number): 
     where k.company_id = ${kyc.companyId} and k.kyc_id = ${kyc.id} order by k.order_id desc limit ${limit}`)
 }
 
-/** "Look now": a visit that was planned for later comes at once. */
+/** Moves a poll planned for later to now. */
 export async function updateKycDue(q: Queryable, kyc: Key, at: Date): Promise<void> {
   await q.run(sql`
     update kyc_records set next_check_at = ${at}, checks = 0, poll_again = lease_until is not null
     where company_id = ${kyc.companyId} and id = ${kyc.id}`)
 }
 
-/** The same by what a callback names. @returns how many checks that are */
+/** The same for the checks that a callback names. @returns how many */
 export async function updateKycDueByProvider(
   tx: Tx,
   names: { applicantId: string; externalUserId: string | null },
@@ -207,7 +207,7 @@ export async function updateKycDueByProvider(
     where provider = 'sumsub' and (applicant_id = ${names.applicantId} or id = ${names.externalUserId})`)
 }
 
-/** @returns false when this very callback was taken before */
+/** @returns false when this callback was already processed */
 export async function insertKycCallback(
   tx: Tx,
   callback: { applicantId: string; type: string; createdAtText: string },

@@ -28,7 +28,7 @@ const deciding = (request: FastifyRequest, { id, reason }: Decision) => ({
   reason,
 })
 
-/** Identity checks of payers: start, read, decide by hand, look closer. */
+/** Identity checks of payers: start, read, decide manually, enhanced due diligence. */
 export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) => {
   app.get(
     '/kyc',
@@ -60,7 +60,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
       schema: {
         operationId: 'startKyc',
         summary: 'Check the payer of an order',
-        description: 'Repeating it answers the same check. The payer gets the page by mail.',
+        description: 'Repeating it returns the same check. The payer gets the link by mail.',
         tags,
         body: schemas.StartKycBody,
         response: { 200: Envelope(schemas.AskedSchema) },
@@ -92,7 +92,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
       config: { permission: 'kyc.decide' },
       schema: {
         operationId: 'approveKyc',
-        summary: 'Approve a check that no provider decides',
+        summary: 'Approve a check that has no provider',
         tags,
         params,
         body: schemas.ApproveBody,
@@ -110,7 +110,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
       config: { permission: 'kyc.decide' },
       schema: {
         operationId: 'refuseKyc',
-        summary: 'Refuse a check that no provider decides',
+        summary: 'Refuse a check that has no provider',
         tags,
         params,
         body: schemas.RefuseBody,
@@ -128,8 +128,8 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
       config: { permission: 'kyc.requestEdd' },
       schema: {
         operationId: 'requestEdd',
-        summary: 'Ask for a closer look at an approved payer',
-        description: 'For a higher spending limit. The payer gets the page by mail.',
+        summary: 'Request enhanced due diligence for an approved payer',
+        description: 'For a higher spending limit. The payer gets the link by mail.',
         tags,
         params,
         body: schemas.EddBody,
@@ -147,7 +147,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
       config: { permission: 'kyc.completeEdd' },
       schema: {
         operationId: 'completeEdd',
-        summary: 'Complete the closer look and say what the payer may spend',
+        summary: 'Complete enhanced due diligence and set the spending limit',
         tags,
         params,
         body: schemas.EddCompleteBody,
@@ -161,7 +161,7 @@ export const kycRoutes: FastifyPluginAsyncTypebox<KycDeps> = async (app, deps) =
   )
 }
 
-/** Callbacks keep their raw bytes: their digest is made over those. */
+/** Keeps the raw bytes of callbacks, over which the digest is computed. */
 export const kycCallbackRoutes: FastifyPluginAsyncTypebox<KycDeps & { live: boolean }> = async (app, deps) => {
   keepRawBodies(app)
   app.post(
@@ -171,7 +171,7 @@ export const kycCallbackRoutes: FastifyPluginAsyncTypebox<KycDeps & { live: bool
       schema: {
         operationId: 'takeSumsubCallback',
         summary: 'Callbacks of Sumsub',
-        description: 'Set as the address of a webhook at Sumsub, with the algorithm HMAC_SHA256_HEX.',
+        description: 'Enter this address as a webhook at Sumsub, with the algorithm HMAC_SHA256_HEX.',
         tags,
         response: { 200: Envelope(Type.Null()) },
       },

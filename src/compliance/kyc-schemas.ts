@@ -20,7 +20,7 @@ export const StartKycBody = Type.Object({
 })
 export const AskedSchema = Type.Object({
   kycId: Type.String(),
-  url: Type.String({ description: 'The page for the payer; he got it by mail as well.' }),
+  url: Type.String({ description: 'The page for the payer, who also gets it by mail.' }),
   status: Type.String({ enum: [...KYC_STATUSES] }),
 })
 
@@ -29,15 +29,13 @@ export const RefuseBody = Type.Object({ reason: Reason })
 export const EddBody = Type.Object({
   reason: Type.Optional(Reason),
   spendingLimit: Type.Optional(
-    Limit(
-      'SuperAdmin only: EUR in 30 days that are granted when the provider approves. Absent: a SuperAdmin completes it.',
-    ),
+    Limit('SuperAdmin only: EUR in 30 days, granted when the provider approves. Absent: a SuperAdmin completes it.'),
   ),
 })
 export const EddCompleteBody = Type.Object({
   outcome: Type.Unsafe<'approved' | 'refused'>(Type.String({ enum: ['approved', 'refused'] })),
   spendingLimit: Type.Optional(
-    Limit('EUR that the payer may spend in 30 days; required when approved, 0.00 unless said otherwise when refused.'),
+    Limit('EUR that the payer may spend in 30 days; required when approved; when refused, 0.00 by default.'),
   ),
   reason: Type.Optional(Reason),
 })
@@ -45,9 +43,9 @@ export type EddCompleteBody = Static<typeof EddCompleteBody>
 
 const state = {
   status: Type.String({ enum: [...KYC_STATUSES] }),
-  eddStatus: Type.String({ enum: [...EDD_STATUSES], description: 'The closer look (enhanced due diligence).' }),
+  eddStatus: Type.String({ enum: [...EDD_STATUSES], description: 'Enhanced due diligence.' }),
   eddOutcome: Nullable(Type.String({ enum: ['approved', 'refused'] })),
-  spendingLimit: Nullable(Type.String({ description: 'EUR in 30 days, once the closer look is completed.' })),
+  spendingLimit: Nullable(Type.String({ description: 'EUR in 30 days, once enhanced due diligence is completed.' })),
 }
 
 export const KycSchema = Type.Object(
@@ -56,7 +54,7 @@ export const KycSchema = Type.Object(
     company: Type.String(),
     provider: Type.String({ enum: ['manual', 'sumsub'] }),
     ...state,
-    message: Nullable(Type.String({ description: 'The provider’s last words.' })),
+    message: Nullable(Type.String({ description: 'The provider’s last message.' })),
     createdAt: DateTime,
     updatedAt: DateTime,
   },
@@ -69,7 +67,7 @@ export const KycDetailSchema = Type.Object({
     Type.Object({ email: Nullable(Type.String()) }, { description: 'Only for users who may read payer information.' }),
   ),
   orders: Type.Array(Type.Object({ code: Type.String(), alias: Nullable(Type.String()) }), {
-    description: 'Orders that asked for it, newest first, at most 100.',
+    description: 'Orders that required the check, newest first, at most 100.',
   }),
   history: Type.Array(
     Type.Object({

@@ -25,7 +25,7 @@ export type KycDeps = {
   links: KycLinks
   audit: Audit
   payerKeyOf: PayerKeyOf
-  /** What the workers are told; they set it. */
+  /** Wakes the workers, which set it. */
   signals: { look(): void }
   /** A webhook was written for this company. */
   onDelivery(companyId: string): void
@@ -64,7 +64,7 @@ async function announce(deps: KycDeps, tx: Tx, kyc: Kyc, { event, orders, reques
   if (added) tx.afterCommit(() => deps.onDelivery(kyc.companyId))
 }
 
-/** What a change of state is told as; a closer look that begins or is taken back is told nobody. */
+/** The webhook event of a change; starting or withdrawing EDD sends none. */
 function eventOf(before: KycState, after: KycState): KycEvent | null {
   if (before.status !== after.status) return `kyc.${after.status}`
   if (after.eddStatus !== 'completed') return null
@@ -75,7 +75,7 @@ function eventOf(before: KycState, after: KycState): KycEvent | null {
 export type Change = { state: KycState; trigger: string; eddLimit?: string | null; nextCheckAt: Date | null }
 type CausedChange = Change & { cause: Cause }
 
-/** A new state with its history, webhooks and audit entry; nothing may be written after it in this transaction. */
+/** Writes a new state with history, webhooks and audit entry. Must be the last write of the transaction. */
 export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: CausedChange): Promise<Kyc> {
   const { state, trigger, nextCheckAt, cause } = change
   const eddLimit = change.eddLimit === undefined ? kyc.eddLimit : change.eddLimit
@@ -92,7 +92,7 @@ export async function changeKyc(deps: KycDeps, tx: Tx, kyc: Kyc, change: CausedC
   return changed
 }
 
-/** A payer who is known already: the e-mail again after an erasure, and whoever checks people now. */
+/** Updates a known payer: restores an erased e-mail, and moves an unstarted check to the current provider. */
 async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string): Promise<Kyc> {
   const { provider } = deps
   const now = new Date(deps.clock())
@@ -107,8 +107,8 @@ async function refresh(deps: KycDeps, tx: Tx, kyc: Kyc, email: string): Promise<
 }
 
 /**
- * The check of an order's payer: the one there is, or a new one that the payer is asked to go through. Its merchant is
- * told by webhook, the payer by mail, once for each order. The order must be locked; nothing may be written after it.
+ * Finds or starts the check of an order's payer. Informs the merchant by webhook and the payer by mail, once per order.
+ * The order must be locked. Must be the last write of the transaction.
  */
 export async function askCheck(
   deps: KycDeps,
@@ -143,7 +143,7 @@ export async function askCheck(
 
 export type Asked = { kycId: string; url: string; status: string }
 
-/** Starts a check for an order's payer. @throws PAYER_IDENTITY_REQUIRED when nobody knows who that is */
+/** Starts a check for an order's payer. @throws PAYER_IDENTITY_REQUIRED when the payer is unknown */
 export async function startCheck(deps: KycDeps, context: RequestContext, code: string): Promise<Asked> {
   const { actor } = context
   return deps.db.tx(async (tx) => {
@@ -158,7 +158,7 @@ export async function startCheck(deps: KycDeps, context: RequestContext, code: s
 }
 
 export const EMAIL_NEEDED =
-  'The payer’s identity has to be checked, and nobody knows who pays: save the payer’s e-mail first ' +
+  'The payer must pass an identity check, but their e-mail is unknown. Save it first ' +
   '(POST …/email/{code}, payerEmail, or on the pay page).'
 
 /** @throws OBJECT_NOT_FOUND */

@@ -1,7 +1,7 @@
 import type { Review } from './identity-provider.ts'
 import type { EddOutcome, Kyc, KycState } from './kyc.ts'
 
-/** What an enhanced check that was refused leaves to spend, unless a SuperAdmin says otherwise. */
+/** The spending limit after refused EDD, unless a SuperAdmin sets another. */
 export const NOTHING = '0.00'
 
 const stateOf = ({ status, eddStatus, eddOutcome, spendingLimit }: KycState): KycState => ({
@@ -24,26 +24,26 @@ const isSame = (left: KycState, right: KycState): boolean =>
   left.eddOutcome === right.eddOutcome &&
   left.spendingLimit === right.spendingLimit
 
-/** The provider's decision is over, or was taken back: also somebody who was approved is checked again. */
+/** The provider's decision expired or was withdrawn: even an approved payer is checked again. */
 function basicState(kyc: Kyc, { outcome }: Review): KycState {
   if (outcome === 'approved') return { ...stateOf(kyc), status: 'approved' }
   if (outcome === 'refused') return { ...stateOf(kyc), status: 'refused' }
   return { ...stateOf(kyc), status: 'pending' }
 }
 
-/** Checked again from the start: what was granted is gone, what was refused is not. */
+/** Restarts a check: a grant is lost, a refusal stays. */
 const takeBack = (kyc: KycState): KycState =>
   kyc.eddOutcome === 'refused'
     ? { ...stateOf(kyc), status: 'pending' }
     : { status: 'pending', eddStatus: 'none', eddOutcome: null, spendingLimit: null }
 
-/** The closer look at somebody who passed the usual one; one that nobody here asked for takes the approval back. */
+/** EDD after the basic check; EDD that we did not request withdraws the approval. */
 function enhancedState(kyc: Kyc, { outcome }: Review): KycState {
   if (outcome === 'refused') return kyc.eddOutcome === 'refused' ? stateOf(kyc) : completeEdd(kyc, 'refused', NOTHING)
   if (outcome === 'approved') {
-    // what a person decided meanwhile stands until it is asked again
+    // a manual decision stands until EDD is requested again
     if (kyc.eddStatus === 'completed') return stateOf(kyc)
-    // without a limit to grant a person says it; until then the usual one holds
+    // without a limit to grant, a SuperAdmin sets it; until then the company's limit applies
     if (kyc.eddLimit !== null) return completeEdd(kyc, 'approved', kyc.eddLimit)
   } else if (kyc.eddStatus !== 'requested' && kyc.eddStatus !== 'pending') return takeBack(kyc)
   const begun = outcome === 'notStarted' && kyc.eddStatus === 'requested' ? 'requested' : 'pending'
@@ -51,8 +51,7 @@ function enhancedState(kyc: Kyc, { outcome }: Review): KycState {
 }
 
 /**
- * What a review makes of a check; null: nothing changes. Who passes the closer look without the usual one has passed
- * the usual one as well.
+ * The state of a check after a review; null: no change. Passing EDD counts as passing the basic check too.
  */
 export function applyReview(kyc: Kyc, review: Review): KycState | null {
   if (review.outcome === 'unknown' || review.level === null) return null

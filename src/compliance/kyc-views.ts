@@ -19,7 +19,7 @@ export const viewKyc = (kyc: Kyc): Static<typeof KycSchema> => ({
   updatedAt: kyc.updatedAt.toISOString(),
 })
 
-/** Who may read payer information elsewhere sees here who it is; a server's key never does. */
+/** Roles that may read payer information also see it here; API keys never do. */
 function mayReadPayers({ kind, role }: Actor): boolean {
   const { roles } = ruleOf('payers.read')
   return kind === 'user' && roles !== 'anyone' && roles.includes(role)

@@ -1,7 +1,7 @@
 export const KYC_STATUSES = ['pending', 'approved', 'refused'] as const
 export type KycStatus = (typeof KYC_STATUSES)[number]
 
-/** Enhanced due diligence: the closer look that a higher spending limit needs. */
+/** Enhanced due diligence (EDD), required for a higher spending limit. */
 export const EDD_STATUSES = ['none', 'requested', 'pending', 'completed'] as const
 export type EddStatus = (typeof EDD_STATUSES)[number]
 
@@ -13,7 +13,7 @@ export type KycState = {
   eddStatus: EddStatus
   /** Only when `eddStatus` is completed, as is `spendingLimit`. */
   eddOutcome: EddOutcome | null
-  /** What the payer may spend in 30 days since the closer look. */
+  /** What the payer may spend in 30 days since EDD was completed. */
   spendingLimit: string | null
 }
 
@@ -27,10 +27,10 @@ export type Kyc = KycState & {
   /** Null: erased. */
   emailSealed: string | null
   provider: 'manual' | 'sumsub'
-  /** The limit that holds once the provider approves the closer look; null: a SuperAdmin says it then. */
+  /** The limit granted when the provider approves EDD; null: a SuperAdmin sets it then. */
   eddLimit: string | null
   applicantId: string | null
-  /** An applicant may exist at the provider although its answer never came. */
+  /** True before the first create call: without an answer, an applicant may exist at the provider. */
   creationTried: boolean
   /** What the provider wants the payer to know. */
   payerMessage: string | null
@@ -42,11 +42,11 @@ export type Kyc = KycState & {
   updatedAt: Date
 }
 
-/** Is there something that a payer can still do, or that somebody still decides? */
+/** Can the payer still act on this check, or is a decision pending? */
 export const isOpenCheck = ({ status, eddStatus }: KycState): boolean =>
   status === 'pending' || eddStatus === 'requested' || eddStatus === 'pending'
 
-/** Which check the payer is asked to go through; null: none. */
+/** The check that the payer must pass now; null: none. */
 export function askedLevel({ status, eddStatus }: KycState): 'basic' | 'enhanced' | null {
   if (status === 'pending') return 'basic'
   return status === 'approved' && (eddStatus === 'requested' || eddStatus === 'pending') ? 'enhanced' : null

@@ -5,7 +5,7 @@ import type { Order } from '../orders/order.ts'
 import { openPayerKeys, sealContext } from './payer-key.ts'
 import * as queries from './payer-queries.ts'
 
-/** Forgets who pays an order, in the transaction of the erasure; what was decided about him stays. */
+/** Erases the payer of an order, in the caller's transaction; decisions stay. */
 export type ForgetPayer = (tx: Tx, order: Order, email: string | null) => Promise<void>
 
 export function openForgetPayer({ vault }: { vault: Vault }): ForgetPayer {
@@ -18,13 +18,13 @@ export function openForgetPayer({ vault }: { vault: Vault }): ForgetPayer {
 
 const BATCH = 500
 
-/** E-mails of checks that nothing changed for so many days. @returns how many were erased */
+/** Erases e-mails of checks unchanged for that many days. @returns how many were erased */
 export const eraseKycsOlderThan = ({ db, clock }: { db: Db; clock: Clock }, days: number): Promise<number> =>
   queries.eraseOldKycEmails(db, new Date(clock() - days * DAY), BATCH)
 
 /**
- * Seals again, a batch at a time, what an older master key sealed, and gives the payers their names under the present
- * one. @returns how many were done
+ * Reseals, a batch at a time, what an older master key sealed, and recomputes the payers' lookup keys.
+ * @returns how many were resealed
  */
 export async function resealKycs({ db, vault }: { db: Db; vault: Vault }): Promise<number> {
   const payerKeyOf = openPayerKeys(vault)

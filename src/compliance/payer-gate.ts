@@ -10,11 +10,11 @@ import { lockKycOfPayer, lockPayer, upsertKycOrder } from './kyc-queries.ts'
 import { askCheck, EMAIL_NEEDED, type KycDeps } from './kyc-service.ts'
 import { findKycPolicy, sumSpendings, upsertSpending } from './payer-queries.ts'
 
-/** The time over which a payer's orders are added up. */
+/** The window over which a payer's orders add up. */
 export const WINDOW_MS = 30 * DAY
 
 export type Accepting = {
-  /** Named with this accept; null: the one that was saved, if any. */
+  /** Sent with this accept; null: use the saved one, if any. */
   email: string | null
   /** USDC for one EUR, scaled; null: no fresh rate. */
   euroRate: bigint | null
@@ -23,20 +23,23 @@ export type Accepting = {
 
 /**
  * May this payer pay this order? Null: yes, and it counts. A refusal is returned, not thrown, because the check that
- * it asks for must be committed before the refusal is told; nothing else may be written after one.
+ * it starts must be committed before the refusal is sent; write nothing after one.
  */
 export type PayerGate = (tx: Tx, order: Order, accepting: Accepting) => Promise<AppError | null>
 
 const ceilDiv = (left: bigint, right: bigint): bigint => (left + right - 1n) / right
 
-/** The order's value in cents of EUR, rounded up; without a rate one USDC counts as one EUR, which errs to more. */
+/**
+ * The order's value in cents of EUR, rounded up; without a rate one USDC counts as one EUR, which errs on the high
+ * side.
+ */
 export function euroUnits(order: Pick<Order, 'from' | 'to'>, euroRate: bigint | null): bigint {
   if (order.from.asset === 'EUR') return order.from.units
   return euroRate === null ? ceilDiv(order.to.units, 10_000n) : ceilDiv(order.to.units * 100_000_000n, euroRate)
 }
 
 const readEuro = (text: string): bigint => parseDecimal(text, 2) ?? 0n
-/** Would accept refuse this order because nobody knows an e-mail of its payer? */
+/** Would accept refuse this order because the payer's e-mail is unknown? */
 export async function needsEmail(
   payers: Pick<PayerDeps, 'vault'>,
   q: Queryable,
@@ -50,7 +53,7 @@ export async function needsEmail(
 
 const showEuro = (units: bigint): string => `${formatDecimal(units, 2)} EUR`
 
-/** What an approved payer may spend; null: any sum. */
+/** What an approved payer may spend; null: no limit. */
 function limitOf({ eddStatus, spendingLimit }: Kyc, kycLimitAmount: string | null): bigint | null {
   const limit = eddStatus === 'completed' ? spendingLimit : kycLimitAmount
   return limit === null ? null : readEuro(limit)
@@ -59,9 +62,9 @@ function limitOf({ eddStatus, spendingLimit }: Kyc, kycLimitAmount: string | nul
 function required(kyc: Kyc, url: string): AppError {
   const message =
     kyc.status === 'refused'
-      ? `The identity check of this payer was refused, so this order cannot be paid by this payer. State: ${url}`
-      : `The payer’s identity has to be checked before this order can be paid. Send the payer to ${url} and accept again ` +
-        'when the check is approved (webhook kyc.approved).'
+      ? `This payer’s identity check was refused, so this payer cannot pay the order. See ${url}`
+      : `The payer must pass an identity check before paying this order. Send the payer to ${url} and accept again ` +
+        'once the check is approved (webhook kyc.approved).'
   const details = [
     { path: 'kycUrl', message: url },
     { path: 'kycId', message: kyc.id },
@@ -71,8 +74,8 @@ function required(kyc: Kyc, url: string): AppError {
 
 function exceeded(kyc: Kyc, url: string, total: bigint, limit: bigint): AppError {
   const message =
-    `With this order the payer would have spent ${showEuro(total)} in 30 days, and may spend ${showEuro(limit)}. ` +
-    `Wait, or ask for a closer look: POST /api/next/kyc/${kyc.id}/edd.`
+    `With this order the payer would spend ${showEuro(total)} in 30 days; the limit is ${showEuro(limit)}. ` +
+    `Wait, or request enhanced due diligence: POST /api/next/kyc/${kyc.id}/edd.`
   const details = [
     { path: 'kycUrl', message: url },
     { path: 'kycId', message: kyc.id },
@@ -81,9 +84,9 @@ function exceeded(kyc: Kyc, url: string, total: bigint, limit: bigint): AppError
 }
 
 /**
- * The company's rule at accept. The duty to know who pays is the law's, so an order that is marked anonymous is held
- * to it like every other. Smaller orders of one payer count together: without a check their sum stays below the
- * threshold as well. A payer of whom no e-mail is known can only pay below it.
+ * Applies the company's rule at accept. The law requires it, so it also holds for orders marked anonymous. A payer's
+ * smaller orders add up: without a check their sum stays below the threshold. Without a known e-mail a payer can only
+ * pay below it.
  */
 export function openPayerGate(deps: KycDeps): PayerGate {
   return async (tx, order, accepting) => {

@@ -9,7 +9,7 @@ export async function findKycPolicy(q: Queryable, companyId: string): Promise<Ky
 }
 
 /**
- * Cents of EUR of the payer's accepted orders since then; those that ended unpaid do not count, this one neither.
+ * Cents of EUR of the payer's accepted orders since then; leaves out orders that ended unpaid, and this one.
  */
 export async function sumSpendings(tx: Tx, payer: PayerName, since: Date, exceptOrderId: string): Promise<bigint> {
   const { units } = await tx.one<{ units: string }>(sql`
@@ -32,7 +32,7 @@ export async function upsertSpending(
       set payer_key = excluded.payer_key, euro_units = excluded.euro_units, accepted_at = excluded.accepted_at`)
 }
 
-/** Forgets the payer's e-mail; what was decided stays. */
+/** Erases the payer's e-mail; decisions stay. */
 export async function eraseKycEmail(tx: Tx, payer: PayerName): Promise<number> {
   return tx.run(sql`
     update kyc_records set email_sealed = null, payer_message = null
@@ -46,7 +46,7 @@ export async function eraseKycEmailOfOrder(tx: Tx, companyId: string, orderId: s
       and id = (select kyc_id from kyc_orders where company_id = ${companyId} and order_id = ${orderId})`)
 }
 
-/** Those whose time to be kept is over. @returns how many were erased */
+/** Erases records past their retention time. @returns how many were erased */
 export async function eraseOldKycEmails(q: Queryable, before: Date, limit: number): Promise<number> {
   return q.run(sql`
     update kyc_records set email_sealed = null, payer_message = null where (company_id, id) in
@@ -55,14 +55,14 @@ export async function eraseOldKycEmails(q: Queryable, before: Date, limit: numbe
 
 export type SealedKyc = PayerName & { id: string; sealed: string }
 
-/** Records that are sealed by another key than the present one. */
+/** Records sealed by a key other than the current one. */
 export async function listKycsSealedOtherwise(q: Queryable, prefix: string, limit: number): Promise<SealedKyc[]> {
   return q.many<SealedKyc>(sql`
     select company_id, id, payer_key, email_sealed as sealed from kyc_records
     where email_sealed is not null and left(email_sealed, length(${prefix})) <> ${prefix} limit ${limit}`)
 }
 
-/** The same e-mail under the present key; its payer is found by the new name from now on, unless that is taken. */
+/** Stores the e-mail under the current key, and the payer's new lookup key unless it is taken. */
 export async function updateKycSeal(tx: Tx, row: SealedKyc, next: { sealed: string; payerKey: string }): Promise<void> {
   await tx.run(sql`
     update kyc_records k set email_sealed = ${next.sealed},

@@ -36,11 +36,11 @@ export type Actor = {
   companyIds: readonly string[]
   /** Cashier: the tills given to it. */
   collectorIds: readonly string[]
-  /** API keys: what they were made for. Null: everything the role allows. */
+  /** API keys: the granted scopes. Null: everything the role allows. */
   scopes: readonly ApiScope[] | null
   /** E-mail verified and, where needed, approved; an actor that is not valid sees only its own profile. */
   valid: boolean
-  /** What keeps it from being valid, as sentences. */
+  /** What is missing before the actor is valid, as sentences. */
   missing?: readonly string[]
   sessionId: string | null
   /** Milliseconds since 1970 of the last second factor in this session; null for none. */
@@ -67,7 +67,7 @@ declare module 'fastify' {
   }
 }
 
-/** Takes a request's credential apart; null when it has none. Throws UNAUTHORIZED for a bad one. */
+/** Reads a request's credential; null when it has none. @throws UNAUTHORIZED for an invalid one */
 export type Authenticate = (request: FastifyRequest) => Promise<Actor | null>
 
 /** The actor of a request that needs one. @throws UNAUTHORIZED */
@@ -84,7 +84,7 @@ export function companyOf(actor: Actor): string {
   return actor.companyId
 }
 
-/** May this actor see objects of that company? Others get 404, so that nothing tells whether the object exists. */
+/** May this actor see objects of that company? Others get 404, which does not reveal whether the object exists. */
 export function sees(actor: Actor, companyId: string): boolean {
   if (actor.role === 'SuperAdmin') return true
   return actor.companyId === companyId || actor.companyIds.includes(companyId)

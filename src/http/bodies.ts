@@ -51,7 +51,7 @@ export function registerBodies(app: FastifyInstance): void {
     else void parse(request, body as string, done)
   })
   app.addHook('preValidation', async (request) => {
-    // no body at all is an empty one: what is required is then named, what is optional is simply absent
+    // a missing body counts as empty, so that validation names the required fields
     if (request.body === undefined && request.routeOptions.schema?.body !== undefined) request.body = {}
     // raw bodies (callbacks) are their readers' own
     const body = Buffer.isBuffer(request.body) ? undefined : request.body

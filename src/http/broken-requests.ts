@@ -19,7 +19,7 @@ const REASONS: Record<number, string> = {
   431: 'Request Header Fields Too Large',
 }
 
-/** A request that is no HTTP, too large in its head, or too slow: answered in our envelope, then closed. */
+/** Answers a malformed, oversized or slow request in our envelope, then closes the connection. */
 export function answerBroken(thrown: Error & { code?: string }, socket: Socket): void {
   if (thrown.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -36,7 +36,7 @@ export function answerBroken(thrown: Error & { code?: string }, socket: Socket):
     'connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-  // one that neither reads nor closes would stay half open
+  // a client that neither reads nor closes would stay half open
   setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
 }
 

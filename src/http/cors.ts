@@ -7,7 +7,7 @@ const EXPOSED = [
 ].join(', ')
 const PREFLIGHT_SECONDS = 600
 
-/** Is it a question of a browser before a request to another origin? Source: the Fetch standard, 4.8. */
+/** Is this a CORS preflight? Source: the Fetch standard, 4.8. */
 export const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 

@@ -17,7 +17,7 @@ export const Envelope = <Data extends TSchema>(data: Data) =>
  */
 export function refTo<Schema extends TSchema>(schema: Schema) {
   const { $id } = schema as { $id?: string }
-  if ($id === undefined) throw new Error('Only a schema with an $id can be referred to.')
+  if ($id === undefined) throw new Error('Only a schema with an $id can be referenced.')
   return Type.Unsafe<Static<Schema>>(Type.Ref($id))
 }
 
@@ -51,14 +51,14 @@ export const FailureSchema = Type.Object(
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     data: Type.Null(),
     error: Type.Object({
-      code: Type.String({ enum: Object.keys(CATALOGUE), description: 'A stable identifier of what went wrong.' }),
+      code: Type.String({ enum: Object.keys(CATALOGUE), description: 'A stable identifier of the error.' }),
       message: Type.String({ description: 'What to do next, in one or two sentences.' }),
       details: Type.Optional(
         Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
           description: 'Field by field for validation; kycUrl and kycId where an identity check is needed.',
         }),
       ),
-      requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you ask for help.' }),
+      requestId: Type.String({ description: 'The X-Request-Id of this answer; quote it when you contact support.' }),
       docs: Type.String({ description: 'Page about this error: what causes it and what cures it.' }),
     }),
   },

@@ -39,7 +39,7 @@ function detailsOf(faults: AjvFault[]): ErrorDetail[] {
   return [...seen.values()].slice(0, 20)
 }
 
-/** Whatever was thrown, as the error that the caller gets. */
+/** Converts anything thrown into the error that the caller gets. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error
   const { code, validation, statusCode } = error as FastifyError
@@ -64,7 +64,7 @@ const openSend =
       .send(failure(error, request.id, baseUrl))
   }
 
-/** One answer for every failure: envelope, code, request id; bugs are logged whole and answered without internals. */
+/** Answers every failure alike: envelope, code, request id. Bugs are logged in full and answered without internals. */
 export function registerFailures(app: FastifyInstance, { baseUrl }: { baseUrl: string }): void {
   const send = openSend(baseUrl)
   const methodsAt = openRouteTable(app)

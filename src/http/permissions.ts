@@ -4,13 +4,13 @@ import { type Actor, type ApiScope, USER_ROLES, type UserRole } from './actor.ts
 export type Limit = 'credentials' | 'session' | 'public' | 'company' | 'none'
 
 export type Rule = {
-  /** Roles that may call; 'anyone' needs no credential (one that is sent must still be good). */
+  /** Roles that may call; 'anyone' needs no credential (but an invalid one is refused). */
   roles: readonly UserRole[] | 'anyone'
-  /** What an API key must have been given. Absent: no API key may call. */
+  /** The scope that an API key needs. Absent: no API key may call. */
   scope?: ApiScope
   /** Also for users that are not verified or not approved yet. */
   evenInvalid?: true
-  /** The route reads cookies or its own token; an access token beside them, even an old one, means nothing. */
+  /** The route reads cookies or its own token; an access token beside them, even an old one, is ignored. */
   ignoreCredential?: true
   /** A missing, expired or malformed credential counts as none (old clients send stale ones). */
   staleIsNone?: true
@@ -139,7 +139,7 @@ const STEP_UP_MS = 5 * 60_000
 export const hasFreshFactor = (actor: Actor, nowMs: number): boolean =>
   actor.secondFactorAt !== null && nowMs - actor.secondFactorAt <= STEP_UP_MS
 
-/** @throws UNAUTHORIZED without a credential, FORBIDDEN or STEP_UP_REQUIRED with one that does not suffice */
+/** @throws UNAUTHORIZED without a credential, FORBIDDEN or STEP_UP_REQUIRED with an insufficient one */
 export function checkPermission(name: PermissionName, actor: Actor | null, nowMs: number): void {
   const rule = ruleOf(name)
   if (rule.roles === 'anyone') return

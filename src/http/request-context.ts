@@ -12,7 +12,7 @@ export type Who = Actor | SystemActor | null
  * rights, audit and idempotency read it.
  */
 export type RequestContext<Asking extends Who = Actor> = {
-  /** Null: nobody proved who he is (login, a mailed link). */
+  /** Null: the caller is not authenticated (login, a mailed link). */
   readonly actor: Asking
   readonly requestId: string | null
   readonly ip: string | null
@@ -22,7 +22,7 @@ export type RequestContext<Asking extends Who = Actor> = {
 }
 export type AnyContext = RequestContext<Who>
 
-/** The context of a request whose actor the route knows by itself, for example by a mailed link. */
+/** For a route that determines the actor itself, for example by a mailed link. */
 export const contextAs = <Asking extends Who>(request: FastifyRequest, actor: Asking): RequestContext<Asking> => ({
   actor,
   requestId: request.id,

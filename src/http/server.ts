@@ -41,7 +41,7 @@ const describe = (request: FastifyRequest) => ({
   remoteAddress: request.ip,
 })
 
-/** The request's own id if it is a sensible one, else ours. */
+/** The request's own id if it is well formed, else a new one. */
 function requestIdOf(headers: Record<string, string | string[] | undefined>): string {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : newId()

@@ -24,7 +24,7 @@ export type ServerKeys = {
    * @param tx for callers that hold a transaction
    */
   current(purpose: KeyPurpose, tx?: Tx): Promise<ServerKey>
-  /** Makes what is missing and reads the keys, so that transactions find them. */
+  /** Creates missing keys and loads them, so that transactions find them cached. */
   prepare(): Promise<void>
   /** A key that may still verify. */
   find(purpose: KeyPurpose, id: string): Promise<ServerKey | undefined>
@@ -68,7 +68,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
       })
     return loading
   }
-  /** Old copies answer at once and are renewed behind the back of the request, which may hold the last connection. */
+  /** Answers from a stale copy and reloads in the background: the request may hold the last connection. */
   const list = async (): Promise<Opened[]> => {
     if (known === undefined) return load()
     if (clock() - loadedAt > MAX_AGE_MS) void withoutHolding(load).catch(() => {})

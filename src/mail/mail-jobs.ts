@@ -42,7 +42,7 @@ function openDeliver({ db, clock, config }: MailJobDeps): Deliver {
   }
 }
 
-/** Writes and sends one mail; one that came too late to be of use is dropped. */
+/** Writes and sends one mail; drops an expired one. */
 export function openMailJob(deps: MailJobDeps): JobHandler {
   const deliver = openDeliver(deps)
   return {

@@ -5,7 +5,7 @@ import type { Lang } from '../kernel/lang.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { MailKind, MailKinds } from '../texts/mail-texts.ts'
 
-/** A mail of a feature that brings its own words. */
+/** A mail whose feature supplies the text. */
 export type Notice = { subject: string; paragraphs: string[]; button?: { label: string; url: string } }
 
 export type MailOrder = { to: string; lang: Lang; expiresAt?: Date } & (

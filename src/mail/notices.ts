@@ -16,7 +16,7 @@ export const kycNotice = (lang: Lang, { url, ...facts }: KycFacts & { url: strin
 export const refundAddressNotice = (lang: Lang, { url, ...facts }: RefundFacts & { url: string }): Notice =>
   write(TEXTS[lang].mails.refundAddress, facts, url)
 
-/** To the payer's old address, when the shop put another in its place. */
+/** To the payer's old address, when the shop replaces it. */
 export const emailChangedNotice = (lang: Lang, facts: EmailChangeFacts): Notice =>
   write(TEXTS[lang].mails.emailChanged, facts)
 

@@ -25,20 +25,20 @@ export async function deletePayer(tx: Tx, companyId: string, orderId: string): P
   )
 }
 
-/** Those whose time to be kept is over. @returns how many were erased */
+/** Erases information past its retention time. @returns how many were erased */
 export async function deleteOldPayers(q: Queryable, before: Date, limit: number): Promise<number> {
   return q.run(sql`
     delete from payer_information where (company_id, order_id) in
       (select company_id, order_id from payer_information where updated_at < ${before} limit ${limit})`)
 }
 
-/** Rows that are sealed by another key than the present one. */
+/** Rows sealed by a key other than the current one. */
 export async function listPayersSealedOtherwise(q: Queryable, prefix: string, limit: number): Promise<SealedPayer[]> {
   return q.many<SealedPayer>(sql`
     select company_id, order_id, sealed from payer_information where left(sealed, length(${prefix})) <> ${prefix} limit ${limit}`)
 }
 
-/** Only if nobody wrote it meanwhile. */
+/** Only if the row is unchanged since it was read. */
 export async function updateSealedPayer(q: Queryable, row: SealedPayer, sealed: string): Promise<void> {
   await q.run(sql`
     update payer_information set sealed = ${sealed}

@@ -7,7 +7,7 @@ import { CodeParams } from '../orders/order-schemas.ts'
 import { PayerEmailBody, PayerInformation, SavePayerBody } from './payer-schemas.ts'
 import { erasePayer, type PayerDeps, readPayer, savePayer, savePayerEmail } from './payer-service.ts'
 
-/** Who pays: saved before or at the payment, read by managers only, erased on request. */
+/** Payer information: saved before or at the payment, read by managers only, erased on request. */
 export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, deps) => {
   app.post(
     '/payer-information',
@@ -15,7 +15,7 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
       config: { permission: 'orders.payer' },
       schema: {
         operationId: 'savePayerInformation',
-        summary: 'Save who pays',
+        summary: 'Save payer information',
         tags: ['orders'],
         body: SavePayerBody,
         response: { 200: Envelope(Type.Null()) },
@@ -50,7 +50,7 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
       config: { permission: 'payers.read' },
       schema: {
         operationId: 'getPayerInformation',
-        summary: 'Read who paid',
+        summary: 'Read payer information',
         tags: ['orders'],
         params: CodeParams,
         response: { 200: Envelope(PayerInformation) },
@@ -67,8 +67,8 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
       config: { permission: 'payers.erase' },
       schema: {
         operationId: 'erasePayerInformation',
-        summary: 'Erase who paid',
-        description: 'For an erasure request (GDPR). The order and its money stay; it cannot be undone.',
+        summary: 'Erase payer information',
+        description: 'For an erasure request (GDPR). The order and its payments stay. This cannot be undone.',
         tags: ['orders'],
         params: CodeParams,
         response: { 200: Envelope(Type.Object({ erased: Type.Boolean() })) },

@@ -21,7 +21,7 @@ export const PayerInformation = Type.Object(
     companyName: Text('Required when isCompany is true'),
     companySiret: Type.Optional(Type.String({ maxLength: 14, description: '14 digits' })),
   },
-  { description: 'Who pays. Kept encrypted; never part of an order, a list or an export.' },
+  { description: 'Payer information. Stored encrypted; never part of an order, a list or an export.' },
 )
 export type PayerInformation = Static<typeof PayerInformation>
 

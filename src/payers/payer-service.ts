@@ -21,33 +21,33 @@ export type PayerDeps = {
   clock: Clock
   rates: Rates
   audit: Audit
-  /** Tells the address that was known so far that another one stands in its place; only writes a job. */
+  /** Notifies the previous address that it was replaced; only writes a job. */
   tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
-  /** What else knows the payer of an order forgets him too, in the transaction of the erasure. */
+  /** Erases the payer elsewhere too, in the transaction of the erasure. */
   forget?(tx: Tx, order: Order, email: string | null): Promise<void>
 }
 
 const contextOf = (orderId: string): string => `order:${orderId}:payer`
 
-/** Every field is optional; one that is given must make sense. @throws VALIDATION_FAILED */
+/** Every field is optional; a given one must be valid. @throws VALIDATION_FAILED */
 function checkPayer(payer: PayerInformation, path: string): void {
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`)
   if (payer.country !== undefined && !isCountry(payer.country)) {
-    throw invalid(at('country'), 'must be a country code of ISO 3166-1, two capital letters such as FR')
+    throw invalid(at('country'), 'must be an ISO 3166-1 country code: two capital letters, such as FR')
   }
   if (payer.userAddress !== undefined) readAddress(at('userAddress'), payer.userAddress)
   if (payer.companySiret !== undefined && !isSiret(payer.companySiret)) {
-    throw invalid(at('companySiret'), 'must be 14 digits with a right check digit')
+    throw invalid(at('companySiret'), 'must be 14 digits with a valid check digit')
   }
   if (payer.isCompany && payer.companyName === undefined)
     throw invalid(at('companyName'), 'is required when isCompany is true')
 }
 
-/** Sealed beside what is known: who wrote what decides where money goes. */
+/** Who wrote each field, sealed with it: the writer decides where refunds may go. */
 type Notes = {
   userAddress?: Written
   email?: Written
-  /** The e-mail known before PAID, kept when a later one replaces it: proofs are asked for there. */
+  /** The e-mail known before PAID, kept when a later one replaces it: requests for proof go there. */
   askAt?: string | null
 }
 type Known = { payer: PayerInformation; notes: Notes }
@@ -70,16 +70,16 @@ async function write(deps: PayerDeps, tx: Tx, order: Order, { payer, notes }: Kn
 const MAY_CHANGE_EMAIL: readonly string[] = ['SuperAdmin', 'SuperManager', 'Manager', 'Association']
 
 /**
- * After PAID the payer's e-mail is where the proof for a refund is asked: a person who may decide about money changes
- * it, with a fresh second factor. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED
+ * After PAID, requests for refund proof go to the payer's e-mail, so changing it takes a role that decides about money
+ * and a fresh second factor. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED
  */
 function checkMayChangeEmail(actor: Actor, nowMs: number): void {
   if (actor.kind === 'payer') {
-    throw new AppError('ORDER_STATE_CONFLICT', { message: 'The order is over; ask the shop to change the e-mail.' })
+    throw new AppError('ORDER_STATE_CONFLICT', { message: 'The order is closed. Ask the shop to change the e-mail.' })
   }
   if (actor.kind !== 'user' || !MAY_CHANGE_EMAIL.includes(actor.role)) {
     throw new AppError('FORBIDDEN', {
-      message: 'After the payment only a Manager may change the payer’s e-mail, logged in and with a second factor.',
+      message: 'After the payment only a Manager may change the payer’s e-mail. Log in as one, with a second factor.',
     })
   }
   if (!hasFreshFactor(actor, nowMs)) throw new AppError('STEP_UP_REQUIRED')
@@ -87,7 +87,7 @@ function checkMayChangeEmail(actor: Actor, nowMs: number): void {
 
 const sameEmail = (left: string | undefined, right: string): boolean => left?.toLowerCase() === right.toLowerCase()
 
-/** What of a request counts. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED */
+/** The fields of a request that take effect. @throws ORDER_STATE_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED */
 function mergePayer(
   { payer, notes }: Known,
   given: PayerInformation,
@@ -99,7 +99,7 @@ function mergePayer(
   const merged: Known = { payer: { ...payer, ...rest }, notes: { ...notes } }
   if (rest.userAddress !== undefined) merged.notes.userAddress = note
   if (email === undefined) return { ...merged, replaced: null }
-  // whoever has the link may type an e-mail, but not over the shop's
+  // anyone with the link may enter an e-mail, but not replace the shop's
   const isShops = payer.email !== undefined && !notes.email?.by.startsWith('payer:')
   const isOther = !sameEmail(payer.email, email)
   if (isOther && actor.kind === 'payer' && isShops) return { ...merged, replaced: null }
@@ -112,7 +112,7 @@ function mergePayer(
   return { ...merged, replaced: isOther && !isBeforePaid(order) ? (payer.email ?? null) : null }
 }
 
-/** Writes down what was given, and tells an e-mail that was replaced after PAID. The order must be locked. */
+/** Saves the given fields, and notifies an e-mail replaced after PAID. The order must be locked. */
 async function store(
   deps: PayerDeps,
   tx: Tx,
@@ -126,7 +126,7 @@ async function store(
   if (replaced !== null) await deps.tellEmailChanged(tx, order, replaced)
 }
 
-/** Who wrote about a payer, by field and never the value; the last statement of its transaction. */
+/** Audits who wrote which fields, never the values. Must be the last statement of the transaction. */
 export function writePayerAudit(
   { audit }: Pick<PayerDeps, 'audit'>,
   tx: Tx,
@@ -138,7 +138,7 @@ export function writePayerAudit(
   return audit.write(tx, context, { action: 'payer.write', companyId, object: `order:${id}`, detail })
 }
 
-/** Adds to what is known of the payer of an order; a field that is sent again replaces the earlier one. */
+/** Adds to an order's payer information; a repeated field replaces the earlier value. */
 export async function savePayer(deps: PayerDeps, context: RequestContext, body: SavePayerBody): Promise<void> {
   const { actor } = context
   const { payerInformation: given } = body
@@ -166,7 +166,7 @@ export async function savePayerEmail(
   })
 }
 
-/** For callers that hold the order already; they end with `writePayerAudit`. */
+/** For callers that already hold the order's lock; call `writePayerAudit` last. */
 export const notePayerEmail = (
   deps: PayerDeps,
   tx: Tx,
@@ -180,13 +180,13 @@ export async function readPayer(deps: PayerDeps, actor: Actor, code: string): Pr
 
 export type PayerContact = {
   address: string | null
-  /** Null for an address that was saved before writers were noted. */
+  /** Null for an address saved before writers were recorded. */
   addressWritten: Written | null
-  /** Where the payer is asked for proofs: after PAID the e-mail that was known before it. */
+  /** Where requests for proof go: after PAID, the e-mail known before it. */
   email: string | null
 }
 
-/** Where the payer is reached, and the wallet address that was given. For refunds. */
+/** The payer's e-mail and wallet address, for refunds. */
 export async function findPayerContact(
   deps: Pick<PayerDeps, 'vault'>,
   q: Queryable,
@@ -198,7 +198,7 @@ export async function findPayerContact(
   return { address: userAddress, addressWritten: notes.userAddress ?? null, email: askAt }
 }
 
-/** Erases who paid (GDPR, article 17); the order and its money stay. */
+/** Erases payer information (GDPR, article 17); the order and its payments stay. */
 export async function erasePayer(deps: PayerDeps, actor: Actor, code: string): Promise<{ erased: boolean }> {
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
@@ -208,14 +208,14 @@ export async function erasePayer(deps: PayerDeps, actor: Actor, code: string): P
   })
 }
 
-/** Units of USDC for one EUR, or null without a fresh rate. Ask before a transaction is opened. */
+/** Units of USDC for one EUR, or null without a fresh rate. Call before opening a transaction. */
 export const findEuroRate = async ({ rates }: Pick<PayerDeps, 'rates'>): Promise<bigint | null> =>
   rates.quote('EUR').then(
     (quote) => quote.rate,
     () => null,
   )
 
-/** Is the order worth as much as the company's threshold, which is in EUR? Without a rate the answer errs to yes. */
+/** Is the order worth as much as the company's threshold, which is in EUR? Without a rate the answer is yes. */
 function isAboveThreshold(order: Order, thresholdEur: string, euroRate: bigint | null): boolean {
   const threshold = parseMoney(thresholdEur, 'EUR')
   if (order.from.asset === 'EUR') return order.from.units >= threshold.units
@@ -225,12 +225,12 @@ function isAboveThreshold(order: Order, thresholdEur: string, euroRate: bigint |
 
 export type Identity = { email: string | null; anonymous: boolean; euroRate: bigint | null }
 
-/** What nobody knows yet of who pays. */
+/** The payer information that is still missing. */
 export type MissingIdentity = { email: boolean; name: boolean }
 
 /**
- * An order of the company's threshold and above needs to know who pays: an e-mail with first and last name, or with a
- * company's name. @returns null when nothing is missing
+ * From the company's threshold on, an order needs payer information: an e-mail with first and last name, or with a
+ * company name. @returns null when nothing is missing
  */
 export async function findMissingIdentity(
   deps: PayerDeps,
@@ -254,11 +254,11 @@ export async function checkIdentity(deps: PayerDeps, tx: Tx, order: Order, given
 
 const RETENTION_BATCH = 500
 
-/** Erases who paid orders whose information nobody touched for so many days. @returns how many were erased */
+/** Erases payer information unchanged for that many days. @returns how many were erased */
 export const erasePayersOlderThan = ({ db, clock }: Pick<PayerDeps, 'db' | 'clock'>, days: number): Promise<number> =>
   queries.deleteOldPayers(db, new Date(clock() - days * DAY), RETENTION_BATCH)
 
-/** Seals again, a batch at a time, what an older master key sealed. @returns how many were done */
+/** Reseals, a batch at a time, what an older master key sealed. @returns how many were resealed */
 export async function resealPayers({ db, vault }: Pick<PayerDeps, 'db' | 'vault'>): Promise<number> {
   const rows = await queries.listPayersSealedOtherwise(db, vault.sealPrefix, 200)
   for (const row of rows) {

@@ -10,13 +10,13 @@ const AUDIENCE = 'comptoir-api'
 const TYPE = 'at+jwt'
 const CACHED_TOKENS = 20_000
 
-/** What an access token says (RFC 9068); whether it still holds is decided by its session. */
+/** The claims of an access token (RFC 9068); its session decides whether it is still valid. */
 export type AccessClaims = { userId: string; role: UserRole; companyId: string | null; sid: string; expMs: number }
 
 export type AccessTokens = {
   /** @param claims.expMs the session's end, when that is earlier than the token's */
   issue(claims: AccessClaims): Promise<string>
-  /** @throws UNAUTHORIZED for anything but our own token of this kind in its time */
+  /** @throws UNAUTHORIZED for anything but a current token of our own */
   verify(token: string): Promise<AccessClaims>
 }
 
@@ -24,10 +24,10 @@ type Verify = (token: string) => Record<string, unknown>
 
 const refused = (): AppError =>
   new AppError('UNAUTHORIZED', {
-    message: 'This access token is not valid or has expired. Get a new one: POST /auth/refresh-token, or log in.',
+    message: 'This access token is invalid or expired. Get a new one with POST /auth/refresh-token, or log in.',
   })
 
-/** The key id from a header that says exactly what we write (RFC 8725: algorithm and type are pinned). */
+/** The key id, if the header is exactly what we write (RFC 8725: algorithm and type are pinned). */
 function readKeyId(headerPart: string): string | undefined {
   try {
     const header = JSON.parse(Buffer.from(headerPart, 'base64url').toString('utf8')) as Record<string, unknown>

@@ -36,7 +36,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         operationId: 'register',
         summary: 'Register',
         description:
-          'Public for SimpleUser, Manager and Association. Cashier and Observer wait for a manager’s approval.',
+          'Public for SimpleUser, Manager and Association. A Cashier or an Observer needs a manager’s approval.',
         tags: TAGS,
         querystring: LangQuery,
         body: schemas.RegisterBody,
@@ -57,7 +57,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         await audit.write(tx, context, { action: 'user.register', ...facts })
         return { user, started }
       })
-      // somebody who registers another person keeps his own session
+      // an actor who registers another user keeps their own session
       if (!actor) cookies.setRefresh(reply, started.session, started.refreshToken)
       return ok({ token: await sessions.issue(started.session, user), user: viewSelf(user) })
     },
@@ -81,7 +81,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
           operationId,
           summary,
           description:
-            'With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp.',
+            'If a second factor is needed, `token` is null; confirm with POST /auth/otp and the cookie `otpValidationToken`.',
           tags: TAGS,
           headers: schemas.UserIdHeader,
           body,
@@ -104,7 +104,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
     )
   }
 
-  /** Who answers: a login by its cookie or its token as bearer, or a session that needs a fresh factor. */
+  /** Who sends the code: a pending login (cookie or bearer), or a session that needs a fresh factor. */
   const challengerOf = async (
     cookie: string | null,
     bearer: string | null,
@@ -114,7 +114,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
     if (bearer?.startsWith(CHALLENGE_PREFIX)) return { token: bearer }
     if (bearer !== null) return { actor: await sessions.actorOf(bearer) }
     if (cookie !== null) return { token: cookie }
-    throw new AppError('UNAUTHORIZED', { message: 'Log in first: this needs the cookie otpValidationToken.' })
+    throw new AppError('UNAUTHORIZED', { message: 'Log in first. This needs the cookie otpValidationToken.' })
   }
   const emailKeyOfUser = async (userId: string): Promise<string> => (await findUserById(db, userId))?.emailKey ?? ''
 
@@ -124,9 +124,9 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       config: { permission: 'auth.otp' },
       schema: {
         operationId: 'validateOtp',
-        summary: 'Second factor of a login, or a fresh one for a sensitive action',
+        summary: 'Confirm a login or a sensitive action with a second factor',
         description:
-          'Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: sensitive actions are then possible for five minutes.',
+          'Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: it allows sensitive actions for five minutes.',
         tags: TAGS,
         security: [{ bearer: [] }],
         headers: schemas.UserIdHeader,
@@ -165,7 +165,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         operationId: 'sendEmailOtp',
         summary: 'Send a code by e-mail',
         description:
-          'For the login of this browser, or with a bearer for a step-up. Nothing is sent within a minute of the last code.',
+          'For the pending login in this browser, or for a step-up when you send a bearer. Sends at most one code a minute.',
         tags: TAGS,
         body: schemas.EmailBody,
         response: { 200: Envelope(Type.Null()) },

@@ -34,9 +34,9 @@ export const ManagerLoginBody = Type.Object({
 })
 
 export const OtpBody = Type.Object({
-  otp: Type.Optional(Code('Of the authenticator app.')),
+  otp: Type.Optional(Code('From the authenticator app.')),
   emailOtp: Type.Optional(Code('Received by e-mail.')),
-  recoveryCode: Type.Optional(Type.String({ maxLength: 20, description: 'One of the ten of the enrolment.' })),
+  recoveryCode: Type.Optional(Type.String({ maxLength: 20, description: 'One of the ten recovery codes.' })),
 })
 
 export const EmailBody = Type.Object({ email: Email })
@@ -45,7 +45,7 @@ export const ResetSendBody = Type.Object({
   origin: Type.Optional(
     Type.String({
       maxLength: 40,
-      description: '`application`: the answer is a token, which works once the mail was read.',
+      description: '`application`: returns a token, which works once the mailed link or code is used.',
     }),
   ),
 })
@@ -53,27 +53,29 @@ export const ResetChangeBody = Type.Object({
   token: Type.String({ minLength: 1, maxLength: 200 }),
   newPassword: NewPassword,
   emailOtp: Type.Optional(
-    Code('The mailed code; needed for a token of origin `application` whose link was not opened.'),
+    Code('The mailed code. Required for a token of origin `application` unless its link was opened.'),
   ),
 })
-export const PasswordBody = Type.Object({ password: Password('The present one.'), newPassword: NewPassword })
+export const PasswordBody = Type.Object({ password: Password('The current password.'), newPassword: NewPassword })
 export const TokenBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 200 }) })
 
 export const UserIdHeader = Type.Object({
   'x-user-id': Type.Optional(
     Type.String({
-      description: 'For several back-office sessions in one browser: which user’s refresh cookie is meant.',
+      description: 'Selects a user’s refresh cookie when one browser has several back-office sessions.',
     }),
   ),
 })
 
 const UserRef = refTo(UserSchema)
 export const TokenAndUser = Type.Object({
-  token: Type.String({ description: 'Access token, ten minutes.' }),
+  token: Type.String({ description: 'Access token, valid for ten minutes.' }),
   user: UserRef,
 })
 export const TokenOrNullAndUser = Type.Object({
-  token: Nullable(Type.String({ description: 'Null: a code is asked for; see the cookie `otpValidationToken`.' })),
+  token: Nullable(
+    Type.String({ description: 'Null: a second factor is needed; see the cookie `otpValidationToken`.' }),
+  ),
   user: UserRef,
 })
 

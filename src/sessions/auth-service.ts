@@ -56,7 +56,7 @@ export function openAuth(base: AuthBase): AuthDeps {
   }
 }
 
-/** Puts the outcome of a login into cookies and gives the answer's data. */
+/** Sets the cookies of a login and returns the answer's data. */
 export function answerOfLogin(
   deps: AuthDeps,
   reply: FastifyReply,

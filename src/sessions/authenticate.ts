@@ -20,8 +20,8 @@ export function bearerOf(request: FastifyRequest): string | null {
 }
 
 /**
- * Reads who calls: `x-api-key` with `x-api-secret`, an API secret as bearer, or an access token as bearer.
- * Null without any credential; UNAUTHORIZED for one that is not good.
+ * Identifies the caller by `x-api-key` with `x-api-secret`, an API secret as bearer, or an access token as bearer.
+ * Null without a credential. @throws UNAUTHORIZED for an invalid one
  */
 export function openAuthenticate({ apiKeys, sessions }: { apiKeys: ApiKeys; sessions: Sessions }): Authenticate {
   return async (request) => {
@@ -36,7 +36,9 @@ export function openAuthenticate({ apiKeys, sessions }: { apiKeys: ApiKeys; sess
     }
     if (token.startsWith(API_SECRET_PREFIX)) return apiKeys.actorOf(token, publicId)
     if (token.startsWith(CHALLENGE_PREFIX)) {
-      throw new AppError('UNAUTHORIZED', { message: 'This login is not finished: send the code with POST /auth/otp.' })
+      throw new AppError('UNAUTHORIZED', {
+        message: 'This login needs its second factor. Send the code with POST /auth/otp.',
+      })
     }
     return sessions.actorOf(token)
   }

@@ -6,7 +6,7 @@ export async function findLoginFailures(q: Queryable, accountKey: string): Promi
   return q.maybe<LoginFailures>(sql`select wrong, locked_until from login_failures where account_key = ${accountKey}`)
 }
 
-/** Counts one more wrong password; the `most`-th in a row locks until `lockUntil`. A lock that is over starts anew. */
+/** Counts a wrong password; the `most`-th in a row locks until `lockUntil`. An expired lock restarts the count. */
 export async function insertLoginFailure(
   tx: Tx,
   accountKey: string,

@@ -9,14 +9,14 @@ const MOST_WRONG = 10
 const LOCK_MS = 30 * MINUTE
 
 export type LockOuts = {
-  /** @throws ACCOUNT_LOCKED while the address is locked, whether anybody has it or not */
+  /** @throws ACCOUNT_LOCKED while the address is locked, registered or not */
   check(emailKey: string): Promise<void>
-  /** One more wrong password. @returns true when this one locked the address */
+  /** Counts a wrong password. @returns true when it locks the address */
   count(tx: Tx, emailKey: string): Promise<boolean>
   clear(tx: Tx, emailKey: string): Promise<void>
 }
 
-/** Ten wrong passwords in a row lock an address for half an hour, on all nodes; a password reset opens it. */
+/** Ten wrong passwords in a row lock an address for half an hour, on all nodes; a password reset unlocks it. */
 export function openLockOuts({ db, clock, vault }: { db: Db; clock: Clock; vault: Vault }): LockOuts {
   const key = vault.derive('lock-out')
   const accountKeyOf = (emailKey: string): string => createHmac('sha256', key).update(emailKey).digest('hex')

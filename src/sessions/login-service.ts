@@ -18,7 +18,7 @@ import type { LockOuts } from './lock-outs.ts'
 import type { SessionKind } from './session-queries.ts'
 import { hashToken, type Sessions, type Started } from './session-service.ts'
 
-/** Logged in, or one question away from it. */
+/** Logged in, or waiting for the second factor. */
 export type LoginResult = { user: User; challenge: string } | { user: User; started: Started; accessToken: string }
 
 export type LoggedIn = { user: User; started: Started; accessToken: string }
@@ -27,7 +27,7 @@ export type LoginRequest = {
   email: string
   password: string
   kind: SessionKind
-  /** Roles that this address serves. */
+  /** Roles that may log in at this address. */
   roles: readonly UserRole[]
   /** `x-user-id`: the refresh cookie gets this user's name. */
   userId: string | null
@@ -54,7 +54,7 @@ const sessionEntry = (user: User, action: string) => ({
   object: `user:${user.id}`,
 })
 
-/** Counts a wrong password the same way whether the address is known or not. */
+/** Counts a wrong password, for known and unknown addresses alike. */
 async function refuse(deps: LoginDeps, emailKey: string, user: User | undefined, context: AnyContext): Promise<never> {
   await deps.db.tx(async (tx) => {
     const locked = await deps.lockOuts.count(tx, emailKey)
@@ -88,7 +88,7 @@ export async function logIn(deps: LoginDeps, request: LoginRequest): Promise<Log
   if (!user || !right || user.disabledAt !== null) return refuse(deps, emailKey, user, request.context)
   if (!request.roles.includes(user.role)) {
     const place = MANAGER_ROLES.includes(user.role) ? '/auth/login/manager' : '/auth/login'
-    throw new AppError('FORBIDDEN', { message: `The role ${user.role} logs in with POST ${place}.` })
+    throw new AppError('FORBIDDEN', { message: `The role ${user.role} logs in elsewhere. Use POST ${place}.` })
   }
   await renewHash(deps, user, request.password)
   const { kind, context } = request
@@ -122,13 +122,13 @@ async function begin(
 
 const challengeEnded = (): AppError =>
   new AppError('UNAUTHORIZED', {
-    message: 'This login has ended: the codes were wrong too often, or five minutes have passed. Log in again.',
+    message: 'This login has expired after too many wrong codes or five minutes. Log in again.',
   })
 
 const wrongCode = (): AppError => new AppError('INVALID_OTP')
 
 /**
- * Second step of a login: a code. Of many submissions at once one wins.
+ * Second step of a login: a code. Only one of several concurrent submissions wins.
  * @param answer.token the value of the `otpValidationToken` cookie
  * @param answer.userId `x-user-id`: the refresh cookie gets this user's name, if it is this user
  * @throws UNAUTHORIZED when the login has ended, INVALID_OTP
@@ -157,7 +157,7 @@ export async function answerLogin(
   return { ...outcome, accessToken: await sessions.issue(outcome.started.session, outcome.user) }
 }
 
-/** A fresh second factor for a session that runs already (step-up). @throws INVALID_OTP, UNAUTHORIZED */
+/** A fresh second factor for a running session (step-up). @throws INVALID_OTP, UNAUTHORIZED */
 export async function answerStepUp(deps: LoginDeps, context: RequestContext, codes: Codes): Promise<Proof> {
   const { actor } = context
   const { db, challenges, sessions, audit, clock } = deps
@@ -176,7 +176,7 @@ export async function answerStepUp(deps: LoginDeps, context: RequestContext, cod
     return { proof }
   })
   if (outcome === 'ended') {
-    throw new AppError('INVALID_OTP', { message: 'Too many wrong codes. Wait five minutes, then ask for a new one.' })
+    throw new AppError('INVALID_OTP', { message: 'Too many wrong codes. Wait five minutes, then request a new one.' })
   }
   if (outcome === 'wrong') throw wrongCode()
   return outcome.proof

@@ -27,9 +27,9 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       config: { permission: 'auth.resetSend' },
       schema: {
         operationId: 'sendPasswordReset',
-        summary: 'Ask for a new password',
+        summary: 'Request a password reset',
         description:
-          'The answer is the same for every address. With `origin=application` it holds a token, which changes nothing until the mail was read.',
+          'The answer is the same for every address. With `origin=application` it is a token, which works once the mailed link or code is used.',
         tags: TAGS,
         querystring: LangQuery,
         body: schemas.ResetSendBody,
@@ -51,8 +51,8 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       config: { permission: 'auth.resetChange' },
       schema: {
         operationId: 'changeForgottenPassword',
-        summary: 'Choose the new password',
-        description: 'Ends all sessions. The second factor is still asked at the next login.',
+        summary: 'Set a new password',
+        description: 'Ends all sessions. The next login still needs the second factor.',
         tags: TAGS,
         body: schemas.ResetChangeBody,
         response: { 200: Envelope(Type.Null()) },
@@ -87,11 +87,11 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       const { password, newPassword } = request.body
       if (!(await passwords.verify(password, user.passwordHash))) {
         await db.tx((tx) => deps.lockOuts.count(tx, user.emailKey))
-        throw new AppError('INVALID_CREDENTIALS', { message: 'The present password is wrong.' })
+        throw new AppError('INVALID_CREDENTIALS', { message: 'The current password is wrong. Try again, or reset it.' })
       }
       const own = [user.email, user.firstName, user.lastName, user.company?.name ?? '']
       checkPassword(newPassword, { path: 'newPassword', own, extra: deps.refusedPasswords })
-      if (password === newPassword) throw invalid('newPassword', 'is the present password; choose another one')
+      if (password === newPassword) throw invalid('newPassword', 'is the current password; choose a different one')
       const passwordHash = await passwords.hash(newPassword)
       const at = new Date(deps.clock())
       await db.tx(async (tx) => {
@@ -116,7 +116,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       config: { permission: 'auth.verifyEmail' },
       schema: {
         operationId: 'verifyEmail',
-        summary: 'Confirm an e-mail address with the token of the mail',
+        summary: 'Confirm an e-mail address with the mailed token',
         tags: TAGS,
         body: schemas.TokenBody,
         response: { 200: Envelope(Type.Null()) },
@@ -134,7 +134,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       config: { permission: 'auth.twoFactor', sealAnswer: true },
       schema: {
         operationId: 'setupTwoFactor',
-        summary: 'Begin to enrol an authenticator app',
+        summary: 'Start enrolling an authenticator app',
         tags: TAGS,
         response: { 200: Envelope(Type.Object({ otpauthUri: Type.String(), qrSvg: Type.String() })) },
       },
@@ -145,7 +145,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
     },
   )
   const Codes = Type.Object({
-    recoveryCodes: Type.Array(Type.String(), { description: 'Each works once instead of a code. Shown only now.' }),
+    recoveryCodes: Type.Array(Type.String(), { description: 'Each replaces a code once. Shown only now.' }),
   })
   app.post(
     '/2fa/enable',
@@ -153,7 +153,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       config: { permission: 'auth.twoFactor', sealAnswer: true },
       schema: {
         operationId: 'enableTwoFactor',
-        summary: 'Finish the enrolment with a code of the app',
+        summary: 'Finish the enrolment with a code from the app',
         tags: TAGS,
         body: Type.Object({ otp: Type.String({ pattern: '^[0-9]{6}$' }) }),
         response: { 200: Envelope(Codes) },
@@ -171,7 +171,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       config: { permission: 'auth.twoFactorRemove', sealAnswer: true },
       schema: {
         operationId: 'renewRecoveryCodes',
-        summary: 'Ten new recovery codes; the old ones stop working',
+        summary: 'Create ten new recovery codes; the old ones stop working',
         tags: TAGS,
         response: { 200: Envelope(Codes) },
       },
@@ -184,7 +184,7 @@ export const passwordRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, d
       config: { permission: 'auth.twoFactorRemove' },
       schema: {
         operationId: 'disableTwoFactor',
-        summary: 'Remove the authenticator app; codes then come by e-mail where they are needed',
+        summary: 'Remove the authenticator app; codes then come by e-mail',
         tags: TAGS,
         response: { 200: Envelope(Type.Null()) },
       },

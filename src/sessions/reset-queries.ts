@@ -15,7 +15,7 @@ export type Reset = {
   usedAt: Date | null
 }
 
-/** Live resets of a user stop working: only the newest one does. */
+/** Voids a user's open resets, so that only the newest one works. */
 export async function updateResetsVoid(tx: Tx, userId: string | null, at: Date): Promise<void> {
   await tx.run(sql`update password_resets set expires_at = ${at} where user_id = ${userId} and expires_at > ${at}`)
 }
@@ -40,7 +40,7 @@ export async function countRecentResets(q: Queryable, userId: string | null, sin
   return count
 }
 
-/** Wrong codes of all resets of one address that were asked for since then. */
+/** Wrong codes over all resets of one address requested since then. */
 export async function sumWrongCodes(q: Queryable, accountKey: string | null, since: Date): Promise<number> {
   const { count } = await q.one<{ count: number }>(sql`
     select coalesce(sum(wrong_codes), 0)::int as count from password_resets
@@ -50,7 +50,7 @@ export async function sumWrongCodes(q: Queryable, accountKey: string | null, sin
 
 const COLUMNS = sql`token_hash, user_id, account_key, kind, code_hash, wrong_codes, proven_at, expires_at, used_at`
 
-/** Held until the transaction ends: of many uses at once one wins. */
+/** Locked until the transaction ends, so that only one of many concurrent uses wins. */
 export async function lockReset(tx: Tx, tokenHash: string): Promise<Reset | undefined> {
   return tx.maybe<Reset>(sql`select ${COLUMNS} from password_resets where token_hash = ${tokenHash} for update`)
 }

@@ -25,17 +25,17 @@ import { hashToken, type Sessions } from './session-service.ts'
 
 export type Resets = {
   /**
-   * Asks for a new password. Does the same work for unknown addresses; SuperAdmins are left out silently.
-   * @returns the token for `origin=application`, which proves nothing by itself; null otherwise
+   * Requests a reset. Does the same work for unknown addresses; silently skips SuperAdmins.
+   * @returns the token for `origin=application`, useless without the mail; null otherwise
    */
   send(request: { email: string; application: boolean; lang: Lang | null; context: AnyContext }): Promise<string | null>
-  /** The mailed link of an application reset was opened and its button pressed. */
+  /** Confirms an application reset by its mailed link. */
   prove(proof: string): Promise<boolean>
-  /** Whose password a mailed link may change; null when the link is not good any more. */
+  /** Is this link still valid? */
   isGood(token: string): Promise<boolean>
   /** @throws INVALID_RESET_TOKEN, WEAK_PASSWORD; INVALID_OTP for a wrong mailed code */
   change(request: ChangeRequest): Promise<void>
-  /** A new user's first password: a link that is good for seven days and verifies the address too. */
+  /** Mails a new user a link to set the first password; valid for seven days, it also verifies the address. */
   invite(tx: Tx, user: User, by: { inviter: string; company: string }): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export type ChangeRequest = {
   token: string
   newPassword: string
   emailOtp: string | null
-  /** A Service credential stands in for the mailed proof, within its own company. */
+  /** A Service credential replaces the mailed proof within its own company. */
   context: RequestContext<Actor | null>
 }
 
@@ -68,12 +68,12 @@ const MOST_AN_HOUR = 10
 const MAX_WRONG_CODES = 5
 const MAX_WRONG_A_DAY = 30
 
-/** A job that does nothing: what is queued for an address that nobody has. */
+/** A job without effect, queued for unknown addresses so that both cases take the same time. */
 export const NO_MAIL_JOB = 'mail-to-nobody'
 
 const RESETTABLE_BY_SERVICE: readonly UserRole[] = ['SimpleUser', 'Manager', 'Association', 'Cashier', 'Observer']
 
-/** A credential that was given this one power; no other scope, and no role, has it. */
+/** Only the scope `passwords:write` of a Service grants this; no role does. */
 const isService = (actor: Actor | null): actor is Actor =>
   actor?.valid === true && actor.role === 'Service' && actor.scopes?.includes('passwords:write') === true
 
@@ -109,8 +109,8 @@ export function openResets(deps: ResetDeps): Resets {
     reset !== undefined && reset.usedAt === null && reset.expiresAt.getTime() > clock()
 
   /**
-   * Does this reset have its proof that the mail was read? Counts a wrong code. Goes the same way for a reset of an
-   * unknown address, so that a handle of `origin=application` tells nothing.
+   * Is this reset proven by its mail? Counts a wrong code. Treats unknown addresses the same way, so that a token of
+   * `origin=application` reveals nothing.
    */
   const checkProof = async (
     tx: Tx,
@@ -121,7 +121,7 @@ export function openResets(deps: ResetDeps): Resets {
     if (reset.kind !== 'application' || reset.provenAt !== null) return 'good'
     if (user && mayVouch(request.context.actor, user)) return 'good'
     if (request.emailOtp === null || reset.wrongCodes >= MAX_WRONG_CODES) return 'missing'
-    // a reset lives for half an hour: what was tried on it within a day began at most that much earlier
+    // a reset lives for half an hour, so codes tried within the last day belong to resets at most that much older
     const since = new Date(clock() - DAY - LINK_MS)
     if ((await queries.sumWrongCodes(tx, reset.accountKey, since)) >= MAX_WRONG_A_DAY) return 'spent'
     const right = reset.codeHash === codeHash(`reset:${reset.tokenHash}`, request.emailOtp)
@@ -144,7 +144,7 @@ export function openResets(deps: ResetDeps): Resets {
     await sessions.endAll(tx, user.id, 'password changed')
     const byOwner = reset.kind !== 'application' || !isService(context.actor)
     if (byOwner) {
-      // whoever registered somebody else's address may have enrolled a factor of his own
+      // a stranger who registered this address may have enrolled a factor
       if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.remove(tx, user, context)
       await updateUserVerified(tx, user.id, at)
     }
@@ -243,8 +243,7 @@ export function openResets(deps: ResetDeps): Resets {
   }
 }
 
-const TOO_MANY_CODES =
-  'Too many wrong codes were tried for this account today. Open the link in the mail instead, or wait a day.'
+const TOO_MANY_CODES = 'Too many wrong codes for this account today. Open the link in the mail instead, or wait a day.'
 
 const MISSING_PROOF =
-  'This token changes nothing yet, or not any more. Open the link in the mail, or send the mailed code as emailOtp; or ask for a new one.'
+  'This token is unconfirmed, used or expired. Open the link in the mail, send the mailed code as emailOtp, or request a new reset.'

@@ -31,7 +31,7 @@ export async function insertSession(tx: Tx, session: Session): Promise<void> {
       ${session.idleExpiresAt}, ${session.expiresAt})`)
 }
 
-/** Everything about a session that decides what its access tokens may do. */
+/** Everything that decides what a session's access tokens may do. */
 export type SessionState = {
   id: string
   userId: string
@@ -67,7 +67,7 @@ export async function insertRefreshToken(
     values (${token.hash}, ${token.sessionId}, ${token.createdAt}) on conflict (hash) do nothing`)
 }
 
-/** The session that a refresh token belongs to, held until the transaction ends. */
+/** The session of a refresh token, locked until the transaction ends. */
 export async function lockSessionByToken(tx: Tx, hash: string): Promise<Session | undefined> {
   return tx.maybe<Session>(sql`
     select ${COLUMNS} from sessions s join refresh_tokens t on t.session_id = s.id where t.hash = ${hash} for update of s`)
@@ -104,7 +104,7 @@ export async function updateSessionRevoked(tx: Tx, id: string, at: Date, reason:
   return changed === 1
 }
 
-/** Ends all sessions of a user, or of everybody, but `exceptId`. */
+/** Ends all sessions of a user, or of all users, except `exceptId`. */
 export async function updateSessionsRevoked(
   tx: Tx,
   filter: { userId: string | null; exceptId: string | null },

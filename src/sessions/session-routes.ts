@@ -23,7 +23,7 @@ const viewSession = (session: Session, currentId: string | null) => ({
   expiresAt: session.expiresAt.toISOString(),
 })
 
-/** Refresh, sign out, and the list of one's own sessions. */
+/** Refresh, sign out, and the caller's own sessions. */
 export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps) => {
   const { db, sessions, cookies, audit, clock } = deps
   app.addHook('onRequest', noStore)
@@ -34,8 +34,8 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       config: { permission: 'auth.refresh' },
       schema: {
         operationId: 'refreshToken',
-        summary: 'New access token',
-        description: 'Reads the refresh cookie and rotates it. A cookie that was used before ends its session.',
+        summary: 'Get a new access token',
+        description: 'Reads the refresh cookie and rotates it. Reusing an old cookie ends its session.',
         tags: TAGS,
         headers: schemas.UserIdHeader,
         response: { 200: Envelope(Type.Object({ token: Type.String() })) },
@@ -46,7 +46,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       const userId = cookies.userIdOf(request)
       const token = cookies.refreshTokenOf(request, userId)
       if (token === null) {
-        throw new AppError('UNAUTHORIZED', { message: 'There is no refresh cookie for this session. Log in.' })
+        throw new AppError('UNAUTHORIZED', { message: 'This session has no refresh cookie. Log in again.' })
       }
       try {
         const { session, refreshToken, accessToken } = await sessions.refresh(token, userId, visitorContextOf(request))
@@ -66,7 +66,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       schema: {
         operationId: 'signOut',
         summary: 'Sign out',
-        description: 'Ends the session of the refresh cookie, and that of the bearer if one is sent.',
+        description: 'Ends the session of the refresh cookie, and of the bearer if you send one.',
         tags: TAGS,
         headers: schemas.UserIdHeader,
         response: { 200: Envelope(Type.Object({ disconnected: Type.Boolean() })) },
@@ -100,7 +100,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       config: { permission: 'auth.sessions' },
       schema: {
         operationId: 'listSessions',
-        summary: 'Your own sessions',
+        summary: 'List your sessions',
         tags: TAGS,
         response: { 200: Envelope(Type.Array(schemas.SessionSchema)) },
       },
@@ -145,7 +145,7 @@ export const sessionRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, de
       config: { permission: 'auth.sessions' },
       schema: {
         operationId: 'revokeOtherSessions',
-        summary: 'End all your sessions but this one',
+        summary: 'End all your other sessions',
         tags: TAGS,
         response: { 200: Envelope(Type.Object({ revoked: Type.Integer() })) },
       },

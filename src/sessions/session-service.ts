@@ -22,7 +22,7 @@ export type NewSession = {
   context: AnyContext
 }
 
-/** What a client gets: the access token for the answer, the refresh token for its cookie. */
+/** The access token goes into the answer, the refresh token into a cookie. */
 export type Started = { session: Session; refreshToken: string }
 export type Refreshed = Started & { user: User; accessToken: string }
 
@@ -39,12 +39,12 @@ export type Sessions = {
   /** Ends the session of a refresh token; null when there is none. */
   endByToken(tx: Tx, token: string, userId: string | null): Promise<Session | null>
   end(tx: Tx, sessionId: string, reason: string): Promise<boolean>
-  /** All sessions of a user but one; of everybody with `userId` null. */
+  /** Ends all sessions of a user but one; of all users with `userId` null. */
   endAll(tx: Tx, userId: string | null, reason: string, exceptId?: string | null): Promise<number>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
   /** The actor of an access token, as its session and user are now. @throws UNAUTHORIZED */
   actorOf(accessToken: string): Promise<Actor>
-  /** Something of users or sessions changed on this node: nothing remembered counts any more. */
+  /** Drops all cached sessions, after a change to users or sessions on this node. */
   forget(): void
 }
 
@@ -62,8 +62,7 @@ function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteM
   return { idleMs: kind === 'dashboard' ? 12 * HOUR : absoluteMs, absoluteMs }
 }
 
-const ended = (): AppError =>
-  new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again with POST /auth/login/manager.' })
+const ended = (): AppError => new AppError('UNAUTHORIZED', { message: 'This session has ended. Log in again.' })
 
 export type SessionDeps = { db: Db; clock: Clock; vault: Vault; tokens: AccessTokens; audit: Audit; mailer: Mailer }
 
@@ -71,7 +70,7 @@ export function openSessions(deps: SessionDeps): Sessions {
   const { clock, vault, tokens, audit, mailer } = deps
   const states = openStates(deps)
   const successorKey = vault.derive('refresh-successor')
-  /** The successor follows from the old token, so that repeated requests get the same one and none is kept readable. */
+  /** Derived from the old token, so that a repeated request gets the same one and none is stored in clear. */
   const successorOf = (token: string): string => createHmac('sha256', successorKey).update(token).digest('base64url')
 
   const rotate = async (tx: Tx, session: Session, token: string, context: AnyContext): Promise<string> => {
@@ -84,7 +83,7 @@ export function openSessions(deps: SessionDeps): Sessions {
     await queries.updateSessionUsed(tx, session.id, { at, idleExpiresAt, ip, userAgent })
     return next
   }
-  /** The same successor for a repetition, or undefined when this is a reuse. */
+  /** The same successor for a repeated request; undefined for a reuse. */
   const repeat = async (tx: Tx, token: string, replacedAt: Date): Promise<string | undefined> => {
     if (clock() - replacedAt.getTime() > GRACE_MS) return undefined
     const next = successorOf(token)
@@ -208,8 +207,7 @@ function toActor(state: SessionState): Actor {
 }
 
 /**
- * Copies of session states, at most four seconds old. A change on this node makes every copy void, also one on its
- * way.
+ * Caches session states for at most four seconds. A change on this node voids every copy, including one being read.
  */
 function openStates({ db, clock }: SessionDeps): {
   find(sid: string): Promise<SessionState | undefined>

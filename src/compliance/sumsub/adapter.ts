@@ -5,10 +5,10 @@ import { readSumsubCallback } from './callback.ts'
 import { openSumsubClient } from './client.ts'
 import { readReview } from './review.ts'
 
-/** Good for one load of the page; never kept. */
+/** Valid for one load of the page; never stored. */
 const TOKEN_SECONDS = 600
 
-/** @throws IdentityProviderError when the provider answered something else than it documents */
+/** @throws IdentityProviderError when the answer does not match the provider's documentation */
 function textOf(json: unknown, name: string, what: string): string {
   const value = (Object(json) as Record<string, unknown>)[name]
   if (typeof value === 'string' && value !== '') return value

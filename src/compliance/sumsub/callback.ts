@@ -15,8 +15,8 @@ const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= MAX_NAME ? value : undefined
 
 /**
- * Checks the digest over the raw bytes before anything of them is read. Nothing but names is taken from the callback:
- * what it says of the review is never believed. Source: docs.sumsub.com/docs/webhook-manager
+ * Checks the digest over the raw bytes before parsing. Takes only identifiers from the callback, never the review.
+ * Source: docs.sumsub.com/docs/webhook-manager
  * @throws CallbackRefused
  */
 export function readSumsubCallback(webhookSecret: string, { headers, rawBody }: Callback): CallbackNews {

@@ -18,7 +18,7 @@ export function signRequest(secretKey: string, seconds: number, { method, path, 
   return (body === null ? hmac : hmac.update(body)).digest('hex')
 }
 
-/** The one algorithm that callbacks may use: whoever sends them must not choose a weaker one. */
+/** The only algorithm accepted for callbacks, so that a sender cannot choose a weaker one. */
 export const CALLBACK_ALGORITHM = 'HMAC_SHA256_HEX'
 
 /** Lower-case hex HMAC-SHA-256 of the raw bytes. */

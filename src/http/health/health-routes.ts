@@ -10,7 +10,7 @@ export type ReadyCheck = { name: string; ok: boolean; message: string; fix: stri
 
 export type HealthDeps = {
   metrics: Registry
-  /** Looked at for every `/readyz`; never throws. */
+  /** Called for every `/readyz`; never throws. */
   checkReady(): Promise<ReadyCheck[]>
   isStopping(): boolean
   authenticate: Authenticate

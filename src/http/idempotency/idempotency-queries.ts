@@ -8,7 +8,7 @@ export type IdempotencyRow = {
   lockedUntil: Date | null
 }
 
-/** Takes the key, or takes it over from a request whose time ran out. False: somebody else has it. */
+/** Takes the key, or takes it over from a request whose time ran out. False: another request holds it. */
 export async function claimIdempotencyKey(
   q: Queryable,
   { companyId, scope, key }: IdempotencyKey,

@@ -10,7 +10,7 @@ import { ok } from '../envelope.ts'
 import * as queries from './idempotency-queries.ts'
 
 export const IDEMPOTENCY_RETENTION_MS = 48 * HOUR
-/** Longer than a request may take; whoever comes later takes over, and the first one can no longer commit. */
+/** Longer than a request may take; after that a repetition takes over and the first request can no longer commit. */
 const CLAIM_MS = 15_000
 const SEALED = 'idempotency-answer'
 
@@ -19,7 +19,7 @@ export type Claim = queries.IdempotencyKey & {
   fingerprint: string
   claimedBy: string
   stored: string | null
-  /** How the answer is written down: as it is, or sealed when it holds a secret. */
+  /** How the answer is stored: in clear, or sealed when it holds a secret. */
   write(response: string): string
 }
 
@@ -53,7 +53,7 @@ const textAt = (value: unknown, name: string): string | undefined => {
 
 /**
  * Whose key it is: the company that the request names, where its caller sees it, else the caller's own. A company that
- * the caller does not see is never looked up here: its stored answers are not for him.
+ * the caller does not see is never looked up here: its stored answers belong to others.
  */
 function scopeOfClaim(request: FastifyRequest, actor: Actor): Pick<Claim, 'companyId' | 'scope'> {
   const named = textAt(request.query, 'companyId') ?? textAt(request.body, 'companyId')

@@ -2,7 +2,7 @@ import { type Queryable, sql } from '../../db/db.ts'
 
 export type Counter = { used: bigint; windowEndsAt: Date }
 
-/** Adds to the counter of a key; a window that is over starts anew. @returns the counter with this use in it */
+/** Adds to the counter of a key; an expired window restarts at zero. @returns the counter, this use included */
 export async function updateCounter(
   q: Queryable,
   key: string,

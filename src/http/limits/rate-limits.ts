@@ -17,7 +17,7 @@ const SESSION_PER_MINUTE = 120
 type Policy = { name: string; key: string; limit: number }
 type Standing = { policy: Policy; remaining: number; resetSeconds: number; allowed: boolean }
 
-/** What a node took from the shared counter and has not given out yet. */
+/** What a node took from the shared counter and has not used yet. */
 type Block = { left: number; unclaimed: number; windowEndsAt: number }
 
 export type RateLimits = {
@@ -29,7 +29,7 @@ export type RateLimits = {
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
   checkAccount(request: FastifyRequest, reply: FastifyReply, emailKey: string): Promise<void>
-  /** A bad credential was sent: nobody may try them without end. @throws TOO_MANY_REQUESTS */
+  /** Counts an invalid credential, which limits guessing. @throws TOO_MANY_REQUESTS */
   countRefusal(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 

@@ -16,7 +16,7 @@ what to do next, and the \`requestId\`.
 
 **Typos**: unknown body fields and query parameters have no effect; the answer names them in \`Comptoir-Ignored\`.
 
-**Safe repetition**: send \`Idempotency-Key\` with any authenticated POST; the same key and body give the stored answer for 48 hours.
+**Safe retries**: send \`Idempotency-Key\` with any authenticated POST; the same key and body return the stored answer for 48 hours.
 
 ## Error codes
 

@@ -25,7 +25,7 @@ function policyOf(html: string): string {
   ].join('; ')
 }
 
-/** Scalar is a text of four megabytes and takes twenty-five of memory: it is loaded when somebody opens the page. */
+/** Loaded when the page is first opened: Scalar is 4 MB of text and takes 25 MB of memory. */
 async function openReference(): Promise<FastifyInstance> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const reference = fastify()

@@ -57,7 +57,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       config: { permission: 'apiKeys.read' },
       schema: {
         operationId: 'listApiKeys',
-        summary: 'API keys that are not revoked',
+        summary: 'List API keys that are not revoked',
         tags,
         querystring: ChoiceOnly,
         response: { 200: Envelope(Type.Array(KeySchema)) },
@@ -74,7 +74,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       config: { permission: 'apiKeys.create', sealAnswer: true },
       schema: {
         operationId: 'createApiKey',
-        summary: 'A new API key; needs a fresh second factor',
+        summary: 'Create an API key; needs a fresh second factor',
         tags,
         querystring: ChoiceOnly,
         body: KeyBody,
@@ -87,7 +87,8 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       const { name, expiresAt } = request.body
       const scopes = request.body.scopes as ApiScope[]
       const until = expiresAt === undefined ? null : new Date(expiresAt)
-      if (until !== null && until.getTime() <= clock()) throw invalid('expiresAt', 'lies in the past')
+      if (until !== null && until.getTime() <= clock())
+        throw invalid('expiresAt', 'is in the past; choose a later time')
       const companyId = await companyFor(db, actor, request.query as CompanyChoice)
       const createdAt = new Date(clock())
       const apiSecret = newSecret(API_SECRET_PREFIX)

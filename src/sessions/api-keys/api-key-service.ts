@@ -13,7 +13,7 @@ export const hashApiSecret = (secret: string): string => createHash('sha256').up
 export type ApiKeys = {
   /** @throws UNAUTHORIZED for an unknown, revoked or expired key, or a secret that belongs to another key id */
   actorOf(secret: string, publicId: string | null): Promise<Actor>
-  /** After a revocation on this node; other nodes learn of it within five seconds. */
+  /** Call after a revocation on this node; other nodes notice within five seconds. */
   forget(): void
 }
 
@@ -47,7 +47,7 @@ export function openApiKeys({ db, clock }: { db: Db; clock: Clock }): ApiKeys {
       const expired = row !== undefined && row.expiresAt !== null && row.expiresAt.getTime() <= clock()
       if (!row || !rightId || expired) {
         throw new AppError('UNAUTHORIZED', {
-          message: 'This API key is unknown, revoked or expired. Make a new one in the back office.',
+          message: 'This API key is unknown, revoked or expired. Create a new one in the back office.',
         })
       }
       noteUse(row.id)

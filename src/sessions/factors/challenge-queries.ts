@@ -1,7 +1,7 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { SessionKind } from '../session-queries.ts'
 
-/** One open question for a second factor: of a login (by its token) or of a session that needs a fresh one. */
+/** One pending second factor: of a login (by its token), or of a session that needs a fresh one. */
 export type Challenge = {
   id: string
   tokenHash: string | null
@@ -28,7 +28,7 @@ export async function insertChallenge(tx: Tx, challenge: Challenge): Promise<voi
       ${challenge.namedCookie}, ${challenge.createdAt}, ${challenge.expiresAt})`)
 }
 
-/** Held until the transaction ends: of many submissions at once one comes first. */
+/** Locked until the transaction ends, so that concurrent submissions run one after the other. */
 export async function lockChallengeByToken(tx: Tx, tokenHash: string): Promise<Challenge | undefined> {
   return tx.maybe<Challenge>(sql`select ${COLUMNS} from otp_challenges where token_hash = ${tokenHash} for update`)
 }
@@ -37,14 +37,14 @@ export async function findChallengeByToken(q: Queryable, tokenHash: string): Pro
   return q.maybe<Challenge>(sql`select ${COLUMNS} from otp_challenges where token_hash = ${tokenHash}`)
 }
 
-/** The newest step-up question of a session. */
+/** A session's newest step-up challenge. */
 export async function lockChallengeBySession(tx: Tx, sessionId: string): Promise<Challenge | undefined> {
   await tx.run(sql`select 1 from sessions where id = ${sessionId} for update`)
   return tx.maybe<Challenge>(sql`
     select ${COLUMNS} from otp_challenges where session_id = ${sessionId} order by id desc limit 1 for update`)
 }
 
-/** A new code voids the one before, and the question lives as long as the code, at most a quarter of an hour. */
+/** A new code replaces the last one; the challenge lives as long as the code, at most 15 minutes. */
 export async function updateChallengeCode(
   tx: Tx,
   id: string,

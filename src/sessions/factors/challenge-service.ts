@@ -16,7 +16,7 @@ import * as queries from './challenge-queries.ts'
 import * as factors from './factor-queries.ts'
 import { openCodeHash, stepOfCode } from './totp.ts'
 
-/** Tokens of this form are no access tokens: they only say that a password was right. */
+/** Marks tokens that prove a right password only; they are not access tokens. */
 export const CHALLENGE_PREFIX = 'ovt_'
 
 export const MAX_WRONG_CODES = 5
@@ -29,16 +29,16 @@ export type Codes = { otp?: string | undefined; emailOtp?: string | undefined; r
 export type Proof = 'otp' | 'emailOtp' | 'recoveryCode'
 
 export type Challenges = {
-  /** The question that follows a right password. @returns the value of the `otpValidationToken` cookie */
+  /** Opens a challenge after a right password. @returns the value of the `otpValidationToken` cookie */
   open(tx: Tx, login: { user: User; kind: SessionKind; namedCookie: boolean }): Promise<string>
-  /** The question to a session that needs a fresh factor; one that lives is used again, with its budget. */
+  /** Opens a challenge for a session that needs a fresh factor; reuses a live one with its remaining tries. */
   openForSession(tx: Tx, session: { userId: string; sessionId: string }): Promise<Challenge>
   isLive(challenge: Challenge | undefined): challenge is Challenge
-  /** Sends a code by e-mail; nothing within a minute of the last one. @throws TOO_MANY_REQUESTS after ten in an hour */
+  /** Sends a code by e-mail, at most one a minute. @throws TOO_MANY_REQUESTS after ten in an hour */
   sendCode(tx: Tx, challenge: Challenge, user: User): Promise<void>
   /**
-   * Tries a code on a locked challenge. The outcome must be committed either way: wrong codes are counted.
-   * @returns how it was proven, or null
+   * Checks a code against a locked challenge. Commit either way: wrong codes are counted.
+   * @returns the factor that matched, or null
    * @throws ACCOUNT_LOCKED after thirty wrong codes in a day
    */
   answer(tx: Tx, challenge: Challenge, user: User, given: { codes: Codes; context: AnyContext }): Promise<Proof | null>
@@ -109,7 +109,8 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     const leftMs = sinceMs + DAY - clock()
     if (known.wrongCodes < MOST_WRONG_A_DAY || leftMs <= 0) return
     throw new AppError('ACCOUNT_LOCKED', {
-      message: 'Too many wrong codes today. Wait as long as Retry-After says, or ask the operator to reset the factor.',
+      message:
+        'Too many wrong codes today. Try again after the time in Retry-After, or ask the operator to reset the factor.',
       retryAfter: leftMs / SECOND,
     })
   }
@@ -136,7 +137,7 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     async sendCode(tx, challenge, user) {
       if (challenge.codeSentAt !== null && clock() - challenge.codeSentAt.getTime() < RESEND_MS) return
       if (await hasMailsLeft(tx, user, clock())) return sendCode(tx, challenge, user)
-      const message = 'Ten codes were sent to this account within an hour. Wait as long as Retry-After says.'
+      const message = 'Ten codes were sent to this account within an hour. Try again after the time in Retry-After.'
       throw new AppError('TOO_MANY_REQUESTS', { message, retryAfter: HOUR / SECOND })
     },
     async answer(tx, challenge, user, { codes, context }) {

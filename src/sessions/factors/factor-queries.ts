@@ -8,14 +8,14 @@ export type Factors = {
   wrongCodesSince: Date | null
 }
 
-/** Held until the transaction ends. */
+/** Locked until the transaction ends. */
 export async function lockFactors(tx: Tx, userId: string): Promise<Factors> {
   return tx.one<Factors>(sql`
     select totp_sealed, totp_pending_sealed, totp_last_step, wrong_codes, wrong_codes_since
     from users where id = ${userId} for update`)
 }
 
-/** Was the authenticator app enrolled before the address was verified: by anyone who knew the password at the time? */
+/** Was the authenticator app enrolled before the address was verified, possibly by a stranger? */
 export async function hasUnprovenFactor(q: Queryable, userId: string): Promise<boolean> {
   const { unproven } = await q.one<{ unproven: boolean }>(sql`
     select (totp_enabled_at is not null and (verified_at is null or totp_enabled_at < verified_at))
@@ -28,7 +28,7 @@ export async function updateTotpPending(tx: Tx, userId: string, sealed: string):
   await tx.run(sql`update users set totp_pending_sealed = ${sealed} where id = ${userId}`)
 }
 
-/** Accepts a time step if it is newer than every one before. */
+/** Accepts a time step only if it is newer than all earlier ones. */
 export async function updateTotpStep(tx: Tx, userId: string, step: bigint): Promise<boolean> {
   const changed = await tx.run(sql`
     update users set totp_last_step = ${step}

@@ -26,7 +26,7 @@ export function stepOfCode(secret: string, code: string, nowMs: number): bigint 
   return delta === null ? undefined : BigInt(Math.floor(nowMs / (PERIOD_SECONDS * 1000)) + delta)
 }
 
-/** What an authenticator app needs, as a link and as a picture of it. */
+/** The enrolment for an authenticator app, as a link and as a QR code. */
 export function enrolmentOf(secret: string, email: string): { otpauthUri: string; qrSvg: string } {
   const otpauthUri = totpOf(secret, email).toString()
   return { otpauthUri, qrSvg: encodeQR(otpauthUri, 'svg', { ecc: 'medium', border: 4 }) }
@@ -34,7 +34,7 @@ export function enrolmentOf(secret: string, email: string): { otpauthUri: string
 
 const ALPHABET = 'ABCDEFGHJKMNPQRSTVWXYZ23456789'
 
-/** Ten codes for the day when the phone is gone: 10 characters, 49 bits, each good once. */
+/** Ten codes for a lost phone: 10 characters, 49 bits, each valid once. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: 10 }, () => {
     const limit = 256 - (256 % ALPHABET.length)
@@ -46,7 +46,7 @@ export function newRecoveryCodes(): string[] {
   })
 }
 
-/** Codes at rest: keyed, because six digits or ten letters can be tried out by whoever reads the table. */
+/** Codes at rest are keyed hashes: a plain hash of so short a code can be reversed by trying all codes. */
 export function openCodeHash(vault: Vault): (purpose: string, code: string) => string {
   const key = vault.derive('codes')
   return (purpose, code) => {

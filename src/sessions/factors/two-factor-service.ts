@@ -14,13 +14,13 @@ import * as queries from './factor-queries.ts'
 import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode } from './totp.ts'
 
 export type TwoFactor = {
-  /** A new secret for an authenticator app; it counts once `enable` was called with a code of it. */
+  /** Creates a secret for an authenticator app; it takes effect once `enable` gets a code of it. */
   setup(actor: Actor): Promise<{ otpauthUri: string; qrSvg: string }>
   /** @returns ten recovery codes, shown this once. @throws INVALID_OTP */
   enable(context: RequestContext, otp: string): Promise<{ recoveryCodes: string[] }>
   /** Ten new recovery codes; the old ones stop working. */
   renewCodes(context: RequestContext): Promise<{ recoveryCodes: string[] }>
-  /** Back to codes by e-mail; roles that may go without a second factor lose it. */
+  /** Falls back to codes by e-mail; roles for which a second factor is optional lose it. */
   remove(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
 
@@ -36,8 +36,8 @@ export type TwoFactorDeps = {
 const contextOf = (userId: string): string => `user:${userId}:totp`
 
 /**
- * Whoever found an access token must not be able to add a factor of his own: once somebody has logged in, adding one
- * takes a fresh second factor.
+ * A stolen access token must not suffice to add a factor: after the first login, adding one takes a fresh second
+ * factor.
  * @throws STEP_UP_REQUIRED
  */
 function checkMayEnrol(actor: Actor, user: User, nowMs: number): void {
@@ -82,7 +82,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         checkMayEnrol(actor, user, clock())
         const { totpPendingSealed } = await queries.lockFactors(tx, user.id)
         if (totpPendingSealed === null) {
-          throw new AppError('INVALID_OTP', { message: 'Ask for a new secret first with POST /auth/2fa/setup.' })
+          throw new AppError('INVALID_OTP', { message: 'Request a new secret first: POST /auth/2fa/setup.' })
         }
         const step = stepOfCode(vault.open(totpPendingSealed, contextOf(user.id)), otp, clock())
         if (step === undefined) throw new AppError('INVALID_OTP')
@@ -121,6 +121,7 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
 /** The user behind an actor. @throws UNAUTHORIZED */
 export async function userOfActor(db: Db, actor: Actor): Promise<User> {
   const user = actor.kind === 'user' ? await findUserById(db, actor.id) : undefined
-  if (!user) throw new AppError('UNAUTHORIZED', { message: 'This needs a person who is logged in, not an API key.' })
+  if (!user)
+    throw new AppError('UNAUTHORIZED', { message: 'This needs a logged-in user, not an API key. Log in first.' })
   return user
 }

@@ -10,9 +10,9 @@ const Status = Type.String({ enum: [...DELIVERY_STATUSES] })
 
 const AttemptSchema = Type.Object({
   number: Type.Integer({
-    description: '1 to 5; an attempt of unknown outcome has the number of the one that repeats it.',
+    description: '1 to 5; an attempt of unknown outcome shares the number of its repetition.',
   }),
-  series: Type.Integer({ description: '1, and one more for each redelivery.' }),
+  series: Type.Integer({ description: '1 at first; each redelivery adds 1.' }),
   trigger: Type.String({ enum: ['schedule', 'manual'] }),
   startedAt: Type.String({ format: 'date-time' }),
   durationMs: nullable(Type.Integer()),
@@ -42,7 +42,7 @@ export const DeliveryDetailSchema = Type.Object({
     method: Type.Literal('POST'),
     url: Type.String(),
     headers: Type.Record(Type.String(), Type.String(), {
-      description: 'Without the signature headers, which are made anew for each attempt.',
+      description: 'Without the signature headers, which are computed for each attempt.',
     }),
     body: Type.String(),
   }),
@@ -58,7 +58,7 @@ const DeliveryFilterSchema = {
   status: Type.Optional(
     Type.Array(Type.String({ maxLength: 100 }), { description: 'Repeat it, or separate by commas.' }),
   ),
-  code: Type.Optional(Type.String({ maxLength: 64, description: 'Of the order.' })),
+  code: Type.Optional(Type.String({ maxLength: 64, description: 'The order’s code.' })),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
   to: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or before.' })),
   companyId: CompanyId,
@@ -80,7 +80,7 @@ export const DeliveryParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f
 export const AccountQuery = Type.Object({ companyId: CompanyId })
 
 export const TestBody = Type.Object({
-  url: Type.String({ maxLength: 2048, description: 'Where to; checked like a webhookUrl.' }),
+  url: Type.String({ maxLength: 2048, description: 'The receiver; checked like a webhookUrl.' }),
   companyId: CompanyId,
 })
 

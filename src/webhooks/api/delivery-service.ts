@@ -42,7 +42,8 @@ const isStatus = (word: string): word is queries.DeliveryStatus =>
 function statusesOf(input: readonly string[] | undefined): queries.DeliveryStatus[] {
   const words = (input ?? []).flatMap((text) => text.split(',')).filter(Boolean)
   const wrong = words.find((word) => !isStatus(word))
-  if (wrong !== undefined) throw invalid('status', `"${wrong}" is none of: ${queries.DELIVERY_STATUSES.join(', ')}`)
+  if (wrong !== undefined)
+    throw invalid('status', `"${wrong}" is not a status. Choose from: ${queries.DELIVERY_STATUSES.join(', ')}`)
   return words.filter(isStatus)
 }
 
@@ -89,7 +90,10 @@ export async function listDeliveries({ db }: WebhookDeps, actor: Actor, query: D
 
 async function findReachable({ db }: WebhookDeps, actor: Actor, id: string) {
   const row = await queries.findDelivery(db, companiesOf(actor, undefined), id)
-  if (!row) throw new AppError('OBJECT_NOT_FOUND', { message: 'No delivery has this id in your account.' })
+  if (!row)
+    throw new AppError('OBJECT_NOT_FOUND', {
+      message: 'No delivery in your account has this id. See GET /webhook-deliveries.',
+    })
   return row
 }
 

@@ -32,11 +32,11 @@ export const webhookSecretRoutes: FastifyPluginAsyncTypebox<WebhookDeps> = async
   app.post(
     '/webhook-secret/regenerate',
     {
-      // A stored answer would keep the secret in clear; asking twice only makes another one.
+      // a stored answer would keep the secret in clear, and a repetition only creates another secret
       config: { permission: 'webhooks.regenerate', ownIdempotency: true },
       schema: {
         operationId: 'regenerateWebhookSecret',
-        summary: 'A new signing secret; the old one is dead at once, also for retries',
+        summary: 'Replace the signing secret; the old one stops working at once, also for retries',
         tags,
         querystring: AccountQuery,
         response: { 200: Secret },
@@ -88,7 +88,7 @@ export const webhookRotationRoutes: FastifyPluginAsyncTypebox<service.RotationDe
       config: { permission: 'webhooks.regenerate' },
       schema: {
         operationId: 'activateWebhookSecret',
-        summary: 'Put the prepared secret into use; the old one is dead at once',
+        summary: 'Activate the prepared secret; the old one stops working at once',
         tags,
         querystring: AccountQuery,
         response: { 200: Envelope(Type.Null()) },

@@ -12,14 +12,14 @@ import { checkWebhookUrl, type WebhookUrlRules } from '../outbox/webhook-url.ts'
 import type { AttemptSender } from '../sender/attempt.ts'
 import type { WebhookDeps } from './delivery-service.ts'
 
-/** The company that is meant: an operator names it, everybody else has one. */
+/** The company: operators name it, all others belong to one. */
 function accountOf(actor: Actor, companyId: string | undefined): string {
   if (companyId !== undefined) {
     if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
     return companyId
   }
   if (actor.companyId === null && ['SuperAdmin', 'SuperManager'].includes(actor.role)) {
-    throw invalid('companyId', 'Say which company you mean.')
+    throw invalid('companyId', 'is required for your role: the company’s id')
   }
   return companyOf(actor)
 }
@@ -64,7 +64,7 @@ export async function regenerateSecret(
 }
 
 /**
- * Prepares the next secret without using it: the merchant teaches it to his receiver, sends himself a test
+ * Prepares the next secret without using it: the merchant adds it to the receiver, sends a test
  * (`testNextSecret`), and only then puts it into use (`activateNextSecret`). Preparing again replaces it.
  */
 export async function prepareNextSecret(
@@ -83,17 +83,17 @@ export async function prepareNextSecret(
   return { webhookSigningSecret }
 }
 
-/** Tests that a merchant asks for are sent at once, beside the sender. */
+/** Test webhooks are sent at once, outside the sender's queue. */
 export type RotationDeps = WebhookDeps & { attempts: AttemptSender; rules: WebhookUrlRules }
 
 const nothingPrepared = () =>
   new AppError('OBJECT_CONFLICT', {
-    message: 'No next secret is prepared. Ask for one first: POST …/webhook-secret/next.',
+    message: 'No next secret is prepared. Prepare one first: POST …/webhook-secret/next.',
   })
 
 export type TestResult = { delivered: boolean; statusCode: number | null; errorCode: string | null; durationMs: number }
 
-/** Sends one webhook of the event `webhook.test`, signed by the prepared secret, and says what came of it. */
+/** Sends one webhook of the event `webhook.test`, signed with the prepared secret, and returns the outcome. */
 export async function testNextSecret(
   deps: RotationDeps,
   actor: Actor,

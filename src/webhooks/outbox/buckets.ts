@@ -9,7 +9,7 @@ function hashOf(text: string): number {
   return hash
 }
 
-/** A last stirring (MurmurHash3's), for texts that differ in their last character only. */
+/** MurmurHash3's finalizer: spreads texts that differ only in their last character. */
 function stirred(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)

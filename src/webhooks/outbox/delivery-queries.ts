@@ -4,7 +4,7 @@ import type { WebhookEvent } from './events.ts'
 import { LATE_COMMIT_MS, reportLateCommit } from './late-commits.ts'
 import { laneOf } from './webhook-url.ts'
 
-/** One message to a merchant's server, decided inside the transaction of what it tells. */
+/** One message to a merchant's server, written in the transaction of the event. */
 export type NewDelivery = {
   companyId: string
   /** `Service-Webhook-Id`: 32 hex, from `deliveryId` */

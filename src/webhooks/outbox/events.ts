@@ -1,4 +1,4 @@
-/** Every event that a merchant's server can be told, as `resource.event` (interface 6.1). */
+/** Every webhook event, as `resource.event` (interface 6.1). */
 export const EVENTS = [
   'order.initial',
   'order.pending',

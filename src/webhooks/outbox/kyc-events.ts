@@ -6,7 +6,7 @@ import { findWebhookAccount } from './subscription-queries.ts'
 
 export type KycEvent = Extract<WebhookEvent, `kyc.${string}`>
 
-/** What a merchant is told of a payer's identity check; never who the payer is. */
+/** The webhook about a payer's identity check; it never identifies the payer. */
 export type KycNews = {
   event: KycEvent
   kycId: string
@@ -25,8 +25,7 @@ function kycBody({ event, kycId, order, status, updatedAt, edd }: KycNews): stri
 
 /**
  * Writes the webhook of an identity check in the transaction of its decision, if the order has an address and the
- * company
- * is subscribed to the event. @returns whether a delivery was written; then wake the sender after the commit
+ * company is subscribed to the event. @returns whether a delivery was written; then wake the sender after the commit
  */
 export async function announceKyc(tx: Tx, idKey: Buffer, news: KycNews, requestId: string | null): Promise<boolean> {
   const { companyId, id: orderId, webhookUrl: url } = news.order

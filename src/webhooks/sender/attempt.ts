@@ -92,7 +92,7 @@ class Attempt implements Dispatcher.DispatchHandler {
     controller?.abort(new Error('cut off'))
   }
 
-  /** Ends it without a result, because this process ends: the delivery is due again, for anybody. */
+  /** Abandons the attempt at shutdown: the delivery is due again, for any node. */
   abandon(): void {
     this.#isOver = true
     this.#controller?.abort(new Error('abandoned'))

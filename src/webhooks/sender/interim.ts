@@ -4,7 +4,7 @@ const CONTINUE = Buffer.from('HTTP/1.1 100')
 const INTERIM = Buffer.from('HTTP/1.1 1')
 const END = '\r\n\r\n'
 
-/** Marks each `100 Continue` before the answer as `103 Early Hints`; everything else stays as it is. */
+/** Marks each `100 Continue` before the answer as `103 Early Hints`; all other bytes pass unchanged. */
 function renameContinue(chunk: Buffer): boolean {
   let at = 0
   while (chunk.subarray(at, at + INTERIM.length).equals(INTERIM)) {
@@ -17,7 +17,7 @@ function renameContinue(chunk: Buffer): boolean {
 }
 
 /**
- * A server may send `100 Continue` before its answer although nobody asked (RFC 9110, 15.2). undici skips the other
+ * A server may send `100 Continue` before its answer unasked (RFC 9110, 15.2). undici skips the other
  * interim answers and takes this one for a broken connection, so it sees another one in its place.
  */
 export function acceptContinue(socket: Socket): void {

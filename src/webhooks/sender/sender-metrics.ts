@@ -8,7 +8,7 @@ export function senderMetrics(registry: Registry) {
   return {
     attempts: new Counter({
       name: 'comptoir_webhook_attempts_total',
-      help: 'Attempts by what came of them; failure is empty for delivered ones.',
+      help: 'Attempts by outcome; failure is empty for delivered ones.',
       labelNames: ['outcome', 'failure'],
       registers,
     }),
@@ -44,7 +44,7 @@ export function senderMetrics(registry: Registry) {
     }),
     unknownOutcomes: new Counter({
       name: 'comptoir_webhook_unknown_outcomes_total',
-      help: 'Attempts whose node died before the outcome was written; they are made again.',
+      help: 'Attempts whose node died before the outcome was written; they are repeated.',
       registers,
     }),
     fenced: new Counter({

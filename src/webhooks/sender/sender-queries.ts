@@ -2,7 +2,7 @@ import { type Db, type Sql, sql, type Tx } from '../../db/db.ts'
 import { LANE_CAP, type LaneKey, type LaneRoom, type LaneTurn } from './lanes.ts'
 
 export const LEASE_MS = 15_000
-/** Attempts of one delivery whose outcome nobody learned, after which it is parked. */
+/** After this many attempts of unknown outcome a delivery is parked. */
 export const MAX_CRASHES = 3
 
 /**
@@ -174,7 +174,7 @@ export type OutcomeRow = {
 }
 
 /**
- * Writes the outcomes of many attempts in one statement. A row whose lease has passed to somebody else is left alone.
+ * Writes the outcomes of many attempts in one statement. Skips rows whose lease has passed to another node.
  * @returns the ids that were still ours
  */
 export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promise<string[]> {
@@ -298,7 +298,7 @@ export async function takeOverDeadNodes(tx: Tx, instance: string, deadAfterMs: n
   return { instances, deliveries: instances.length === 0 ? 0 : await releaseLeases(tx, instances) }
 }
 
-/** A clean end: nothing is in flight any more, what is still leased never started. */
+/** A clean stop: nothing is in flight, and remaining leases never started. */
 export async function deleteNode(tx: Tx, instance: string): Promise<void> {
   await tx.run(sql`
     update delivery_due set owner = null, leased_at = null, next_at = clock_timestamp()

@@ -39,7 +39,7 @@ export type SenderOptions = {
    * hold for all nodes together. For many nodes; all should agree.
    */
   ownBuckets?: boolean
-  /** For receivers inside an operator's own network: his name servers, his certificate authority. */
+  /** For receivers inside an operator's own network: its name servers, its certificate authority. */
   connector?: Omit<VettedConnectorOptions, 'allowedRanges'>
 }
 
@@ -67,7 +67,7 @@ export type Sender = {
   stats(): SenderStats
 }
 
-/** Starts sending what is due, on this node, beside any number of others on the same database. */
+/** Sends due deliveries on this node, alongside any number of other nodes on the same database. */
 export async function startSender(options: SenderOptions): Promise<Sender> {
   const { db, config, log } = options
   const metrics = options.metrics ? senderMetrics(options.metrics) : null

@@ -23,14 +23,14 @@ export const listFailures = (db: Db, from: Date, to: Date): Promise<FailureSumma
 
 export type Manager = { companyId: string; email: string; firstName: string; lang: string }
 
-/** Who is told about webhooks: the active managers. */
+/** The active managers, who get mails about webhooks. */
 export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Manager[]> =>
   db.many<Manager>(sql`
     select company_id, email, first_name, lang from users
     where company_id = any (${[...companyIds]}::text[]) and role in ('Manager', 'Association')
       and verified_at is not null and disabled_at is null`)
 
-/** @returns false when this was told already */
+/** @returns false when this was already sent */
 export const insertNotice = async (tx: Tx, key: string, now: Date): Promise<boolean> =>
   (await tx.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
 

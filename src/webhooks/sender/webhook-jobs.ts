@@ -6,7 +6,7 @@ import * as queries from './upkeep-queries.ts'
 const RETENTION_MS = 90 * DAY
 const MONTHS_AHEAD = 2
 
-/** What a manager is told of a day's permanent failures. */
+/** The daily mail to a manager about permanent failures. */
 export type FailureMail = {
   to: string
   lang: string
