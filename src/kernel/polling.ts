@@ -28,7 +28,7 @@ const PAGE = 64
  * Starts everything due, in parallel. A round ends when every due item is under way or waits for a place in its lane.
  * It never waits for an answer, so a hanging provider holds up only its own lane.
  */
-function createRound(source: PollSource, { perLane, perNode }: PollLimits, onFree: () => void) {
+export function createRound(source: PollSource, { perLane, perNode }: PollLimits, onFree: () => void) {
   const busy = new Map<string, number>()
   const underWay = new Set<Promise<void>>()
   const countIn = (lane: string): number => busy.get(lane) ?? 0

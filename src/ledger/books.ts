@@ -32,7 +32,7 @@ export type BooksDeps = {
 export type Books = {
   /** Verifies a company's books before its money leaves. @throws BOOKS_DIFFER with the reason */
   check(companyId: string): Promise<void>
-  /** The same for jobs: why its money does not leave now, or null. */
+  /** For jobs: why the money may not leave now, or null. */
   findHold(companyId: string): Promise<string | null>
   /** Every company's books, one after the other. */
   verifyAll(): Promise<void>
@@ -46,14 +46,14 @@ export type Books = {
     found: readonly Difference[],
     subjects?: readonly string[],
   ): Promise<void>
-  /** Keeps the faults of all balances; whoever is not among them has none. */
+  /** Keeps the faults of all balances. A balance that is not listed has none. */
   noteBalances(faults: readonly Difference[]): Promise<void>
 }
 
 const MAX_OF_A_CHECK = 20
-/** A payment may be told of a transfer a moment after the scanner wrote it down. */
+/** A payment may see a transfer a moment after the scanner stored it. */
 const SECOND_LOOK_MS = 3000
-/** Small books are verified each time. Larger ones that were right at most a twentieth of the time. */
+/** Small books are verified every time; larger ones that were right take at most a twentieth of the time. */
 const QUICK_MS = 1000
 const SHARE = 20
 
@@ -151,7 +151,7 @@ export function openBooks(deps: BooksDeps): Books {
     async check(companyId) {
       const reason = await findHold(companyId)
       if (reason === null) return
-      const message = `Refunds and settlements of this company wait, because ${reason} The operator has been told.`
+      const message = `Refunds and settlements of this company wait, because ${reason} The operator has been alerted.`
       throw new AppError('BOOKS_DIFFER', { message })
     },
     async noteBalances(faults) {

@@ -8,8 +8,8 @@ export type TransactionClaim = {
 }
 
 /**
- * Keeps a transaction that a person named for one refund or settlement.
- * @returns false when it is kept for another one already
+ * Reserves a named transaction for one refund or settlement.
+ * @returns false when another one has it
  */
 export async function claimTransaction(tx: Tx, { network, txHash, causeId }: TransactionClaim): Promise<boolean> {
   await tx.run(sql`
@@ -20,7 +20,7 @@ export async function claimTransaction(tx: Tx, { network, txHash, causeId }: Tra
   return row?.causeId === causeId
 }
 
-/** It was not the right transaction after all: others may be settled by it. */
+/** Releases a wrong transaction, so that it can prove something else. */
 export const releaseTransaction = (q: Queryable, { network, txHash, causeId }: TransactionClaim): Promise<number> =>
   q.run(sql`
     delete from claimed_transactions where network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`)

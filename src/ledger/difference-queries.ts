@@ -8,7 +8,7 @@ export type DifferenceSource = (typeof DIFFERENCE_SOURCES)[number]
 export const DIFFERENCE_STATUSES = ['open', 'explained', 'gone'] as const
 export type DifferenceStatus = (typeof DIFFERENCE_STATUSES)[number]
 
-/** A difference as it is kept until it is explained or gone. */
+/** A difference, kept until it is explained or gone. */
 export type KnownDifference = Difference & {
   id: string
   source: DifferenceSource
@@ -48,14 +48,14 @@ export async function upsertDifference(
   return row.fresh
 }
 
-/** What was not found any more: all of a company and source but these. */
+/** Marks as gone all of a company and source except these. */
 export const updateDifferencesGone = (
   tx: Tx,
   scope: {
     companyId: string
     source: DifferenceSource
     but: readonly string[]
-    /** Only these were looked at; null: everything. */
+    /** Only these were checked; null: everything. */
     subjects: readonly string[] | null
     at: Date
   },
@@ -69,7 +69,7 @@ export const updateDifferencesGone = (
 export const keyOfDifference = ({ subject, what }: Pick<Difference, 'subject' | 'what'>): string =>
   `${subject}\n${what}`
 
-/** The oldest that stops this company: its own, or one of the operator's wallets. */
+/** The oldest that blocks this company: its own, or one of the operator’s wallets. */
 export const findOpenDifference = (q: Queryable, companyId: string): Promise<KnownDifference | undefined> =>
   q.maybe(sql`
     select ${COLUMNS} from ledger_differences

@@ -15,7 +15,7 @@ const DifferenceSchema = Type.Object(
     source: Type.String({ enum: [...DIFFERENCE_SOURCES], description: 'What the books were compared with.' }),
     subject: Type.String({ description: 'The order, refund, settlement, journal or address.' }),
     what: Type.String(),
-    booked: Type.String({ description: 'USDC units, or words.' }),
+    booked: Type.String({ description: 'USDC units, or text.' }),
     expected: Type.String({ description: 'What it should be.' }),
     status: Type.String({ enum: [...DIFFERENCE_STATUSES], description: '`open` stops refunds and settlements.' }),
     explainedBy: Nullable(Type.String()),
@@ -28,7 +28,7 @@ const DifferenceSchema = Type.Object(
 
 const tags = ['ledger']
 
-/** Where the books and the facts differ, and who said why. */
+/** Differences between the books and the facts, and who explained them. */
 export const differenceRoutes: FastifyPluginAsyncTypebox<DifferenceDeps> = async (app, deps) => {
   app.get(
     '/ledger/differences',
@@ -54,8 +54,8 @@ export const differenceRoutes: FastifyPluginAsyncTypebox<DifferenceDeps> = async
       config: { permission: 'ledger.explain' },
       schema: {
         operationId: 'explainDifference',
-        summary: 'Say why a difference is right after all',
-        description: 'The company’s refunds and settlements go on, unless there is another difference.',
+        summary: 'Explain a difference',
+        description: 'The company’s refunds and settlements resume unless another difference is open.',
         tags,
         params: Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) }),
         body: Type.Object({ reason: Type.String({ minLength: 10, maxLength: 500 }) }),

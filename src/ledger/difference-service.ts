@@ -32,7 +32,7 @@ export type DifferenceView = ReturnType<typeof viewDifference>
 
 export type DifferenceQuery = { status?: string; page?: number; limit?: number }
 
-/** Of the companies that the caller may see; the operator's own wallets are a SuperAdmin's to see. */
+/** Differences of the companies that the actor sees; only a SuperAdmin sees the operator’s wallets. */
 export async function listVisibleDifferences(
   { db }: DifferenceDeps,
   actor: Actor,
@@ -45,8 +45,7 @@ export async function listVisibleDifferences(
 }
 
 /**
- * A person found the cause, and the difference is right after all: it stops nothing any more, unless its figures
- * change.
+ * Records a person’s explanation. The difference stops blocking until its figures change.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT
  */
 export async function explainDifference(
@@ -60,7 +59,7 @@ export async function explainDifference(
     const difference = await lockDifference(tx, id)
     if (!difference || !sees(actor, difference.companyId)) throw new AppError('OBJECT_NOT_FOUND')
     if (difference.status !== 'open')
-      throw new AppError('OBJECT_CONFLICT', { message: `The difference is ${difference.status} already.` })
+      throw new AppError('OBJECT_CONFLICT', { message: `The difference is already ${difference.status}.` })
     const by = `${actor.kind}:${actor.id}`
     await updateDifferenceExplained(tx, difference, { by, reason, at: new Date(deps.clock()) })
     await context.remember(tx, null)

@@ -34,7 +34,7 @@ export type Journal = {
     | 'settlement'
     | 'settlement_paid'
     | 'settlement_cancelled'
-  /** Of what it is the booking; the same cause is booked once. */
+  /** What was booked; each cause is booked once. */
   causeId: string
   orderId: string | null
   legs: Leg[]
@@ -58,7 +58,7 @@ export async function insertJournal(tx: Tx, journal: Journal): Promise<boolean> 
   return added > 0
 }
 
-/** One account in a period: what stood there before it, and the sums of its debits and credits, both without sign. */
+/** One account in a period: its opening balance, and unsigned sums of debits and credits. */
 export type PeriodBalance = {
   account: Account
   asset: string
@@ -95,7 +95,7 @@ export type EntryRow = {
   journalId: string
   kind: string
   causeId: string
-  /** Of the order that it belongs to. */
+  /** The code of its order. */
   orderCode: string | null
   account: Account
   asset: string
@@ -103,7 +103,7 @@ export type EntryRow = {
   at: Date
 }
 
-/** Bookings in order of time; `after` is the last journal of the page before. */
+/** Bookings by time; `after` is the last journal of the previous page. */
 export async function listEntries(
   q: Queryable,
   companyId: string,

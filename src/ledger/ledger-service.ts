@@ -11,7 +11,7 @@ type Booking = Pick<Journal, 'companyId' | 'causeId' | 'orderId'> & { at: Date }
 /** Who holds the money of a payment: we, or the company at its own account. */
 export type Holder = 'payer_clearing' | 'own_account'
 
-/** An on-ramp delivers to our deposit address, whoever's account it is bought through. */
+/** An on-ramp delivers to our deposit address, whichever account buys. */
 export const holderOf = ({ ownAccount, channel }: { ownAccount: boolean; channel: string }): Holder =>
   ownAccount && channel !== 'coinbase' ? 'own_account' : 'payer_clearing'
 
@@ -22,8 +22,8 @@ const book = (tx: Tx, kind: Journal['kind'], booking: Booking, legs: Leg[]): Pro
 export const feeOf = (units: bigint, feeBps: number): bigint => (units * BigInt(feeBps)) / 10_000n
 
 /**
- * A payment became final and paid its order: what arrived, to the company what is its own, the fee as a leg of its own,
- * money above the price to suspense until somebody decides.
+ * Books a final payment that paid its order: the company’s share, the fee as a separate leg, and money above the price
+ * to suspense.
  */
 export function bookPayment(
   tx: Tx,
@@ -41,24 +41,22 @@ export function bookPayment(
   ])
 }
 
-/**
- * Money that fits no order as it should waits in suspense. `units` may be negative: an earlier record was corrected.
- */
+/** Money that does not fit an order waits in suspense. Negative `units` correct an earlier record. */
 export const bookSuspense = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
   book(tx, 'mispayment', booking, [leg(holder, units), leg('suspense', -units)])
 
-/** Money that waited in suspense turns out to be the payment of an order. */
+/** Takes accepted money out of suspense as the payment of an order. */
 export const bookAccepted = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
   book(tx, 'late_accept', booking, [leg('suspense', units), leg(holder, -units)])
 
 /**
- * Committed money left the chain: it is no longer held, and waits in suspense until a person decides who pays for it.
- * `units` is negative when it comes back.
+ * Committed money left the chain: it waits in suspense until a person decides who bears the loss. Negative `units`: it
+ * came back.
  */
 export const bookLoss = (tx: Tx, booking: Booking, units: bigint, holder: Holder): Promise<boolean> =>
   book(tx, 'loss', booking, [leg('suspense', units), leg(holder, -units)])
 
-/** A person decided who pays for a loss. `units` is negative when the money comes back after that. */
+/** Books who bears a loss. Negative `units`: the money came back afterwards. */
 export const bookLossBorne = (tx: Tx, booking: Booking, units: bigint, by: 'operator' | 'company'): Promise<boolean> =>
   book(tx, 'loss_borne', booking, [
     leg(by === 'operator' ? 'losses' : 'company_payable', units),
@@ -67,7 +65,7 @@ export const bookLossBorne = (tx: Tx, booking: Booking, units: bigint, by: 'oper
 
 export type RefundMoney = { units: bigint; excess: bigint }
 
-/** A refund was started: what will go back is reserved, the excess out of suspense, the rest out of the company's. */
+/** Reserves a refund: the excess out of suspense, the rest out of the company’s balance. */
 export const bookRefund = (tx: Tx, booking: Booking, { units, excess }: RefundMoney): Promise<boolean> =>
   book(tx, 'refund', booking, [leg('company_payable', units - excess), leg('suspense', excess), leg('refunds', -units)])
 

@@ -10,7 +10,7 @@ export type Difference = {
   expected: string
 }
 
-/** Nothing of what is compared changes while it is compared, however long that takes. */
+/** One snapshot, so that the data does not change during a long comparison. */
 export async function setSnapshot(tx: Tx): Promise<void> {
   await tx.run(sql`set transaction isolation level repeatable read read only`)
   await tx.run(sql`set local statement_timeout = 0`)
@@ -42,7 +42,7 @@ const torn: Check = (within) => sql`
   where j.id is null or e.journal_id is null
   group by j.company_id, e.company_id, j.id, e.journal_id order by 1, 2`
 
-/** Journals about nothing that exists. */
+/** Journals without a cause. */
 const causeless: Check = (within) => sql`
   select j.company_id, 'journal ' || j.id as subject, j.kind || ' of ' || j.cause_id as what, 'booked' as booked,
     'a cause that exists' as expected
@@ -57,7 +57,7 @@ const causeless: Check = (within) => sql`
     else exists (select 1 from settlements s where s.company_id = j.company_id and s.id = j.cause_id) end
   order by j.company_id, j.id`
 
-/** What arrived for an order, by its payments, is what came in for it, by the books. */
+/** An order’s payments received what its journals say. */
 const received: Check = (within) => sql`
   with booked as (
     select j.company_id, j.order_id, sum(e.units) as units
@@ -76,7 +76,7 @@ const received: Check = (within) => sql`
   left join arrived a on a.company_id = o.company_id and a.order_id = o.id
   where ${within(sql`o`)} and coalesce(b.units, 0) <> coalesce(a.units, 0) order by o.company_id, o.id`
 
-/** A paid order has the one booking of the payment that paid it; no other order has any. */
+/** A paid order has exactly one payment booking, of the payment that paid it; other orders have none. */
 const paidOnce: Check = (within) => sql`
   select o.company_id, 'order ' || o.code as subject, 'bookings of its payment' as what, count(j.id)::text as booked,
     case when o.paid_at is null then '0' else '1' end as expected
@@ -88,7 +88,7 @@ const paidOnce: Check = (within) => sql`
     or (o.paid_at is not null and min(j.cause_id) <> o.payment_id)
   order by o.company_id, o.id`
 
-/** What paid an order is what came by its payment, without what a person decided about. */
+/** An order’s paid units are those of its payment, less what a person decided. */
 const paidUnits: Check = (within) => sql`
   with decided as (
     select company_id, payment_id, sum(units) as units from mispayments m
@@ -127,7 +127,7 @@ const share = sql`(p.price_units - div(p.price_units * p.fee_bps, 10000))`
 /** Who holds a payment's money: the company, where it came to its own account at the provider. */
 const holder = sql`case when p.own_account and p.channel <> 'coinbase' then 'own_account' else 'payer_clearing' end`
 
-/** Every booking that follows from one row of facts, leg by leg, beside what stands in the books. */
+/** Each expected booking of a fact, leg by leg, next to the actual one. */
 const legs: Check = (within) => sql`
   with expected (company_id, kind, cause_id, account, units) as (
     select p.company_id, 'payment', p.id, l.account, l.units
@@ -173,7 +173,7 @@ const legs: Check = (within) => sql`
   full join booked b using (company_id, kind, cause_id, account)
   where x.units is distinct from b.units order by 1, 2, 3`
 
-/** What waits for a decision, or was left alone by one, is in suspense; an undecided loss takes from it. */
+/** Undecided and ignored money is in suspense, less undecided losses. */
 const suspense: Check = (within) => sql`
   with booked as (
     select j.company_id, j.order_id, -sum(e.units) as units
@@ -198,7 +198,7 @@ const suspense: Check = (within) => sql`
   left join waiting w on w.company_id = o.company_id and w.order_id = o.id
   where ${within(sql`o`)} and coalesce(b.units, 0) <> coalesce(w.units, 0) order by o.company_id, o.id`
 
-/** What left the chain after it counted is what the books no longer hold, and each bearer pays for what was decided. */
+/** Losses match what the books no longer hold, and each bearer pays for the decided ones. */
 const losses: Check = (within) => sql`
   with booked as (
     select j.company_id, j.order_id,
@@ -224,7 +224,7 @@ const losses: Check = (within) => sql`
   from compared c left join orders o on o.company_id = c.company_id and o.id = c.order_id
   where coalesce(c.booked, 0) <> coalesce(c.expected, 0) order by 1, 2, 3`
 
-/** Told a second time, without the journals: from orders, refunds, losses and settlements alone. */
+/** The balance computed again without the journals: from orders, refunds, losses and settlements. */
 const payable: Check = (within) => sql`
   with booked as (
     select company_id, -sum(units) as units from ledger_entries e

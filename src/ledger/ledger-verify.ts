@@ -19,7 +19,7 @@ const amount = (text: string): string =>
 export const describeDifference = ({ companyId, subject, what, booked, expected }: Difference): string =>
   `Difference at ${subject} of company ${companyId}: ${what} is ${amount(booked)}, but ${amount(expected)} is right.`
 
-/** The verdict in words, for the operator. */
+/** The verdict as text for the operator. */
 export const describeVerdict = ({ orders, journals, difference }: Verdict): string =>
   difference
     ? describeDifference(difference)

@@ -5,10 +5,10 @@ import { findMoneyFigures, type MoneyFigures } from './money-metrics-queries.ts'
 const REFUNDS = ['needs_approval', 'needs_address', 'ready', 'submitted'] as const
 const SETTLEMENTS = ['open', 'approved'] as const
 
-/** The gauges of one scrape share one look at the database. */
+/** The gauges of one scrape share one query. */
 const SHARED_MS = 1000
 
-/** Without a database the gauges keep their last values: the scrape shows other figures all the same. */
+/** If the database is down the gauges keep their last values, so that the scrape still serves the others. */
 function openFigures(db: Db): () => Promise<MoneyFigures | undefined> {
   let askedAtMs = Number.NEGATIVE_INFINITY
   let figures: Promise<MoneyFigures | undefined> = Promise.resolve(undefined)

@@ -1,13 +1,13 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 
-/** Until the transaction ends nobody else spends this company's balance. */
+/** Locks the company’s balance until the transaction ends. */
 export async function lockCompanyBalance(tx: Tx, companyId: string): Promise<void> {
   await tx.run(sql`select 1 from companies where id = ${companyId} for update`)
 }
 
 /**
  * What may leave for a company, in USDC units: what is owed to it, less what it holds at its own accounts, less money
- * that left the chain and about which nobody has decided. Negative: the company owes the operator.
+ * that left the chain without a decision. Negative: the company owes the operator.
  */
 export async function findSettleable(q: Queryable, companyId: string): Promise<bigint> {
   const { units } = await q.one<{ units: string }>(sql`

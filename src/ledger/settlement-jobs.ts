@@ -34,8 +34,7 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
     const now = new Date(deps.clock())
     const over = report === null || report.outcome === 'refused'
     const nextCheckAt = over ? null : new Date(now.getTime() + pollGapMs('settlement', current.checks))
-    const words =
-      report?.words ?? 'the chain’s keys are not set up any more; send it by hand, then name the transaction'
+    const words = report?.words ?? 'the chain’s keys are no longer set up; send it by hand, then name the transaction'
     await updateSettlement(tx, current, { status: 'approved', txHash: report?.txHash ?? null, words, nextCheckAt }, now)
   })
 }

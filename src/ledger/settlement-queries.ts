@@ -4,7 +4,7 @@ import type { PollTopic } from '../db/polling.ts'
 export const SETTLEMENT_STATUSES = ['open', 'approved', 'paid', 'cancelled'] as const
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
 
-/** What is sent to a company's own address, in one go. */
+/** One transfer of a company’s balance to its address. */
 export type Settlement = {
   companyId: string
   id: string
@@ -19,7 +19,7 @@ export type Settlement = {
   lastWords: string | null
   checks: number
   nextCheckAt: Date | null
-  /** When it passed the last look and was handed to its chain; from then on it is only followed. */
+  /** When the final check passed and its chain took it; from then on it is only followed. */
   releasedAt: Date | null
   createdBy: string
   approvedBy: string | null
@@ -43,7 +43,7 @@ const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.unit
 
 export type SettlementTarget = { settlementAddress: string | null; settlementNetwork: number | null }
 
-/** Where a company wants its money; locked, so that two settlements are not made of the same balance. */
+/** The company’s address; locked, so that two settlements cannot spend the same balance. */
 export const lockSettlementTarget = (tx: Tx, companyId: string): Promise<SettlementTarget | undefined> =>
   tx.maybe(sql`select settlement_address, settlement_network from companies where id = ${companyId} for update`)
 
@@ -62,7 +62,7 @@ export async function insertSettlement(tx: Tx, settlement: NewSettlement): Promi
       ${settlement.network}, ${settlement.createdBy}, ${settlement.createdAt}, ${settlement.createdAt})`)
 }
 
-/** The company's settlement that is not finished; there is at most one. */
+/** The company’s unfinished settlement; there is at most one. */
 export async function findUnfinishedSettlement(q: Queryable, companyId: string): Promise<Settlement | undefined> {
   const row = await q.maybe<Row>(sql`
     select ${COLUMNS} from settlements where company_id = ${companyId} and status in ('open', 'approved')`)

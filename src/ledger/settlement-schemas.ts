@@ -4,7 +4,7 @@ import { SETTLEMENT_STATUSES } from './settlement-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const CompanyId = Type.Optional(
-  Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For those who work for several companies.' }),
+  Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For users of several companies.' }),
 )
 
 export const SettlementSchema = Type.Object({
@@ -15,7 +15,7 @@ export const SettlementSchema = Type.Object({
   address: Type.String(),
   network: Type.Integer({ description: 'Chain id.' }),
   txHash: Nullable(Type.String()),
-  message: Nullable(Type.String({ description: 'How it stands.' })),
+  message: Nullable(Type.String({ description: 'Its current state, for people.' })),
   createdBy: Type.String(),
   approvedBy: Nullable(Type.String()),
   createdAt: Type.String({ format: 'date-time' }),
@@ -36,8 +36,8 @@ export const SettlementPaidBody = Type.Object({ txHash: Type.String({ maxLength:
 export const LedgerQuery = Type.Object({
   companyId: CompanyId,
   from: Type.Optional(Type.String({ format: 'date-time', description: 'From this time on.' })),
-  to: Type.Optional(Type.String({ format: 'date-time', description: 'Up to this time, which is not in it.' })),
-  after: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: 'nextCursor of the page before.' })),
+  to: Type.Optional(Type.String({ format: 'date-time', description: 'Before this time.' })),
+  after: Type.Optional(Type.String({ pattern: '^[0-9a-f]{24}$', description: '`nextCursor` of the previous page.' })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Journals on a page.' })),
   format: Type.Optional(Type.String({ enum: ['json', 'csv'], default: 'json' })),
 })
@@ -63,7 +63,7 @@ export const LedgerSchema = Type.Object({
       journalId: Type.String(),
       at: Type.String({ format: 'date-time' }),
       kind: Type.String(),
-      cause: Type.String({ description: 'Of what it is the booking: a payment, a refund, a settlement.' }),
+      cause: Type.String({ description: 'What was booked: a payment, refund or settlement.' }),
       code: Nullable(Type.String({ description: 'The order.' })),
       account: Account,
       asset: Type.String(),

@@ -33,11 +33,11 @@ export type SettlementReport = {
 /** What a settlement needs of the chain that it is paid on. */
 export type SettlementChain = {
   network: number
-  /** Sends it, or says how it stands; safe to repeat. Null where a person sends. */
+  /** Sends it, or returns its state; safe to repeat. Null where a person sends. */
   pay: ((request: SettlementRequest) => Promise<SettlementReport>) | null
   /** Checks a transaction that a person names. @throws VALIDATION_FAILED at `txHash` */
   check(request: SettlementRequest, txHash: string): Promise<SettlementReport>
-  /** From now on nothing is sent. @returns false when something is under way */
+  /** Stops sending. @returns false when a transfer is under way */
   stop(request: SettlementRequest): Promise<boolean>
 }
 
@@ -46,7 +46,7 @@ export type SettlementDeps = {
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
-  /** Nothing leaves while they differ from the facts. */
+  /** Blocks payouts while the books differ from the facts. */
   books: Books
 }
 
@@ -106,9 +106,8 @@ const NOTHING_OWED =
   'the chain and waits for a decision.'
 
 /**
- * Reserves everything that the books owe to a company, for one transfer to its own address.
- * @throws OBJECT_CONFLICT without an address, without a balance, or while another settlement is not finished;
- * BOOKS_DIFFER
+ * Reserves what the company is owed, less its reserve, for one transfer to its address.
+ * @throws OBJECT_CONFLICT without an address or a balance, or while another settlement is unfinished; BOOKS_DIFFER
  */
 export async function createSettlement(
   deps: SettlementDeps,
@@ -140,7 +139,7 @@ export async function createSettlement(
   })
 }
 
-/** What a decision's transaction ends with: the answer, kept for its repetitions, and who decided. */
+/** Stores the answer for repeated requests and writes who decided. */
 async function finish(
   deps: SettlementDeps,
   tx: Tx,
@@ -170,13 +169,13 @@ async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['st
   throw conflict(`The settlement is ${settlement.status}; this needs one that is ${statuses.join(' or ')}.`)
 }
 
-/** What it pays left the chain meanwhile, or went back with refunds, so that the company would owe the operator. */
+/** Why sending it would leave the company in debt: lost money or later refunds. */
 async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<string | null> {
   const left = await findSettleable(q, companyId)
   return left < 0n ? `the company’s balance is short of ${text(-left)}` : null
 }
 
-/** The last look before an approved settlement is sent. @returns why it waits, or null: it may go */
+/** The final check before an approved settlement is sent. @returns why it waits; null: it may be sent */
 export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
   if (settlement.releasedAt !== null) return null
   const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
@@ -184,7 +183,7 @@ export async function releaseSettlement(deps: SettlementDeps, settlement: Settle
   return reason
 }
 
-/** A SuperAdmin lets the money go: at once by the chain's signer where its keys are set, else a person sends it. */
+/** Approves a settlement. The chain’s signer sends it if its keys are set, otherwise a person does. */
 export async function approveSettlement(
   deps: SettlementDeps,
   context: RequestContext,
@@ -196,7 +195,8 @@ export async function approveSettlement(
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, ['open'])
     const shortfall = await findShortfall(tx, settlement)
-    if (shortfall !== null) throw conflict(`It cannot be paid now: ${shortfall}. Cancel it, or decide what is missing.`)
+    if (shortfall !== null)
+      throw conflict(`It cannot be paid now: ${shortfall}. Cancel it, or settle what is missing first.`)
     const now = new Date(deps.clock())
     const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
     const words = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'
@@ -211,7 +211,7 @@ export async function approveSettlement(
   })
 }
 
-/** The money is at the company's address. */
+/** Marks a settlement as paid. */
 export async function settlePaid(
   deps: SettlementDeps,
   key: Settlement,
@@ -227,9 +227,8 @@ export async function settlePaid(
 }
 
 /**
- * A person sent an approved settlement and names the transaction: exactly its units of USDC to its address. It is
- * paid when
- * that is final.
+ * A person sent an approved settlement and names the transaction, which must send exactly its USDC units to its
+ * address. It is paid once that is final.
  * @throws OBJECT_CONFLICT, VALIDATION_FAILED at `txHash`, CHANNEL_UNAVAILABLE
  */
 export async function reportSettlementPaid(
@@ -261,8 +260,8 @@ export async function reportSettlementPaid(
 }
 
 /**
- * The money stays with us: what was reserved is owed to the company again. @throws OBJECT_CONFLICT when it is under
- * way
+ * Cancels a settlement; its amount is owed to the company again.
+ * @throws OBJECT_CONFLICT when a transfer is under way
  */
 export async function cancelSettlement(
   deps: SettlementDeps,
@@ -276,11 +275,11 @@ export async function cancelSettlement(
       throw new AppError('FORBIDDEN', { message: 'An approved settlement can only be cancelled by a SuperAdmin.' })
     const chain = deps.chains.find(({ network }) => network === key.network)
     if (chain && !(await chain.stop(requestOf(key))))
-      throw conflict('The settlement is being paid already; it cannot be cancelled any more.')
+      throw conflict('The settlement is already being paid and cannot be cancelled.')
   }
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
-    if (settlement.byHand) throw conflict('The settlement is being paid already; it cannot be cancelled any more.')
+    if (settlement.byHand) throw conflict('The settlement is already being paid and cannot be cancelled.')
     const now = new Date(deps.clock())
     await updateSettlement(tx, settlement, { status: 'cancelled', words: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)

@@ -40,7 +40,7 @@ export type CreatedOrder = { code: string; order: ReturnType<typeof viewOrder>; 
 export type CreateRequest = {
   context: RequestContext
   body: CreateOrderBody
-  /** For operators: the company in which a till is looked for by its identifier. */
+  /** For operators: the company whose till the identifier names. */
   companyId?: string | undefined
   claim: Claim | null
 }
@@ -64,7 +64,7 @@ type SaleOrigin = {
   websiteUrl: string | null
 }
 
-/** A copy of the company or the till was old; the next try reads them afresh. */
+/** The cached company or till was outdated; the next try reads it again. */
 class StaleCopy extends Error {}
 
 async function findPlace(deps: CreateDeps, request: CreateRequest, tx: Tx | null): Promise<SaleOrigin> {
@@ -122,7 +122,7 @@ async function buildOrder(
   if (!company) throw new AppError('UNAUTHORIZED')
   const amount = readAmount(body.amount, from, company.maxOrderAmount)
   checkPrice(amount, place.session)
-  // a SimpleUser is led by the merchant's session alone
+  // only the merchant's session counts for a SimpleUser
   const pages: Pick<CreateOrderBody, 'cancelUrl' | 'returnUrl'> = context.actor.role === 'SimpleUser' ? {} : body
   const { quote } = quoted
   const nowMs = deps.clock()
@@ -169,7 +169,7 @@ function answerOf(deps: CreateDeps, order: Order): CreatedOrder {
   }
 }
 
-/** Why an insert that the database accepted as such put nothing in. */
+/** Why an insert added no row. */
 async function explainRefusal(
   deps: CreateDeps,
   request: CreateRequest,
@@ -182,7 +182,7 @@ async function explainRefusal(
   throw new StaleCopy()
 }
 
-/** A broken rule of the schema as the caller's error; a short code that exists already is simply tried again. */
+/** Turns a violated constraint into an error for the client; a taken short code is retried. */
 function explainConstraint(error: unknown): unknown {
   const constraint = brokenConstraint(error)
   if (constraint === 'orders__open_alias') return new AppError('ALIAS_IN_USE')
@@ -203,8 +203,8 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
 }
 
 /**
- * Makes orders. Sales at a till are grouped into one statement under load; website sales and companies that are told of
- * `order.initial` take a transaction of their own.
+ * Creates orders. Sales at a till share a statement under load; website sales, and companies that subscribe to
+ * `order.initial`, get a transaction each.
  */
 export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const insertGrouped = createBatcher<NewOrder, boolean>({

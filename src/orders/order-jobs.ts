@@ -10,16 +10,13 @@ export type OrderKey = { companyId: string; id: string }
 export type ExpiryChecks = {
   /** Chains that are read here. */
   chains: readonly number[]
-  /** Looks once more for money of these orders. @returns those that may end now */
+  /** Checks these orders for money once more. @returns those that may end now */
   beforeEnd(orders: readonly OrderKey[]): Promise<readonly OrderKey[]>
 }
 
 const NO_CHECKS: ExpiryChecks = { chains: [], beforeEnd: async (orders) => orders }
 
-/**
- * Ends orders whose time is over. Each in its own transaction: a payment that arrives meanwhile wins or loses
- * cleanly.
- */
+/** Ends expired orders, each in its own transaction, so that a payment that arrives meanwhile wins or loses cleanly. */
 export async function expireOrders(
   db: Db,
   transition: TransitionOrder,

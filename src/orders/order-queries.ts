@@ -42,7 +42,7 @@ export async function findOrderByCode(q: Queryable, code: string): Promise<Order
   return row && toOrder(row)
 }
 
-/** Several at once, in no order; codes that do not exist are left out. */
+/** Unordered; unknown codes are left out. */
 export async function listOrdersByCode(q: Queryable, codes: readonly string[]): Promise<Order[]> {
   const rows = await q.many<Row>(sql`select ${COLUMNS} from orders where code = any(${[...codes]}::text[])`)
   return rows.map(toOrder)
@@ -96,7 +96,7 @@ export async function listOrdersBySessionRef(
   return rows.map(toOrder)
 }
 
-/** Fields that a transition may change beside the status. Undefined leaves them. */
+/** Fields that a transition may change besides the status. Undefined leaves them. */
 export type OrderChange = {
   status: OrderStatus
   paymentChannel?: string
@@ -150,8 +150,8 @@ export type NewOrderEvent = {
 }
 
 /**
- * Appends to the order's history; its number is the order's version. Its place in the feed is never before the order's
- * earlier events, also when this transaction is the older one and waited for the order's lock.
+ * Appends to the order’s history, numbered by the order’s version. Its feed position is never before the order’s
+ * earlier events, even when this transaction is the older one and waited for the lock.
  */
 export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEvent): Promise<void> {
   const facts = {
@@ -172,9 +172,9 @@ export async function insertOrderEvent(tx: Tx, order: Order, event: NewOrderEven
 }
 
 /**
- * Orders whose time is over, oldest first. One that is paid on a chain waits until that chain was read up to its time:
- * the money may stand in a block that nobody has read yet.
- * @param chains those that are read here; nobody waits for another one
+ * Expired orders, oldest first. One that is paid on a chain waits until the chain is read up to its expiry: the money
+ * may be in an unread block.
+ * @param chains those read here; orders do not wait for others
  */
 export async function listExpiredOrders(
   q: Queryable,
@@ -196,7 +196,7 @@ export type OrderScope = {
   companyIds: readonly string[] | null
   /** Null: all tills. */
   collectorIds: readonly string[] | null
-  /** Null: whoever made them. */
+  /** Null: any creator. */
   createdBy: string | null
 }
 
@@ -223,7 +223,10 @@ function searchSql(text: string): Sql {
   return sql`(code = ${text} or short_code like upper(${like}) or alias ilike ${`%${escapeLike(text)}%`} or ${byAmount})`
 }
 
-/** The condition of lists and exports. One company is an equality, so that its index keeps the order of the rows. */
+/**
+ * The condition of lists and exports. A single company is compared by equality, so that its index keeps the order of
+ * the rows.
+ */
 export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
   const parts: Sql[] = []
   if (scope.companyIds !== null) {
@@ -248,7 +251,7 @@ export function filterSql(scope: OrderScope, filter: OrderFilter): Sql {
 
 export type OrderSort = '-createdAt' | 'createdAt' | '-fromAmount' | 'fromAmount'
 
-/** Where the page before ended: the order's id, and for amounts its units with 6 digits. */
+/** Where the previous page ended: the order’s id, and for amounts its units with 6 digits. */
 export type OrderPosition = { id: string; amount: string | null }
 
 const AMOUNT = sql`(from_units * case when from_asset = 'XPF' then 1000000 else 10000 end)`

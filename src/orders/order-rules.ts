@@ -12,7 +12,7 @@ import {
 } from '../kernel/money.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
-/** 0.10 of any currency, in its own digits; 1 for a currency without any. */
+/** 0.10 of any currency; 1 for a currency without decimals. */
 const minimumOf = (asset: Fiat): Money => ({
   asset,
   units: EXPONENTS[asset] === 0 ? 1n : 10n ** BigInt(EXPONENTS[asset] - 1),
@@ -55,7 +55,7 @@ export function readPageUrl(path: string, text: string | undefined): string | nu
   return text
 }
 
-/** What a sale online may cost: the price of its session, to the last unit. @throws ILLEGAL_AMOUNT */
+/** An online sale costs exactly its session’s price. @throws ILLEGAL_AMOUNT */
 export function checkPrice(amount: Money, session: { price: string; currency: string } | null): void {
   if (session === null || (amount.asset === session.currency && formatMoney(amount) === session.price)) return
   throw new AppError('ILLEGAL_AMOUNT', {
@@ -64,7 +64,7 @@ export function checkPrice(amount: Money, session: { price: string; currency: st
 }
 
 /**
- * A SimpleUser sells in a merchant's name, so the merchant's session says all of it: price, pages and webhook.
+ * A SimpleUser sells for a merchant, so price, pages and webhook come from the merchant’s session.
  * @throws FORBIDDEN
  */
 export function checkSimpleUser(body: CreateOrderBody): void {
@@ -76,7 +76,7 @@ export function checkSimpleUser(body: CreateOrderBody): void {
   })
 }
 
-/** Where the sale takes place: a till, or a website with its session. @throws VALIDATION_FAILED */
+/** The place of sale: a till, or a website with its session. @throws VALIDATION_FAILED */
 export function checkPlace(body: CreateOrderBody): void {
   if (body.merchantIdentifier === undefined && body.websiteUrl === undefined) {
     throw new AppError('VALIDATION_FAILED', {
@@ -95,7 +95,7 @@ export function checkPlace(body: CreateOrderBody): void {
   }
 }
 
-/** Five minutes; a payment link one calendar month or as asked. */
+/** Five minutes; a payment link lasts one calendar month or as requested. */
 export function expiryOf(body: CreateOrderBody, nowMs: number, defaultMinutes: number): Date {
   if (body.alias === undefined) return new Date(nowMs + defaultMinutes * MINUTE)
   if (body.expiryMinutes !== undefined) return new Date(nowMs + body.expiryMinutes * MINUTE)

@@ -133,7 +133,7 @@ export const ListQuery = Type.Object({
     Type.String({ enum: ['-createdAt', 'createdAt', '-fromAmount', 'fromAmount'], default: '-createdAt' }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: 200, description: 'nextCursor of the answer before; pages without depth limit.' }),
+    Type.String({ maxLength: 200, description: '`nextCursor` of the previous answer; no depth limit.' }),
   ),
 })
 export type ListQuery = Static<typeof ListQuery>

@@ -35,7 +35,7 @@ export function openFindOrder(db: Db): FindOrder {
   })
 }
 
-/** May this actor touch this order at all? */
+/** Whether this actor may access the order. */
 export function reaches(actor: Actor, order: Order): boolean {
   if (actor.kind === 'payer') return actor.id === order.code
   if (actor.role === 'SimpleUser') return order.createdBy === actor.id
@@ -43,7 +43,7 @@ export function reaches(actor: Actor, order: Order): boolean {
   return actor.role !== 'Cashier' || (order.collectorId !== null && actor.collectorIds.includes(order.collectorId))
 }
 
-/** The order, locked, if it exists and belongs to what the actor may touch. @throws ORDER_NOT_FOUND */
+/** Locks the order if the actor may access it. @throws ORDER_NOT_FOUND */
 export async function lockReachableOrder(tx: Tx, actor: Actor, code: string): Promise<Order> {
   const order = await queries.lockOrderByCode(tx, code)
   if (!order || !reaches(actor, order)) throw new AppError('ORDER_NOT_FOUND')
@@ -56,7 +56,7 @@ export async function findReachableOrder(db: Db, actor: Actor, code: string): Pr
   return order
 }
 
-/** Staff of the order's company see all of it; everybody else who knows the code sees it without `webhookUrl`. */
+/** Staff of the order’s company see the whole order; others with its code see it without `webhookUrl`. */
 export async function readOrder(
   { config }: Pick<OrderDeps, 'config'>,
   findOrder: FindOrder,
@@ -71,8 +71,8 @@ export async function readOrder(
 }
 
 /**
- * By the merchant's reference: the newest order of the caller's company, or of the only company that ever used it.
- * Where no alias matches, a session's `orderRef` is meant. Strangers do not learn what leads to the payer's page.
+ * The newest order with the merchant's reference: of the actor's company, or of the only company that used it. Without
+ * a matching alias, a session's `orderRef`. Strangers do not see what leads to the pay page.
  */
 export async function readOrderByAlias(
   { db, config }: OrderDeps,
@@ -108,7 +108,7 @@ export async function endOrder(
   })
 }
 
-/** What an actor's lists are made of. */
+/** The orders that an actor may list. */
 export function scopeOf(actor: Actor): queries.OrderScope {
   switch (actor.role) {
     case 'SuperAdmin':
@@ -163,7 +163,7 @@ function readCursor(text: string, sort: string): queries.OrderPosition {
   } catch {
     // falls through to the refusal
   }
-  throw invalid('cursor', 'is not a cursor of this list with this sort order; start again without one')
+  throw invalid('cursor', 'is not a cursor for this list and sort order; start again without one')
 }
 
 export type OrderPage = { orders: OrderView[]; total: number; page: number; limit: number; nextCursor: string | null }

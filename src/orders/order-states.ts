@@ -19,7 +19,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number]
 type Transition = {
   from: readonly OrderStatus[]
   to: OrderStatus
-  /** The webhook event, or null where the merchant is told nothing. */
+  /** The webhook event; null: none. */
   event: `order.${string}` | null
   description: string
 }
@@ -36,7 +36,7 @@ export const TRANSITIONS = {
     from: ['EXPIRED', 'ERROR'],
     to: 'PENDING',
     event: 'order.pending',
-    description: 'an ended order that nobody has paid was accepted again, at a fresh rate',
+    description: 'an unpaid order that had ended was accepted again, at a fresh rate',
   },
   forward: {
     from: ['PENDING'],
@@ -78,13 +78,13 @@ export const TRANSITIONS = {
     from: ['INITIAL', 'PENDING', 'AWAITING'],
     to: 'CANCELLED',
     event: 'order.cancelled',
-    description: 'the merchant or the payer gave it up',
+    description: 'the merchant or the payer cancelled it',
   },
   expire: {
     from: ['INITIAL', 'PENDING', 'AWAITING'],
     to: 'EXPIRED',
     event: 'order.expired',
-    description: 'the time is over, or the merchant ended the link',
+    description: 'the order expired, or the merchant ended the link',
   },
   fail: {
     from: ['PENDING', 'AWAITING'],

@@ -30,9 +30,9 @@ export type TransitionOrder = (tx: Tx, order: Order, move: Move) => Promise<Orde
 export type OrderSignals = {
   /** A delivery is due. */
   onDelivery(companyId: string): void
-  /** An order changed: whoever shows it should look again. */
+  /** An order changed: its viewers should reload it. */
   onChange(code: string): void
-  /** An order was given up or its time is over: its payment is closed at the provider. */
+  /** An order was cancelled or expired: its payment is closed at the provider. */
   onEnd?(order: Order): void
 }
 

@@ -39,15 +39,12 @@ export type Order = {
   version: number
 }
 
-/**
- * An order as the API shows it: strings, absent values null. A field is added in its schema; the view then lacks it and
- * does not compile.
- */
+/** An order as the API shows it. Add a field to the schema first; the view then does not compile without it. */
 export type OrderView = Static<typeof OrderSchema>
 
 export const paymentUrlOf = (payUrl: string, code: string): string => `${payUrl}/pay?code=${code}`
 
-/** Rates without the zeros that say nothing: "1.08". */
+/** A rate without trailing zeros: "1.08". */
 export const formatRate = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT).replace(/\.?0+$/, '')
 
 /** The order as its company sees it. */
@@ -83,7 +80,7 @@ export function viewOrder(order: Order, payUrl: string): OrderView {
 /** Without what leads to the payer’s page: a reference can be guessed. */
 export type ReferenceView = Static<typeof ReferenceOrderSchema>
 
-/** The order for readers who know no more than its reference. */
+/** The order for readers who only have its reference. */
 export const viewOrderByReference = (order: Order, payUrl: string): ReferenceView => ({
   ...viewOrderPublicly(order, payUrl),
   _id: null,

@@ -17,7 +17,7 @@ export const openLossAlarm =
       paragraphs: [
         `${amount} that were final for order ${order.shortCode} (${code}) of company ${companyId} are gone from ${payment.channel}.`,
         'They are booked as a loss in suspense. The order cannot be refunded, and the amount is kept back from settlements.',
-        'Check the chain. If the money comes back, everything is as before by itself. Otherwise decide who bears the loss: POST /api/next/mispayments/{id}/bear.',
+        'Check the chain. If the money comes back, nothing needs doing. Otherwise decide who bears the loss: POST /api/next/mispayments/{id}/bear.',
       ],
     })
   }

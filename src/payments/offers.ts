@@ -10,7 +10,7 @@ export type Offer = { channel: ChannelId; networks: readonly number[]; available
 export type OfferedPrice = { due: Money; fiat: Money }
 
 const NO_LIMITS: ChannelLimits = { min: null, max: null }
-/** Limits are a courtesy: a provider that does not tell them in time is offered without. */
+/** A provider whose limits do not arrive in time is offered without them. */
 const LIMITS_MS = 3000
 
 /** @throws ProviderRefusal where the provider does not take this currency at all */
@@ -58,7 +58,7 @@ async function readOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): P
   return { channel: id, networks, available: fault === null, reason: fault }
 }
 
-/** Every channel that is set up, with the reason where this price cannot be paid by it now. */
+/** Every configured channel, with the reason if it cannot take this price now. */
 export const listOffers = (set: ChannelSet, price: OfferedPrice): Promise<Offer[]> =>
   Promise.all(set.available.map((id) => readOffer(set, id, price)))
 

@@ -2,7 +2,7 @@ import { listTransfersTo } from '../chain/transfer-queries.ts'
 import type { Queryable } from '../db/db.ts'
 import type { Payment } from './payment-queries.ts'
 
-/** Addresses (lower case) that sent at least so many USDC units to a payment's own address. */
+/** Addresses (lower case) that sent at least this many USDC units to a payment’s deposit address. */
 export async function listPayingAddresses(q: Queryable, payment: Payment, leastUnits: bigint): Promise<string[]> {
   const { toAddress = null, tokenAddress = null } = payment.instructions ?? {}
   if (toAddress === null || tokenAddress === null) return []

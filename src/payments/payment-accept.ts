@@ -88,7 +88,7 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
 
 type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
 
-/** Stores the choice before anybody is called. */
+/** Stores the choice before the provider is called. */
 async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Choice): Promise<OpenedPayment> {
   const { body, context } = request
   const { channel, own, network } = choice
@@ -148,7 +148,7 @@ export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Pro
   crashPoint('accept:after-forward')
   if (!PAYABLE.includes(accepted.status)) {
     throw new AppError('ORDER_STATE_CONFLICT', {
-      message: `The order became ${accepted.status} meanwhile. Do not pay; create a new order.`,
+      message: `The order is now ${accepted.status}. Do not pay; create a new order.`,
     })
   }
   return accepted

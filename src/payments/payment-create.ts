@@ -47,7 +47,7 @@ export type AcceptDeps = {
 
 export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
 
-/** Longer than a provider may take to answer: before that, a creation is under way and not repeated. */
+/** Longer than a provider may take to answer: until then a creation is under way and not repeated. */
 const FIRST_CHECK_MS = 15_000
 /** How long a repeated accept waits for the answer to the first one. */
 const WAIT_MS = 8_000
@@ -104,7 +104,7 @@ export async function startPayment(
 
 export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
   companyId: order.companyId,
-  // an orphan's has its provider's id behind it
+  // an unmatched payment appends its provider's id
   merchantReference: payment.merchantReference.slice(0, 26),
   providerReference: payment.providerReference,
   network: payment.network,
@@ -130,7 +130,7 @@ function requestOf(deps: AcceptDeps, order: Order, payment: Payment, payer: Paye
   }
 }
 
-/** The provider answered: its instructions and AWAITING in one transaction. */
+/** Stores the instructions and moves the order to AWAITING in one transaction. */
 async function forward(
   deps: AcceptDeps,
   { payment, requestId }: Pick<ChannelCall, 'payment' | 'requestId'>,
@@ -166,11 +166,11 @@ function forwardOrder(
   return deps.transition(tx, order, { trigger: 'forward', actor: `channel:${channel}`, requestId, ...extend })
 }
 
-/** Where a payment's provider is told to call back. */
+/** The callback address of a payment’s provider. */
 export const callbackUrlOf = (baseUrl: string, { channel, companyId, ownAccount }: PaymentAccount): string =>
   `${baseUrl}/api/next/channels/${channel}/callback${ownAccount ? `/${companyId}` : ''}`
 
-/** The provider will not have this payment: the attempt has failed, and the order may be paid another way. */
+/** The provider refused: the payment failed, and the order may be paid another way. */
 async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, words: string): Promise<void> {
   await deps.db.tx(async (tx) => {
     const current = await lockPayment(tx, payment.companyId, payment.id)
@@ -180,7 +180,7 @@ async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, words: 
 }
 
 /**
- * Waits for the provider. Its definite no is told, anything else leaves the attempt to a job, soon.
+ * Waits for the provider. Reports its refusal; anything else leaves the payment to the next poll.
  * @throws CHANNEL_NOT_AVAILABLE, CHANNEL_UNAVAILABLE
  */
 async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<Answer>): Promise<Answer> {
@@ -189,7 +189,7 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
   } catch (error) {
     if (error instanceof ProviderRefusal) {
       await recordProviderRefusal(deps, payment, error.message)
-      // what the operator must put right is no matter of the payer's, and may be right in a minute
+      // a fault for the operator to fix: the payer may try again soon
       if (isForOperator(error.reason)) throw unavailable(error)
       const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
       throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
@@ -210,7 +210,7 @@ async function create(deps: AcceptDeps, called: ChannelCall, finish: Finish): Pr
   return forward(deps, called, instructions, finish)
 }
 
-/** What was asked for before exists, but nobody can pay it: it is closed, and a new reference takes its place. */
+/** The earlier creation exists but cannot be paid: closes it and starts a payment with a new reference. */
 async function replacePayment(deps: AcceptDeps, called: ChannelCall, lost: string, finish: Finish): Promise<Accepted> {
   const { channel, payment: old } = called
   const attempt = await deps.db.tx(async (tx) => {
@@ -232,7 +232,7 @@ async function replacePayment(deps: AcceptDeps, called: ChannelCall, lost: strin
   return create(deps, { ...called, ...attempt }, finish)
 }
 
-/** A creation that never got an answer: what became of it is asked first, so that one order is at the provider. */
+/** Asks about an unanswered creation before repeating it, so that the provider holds one order only. */
 async function recover(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
   const { channel, order, payment, payer } = called
   if (!channel.recoverPayment) return create(deps, called, finish)
@@ -242,7 +242,7 @@ async function recover(deps: AcceptDeps, called: ChannelCall, finish: Finish): P
   return forward(deps, called, found.instructions, finish)
 }
 
-/** A link that works once is made anew, to the same payment. */
+/** Fetches a new single-use link to the same payment. */
 async function refreshLink(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
   const { channel, order, payment, payer } = called
   const fresh = await askProvider(channel.createPayment(requestOf(deps, order, payment, payer)))
@@ -254,7 +254,7 @@ async function refreshLink(deps: AcceptDeps, called: ChannelCall, finish: Finish
   return accepted
 }
 
-/** Somebody else is asking the provider now: their answer is ours, too, also when it is another attempt's. */
+/** Another request is asking the provider: waits for its answer, even one for another payment of the order. */
 async function waitForAnswer(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted> {
   const { companyId, orderId, channel } = called.payment
   for (let waited = 0; waited < WAIT_MS; waited += 200) {
@@ -270,7 +270,7 @@ async function waitForAnswer(deps: AcceptDeps, called: ChannelCall, finish: Fini
   throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
 }
 
-/** Takes the payment before the engine's next poll. Undefined: another call is asking for it. */
+/** Polls the payment ahead of the engine. Undefined: another request holds it. */
 async function recoverNow(deps: AcceptDeps, called: ChannelCall, finish: Finish): Promise<Accepted | undefined> {
   try {
     const taken = await pollNow(deps, PAYMENT_POLLS, called.payment, (db) => recover({ ...deps, db }, called, finish))
@@ -280,7 +280,7 @@ async function recoverNow(deps: AcceptDeps, called: ChannelCall, finish: Finish)
   }
 }
 
-/** Brings an attempt to its provider: one order there, whatever was tried before. */
+/** Creates the payment at its provider: once, even after earlier tries. */
 export async function createAtProvider(
   deps: AcceptDeps,
   called: ChannelCall,
@@ -289,7 +289,7 @@ export async function createAtProvider(
 ): Promise<Accepted> {
   const { channel, order, payment } = called
   if (fresh) return create(deps, called, finish)
-  // deposit addresses are ours: asking twice is safe, and nobody needs to wait
+  // deposit addresses are ours: asking twice is safe
   if (payment.status === 'creating' && channel.onChain) return create(deps, called, finish)
   if (payment.status === 'creating') {
     return (await recoverNow(deps, called, finish)) ?? waitForAnswer(deps, called, finish)
@@ -301,7 +301,7 @@ export async function createAtProvider(
   return accepted
 }
 
-/** A job's second try for an attempt whose creation never got an answer. The provider's definite no ends it. */
+/** Retries an unanswered creation from a job. The provider’s refusal ends it. */
 export async function resumePayment(deps: AcceptDeps, { companyId, id, orderId }: Payment): Promise<void> {
   const [order, payment] = await Promise.all([
     findOrderById(deps.db, companyId, orderId),

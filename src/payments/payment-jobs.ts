@@ -13,9 +13,8 @@ export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
 })
 
 /**
- * The scanner saw something at these addresses: the payments behind them are polled now, each under its lease, so that
- * an older reading of the chain is never applied after a newer one. One that fails, or is polled already, is left to
- * the engine.
+ * Polls the payments of these addresses now, each under its lease, so that an older reading of the chain never follows
+ * a newer one. Failures and payments already being polled are left to the engine.
  */
 export async function pollDepositAddresses(deps: PaymentDeps, addresses: readonly string[]): Promise<void> {
   const payments = await listPaymentsByDepositAddress(deps.db, addresses)

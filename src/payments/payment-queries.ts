@@ -25,7 +25,7 @@ export type Payment = {
   /** The company's fee when it was booked, in hundredths of a percent. */
   feeBps: number | null
   userAddress: string | null
-  /** Who gave it (`payer-word.ts`); null where that is not known. */
+  /** Who gave it (`payer-word.ts`); null: unknown. */
   userAddressBy: string | null
   cancelUrl: string | null
   returnUrl: string | null
@@ -108,7 +108,7 @@ export async function insertPayment(tx: Tx, payment: NewPayment): Promise<void> 
       ${payment.nextCheckAt}, ${payment.at}, ${payment.at})`)
 }
 
-/** The provider answered: what the payer needs is stored, and from when the payment is looked at again. */
+/** Stores the provider’s instructions, and when the payment is polled next. */
 export async function updatePaymentInstructions(
   tx: Tx,
   payment: Payment,
@@ -139,7 +139,7 @@ export async function updatePayment(tx: Tx, payment: Payment, change: PaymentCha
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** The payment is booked as its order's: so much of it is the price, with the company's fee of that time. */
+/** Keeps the price as booked, with the company’s fee at that time. */
 export async function updatePaymentBooked(
   tx: Tx,
   payment: Payment,
@@ -150,7 +150,7 @@ export async function updatePaymentBooked(
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** A person accepts what arrived as the payment. */
+/** A person accepted what arrived. */
 export async function updatePaymentAccepted(tx: Tx, payment: Payment, words: string, now: Date): Promise<void> {
   await tx.run(sql`
     update payments set status = 'paid', last_words = ${words}, next_check_at = null,
@@ -247,7 +247,7 @@ export async function findPaymentPolicy(q: Queryable, companyId: string): Promis
     select tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel, fee_bps from companies where id = ${companyId}`)
 }
 
-/** Up to which change of a chain's transfers the payments were told. */
+/** The last change of a chain’s transfers that its payments have seen. */
 export async function findChainCursor(q: Queryable, chainId: number): Promise<bigint> {
   const row = await q.maybe<{ afterChange: bigint }>(sql`
     select after_change from payment_chain_cursors where chain_id = ${chainId}`)

@@ -45,9 +45,8 @@ type ReportCase = {
 }
 
 /**
- * Applies what a provider or the chain says about one payment: the only way such news changes an order. Repeated and
- * late news is harmless: a paid order never moves back, an old attempt never touches an order that another attempt
- * paid.
+ * The only way that a provider’s or a chain’s report changes an order. Repeated and late reports are harmless: a paid
+ * order never moves back, and an old payment never touches an order that another one paid.
  */
 export async function applyReport(
   deps: ReportDeps,
@@ -103,7 +102,7 @@ async function applyEnding(scene: ReportCase, ending: Ending, words: string): Pr
   return trigger === null ? waiting : move(waiting, trigger)
 }
 
-/** A transfer below the chain's dust limit is booked like any other, but by itself it moves nothing. */
+/** A transfer below the chain’s dust limit is booked but moves no order. */
 const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): boolean =>
   payment.channel !== 'crypto' || transfers.some(({ units }) => units >= deps.dustUnits)
 

@@ -55,7 +55,7 @@ export const paymentRoutes: FastifyPluginAsyncTypebox<DepositCheckDeps> = async 
         summary: 'Name the transaction that pays an order',
         description:
           'For a payment on a chain that does not show. The transaction is looked up and counts what the scanner ' +
-          'would count. `counted` is true as soon as it is recorded for the order; repeating it answers the same.',
+          'would count. `counted` is true once it is recorded for the order; repeating the request returns the same.',
         tags: ['payments'],
         params: CodeParams,
         body: TransactionBody,

@@ -10,8 +10,8 @@ export function minAcceptedUnits(dueUnits: bigint, policy: PaymentPolicy): bigin
 }
 
 /**
- * When a payment on a chain was complete, by the times of its blocks: an outage of ours makes nobody late.
- * @param transfers none for money that a provider received: nobody knows its time
+ * When an on-chain payment was complete, by block time: our outage makes no payer late.
+ * @param transfers empty for money that a provider received: its time is unknown
  */
 export function completedAt(transfers: readonly { units: bigint; at: Date }[], minUnits: bigint): Date | null {
   let sum = 0n

@@ -17,7 +17,7 @@ export const AcceptBody = Type.Object({
   requote: Type.Optional(
     Type.Boolean({
       description:
-        'Accept an expired or failed order that nobody has paid, at a fresh rate: `toAmount`, `rate` and `expiresAt` ' +
+        'Accept an unpaid order that expired or failed, at a fresh rate: `toAmount`, `rate` and `expiresAt` ' +
         'change, code and page stay. Possible for `requoteHours` of the company.',
     }),
   ),
@@ -71,7 +71,7 @@ export const OfferSchema = Type.Object({
       cause: Nullable(
         Type.Union(
           [Type.Literal('trouble'), Type.Literal('busy'), Type.Literal('credentials'), Type.Literal('clock')],
-          { description: 'Why it opened: no answers, a pause that was asked for, a refused key, a refused time.' },
+          { description: 'Why it opened: no answers, a requested pause, a refused key, a refused time.' },
         ),
       ),
       openUntil: NullableText('When the next call is let through.'),

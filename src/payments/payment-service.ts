@@ -14,13 +14,13 @@ import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps &
   ReportDeps & {
-    /** The provider says that so many units went back of a payment, whoever started it. */
+    /** The provider reports units refunded of a payment, whoever started the refund. */
     onRefunded(payment: Payment, units: bigint): Promise<void>
   }
 
 type Answered = { order: Order | undefined; report: PaymentReport | undefined }
 
-/** Asks the channel about one payment now, and applies the answer. */
+/** Fetches one payment from its channel and applies the report. */
 async function askAndApply(deps: PaymentDeps, payment: Payment, requestId: string | null): Promise<Answered> {
   const { providerReference } = payment
   const [channel, order] = await Promise.all([
@@ -41,8 +41,8 @@ const checkPayment = async (
 ): Promise<Order | undefined> => (await askAndApply(deps, payment, requestId)).order
 
 /**
- * "The payer says it is done": asks the channel, never believes the caller. @throws PAYMENT_NOT_RECEIVED,
- * ORDER_STATE_CONFLICT
+ * The payer claims to have paid: asks the channel instead of trusting the request.
+ * @throws PAYMENT_NOT_RECEIVED, ORDER_STATE_CONFLICT
  */
 export async function confirmOrder(deps: PaymentDeps, context: RequestContext, code: string): Promise<void> {
   const { actor } = context
@@ -64,13 +64,13 @@ export async function confirmOrder(deps: PaymentDeps, context: RequestContext, c
   await deps.db.tx((tx) => context.remember(tx, null))
 }
 
-/** One look at a payment whose time has come: ask, resume an unanswered creation, or close a given-up attempt. */
+/** Polls one payment: fetches it, resumes an unanswered creation, or closes an abandoned one. */
 export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') {
     const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
     const wanted = order?.status === 'PENDING' && order.paymentId === payment.id
     if (!wanted) return endPayment(deps, payment)
-    // a callback named it although its creation never got an answer: money may have come, too
+    // a callback named a payment whose creation was never answered: money may have arrived
     if (payment.providerReference !== null) await askAndApply(deps, payment, null)
     return resumePayment(deps, payment)
   }
@@ -78,16 +78,16 @@ export async function pollPayment(deps: PaymentDeps, payment: Payment): Promise<
   const { order } = await askAndApply(deps, payment, null)
   const over = payment.status === 'closed' || payment.status === 'paid' || payment.status === 'failed'
   if (over || !order || isOpen(order.status)) return
-  // an order that another attempt paid must not be paid once more through this one
+  // another payment paid this order: it must not be paid twice
   if (order.paidAt === null || order.paymentId !== payment.id) await endPayment(deps, payment)
 }
 
 const OVER: ReadonlySet<PaymentReport['outcome']> = new Set(['expired', 'cancelled', 'failed', 'blocked'])
 
-/** A provider that cannot close is asked until its own time is over, at most this long. */
+/** Where a provider cannot close a payment, it is polled until its own deadline, at most this long. */
 const GIVE_UP_MS = 24 * HOUR
 
-/** An attempt whose creation never got an answer may exist at the provider all the same. */
+/** A payment whose creation was never answered may still exist at the provider. */
 async function findLostReference(deps: PaymentDeps, channel: Channel, payment: Payment): Promise<string | null> {
   if (payment.providerReference !== null || !channel.recoverPayment) return payment.providerReference
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
@@ -102,14 +102,14 @@ async function findLostReference(deps: PaymentDeps, channel: Channel, payment: P
 }
 
 /**
- * Ends an attempt that was given up at its provider, and asks whether the payer was faster. Closed is what the
- * provider says is over.
+ * Closes an abandoned payment at its provider and checks whether the payer paid first. Only the provider’s answer
+ * closes it.
  */
 async function endPayment(deps: PaymentDeps, payment: Payment): Promise<void> {
   const now = new Date(deps.clock())
   const channel = await deps.channels.forPayment(payment)
   const order = await findOrderById(deps.db, payment.companyId, payment.orderId)
-  // an address stays payable: what came to it before it was given up is read first
+  // an address stays payable: read what arrived before closing
   if (channel?.onChain && payment.status === 'closing') await askAndApply(deps, payment, null)
   const asks = channel && !channel.onChain && order
   const providerReference = asks ? await findLostReference(deps, channel, payment) : null

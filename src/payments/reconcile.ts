@@ -13,7 +13,7 @@ const AGAIN_MS = DAY
 const FOR_MS = 60 * DAY
 const BATCH = 100
 
-/** Words with which a provider takes a payment back that it called paid before. */
+/** Statuses with which a provider takes back a payment it called paid. */
 const CONTRADICTIONS: readonly string[] = ['expired', 'cancelled', 'failed']
 
 async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Promise<void> {

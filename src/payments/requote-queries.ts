@@ -23,7 +23,7 @@ export async function findFirstEnd(
   return row.at
 }
 
-/** Whether money ever came for an order, by any attempt, or is on its way. On a chain, dust is none. */
+/** Whether any payment of an order received money or has some on its way. Dust on a chain does not count. */
 export async function existsMoney(
   q: Queryable,
   order: Pick<Order, 'companyId' | 'id'>,

@@ -10,14 +10,14 @@ import { type AcceptDeps, keyOf } from './payment-create.ts'
 import { listPaymentsOfOrder } from './payment-queries.ts'
 import { existsMoney, existsSuccessor, findFirstEnd, findQuotedAt, findQuotePolicy } from './requote-queries.ts'
 
-/** A fresh price for an order, asked for before its transaction, with why. */
+/** A fresh rate, fetched before the transaction, and why it is needed. */
 export type FreshQuote = { quote: Quote; reason: 'ended' | 'link' }
 
-/** The order is over, also when no job has written that down yet. */
+/** The order is over, even where no job has recorded that yet. */
 const hasEnded = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   allows(status, 'requote') || (allows(status, 'expire') && expiresAt.getTime() <= nowMs)
 
-/** The chain may have seen money that is not final; it is asked before anything is locked. */
+/** Asks the chain for money that is not final yet, before anything is locked. */
 async function isMoneyOnItsWay(deps: AcceptDeps, order: Order): Promise<boolean> {
   for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
     const channel = await deps.channels.forPayment(payment)
@@ -29,7 +29,7 @@ async function isMoneyOnItsWay(deps: AcceptDeps, order: Order): Promise<boolean>
   return false
 }
 
-/** A payment link whose company fixes the rate for some minutes only, and whose rate is older. */
+/** A payment link whose rate is older than its company allows. */
 async function isLinkStale(deps: AcceptDeps, order: Order): Promise<boolean> {
   if (order.alias === null || !isOpen(order.status)) return false
   const { linkQuoteMinutes } = await findQuotePolicy(deps.db, order.companyId)
@@ -39,8 +39,7 @@ async function isLinkStale(deps: AcceptDeps, order: Order): Promise<boolean> {
 }
 
 /**
- * The fresh rate that accepting this order needs, or null: its own counts. An ended order takes one only when it is
- * asked for.
+ * The fresh rate to accept this order at, or null to keep its own. An ended order gets one only on request.
  * @throws INVALID_EXCHANGE_RATE
  */
 export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: boolean): Promise<FreshQuote | null> {
@@ -59,16 +58,16 @@ async function checkRequote(deps: AcceptDeps, tx: Tx, order: Order): Promise<voi
   const { requoteHours } = await findQuotePolicy(tx, order.companyId)
   const ended = (await findFirstEnd(tx, order)) ?? order.expiresAt
   if (deps.clock() - ended.getTime() > requoteHours * HOUR)
-    throw conflict('The time to pay this order at a fresh rate is over, too. Create a new order.')
+    throw conflict('The time to pay this order at a fresh rate is over too. Create a new order.')
   if (await existsMoney(tx, order, deps.dustUnits))
-    throw conflict('Money has come for this order already. It gets no fresh rate; see its mispayments.')
-  if (await existsSuccessor(tx, order)) throw conflict('A newer order has taken the place of this one. Pay that one.')
+    throw conflict('Money has already arrived for this order, so it gets no fresh rate. See its mispayments.')
+  if (await existsSuccessor(tx, order)) throw conflict('A newer order replaces this one. Pay that one.')
 }
 
 export type Repriced = { order: Order; trigger: 'accept' | 'requote'; change: Omit<OrderChange, 'status'> }
 
 /**
- * The order as it is accepted now: with its own price, or with a fresh one. An ended order begins anew with it.
+ * The order to accept now, at its own price or a fresh one. A fresh price reopens an ended order.
  * @throws ORDER_STATE_CONFLICT
  */
 export async function repriceOrder(

@@ -24,8 +24,8 @@ const judgeSource = (error: unknown): Verdict =>
   error instanceof SourceBusy ? { means: 'fails', retryAfterMs: error.retryAfterMs } : { means: 'nothing' }
 
 /**
- * A circuit for each currency of a source, so that a dead source costs its timeout twice a minute instead of at every
- * quote; and one for the whole source, which opens when it asks for a pause.
+ * One circuit per currency, so that a dead source costs its timeout twice a minute instead of at every quote; and one
+ * for the whole source, which opens when the source asks for a pause.
  */
 export function withCircuit(source: RateSource, clock: Clock): RateSource {
   const whole = new Circuit(clock, RULES)

@@ -2,8 +2,8 @@ import { type Clock, DAY, HOUR, MINUTE } from '../kernel/clock.ts'
 import type { Fiat } from '../kernel/money.ts'
 
 /**
- * How long a market's price may stay the same to its last digit. EUR trades all the time; francs and pounds have quiet
- * nights; one USDC is one dollar for hours.
+ * How long a market’s price may stay identical. EUR trades all the time; CHF and GBP have quiet nights; USDC is one
+ * dollar for hours.
  */
 const MAX_SAME_MS: Readonly<Record<Fiat, number>> = {
   EUR: HOUR,
@@ -13,7 +13,7 @@ const MAX_SAME_MS: Readonly<Record<Fiat, number>> = {
   XPF: HOUR,
 }
 
-/** Prices that were not looked at for so long may have moved meanwhile: counting starts again. */
+/** After a gap this long between readings, counting starts again: the price may have moved meanwhile. */
 const MAX_GAP_MS = 10 * MINUTE
 
 type Seen = { rate: bigint; since: number; lookedAt: number }
@@ -23,7 +23,7 @@ export type FreshnessWatch = {
   frozenFor(source: string, from: Fiat, rate: bigint): number | null
 }
 
-/** Notices a feed that answers in time and never moves. */
+/** Detects a source that answers in time but never moves. */
 export function watchFreshness(clock: Clock): FreshnessWatch {
   const seen = new Map<string, Seen>()
   return {

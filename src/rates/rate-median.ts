@@ -1,9 +1,9 @@
-/** One source's answer to one question, kept as proof of the rate that was made from it. */
+/** One source's answer, kept as proof of the rate. */
 export type Evidence = {
   source: string
   /** Scaled by 10^RATE_EXPONENT. */
   rate: bigint | null
-  /** Milliseconds since 1970: what time the price is of; null: there is none. */
+  /** The time of the price, in milliseconds since 1970; null without a price. */
   at: number | null
   taken: boolean
   reason: string | null
@@ -19,7 +19,7 @@ const middle = (sorted: readonly bigint[]): bigint => {
 
 const ascending = (rates: readonly bigint[]): bigint[] => [...rates].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))
 
-/** Two prices have no middle that one of them could be measured by: their distance from each other counts. */
+/** Of two prices neither can be judged by the median: their distance counts. */
 function contradict([one, other]: readonly bigint[], percent: number): boolean {
   if (one === undefined || other === undefined) return false
   const [low, high] = one < other ? [one, other] : [other, one]
@@ -27,9 +27,8 @@ function contradict([one, other]: readonly bigint[], percent: number): boolean {
 }
 
 /**
- * Median of the answers, after those further than the allowed deviation from the first median are dropped.
- * Undefined when fewer sources than `minSources` are left, or when two sources contradict each other: then nobody
- * can say which one is wrong.
+ * Median of the answers, without those further than the allowed deviation from the first median. Undefined when fewer
+ * than `minSources` are left, or when two sources contradict each other, since either may be wrong.
  */
 export function medianRate(
   answers: readonly Evidence[],

@@ -3,21 +3,21 @@ import { type Clock, SECOND } from '../kernel/clock.ts'
 import type { Fiat } from '../kernel/money.ts'
 
 export type RateMetrics = {
-  /** @param at what time its price is of */
+  /** @param at time of its price */
   noteAnswer(source: string, at: number): void
   noteFailure(source: string): void
   noteFrozen(source: string, from: Fiat, isFrozen: boolean): void
-  /** @param at the oldest price that the rate was made from */
+  /** @param at time of the oldest price in the rate */
   noteRate(from: Fiat, at: number): void
 }
 
-/** What an operator watches of the price sources: how old each one's last answer is, and how often it fails. */
+/** Metrics of the price sources: age of the last answer, and failures. */
 export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
   const answeredAt = new Map<string, number>()
   const ratedAt = new Map<Fiat, number>()
   const failures = new Counter({
     name: 'comptoir_rate_source_failures_total',
-    help: 'Questions that a price source did not answer with a price.',
+    help: 'Requests to a price source that returned no price.',
     labelNames: ['source'],
     registers: [registry],
   })
@@ -32,7 +32,7 @@ export function openRateMetrics(registry: Registry, clock: Clock): RateMetrics {
   })
   new Gauge({
     name: 'comptoir_rate_age_seconds',
-    help: 'Age of the oldest price in the rate that orders are made with.',
+    help: 'Age of the oldest price in the current rate.',
     labelNames: ['from'],
     registers: [registry],
     collect() {

@@ -25,9 +25,9 @@ export type Quote = {
 }
 
 export type Rates = {
-  /** A quote younger than the configured age, from memory or made now. @throws INVALID_EXCHANGE_RATE */
+  /** A quote within the configured age, cached or new. @throws INVALID_EXCHANGE_RATE */
   quote(from: Fiat): Promise<Quote>
-  /** Makes sure that the quote can be read back for ever; orders refer to it. */
+  /** Stores the quote permanently; orders refer to it. */
   store(quote: Quote): Promise<void>
 }
 
@@ -70,7 +70,7 @@ async function askAll(deps: AskDeps, from: Fiat): Promise<Evidence[]> {
 const oldestOf = (evidence: readonly Evidence[]): number =>
   Math.min(...evidence.flatMap(({ taken, at }) => (taken && at !== null ? [at] : [])))
 
-/** Median of the configured sources, cached, renewed in the background before it grows old; never a default. */
+/** Median of the configured sources, cached and renewed in the background before it expires; never a default. */
 export function openRates(deps: {
   config: Config['rates']
   db: Db

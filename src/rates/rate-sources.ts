@@ -10,20 +10,20 @@ const ONE = 10n ** BigInt(RATE_EXPONENT)
 const TIMEOUT_MS = 5000
 const MAX_BODY_BYTES = 1 << 20
 
-/** A price that its source itself dates older than this is no price of now. */
+/** A price older than this by its own date is stale. */
 const MAX_PRICE_AGE_MS = 5 * MINUTE
-/** Days that the ECB's reference rates may be old: over Easter the next come on the fifth day. */
+/** Maximum age of the ECB’s reference rates in days: after Easter the next ones come on the fifth day. */
 const MAX_REFERENCE_DAYS = 5
 
-/** Cuts after 12 decimals. Anything but plain digits, also an exponent, is no price. */
+/** Cuts after 12 decimals. Accepts plain digits only, no exponent. */
 function parseRate(text: string | undefined, source: string): bigint {
   const digits = text === undefined ? undefined : /^\d+(?:\.\d{1,12})?(?=\d*$)/.exec(text)?.[0]
   const rate = digits === undefined ? undefined : parseDecimal(digits, RATE_EXPONENT)
-  if (rate === undefined || rate === 0n) throw new Error(`${source} answered no price`)
+  if (rate === undefined || rate === 0n) throw new Error(`${source} returned no price`)
   return rate
 }
 
-/** @throws Error for a price that is too old, or of no time */
+/** @throws Error for a price that is too old or has no time */
 function checkAge(at: number, clock: Clock, source: string): number {
   const ageMs = clock() - at
   if (!(ageMs <= MAX_PRICE_AGE_MS)) throw new Error(`${source}: the price is ${Math.round(ageMs / SECOND)} s old`)
@@ -34,8 +34,8 @@ function checkAge(at: number, clock: Clock, source: string): number {
 const ownTime = (seconds: string | undefined): number => Number(seconds) * SECOND
 
 /**
- * The time of an answer that says none of its price: when it was asked for, or earlier when a cache on the way kept it
- * (RFC 9111, 5.1) or its `Date` is older.
+ * When a reply without a time of its own was priced: when it was requested, or earlier if a cache kept it (RFC 9111,
+ * 5.1) or its `Date` is older.
  */
 function timeOf(headers: Record<string, string | string[] | undefined>, askedAt: number): number {
   const keptSeconds = Number(headers.age ?? 0)
@@ -47,7 +47,7 @@ function timeOf(headers: Record<string, string | string[] | undefined>, askedAt:
 
 type Reply = { text: string; at: number }
 
-/** A price that means "fiat for one USDC", turned round. */
+/** Inverts a price given as fiat for one USDC. */
 const inverse = (price: bigint): bigint => (ONE * ONE) / price
 
 async function get(url: string, clock: Clock): Promise<Reply> {
@@ -168,7 +168,7 @@ const MAKERS: Record<string, { baseUrl: string; make: Make }> = {
         const { text: xml, at } = await get(`${baseUrl}/stats/eurofxref/eurofxref-daily.xml`, clock)
         const day = /time=['"](\d{4}-\d{2}-\d{2})['"]/.exec(xml)?.[1]
         const days = day === undefined ? Number.NaN : Math.floor((clock() - Date.parse(day)) / DAY)
-        if (!(days <= MAX_REFERENCE_DAYS)) throw new Error(`ecb: the reference rates are of ${day ?? 'no day'}`)
+        if (!(days <= MAX_REFERENCE_DAYS)) throw new Error(`ecb: the reference rates date from ${day ?? 'no day'}`)
         const perEuro = (currency: string): bigint =>
           currency === 'EUR'
             ? ONE
@@ -189,7 +189,7 @@ function fixedSource(rates: Record<string, string>, clock: Clock): RateSource {
   }
 }
 
-/** The sources that the configuration names, in its order. None is asked before its first quote. */
+/** The configured sources, in order. None is called before the first quote. */
 export function openSources(config: Config['rates'], clock: Clock): RateSource[] {
   return config.sources.flatMap((name) => {
     if (name === 'fixed') return [fixedSource(config.fixed, clock)]

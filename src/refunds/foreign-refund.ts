@@ -12,7 +12,7 @@ import { countRefunds, insertRefund, isRefundReferenceUsed, type NewRefund } fro
 import { closeUsedRecord, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
 
-/** A provider that refunds in fiat rounds there: a difference below its smallest unit is no refund. */
+/** A provider that refunds in fiat rounds: a difference below its smallest unit is not a refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
 
 type Share = { number: number; units: bigint; excess: bigint }
@@ -50,7 +50,7 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
   }
 }
 
-/** Written down as a refund that is settled already. */
+/** Records a refund that is already settled. */
 async function bookForeign(deps: RefundDeps, tx: Tx, { order, payment, returned, units, reference }: Case) {
   const now = new Date(deps.clock())
   const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
@@ -67,8 +67,8 @@ async function bookForeign(deps: RefundDeps, tx: Tx, { order, payment, returned,
 }
 
 /**
- * The provider says that so many units of a payment went back. What we did not send ourselves was sent from its own
- * console: it is written down as a refund, so that order, books and merchant know of it.
+ * The provider reports the units refunded of a payment. Those that we did not send came from its console: they become a
+ * refund here, so that order, books and merchant see it.
  */
 export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, refunded: bigint): Promise<void> {
   await deps.db.tx(async (tx) => {
@@ -84,9 +84,8 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
 }
 
 /**
- * A provider that tells of each refund by itself says that one which we did not start was transferred. Told twice, it
- * is written down once.
- * @throws CHANNEL_UNAVAILABLE while a refund of ours runs: the callback must come again
+ * The provider reports a refund that did not start here. A repeated report is recorded once.
+ * @throws CHANNEL_UNAVAILABLE while our own refund is under way: the callback must come again
  */
 export async function recordForeignRefund(
   deps: RefundDeps,

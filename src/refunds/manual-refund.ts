@@ -6,7 +6,7 @@ import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
-/** The channel cannot send it, said that a person must, or cannot be asked what became of it. */
+/** Whether a person must settle it: the channel cannot refund, has handed it over, or cannot report its state. */
 function isForPerson(channel: Channel | undefined, { status, nextCheckAt }: Refund): boolean {
   if (channel?.checkRefundTransaction) return false
   if (!channel?.refundPayment || (status === 'ready' && nextCheckAt === null)) return true
@@ -14,9 +14,9 @@ function isForPerson(channel: Channel | undefined, { status, nextCheckAt }: Refu
 }
 
 /**
- * A provider without refunds: a person sent the money another way (the provider's withdrawal, a bank, a wallet) and
- * names what proves it. One proof settles one refund.
- * @throws OBJECT_CONFLICT where the refund can be proved by its chain, or goes through its provider by itself
+ * A person sent the money another way (provider withdrawal, bank, wallet) and gives a proof. One proof settles one
+ * refund.
+ * @throws OBJECT_CONFLICT where the chain or the provider proves the refund
  */
 export async function settleByHand(
   deps: MispaymentRefundDeps,
@@ -30,7 +30,7 @@ export async function settleByHand(
   if (!isForPerson(channel, refund)) {
     const message = channel?.checkRefundTransaction
       ? 'This refund is proved by its transaction: POST /refunds/{id}/transaction.'
-      : `${refund.channel} refunds by itself; there is nothing to prove.`
+      : `${refund.channel} sends its own refunds; no proof is needed.`
     throw new AppError('OBJECT_CONFLICT', { message })
   }
   const by = `${actor.kind}:${actor.id}`
@@ -43,7 +43,7 @@ export async function settleByHand(
       })
     }
     if (await isRefundReferenceUsed(tx, current.companyId, current.channel, reference)) {
-      throw new AppError('OBJECT_CONFLICT', { message: 'This reference settled another refund already.' })
+      throw new AppError('OBJECT_CONFLICT', { message: 'This reference already settled another refund.' })
     }
     const words = `sent by hand: ${statement}`
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, words })

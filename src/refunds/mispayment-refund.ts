@@ -26,13 +26,13 @@ function checkReturnable({ record }: MispaymentCase, free: bigint): void {
   if (!RETURNABLE.includes(record.kind)) {
     const message =
       record.kind === 'wrong_token'
-        ? 'Another token cannot be sent back from here: send it by hand from the deposit address, then ignore the record with a reason.'
+        ? 'Comptoir cannot send other tokens back: send it by hand from the deposit address, then ignore the record with a reason.'
         : 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
     throw new AppError('OBJECT_CONFLICT', { message })
   }
   if (record.kind === 'over' && record.units > free) {
     throw new AppError('OBJECT_CONFLICT', {
-      message: 'A refund of the order took this money above the price already. See the order’s refunds.',
+      message: 'A refund of the order already includes this money. See the order’s refunds.',
     })
   }
 }
@@ -45,7 +45,7 @@ async function checkBooksOf({ db, books }: MispaymentRefundDeps, actor: Actor, i
 }
 
 /**
- * Money that never paid its order goes back to the payer, out of suspense; the order's state is not touched.
+ * Refunds money that never paid its order, out of suspense. The order’s state does not change.
  * @returns the refund's id
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN, STEP_UP_REQUIRED, VALIDATION_FAILED
  */

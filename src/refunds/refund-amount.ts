@@ -18,7 +18,7 @@ const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
 export type Share = { units: bigint; excess: bigint; all: boolean }
 
-/** How much goes back, and how much of it is money above the price. @throws ILLEGAL_AMOUNT, REFUND_TOO_LARGE */
+/** The amount to refund, and how much of it is above the price. @throws ILLEGAL_AMOUNT, REFUND_TOO_LARGE */
 export function readUnits(order: Order, payment: Payment, returned: Returned, amount: string | undefined): Share {
   const left = order.paidUnits - order.refundedUnits - returned.besideUnits
   const units = amount === undefined ? left : parseMoney(amount, 'USDC').units
@@ -33,7 +33,7 @@ export function readUnits(order: Order, payment: Payment, returned: Returned, am
   return { units, excess: units < free ? units : free, all: units === left }
 }
 
-/** The price's share in the order's currency; the exact rest when nothing is left. */
+/** The refund in the order’s currency; the exact rest when nothing is left. */
 export function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund[]): bigint {
   const done = earlier.filter(({ status }) => status === 'settled').reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
   if (all) return order.from.units - done
@@ -48,7 +48,7 @@ export async function checkSendable(deps: RefundDeps, tx: Tx, payment: Payment, 
   throw new AppError('ILLEGAL_AMOUNT', { message })
 }
 
-/** What of a refund the company pays, and the fee on it. */
+/** The company’s part of a refund, and the fee on it. */
 export function needOf(order: Order, payment: Payment, { units, excess }: Share) {
   const price = payment.priceUnits ?? payment.dueUnits
   const fee = feeOf(price, payment.feeBps ?? 0)

@@ -8,7 +8,7 @@ type Audited = Pick<
   'companyId' | 'id' | 'orderId' | 'units' | 'approval' | 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'
 >
 
-/** Who did what with a refund, in the transaction of it and as its last statement. */
+/** Writes the audit entry of a refund, as the last statement of its transaction. */
 export const writeRefundAudit = (
   { audit }: { audit: Audit },
   tx: Tx,

@@ -11,37 +11,36 @@ import type { Returned } from './refund-records.ts'
 
 const text = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
 
-/** Money that left the chain is not sent back before a person decided who bears the loss. @throws PAYMENT_ORPHANED */
+/** Blocks refunds until a person decides who bears a loss. @throws PAYMENT_ORPHANED */
 export function checkNothingLost({ openLoss }: Pick<Returned, 'openLoss'>): void {
   if (openLoss === 0n) return
   const message =
-    `${text(openLoss)} that were paid for this order left the chain. Nothing can be refunded before it is decided who ` +
+    `${text(openLoss)} paid for this order left the chain. Before anything can be refunded, decide who ` +
     'bears the loss: POST /mispayments/{id}/bear.'
   throw new AppError('PAYMENT_ORPHANED', { message })
 }
 
-/** Why a refund that was decided may not be sent yet. */
+/** Why an approved refund may not be sent yet; null: it may. */
 export async function findLossOf(tx: Tx, { companyId, orderId }: Pick<Refund, 'companyId' | 'orderId'>) {
   const openLoss = openLossUnits(await listMispaymentsOfOrder(tx, companyId, orderId))
-  return openLoss === 0n ? null : `${text(openLoss)} that were paid for this order left the chain`
+  return openLoss === 0n ? null : `${text(openLoss)} paid for this order left the chain`
 }
 
 type Wanted = {
   companyId: string
-  /** What is taken out of the company's balance. */
+  /** What the company’s balance pays. */
   units: bigint
   /** The service's fee on it, which the company owes after the refund. */
   feeUnits: bigint
-  /** It came to the company's own account and goes back from there. */
+  /** Whether the payment arrived at the company’s own account, and goes back from there. */
   own: boolean
 }
 
 /**
- * A refund of money that was settled already needs cover: what is owed to the company, its reserve included. Before the
- * first settlement there is always cover, because an order gives back at most what it brought in, and the fees on it
- * stay with the operator.
- * @param insist a SuperAdmin's word, who then pays out without cover
- * @returns whether it goes out without cover
+ * A refund of settled money must be covered by what is owed to the company, its reserve included. Before the first
+ * settlement it always is: an order refunds at most what it received, and its fees are still with the operator.
+ * @param insist a SuperAdmin refunds without cover
+ * @returns whether the refund goes out without cover
  * @throws REFUND_NOT_COVERED, FORBIDDEN, STEP_UP_REQUIRED
  */
 export async function checkCover(
@@ -59,8 +58,8 @@ export async function checkCover(
   if (!insist) {
     const most = free + fees > 0n ? free + fees : 0n
     const message =
-      `This refund needs ${text(units)}, but only ${text(most)} of the company’s balance are left: the money was ` +
-      'settled already. Wait for new payments, refund less, or ask the operator, who can refund without cover.'
+      `This refund needs ${text(units)}, but only ${text(most)} of the company’s balance is left: the money was ` +
+      'already settled. Wait for new payments, refund less, or ask the operator, who can refund without cover.'
     throw new AppError('REFUND_NOT_COVERED', { message })
   }
   if (actor.role !== 'SuperAdmin')

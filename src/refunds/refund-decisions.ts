@@ -9,14 +9,14 @@ import { type Refund, updateRefund } from './refund-queries.ts'
 import { reopenRecords } from './refund-records.ts'
 import { bookingOf, lockRefundWithOrder } from './refund-settle.ts'
 
-/** Its answer was lost, and nothing but a callback tells of it: a person looks it up at the provider. */
+/** Submitted without an answer, and only a callback could report it: a person checks with the provider. */
 async function isLost(deps: RefundDeps, { companyId, paymentId, status, providerReference }: Refund): Promise<boolean> {
   if (status !== 'submitted' || providerReference !== null) return false
   const payment = await findPayment(deps.db, companyId, paymentId)
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
 }
 
-/** The refund will not happen: rejected by a person, or definitely refused by the provider. @throws OBJECT_CONFLICT */
+/** Drops a refund that a person rejected or the provider refused. @throws OBJECT_CONFLICT */
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
@@ -29,7 +29,7 @@ export async function dropRefund(
     const isStillLost = neverSent && refund.status === 'submitted' && refund.providerReference === null
     if (!open.includes(refund.status) && !isStillLost) {
       throw new AppError('OBJECT_CONFLICT', {
-        message: `The refund is ${refund.status}; it cannot be ${news.status} any more.`,
+        message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
     const now = new Date(deps.clock())
@@ -47,7 +47,7 @@ export async function dropRefund(
   })
 }
 
-/** A SuperAdmin lets a refund go on. @throws OBJECT_CONFLICT */
+/** Approves a refund. @throws OBJECT_CONFLICT */
 export async function approveRefund(deps: RefundDeps, key: Refund, context: RequestContext): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { order, refund } = await lockRefundWithOrder(tx, key)

@@ -15,8 +15,8 @@ export type RefundDeps = {
   transition: TransitionOrder
   payers: PayerDeps
   audit: Audit
-  /** Nothing leaves while they differ from the facts. */
+  /** Blocks refunds while the books differ from the facts. */
   books: Books
-  /** Asks the payer where the money shall go; called in the refund's transaction, so it only writes a job. */
+  /** Asks the payer for an address. Runs in the refund’s transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }

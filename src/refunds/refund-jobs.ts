@@ -24,7 +24,7 @@ import {
 } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefund } from './refund-settle.ts'
 
-/** A refund that may not leave now is looked at again after so long. */
+/** How long a blocked refund waits for the next try. */
 const HOLD_MS = 30_000
 
 const sumOf = (refunds: readonly Refund[], field: 'units' | 'fiatUnits'): bigint =>
@@ -36,7 +36,7 @@ async function channelOfRefund(deps: RefundDeps, refund: Refund): Promise<Channe
   return payment && deps.channels.forPayment(payment)
 }
 
-/** What a channel needs to know of a refund. */
+/** What a channel needs for a refund. */
 async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<RefundRequest> {
   const [order, payment] = await Promise.all([
     findOrderById(deps.db, refund.companyId, refund.orderId),
@@ -67,10 +67,7 @@ async function refundRequestOf(deps: RefundDeps, refund: Refund): Promise<Refund
   }
 }
 
-/**
- * Whether another refund of the same payment was sent and has no final answer. Two at once cannot be told apart at a
- * provider that only says what went back in all.
- */
+/** Whether another refund of this payment is in flight. A provider that reports only totals cannot tell two apart. */
 async function anotherRuns(tx: Tx, refund: Refund): Promise<boolean> {
   const all = await listRefundsOfOrder(tx, refund.companyId, refund.orderId)
   return all.some(
@@ -78,7 +75,10 @@ async function anotherRuns(tx: Tx, refund: Refund): Promise<boolean> {
   )
 }
 
-/** Before anything is sent the refund is no longer one that a person can reject. @returns whether it may be sent */
+/**
+ * Marks the refund as submitted before it is sent, so that it can no longer be rejected. @returns whether it may be
+ * sent
+ */
 async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> {
   const hold = refund.status === 'ready' ? await deps.books.findHold(refund.companyId) : null
   return deps.db.tx(async (tx) => {
@@ -107,7 +107,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
 const isNotDone = (error: unknown): boolean =>
   error instanceof ProviderRefusal || (error instanceof ProviderTrouble && error.notSent)
 
-/** It certainly did not leave: it is as if it had not been tried, and the next poll sends it. */
+/** The refund was certainly not sent: makes it ready for the next poll. */
 async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
@@ -126,7 +126,7 @@ async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundRepor
   return { outcome: 'manual', reference: null, txHash: null, words: 'to be sent by hand' }
 }
 
-/** One look at a refund under way: send it, or ask what became of it; the channel makes sure that it happens once. */
+/** Polls one refund: sends it or asks for its state. The channel makes sure that it is sent once. */
 async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
   if (!(await beginSending(deps, refund))) return
   crashPoint('refund:before-send')
@@ -173,8 +173,8 @@ export function readTxHash(hash: string): string {
 }
 
 /**
- * A person sent a refund and names the transaction: it is checked on its chain, kept for this refund alone, and the
- * refund is settled when it is final.
+ * A person sent the refund and names the transaction. It is checked on its chain and reserved for this refund, which is
+ * settled once it is final.
  * @throws VALIDATION_FAILED at `txHash`, OBJECT_CONFLICT
  */
 export async function reportTransaction(

@@ -28,12 +28,12 @@ export function checkFreshFactor(actor: Actor, nowMs: number): void {
   if (actor.secondFactorAt === null || nowMs - actor.secondFactorAt > FRESH_MS) throw new AppError('STEP_UP_REQUIRED')
 }
 
-/** Keys are made by the company's people, so without a limit of their own they have that of their makers. */
+/** API keys without a limit of their own have that of the people who create them. */
 function limitOf(role: string, limits: Record<string, RoleLimit>): RoleLimit | undefined {
   return limits[role] ?? (role === 'Service' ? (limits.Manager ?? limits.Association) : undefined)
 }
 
-/** What is above a limit, in words; undefined when the refund fits. The spender's day is locked until the commit. */
+/** The limit that the refund exceeds, as text; undefined if it fits. Locks the spender’s day until the commit. */
 async function findExcess(
   tx: Tx,
   actor: Actor,
@@ -43,7 +43,7 @@ async function findExcess(
   const [single, day] = [read(limit.single), read(limit.day)]
   if (single !== null && units > single) return `at most ${text(single)} at once`
   if (day === null) return undefined
-  // all keys of a company are one spender: another key costs nothing
+  // all keys of a company share one limit, since another key is free
   const requestedBy = actor.role === 'Service' ? null : `${actor.kind}:${actor.id}`
   await lockRefundDay(tx, companyId, requestedBy ?? 'Service')
   const since = new Date(now.getTime() - DAY)
@@ -53,9 +53,8 @@ async function findExcess(
 }
 
 /**
- * May this be refunded, and who has to say yes first? The limits of the actor's role count what it refunds by itself:
- * one that waits for an approval uses nothing of the day. A server's key is refused instead, because what a program may
- * not do it should hear at once.
+ * Whether the refund is allowed, and who must approve it first. Refunds that wait for an approval do not use up the
+ * role’s daily limit. An API key over its limit is refused at once instead: a program should learn it immediately.
  * @throws FORBIDDEN, STEP_UP_REQUIRED
  */
 export async function decideApproval(

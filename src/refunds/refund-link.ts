@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Vault } from '../kernel/vault.ts'
 
-/** Addresses of the page on which a payer says where one refund goes. */
+/** Links to the page where a payer sets the destination of one refund. */
 export type RefundLinks = {
   urlOf(orderCode: string, refundId: string): string
   /** Whether a link was made for this refund, in constant time. */

@@ -6,8 +6,8 @@ import { applyRefundReport } from './refund-jobs.ts'
 import { listRefundsOfOrder } from './refund-queries.ts'
 
 /**
- * A provider whose callbacks are the only word on its refunds names one: ours by our id or by its own, otherwise one
- * from its console. One that a person gave up and that was transferred after all counts as such, too.
+ * A provider that reports refunds only by callback names one: ours, by our id or its own, or one from its console. One
+ * that was dropped here but transferred there counts as the latter.
  */
 export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
   const { reference, refundId, outcome, words } = news

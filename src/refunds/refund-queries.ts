@@ -14,7 +14,7 @@ export const REFUND_STATUSES = [
 ] as const
 export type RefundStatus = (typeof REFUND_STATUSES)[number]
 
-/** Why a refund waits for an approval: the company's setting, or more than the role may refund by itself. */
+/** Why a refund needs approval: the company’s setting, or the role’s limit. */
 export type RefundApproval = 'company' | 'limit'
 
 /** Money on its way back to a payer. */
@@ -34,10 +34,10 @@ export type Refund = {
   fiatUnits: bigint
   /** A SuperAdmin let it go although the company's balance did not cover it. */
   withoutCover: boolean
-  /** Believed to be the payer's; a proposed one is not, yet. */
+  /** The payer’s trusted address; proposals stay separate until confirmed. */
   address: string | null
   proposedAddress: string | null
-  /** Who proposed it: a name as in `payer-word.ts`, or `payer` by a link that no mail carried. */
+  /** Who proposed it: a name as in `payer-word.ts`, or `payer` through a link that was not mailed. */
   proposedBy: string | null
   addressProof: AddressProof | null
   askedByMail: boolean
@@ -53,7 +53,7 @@ export type Refund = {
   byHand: boolean
   lastWords: string | null
   checks: number
-  /** Null: nothing is asked any more, or a person sends it. */
+  /** Null: no more polls, or a person sends it. */
   nextCheckAt: Date | null
   createdAt: Date
   updatedAt: Date
@@ -198,7 +198,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
     where company_id = ${refund.companyId} and id = ${refund.id}`)
 }
 
-/** No change of state: only when it is polled again; null: there is nothing to ask any more. */
+/** Only sets the next poll; null: none. */
 export const updateRefundNextCheck = (tx: Tx, refund: Refund, nextCheckAt: Date | null): Promise<number> =>
   tx.run(sql`
     update refunds set next_check_at = ${nextCheckAt}
@@ -216,13 +216,13 @@ export async function isRefundReferenceUsed(
   return used
 }
 
-/** Refunds of a payment that are under way are asked about again now. */
+/** Polls the open refunds of a payment now. */
 export const wakeRefundsOfPayment = (q: Queryable, companyId: string, paymentId: string, now: Date): Promise<number> =>
   q.run(sql`
     update refunds set next_check_at = least(next_check_at, ${now}), poll_again = lease_until is not null
     where company_id = ${companyId} and payment_id = ${paymentId} and next_check_at is not null`)
 
-/** The person who made an API key; null for one that no person made. */
+/** The user who created an API key; null if none did. */
 export async function findKeyMaker(q: Queryable, keyId: string): Promise<string | null> {
   const row = await q.maybe<{ createdBy: string | null }>(sql`select created_by from api_keys where id = ${keyId}`)
   return row?.createdBy ?? null
@@ -247,14 +247,14 @@ export async function findRefundPolicy(q: Queryable, companyId: string): Promise
   )
 }
 
-/** Until the transaction ends nobody else can add up this spender's day. */
+/** Locks this spender’s day until the transaction ends. */
 export async function lockRefundDay(tx: Tx, companyId: string, spender: string): Promise<void> {
   await tx.run(sql`
     insert into refund_day_locks (company_id, spender) values (${companyId}, ${spender})
     on conflict (company_id, spender) do update set spender = excluded.spender`)
 }
 
-/** Units that were refunded without anybody's approval since then. `requestedBy` null: by the company's servers. */
+/** Units refunded without approval since then. `requestedBy` null: by the company’s API keys. */
 export async function sumRefundsOfDay(
   tx: Tx,
   { companyId, requestedBy, since }: { companyId: string; requestedBy: string | null; since: Date },

@@ -14,18 +14,18 @@ import { openLossUnits, spokenUnits } from '../payments/mispayments/standing.ts'
 import { lockPayment, reconsiderPayment } from '../payments/payment-queries.ts'
 import { listRefundsOfOrder, type Refund } from './refund-queries.ts'
 
-/** What went back of an order already, or is on its way, and what a person decided about beside it. */
+/** What an order has refunded or is refunding, and related decisions. */
 export type Returned = {
-  /** Of the order itself, dropped ones left out. */
+  /** The order’s own refunds, without dropped ones. */
   refunds: Refund[]
-  /** Units above the price that a decision took away: sent back beside the order's own refunds, or ignored. */
+  /** Units above the price that were refunded separately or ignored. */
   besideUnits: bigint
-  /** Units above the price that are spoken for, either way. */
+  /** Units above the price that a refund or a decision already uses. */
   usedExcess: bigint
-  /** The record of money above the price that waits for a decision, and what of it is not spoken for. */
+  /** The undecided record of money above the price, and its units that are still free. */
   open: Mispayment | undefined
   openFree: bigint
-  /** What left the chain and nobody has decided about. */
+  /** Undecided loss. */
   openLoss: bigint
 }
 
@@ -55,8 +55,8 @@ export async function readReturned(
 const decisionOf = (refundId: string): string => `refund:${refundId}`
 
 /**
- * An order's refund took money above the price: what it took needs no other decision and becomes a record of its own,
- * so that the rest can be decided about.
+ * An order’s refund used money above the price: that part needs no other decision and becomes a separate record; the
+ * rest stays open.
  */
 export async function closeUsedRecord(
   tx: Tx,
@@ -75,7 +75,7 @@ export async function closeUsedRecord(
   await updateMispayment(tx, { ...open, id }, decision, now)
 }
 
-/** Open again, or added to the record that was opened for more of the same money meanwhile. */
+/** Reopens a record, or adds it to the one opened since for the same money. */
 async function reopen(tx: Tx, record: Mispayment, records: readonly Mispayment[], now: Date): Promise<void> {
   const { kind, paymentId, units } = record
   const twin = records.find((other) => other.status === 'open' && other.kind === kind && other.paymentId === paymentId)
@@ -85,8 +85,8 @@ async function reopen(tx: Tx, record: Mispayment, records: readonly Mispayment[]
 }
 
 /**
- * The refund will not happen: what it was made for waits for a decision again, and speaks for its order again. Money of
- * the payment that paid the order meanwhile is money above the price now.
+ * A dropped refund returns its money to an open record. If the same payment has paid the order since, that money is now
+ * above the price.
  */
 export async function reopenRecords(tx: Tx, order: Order, refund: Refund, now: Date): Promise<void> {
   const { companyId, orderId, mispaymentId } = refund

@@ -33,8 +33,8 @@ const RevertAnswer = Type.Object({ refundId: Type.String({ description: 'Follow 
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
 /**
- * Where its payer says where it goes, for handing over, and what can be signed instead; only while that is asked. Who
- * started the refund could answer on that page himself: where the payer got the link by mail, nobody else gets it.
+ * The link and message for the payer while the destination is open. A link that went to the payer by mail is shown to
+ * no one else: whoever started the refund could answer for the payer.
  */
 function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) {
   const { status, proposedAddress, askedByMail } = refund
@@ -51,7 +51,7 @@ async function codeOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refu
   return order.code
 }
 
-/** @param code of its order, where it is known already */
+/** @param code of its order, if already known */
 async function viewRefund(deps: MispaymentRefundDeps, refund: Refund, code?: string) {
   return describeRefund(deps, refund, code ?? (await codeOf(deps, refund)))
 }
@@ -90,7 +90,7 @@ async function findReachableRefund(deps: RefundDeps, actor: Actor, id: string): 
   return refund
 }
 
-/** The payer's money back: started under the order's path. */
+/** Starts refunds, under the order’s path. */
 export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, deps) => {
   app.post(
     '/revert/:code',
@@ -100,7 +100,7 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
         operationId: 'revertOrder',
         summary: 'Refund a paid order, wholly or in part',
         description:
-          'The body is optional: without it everything that is left goes back. Follow `refundId` with GET /refunds/{id}.',
+          'The body is optional; without it, refunds all that is left. Follow `refundId` with GET /refunds/{id}.',
         tags,
         params: CodeParams,
         body: RevertBody,
@@ -111,7 +111,7 @@ export const revertRoutes: FastifyPluginAsyncTypebox<RefundDeps> = async (app, d
   )
 }
 
-/** Refunds as objects: list, decide, give a destination, report one that was sent by hand. */
+/** Refunds: list, decide, set a destination, report one sent by hand. */
 export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = async (app, deps) => {
   app.get(
     '/refunds',
@@ -158,7 +158,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         operationId: 'getRefundAddressMessage',
         summary: 'What a payer signs to have a refund sent to an address',
         description:
-          'For the refund that waits for its address, or else for the one that would be started next. To be signed as ' +
+          'For the refund that waits for its address, otherwise for the next one. To be signed as ' +
           'wallets sign texts (EIP-191, personal_sign), by the address itself or by the one that paid.',
         tags,
         querystring: AddressMessageQuery,
@@ -177,7 +177,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       config: { permission: 'refunds.decide' },
       schema: {
         operationId: 'approveRefund',
-        summary: 'Let a refund go on',
+        summary: 'Approve a refund',
         tags,
         params: IdParams,
         response: { 200: Envelope(RefundSchema) },
@@ -195,7 +195,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       config: { permission: 'refunds.decide' },
       schema: {
         operationId: 'rejectRefund',
-        summary: 'Refuse a refund; the order goes back to what it was',
+        summary: 'Reject a refund; the order returns to its earlier state',
         tags,
         params: IdParams,
         body: Type.Object({ reason: Type.String({ minLength: 1, maxLength: 256 }) }),
@@ -214,7 +214,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       config: { permission: 'refunds.revert' },
       schema: {
         operationId: 'setRefundAddress',
-        summary: 'Where an on-chain refund goes',
+        summary: 'Set where an on-chain refund goes',
         tags,
         params: IdParams,
         description:
@@ -235,7 +235,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       config: { permission: 'mispayments.decide' },
       schema: {
         operationId: 'refundMispayment',
-        summary: 'Send money back that never paid its order',
+        summary: 'Refund money that never paid its order',
         description: 'Answers with the refund; the order’s state does not change.',
         tags,
         params: IdParams,
@@ -254,13 +254,13 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       config: { permission: 'refunds.settle' },
       schema: {
         operationId: 'settleRefund',
-        summary: 'A refund that was sent outside, with its proof',
-        description: 'For channels whose provider cannot refund: what was sent, and how it can be found again.',
+        summary: 'Settle a refund that was sent outside Comptoir, with proof',
+        description: 'For channels whose provider cannot refund: what was sent, and where to find it.',
         tags,
         params: IdParams,
         body: Type.Object({
           reference: Type.String({ minLength: 4, maxLength: 200, description: 'Id of the withdrawal or transfer.' }),
-          statement: Type.String({ minLength: 4, maxLength: 500, description: 'How it was sent, in words.' }),
+          statement: Type.String({ minLength: 4, maxLength: 500, description: 'How it was sent.' }),
         }),
         response: { 200: Envelope(RefundSchema) },
       },
@@ -278,8 +278,8 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       config: { permission: 'refunds.revert' },
       schema: {
         operationId: 'reportRefundTransaction',
-        summary: 'A refund that was sent by hand',
-        description: 'The transaction is checked on its chain; the refund is settled when it is final.',
+        summary: 'Report the transaction of a refund sent by hand',
+        description: 'The transaction is checked on its chain. The refund is settled once it is final.',
         tags,
         params: IdParams,
         body: Type.Object({ txHash: Type.String({ maxLength: 66 }) }),

@@ -21,10 +21,14 @@ const WantedFields = {
           Type.String({ maxLength: 132, description: 'EIP-191, by the destination or by the address that paid.' }),
         ),
         statement: Type.Optional(
-          Type.String({ minLength: 10, maxLength: 500, description: 'A person says how the payer asked for it.' }),
+          Type.String({
+            minLength: 10,
+            maxLength: 500,
+            description: 'How the payer asked for it, stated by a person.',
+          }),
         ),
         evidence: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 256, description: 'Where that can be looked up: a ticket’s number.' }),
+          Type.String({ minLength: 1, maxLength: 256, description: 'Where to look it up, such as a ticket number.' }),
         ),
       },
       {
@@ -43,7 +47,7 @@ export const RevertBody = Type.Object({
   reason: Type.Optional(Type.String({ maxLength: 256 })),
   withoutCover: Type.Optional(
     Type.Boolean({
-      description: 'A SuperAdmin’s word, with a fresh second factor: refund although the money was settled already.',
+      description: 'Refund money that is already settled. SuperAdmin only, with a fresh second factor.',
     }),
   ),
   ...WantedFields,
@@ -69,7 +73,7 @@ export const AddressMessageQuery = Type.Object({
 })
 
 export const AddressMessageSchema = Type.Object({
-  message: Type.String({ description: 'The text to sign, as it is.' }),
+  message: Type.String({ description: 'The exact text to sign.' }),
   refund: Type.Integer({ description: 'Its number among the refunds of the order.' }),
   amount: Type.String(),
   network: Nullable(Type.Integer()),
@@ -91,7 +95,7 @@ const AddressProofSchema = Type.Object(
     statement: Type.Optional(Type.String()),
     evidence: Type.Optional(Type.String()),
   },
-  { description: 'Why this destination is believed.' },
+  { description: 'Why this destination is trusted.' },
 )
 
 export const RefundSchema = Type.Object({
@@ -101,8 +105,8 @@ export const RefundSchema = Type.Object({
   mispaymentId: Nullable(Type.String({ description: 'Set: money that never paid the order goes back.' })),
   status: Type.String({ enum: [...REFUND_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),
-  excessAmount: Type.String({ description: 'What of it is above the order’s price.' }),
-  withoutCover: Type.Boolean({ description: 'A SuperAdmin let it go although the money was settled already.' }),
+  excessAmount: Type.String({ description: 'The part above the order’s price.' }),
+  withoutCover: Type.Boolean({ description: 'Refunded without cover by a SuperAdmin.' }),
   channel: Type.String(),
   address: Nullable(Type.String()),
   proposedAddress: Nullable(
@@ -114,7 +118,7 @@ export const RefundSchema = Type.Object({
   addressUrl: Nullable(
     Type.String({
       description:
-        'While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts ' +
+        'While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts ' +
         'refunds could otherwise answer for the payer.',
     }),
   ),
@@ -126,13 +130,13 @@ export const RefundSchema = Type.Object({
   approvalReason: Nullable(
     Type.String({
       enum: ['company', 'limit'],
-      description: 'Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself.',
+      description: 'Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit.',
     }),
   ),
   requestedBy: Type.String(),
   decidedBy: Nullable(Type.String()),
   txHash: Nullable(Type.String()),
-  message: Nullable(Type.String({ description: 'What the provider or the chain said last.' })),
+  message: Nullable(Type.String({ description: 'The last status from the provider or the chain.' })),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
   settledAt: Nullable(Type.String({ format: 'date-time' })),

@@ -15,7 +15,7 @@ import { closeUsedRecord, readReturned } from './refund-records.ts'
 import type { RevertBody } from './refund-schemas.ts'
 import { bookingOf } from './refund-settle.ts'
 
-/** Starts a refund of what is left, or of a part of it. The order is REFUNDING until it is settled or dropped. */
+/** Starts a refund of all or part of what is left. The order is REFUNDING until the refund is settled or dropped. */
 export async function revertOrder(
   deps: RefundDeps,
   context: RequestContext,

@@ -15,7 +15,7 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
   at,
 })
 
-/** The order first, then its refund: the same order of locks everywhere. */
+/** Locks the order, then its refund: the same order everywhere. */
 export async function lockRefundWithOrder(
   tx: Tx,
   key: { companyId: string; id: string; orderId: string },
@@ -28,11 +28,11 @@ export async function lockRefundWithOrder(
 
 type SettledNews = { actor: string; reference: string | null; txHash: string | null; words: string }
 
-/** The money is with the payer. */
+/** Marks a refund as settled: the payer has the money. */
 export const settleRefund = (deps: RefundDeps, key: Refund, news: SettledNews): Promise<void> =>
   deps.db.tx((tx) => settleRefundIn(deps, tx, key, news))
 
-/** In a transaction that has more to do. */
+/** Settles within the caller’s transaction. */
 export async function settleRefundIn(
   deps: Pick<RefundDeps, 'clock' | 'transition'>,
   tx: Tx,

@@ -2,7 +2,7 @@ import type { Goods } from '../../kernel/goods.ts'
 import { EXPONENTS, formatDecimal } from '../../kernel/money.ts'
 import { type Order, type OrderView, viewOrder } from '../order.ts'
 
-/** An order with what other parts know of it. */
+/** An order with its fee and transaction. */
 export type ExportedOrder = {
   order: Order
   /** What the service kept of the payment, in units of `order.to.asset`. */
@@ -14,7 +14,7 @@ export type ExportedOrder = {
 export const HEADER_LANGUAGES = ['en', 'fr', 'de', 'es', 'it'] as const
 export type HeaderLanguage = (typeof HEADER_LANGUAGES)[number]
 
-/** How a cell is written: text of people (guarded against formulas), decimal text, ISO time, true or false. */
+/** How a cell is written: user text (guarded against formulas), decimal text, ISO time, true or false. */
 export type ColumnKind = 'text' | 'amount' | 'time' | 'flag'
 
 type Column = { kind: ColumnKind; titles: readonly [string, string, string, string, string] }

@@ -9,12 +9,12 @@ import { xlsxFile } from './export-xlsx.ts'
 const PAGE_ORDERS = 500
 const CHUNK_ROWS = 100
 
-/** All that decides what a file holds; it travels to the thread that writes it. */
+/** Everything that determines a file; it is sent to the thread that writes it. */
 export type ExportPlan = {
   scope: OrderScope
   filter: OrderFilter
   newestFirst: boolean
-  /** The newest order that belongs to the file; null: there is none. */
+  /** The newest order in the file; null: no orders. */
   lastId: string | null
   format: 'csv' | 'xlsx'
   headers: HeaderLanguage | null
@@ -23,15 +23,12 @@ export type ExportPlan = {
   at: Date
 }
 
-/**
- * Every order once: a page begins behind the order that ended the one before, and nothing newer than `lastId` is
- * read.
- */
+/** Every order once: a page starts after the last order of the previous page and never reads past `lastId`. */
 async function* pagesOf(db: Db, { scope, filter, newestFirst, lastId }: ExportPlan): AsyncGenerator<ExportedOrder[]> {
   if (lastId === null) return
   const fetchPage = (after: { companyId: string; id: string } | null): Promise<ExportedOrder[]> => {
     const page = listExportedOrders(db, scope, filter, { newestFirst, lastId, after, limit: PAGE_ORDERS })
-    page.catch(() => {}) // met where the page is awaited, if anybody still waits for it
+    page.catch(() => {}) // handled where the page is awaited, if it still is
     return page
   }
   let next: Promise<ExportedOrder[]> | null = fetchPage(null)
@@ -51,7 +48,7 @@ async function* rowsOf(pages: AsyncIterable<ExportedOrder[]>, payUrl: string): A
   }
 }
 
-/** The file, made while it is read: pages of orders in short statements, one page ahead of the reader. */
+/** Streams the file: short statements, one page ahead of the reader. */
 export function exportFile(db: Db, plan: ExportPlan): AsyncIterable<string | Buffer> {
   const headers = headersOf(plan.headers)
   const rows = rowsOf(pagesOf(db, plan), plan.payUrl)

@@ -2,7 +2,7 @@ import { type Queryable, sql, unnamed } from '../../db/db.ts'
 import { COLUMNS, filterSql, type OrderFilter, type OrderScope, type Row, toOrder } from '../order-queries.ts'
 import type { ExportedOrder } from './export-columns.ts'
 
-/** What an export holds: how many orders fit now, and the newest of them; later ones stay out. Null: none. */
+/** How many orders fit now, and the newest of them; later ones stay out. Null: none. */
 export async function findExportBounds(
   q: Queryable,
   scope: OrderScope,
@@ -18,15 +18,11 @@ export type ExportPage = {
   newestFirst: boolean
   limit: number
   lastId: string
-  /** The last order of the page before. */
+  /** The last order of the previous page. */
   after: { companyId: string; id: string } | null
 }
 
-/**
- * The next orders by (company, id), which is the order of the primary key: each page is a short statement of its own,
- * so
- * that no export holds a snapshot back.
- */
+/** The next orders by primary key (company, id). Each page is a short statement, so that no export holds a snapshot. */
 export async function listExportedOrders(
   q: Queryable,
   scope: OrderScope,

@@ -6,7 +6,7 @@ import { FilterQuery } from '../order-schemas.ts'
 import { HEADER_LANGUAGES, type HeaderLanguage } from './export-columns.ts'
 import type { ExportFormat, ExportOrders, OrderExport } from './export-service.ts'
 
-/** A reader that takes nothing for this long is gone. */
+/** A reader that stalls this long is disconnected. */
 const STALLED_MS = 120_000
 
 const DownloadQuery = Type.Object({
@@ -50,7 +50,7 @@ export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: Export
         operationId: 'downloadOrders',
         summary: 'Download orders as CSV or XLSX',
         description:
-          'Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A file that breaks off has no end of its transfer: a client must not take it for whole.',
+          'Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete.',
         tags: ['orders'],
         querystring: DownloadQuery,
         response: {

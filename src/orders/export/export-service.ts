@@ -30,7 +30,7 @@ const CONTENT_TYPES: Record<ExportFormat, string> = {
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 }
 
-/** Who exports now, on this node. @throws BUSY */
+/** Limits concurrent exports on this node. @throws BUSY */
 function openSlots(): (key: string) => () => void {
   const busy = new Map<string, number>()
   let total = 0
@@ -53,7 +53,7 @@ function openSlots(): (key: string) => () => void {
   }
 }
 
-/** Files of orders, made in pages while they are sent: constant memory, no long snapshot, at the reader's speed. */
+/** Streams files of orders page by page at the reader’s speed: constant memory, no long snapshot. */
 export function openOrderExports({ db, clock, connectionString, config }: ExportDeps): ExportOrders {
   const takeSlot = openSlots()
   return async (actor, { format, headers, bom, newestFirst, ...query }) => {

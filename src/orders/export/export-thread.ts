@@ -2,19 +2,17 @@ import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { ExportPlan } from './export-file.ts'
 
-/** V8 lets garbage grow as long as memory is free; a thread of its own can be told not to. It needs about 15 MB. */
+/** V8 lets garbage grow while memory is free; a thread can have a limit. It needs about 15 MB. */
 const LIMITS = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 24 }
 
-/** What the thread gets to know. */
 export type ExportJob = { connectionString: string; plan: ExportPlan }
 
 /** From the thread: a piece of the file, or null for its end. To the thread: null, one more piece is wanted. */
 export type ExportNews = Uint8Array | null
 
 /**
- * The file as a stream, written by a thread of its own: a million rows cost seconds of processor time, which the
- * payers'
- * requests shall not wait for. It is written at the reader's speed; destroying the stream ends the thread.
+ * Streams the file from a separate thread: a million rows take seconds of processor time, which must not delay payers.
+ * It is written at the reader’s speed; destroying the stream ends the thread.
  */
 export function exportInThread(job: ExportJob): Readable {
   const file = new URL('./export-worker.ts', import.meta.url)

@@ -3,7 +3,7 @@ import { openDb } from '../../db/db.ts'
 import { exportFile } from './export-file.ts'
 import type { ExportJob, ExportNews } from './export-thread.ts'
 
-/** The thread of one export, started by `exportInThread`: sends one piece for each time it is asked. */
+/** The thread of one export, started by `exportInThread`; sends one piece per request. */
 async function writeFile({ connectionString, plan }: ExportJob, port: NonNullable<typeof parentPort>): Promise<void> {
   let asked = 0
   let wake = (): void => {}

@@ -18,7 +18,7 @@ const LOCAL = 0x04034b50
 const DESCRIPTOR = 0x08074b50
 const CENTRAL = 0x02014b50
 const END = 0x06054b50
-/** Sizes follow the data, because they are not known before. */
+/** Sizes follow the data, since they are unknown before. */
 const SIZES_FOLLOW = 0x0008
 const STORED = 0
 const DEFLATED = 8

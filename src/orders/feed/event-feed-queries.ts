@@ -9,11 +9,11 @@ export type FeedPosition = { position: bigint; orderId: string; seq: number }
 export type FeedEvent = FeedPosition & {
   event: string
   at: Date
-  /** As it was when this happened. */
+  /** The order at the time of the event. */
   order: Order
 }
 
-/** Fields of an order that change, as they were at an event; the rest of an order never changes. */
+/** The changing fields of an order, as of an event. */
 type Facts = {
   paymentChannel?: string | null
   expiresAt: string
@@ -43,8 +43,7 @@ function orderAt(row: Row, status: OrderStatus, at: Date, facts: Facts): Order {
 }
 
 /**
- * Events behind a place, in the order of the feed, and the horizon of the same snapshot: no event will ever appear
- * before it that is not in this answer or an earlier one.
+ * Events after a position, in feed order, and the horizon of the same snapshot: no later event will appear before it.
  */
 export async function listFeedEvents(
   q: Queryable,
@@ -77,8 +76,8 @@ export async function listFeedEvents(
 }
 
 /**
- * Whether this database is the one that a place was read from, and still holds it. `life` changes when the data move to
- * another cluster or come back from a backup (a new timeline).
+ * Whether this database issued the position and still has it. `life` changes when the data moves to another cluster or
+ * is restored from a backup (a new timeline).
  */
 export async function findFeedState(
   q: Queryable,
@@ -94,7 +93,7 @@ export async function findFeedState(
     from pg_control_system() s, pg_control_checkpoint() c`)
 }
 
-/** The first position of a company's events at or after a time; undefined when there is none. */
+/** The first position of a company’s events at or after a time; undefined if none. */
 export async function findPositionAt(q: Queryable, companyId: string, at: Date): Promise<bigint | undefined> {
   const { position } = await q.one<{ position: bigint | null }>(sql`
     select min(position) as position from event_feed
@@ -102,7 +101,7 @@ export async function findPositionAt(q: Queryable, companyId: string, at: Date):
   return position ?? undefined
 }
 
-/** Takes events out of the feed that happened before a time; they stay in the order's history. @returns how many */
+/** Removes events before a time from the feed; the order’s history keeps them. @returns how many */
 export const trimOldFeedEvents = (q: Queryable, before: Date, limit: number): Promise<number> =>
   q.run(sql`
     update order_events e set position = null

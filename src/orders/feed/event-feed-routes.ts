@@ -6,7 +6,7 @@ import { OrderSchema } from '../order-schemas.ts'
 import { type FeedDeps, readFeed } from './event-feed-service.ts'
 
 const Event = Type.Object({
-  cursor: Type.String({ description: 'The place behind this event.' }),
+  cursor: Type.String({ description: 'The position after this event.' }),
   event: Type.String({ examples: ['order.paid'] }),
   createdAt: Type.String({ format: 'date-time', description: 'When it happened.' }),
   order: refTo(OrderSchema),
@@ -22,7 +22,7 @@ export const orderFeedRoutes: FastifyPluginAsyncTypebox<FeedDeps> = async (app, 
         operationId: 'listEvents',
         summary: 'Catch-up feed of all events',
         description:
-          'Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with what you did, and send it as `after` next time. After the operator restored a backup some events may repeat: drop what you know by order, event and `updatedAt`.',
+          'Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with your own changes and send it as `after` next time. After the operator restores a backup some events may repeat: drop duplicates by order, event and `updatedAt`.',
         tags: ['webhooks'],
         querystring: Type.Object({
           after: Type.Optional(

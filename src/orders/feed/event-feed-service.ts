@@ -8,7 +8,7 @@ import * as queries from './event-feed-queries.ts'
 
 /** How far the feed goes back. */
 const KEPT_MS = 90 * DAY
-/** A cursor of a quiet company is replaced by a newer one, so that it does not grow older than the feed. */
+/** A quiet company gets newer cursors, so that they do not outlive the feed. */
 const REFRESH_MS = DAY
 /** After a restored backup the feed goes back this much further than the cursor: repeats, but no gap. */
 const OVERLAP_MS = 10 * MINUTE
@@ -23,7 +23,7 @@ const writeCursor = ({ life, position, orderId, seq, at }: Cursor): string =>
 function readCursor(text: string): Cursor {
   const plain = Buffer.from(text, 'base64url').toString('latin1')
   const match = /^([0-9a-f]{8})\.(\d{1,18})\.([0-9a-f]{24}|)\.(\d{1,9})\.(\d{1,15})$/.exec(plain)
-  if (!match) throw invalid('after', 'is not a cursor of this feed; send one that it gave, or none to start')
+  if (!match) throw invalid('after', 'is not a cursor of this feed; send one that it returned, or none to start')
   const [, life = '', position = '', orderId = '', seq = '', at = ''] = match
   return { life, position: BigInt(position), orderId, seq: Number(seq), at: new Date(Number(at)) }
 }
@@ -44,7 +44,7 @@ function companyOfFeed(actor: Actor, companyId: string | undefined): string {
 
 const START: queries.FeedPosition = { position: 0n, orderId: '', seq: 0 }
 
-/** Where reading begins: behind the cursor, or, when its database is gone, at events of a safe time before it. */
+/** Where reading starts: after the cursor, or, if its database is gone, at events a safe time before it. */
 async function startOf(
   db: Db,
   companyId: string,
@@ -58,9 +58,9 @@ async function startOf(
 }
 
 /**
- * The company's events after a cursor, each exactly once and in an order that never changes; all events, subscribed or
- * not. An order's own events come in the order in which they happened.
- * @throws VALIDATION_FAILED for a cursor that is none, or older than the feed goes back
+ * The company’s events after a cursor, each exactly once, in an order that never changes, subscribed or not. An order’s
+ * own events come in the order in which they happened.
+ * @throws VALIDATION_FAILED for an invalid cursor, or one older than the feed
  */
 export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, query: FeedQuery): Promise<EventPage> {
   const { limit = 100 } = query
@@ -95,7 +95,7 @@ export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, qu
   return { events: views, nextCursor: views.at(-1)?.cursor ?? keep ?? behindAll }
 }
 
-/** Takes old events out of the feed, a batch at a time. @returns whether there may be more */
+/** Removes old events from the feed, one batch at a time. @returns whether there may be more */
 export async function trimFeed({ db, clock }: Pick<FeedDeps, 'db' | 'clock'>): Promise<boolean> {
   return (await queries.trimOldFeedEvents(db, new Date(clock() - KEPT_MS), TRIM_BATCH)) === TRIM_BATCH
 }

@@ -50,7 +50,7 @@ const viewCircuit = ({ circuit, clockAheadMs }: Health) => ({
   clockAheadSeconds: clockAheadMs === null ? null : clockAheadMs / SECOND,
 })
 
-/** Which channels there are, whose account they use, and what was said to a provider. */
+/** Channels, whose account they use, and calls to providers. */
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = async (app, deps) => {
   app.get(
     '/channels',
@@ -146,7 +146,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       config: { permission: 'channels.exchanges' },
       schema: {
         operationId: 'listChannelExchanges',
-        summary: 'What was said to the providers of an order',
+        summary: 'Calls to the providers of an order',
         description: 'For support: requests and answers without headers and secrets, oldest first.',
         tags,
         params: CodeParams,

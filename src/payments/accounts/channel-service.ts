@@ -38,7 +38,7 @@ export type AccountView = {
   updatedAt: string | null
 }
 
-/** What a company can set up by itself, and what of it is set. Never a secret. */
+/** What a company can configure, and what it has configured. Never a secret. */
 export async function listAccounts(deps: ChannelSettingsDeps, companyId: string): Promise<AccountView[]> {
   const accounts = await listChannelAccounts(deps.db, companyId)
   return CHANNEL_KINDS.map((kind) => {
@@ -113,7 +113,7 @@ export async function removeAccount(
 
 const MAX_EXCHANGES = 500
 
-/** What was said to the providers of an order's attempts, for support. */
+/** Calls to the providers of an order’s payments, for support. */
 export async function readProviderCalls(deps: PaymentDeps, actor: Actor, code: string): Promise<StoredProviderCall[]> {
   const order = await findReachableOrder(deps.db, actor, code)
   const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)

@@ -92,7 +92,7 @@ async function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReferen
   })
 }
 
-/** The payment that a callback speaks of, with the provider's id when that was not known. */
+/** The payment of a callback. Keeps the provider’s id if it is new. */
 async function findReportedPayment(
   deps: CallbackDeps,
   payment: Payment,
@@ -107,7 +107,7 @@ async function findReportedPayment(
 
 /**
  * Writes down that the payment is due, then polls it here and now instead of waiting for the engine's next round. A
- * creation under way is left to whoever waits for its answer.
+ * creation under way is left to the request that waits for it.
  */
 async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
   if (payment.status === 'creating') return
@@ -119,7 +119,7 @@ async function pollSoon(deps: CallbackDeps, payment: Payment): Promise<void> {
 }
 
 /**
- * The one thing that a verified callback decides by itself: the provider's screening holds the money. Some providers
+ * The one thing that a verified callback decides alone: the provider's screening holds the money. Some providers
  * say so in no other way, and to hold is safe.
  */
 async function holdBlocked(deps: CallbackDeps, payment: Payment, report: PaymentReport | null): Promise<void> {
@@ -129,8 +129,8 @@ async function holdBlocked(deps: CallbackDeps, payment: Payment, report: Payment
 }
 
 /**
- * Takes a provider's callback: it is verified, and only says "look now", durably; what is true is asked for afterwards.
- * One that speaks of nothing we know is acknowledged, so that it is not sent for ever.
+ * Takes a provider’s callback. Once verified it durably asks for a poll; the poll finds out what is true. A callback
+ * about something unknown is acknowledged, so that the provider stops sending it.
  * @throws NOT_FOUND for a channel without callbacks, CALLBACK_REFUSED
  */
 export async function takeCallback(
@@ -151,7 +151,7 @@ export async function takeCallback(
   const found = await findPaymentByReference(deps.db, named)
   const ours = found && found.ownAccount === (target.companyId !== null)
   if (!ours || (target.companyId !== null && found.companyId !== target.companyId)) {
-    deps.log.info({ channel: channel.id, words }, 'a callback speaks of no payment here')
+    deps.log.info({ channel: channel.id, words }, 'callback for an unknown payment')
     return acknowledgement
   }
   const payment = await findReportedPayment(deps, found, providerReference, channel.onChain === true)

@@ -51,7 +51,7 @@ export async function findMispayment(q: Queryable, id: string): Promise<Mispayme
   return row && toMispayment(row)
 }
 
-/** A record with the order that it stands beside. */
+/** A record with its order. */
 export type ListedMispayment = Mispayment & { orderCode: string; orderStatus: string }
 
 export type MispaymentFilter = {
@@ -90,14 +90,14 @@ export async function countMispayments(q: Queryable, filter: MispaymentFilter): 
   return Number(total)
 }
 
-/** What is written down beside one order, oldest first. */
+/** Records of one order, oldest first. */
 export async function listMispaymentsOfOrder(q: Queryable, companyId: string, orderId: string): Promise<Mispayment[]> {
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from mispayments where company_id = ${companyId} and order_id = ${orderId} order by id`)
   return rows.map(toMispayment)
 }
 
-/** What is written down beside one payment, oldest first. */
+/** Records of one payment, oldest first. */
 export async function listMispaymentsOfPayment(
   q: Queryable,
   companyId: string,

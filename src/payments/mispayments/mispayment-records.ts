@@ -22,10 +22,10 @@ import {
 } from './mispayment-queries.ts'
 import { bookedUnits, HELD, lossAfter, readStanding, type Standing, undecidedUnits } from './standing.ts'
 
-/** Where money is noticed: inside the transaction that looks at one payment of one order. */
+/** The transaction, order and payment of one report. */
 export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
 
-/** What money is that does not pay its order: nothing yet, or more than the price. */
+/** Kinds of money that arrived but does not pay its order. */
 export type Surplus = Extract<MispaymentKind, 'under' | 'late' | 'duplicate' | 'over'>
 
 const bookingOf = ({ order, now }: Pick<MispaymentContext, 'order' | 'now'>, causeId: string) => ({
@@ -35,11 +35,11 @@ const bookingOf = ({ order, now }: Pick<MispaymentContext, 'order' | 'now'>, cau
   at: now,
 })
 
-/** Each correction of a record is a booking of its own. */
+/** Each correction of a record is a separate booking. */
 const freshCause = (id: string): string => `${id}:${newId()}`
 
 /**
- * Brings the open record of one kind to `units` (zero: it is closed); what a person decided earlier stays as it is.
+ * Sets the open record of one kind to `units`; zero closes it. Decided records do not change.
  * @returns the change
  */
 async function bringTo(
@@ -71,14 +71,14 @@ async function bringTo(
   return units
 }
 
-/** A person's decision that money which waited pays its order. */
+/** A person’s decision to accept waiting money as payment. */
 export type Acceptance = { decidedBy: string; reason: string | null }
 
-/** A part of an order's money that came while the order was open, and was completed, was never out of order. */
+/** Part payments that arrived while the order was open, and were completed, are not mispayments. */
 const isFirstPart = ({ order }: MispaymentContext, { kind }: Mispayment): boolean =>
   kind === 'under' && isOpen(order.status)
 
-/** What waited turned out to be something else: its record is closed and its booking taken back. */
+/** Closes a record whose money turned out to be something else, and reverses its booking. */
 async function release(
   context: MispaymentContext,
   records: readonly Mispayment[],
@@ -92,21 +92,21 @@ async function release(
   }
 }
 
-/** The money of one payment as it is reported now. */
+/** One payment’s money, as last reported. */
 export type Arrived = {
   final: bigint
   /** Final or not. */
   seen: bigint
-  /** What money is that pays nothing. */
+  /** The kind of the money that does not pay. */
   kind: Surplus
-  /** Units above the price that the booking of the payment holds already. */
+  /** Units above the price that the payment’s booking already holds. */
   alreadyBooked?: bigint
 }
 
 /**
- * Brings records and books to what has arrived. What is committed (the price, what was decided) must be there, else it
- * is a loss; the rest waits in one open record.
- * @returns how much more is lost than before; negative when money came back
+ * Matches records and books to what has arrived. Committed money (the price, decided records) that is missing is a
+ * loss; the rest waits in one open record.
+ * @returns the change of the loss; negative when money came back
  */
 export async function bookMoney(context: MispaymentContext, arrived: Arrived): Promise<bigint> {
   const { tx, payment } = context
@@ -131,7 +131,7 @@ async function addLoss(context: MispaymentContext, { records }: Standing, units:
   await bookLoss(context.tx, bookingOf(context, freshCause(context.payment.id)), units, holderOf(context.payment))
 }
 
-/** Money is there again: everything is as before, also where somebody had paid for it meanwhile. */
+/** The money came back: undoes the loss, even one that has a bearer. */
 async function takeLossBack(context: MispaymentContext, { records }: Standing, units: bigint): Promise<void> {
   const { tx, payment, now } = context
   const losses = records.filter(({ kind }) => kind === 'orphaned')
@@ -149,7 +149,7 @@ async function takeLossBack(context: MispaymentContext, { records }: Standing, u
   }
 }
 
-/** Another token came to the same address. It is no USDC, so it is noticed and not booked. */
+/** Another token arrived at the address. It is not USDC, so it is recorded but not booked. */
 export async function recordUnmatchedTransfer(
   context: MispaymentContext,
   transfer: { asset: string; units: bigint; reference: string },
@@ -171,9 +171,8 @@ export async function recordUnmatchedTransfer(
 }
 
 /**
- * The payment paid its order: booked once, and whatever of it waited is taken out of suspense. What is above the price
- * waits in a record of its own.
- * @param received what of it still speaks for the order
+ * Books the payment once and takes its money out of suspense. What exceeds the price waits in its own record.
+ * @param received units that still count towards the order
  */
 export async function bookOrderPaid(
   context: MispaymentContext,
@@ -196,18 +195,18 @@ export async function bookOrderPaid(
   )
 }
 
-/** A person decided who pays for a loss. */
+/** Books who bears a loss. */
 export const bookLossDecision = (context: MispaymentContext, record: Mispayment, by: LossBearer): Promise<boolean> =>
   bookLossBorne(context.tx, bookingOf(context, freshCause(record.id)), record.units, by)
 
-/** A decision was taken back: the money of a payment that paid its order is money above the price again. */
+/** Reverses a decision: money of the payment that paid the order exceeds the price again. */
 export async function bookReopened(context: MispaymentContext): Promise<bigint | undefined> {
   const { tx, payment } = context
   if (payment.priceUnits === null) return undefined
   const standing = await readStanding(tx, payment)
   const present = payment.receivedUnits - standing.lost
   await bookMoney(context, { final: present, seen: present, kind: 'over' })
-  // what was lost and is committed no more never arrived
+  // a loss that is no longer committed counts as never received
   const receivedUnits = bookedUnits(present, standing)
   await updatePaymentReceived(tx, payment, receivedUnits)
   return undecidedUnits(receivedUnits, standing)

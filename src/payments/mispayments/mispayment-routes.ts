@@ -21,7 +21,7 @@ import {
 const tags = ['payments']
 const IdParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
 
-/** Money that does not fit its order: what there is, and what a person decides. */
+/** Money that does not fit its order: list and decide. */
 export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async (app, deps) => {
   app.get(
     '/mispayments',
@@ -43,8 +43,8 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
       config: { permission: 'mispayments.decide' },
       schema: {
         operationId: 'acceptMispayment',
-        summary: 'Accept too little or too late money as the payment',
-        description: 'The order becomes PAID; less than its price is then the price.',
+        summary: 'Accept underpaid or late money as the payment',
+        description: 'The order becomes PAID. Less than its price becomes the price.',
         tags,
         params: IdParams,
         body: Type.Optional(AcceptMispaymentBody),
@@ -62,7 +62,7 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
       config: { permission: 'mispayments.decide' },
       schema: {
         operationId: 'ignoreMispayment',
-        summary: 'Do nothing about it, for a reason',
+        summary: 'Leave it as it stands, with a reason',
         tags,
         params: IdParams,
         body: IgnoreMispaymentBody,
@@ -83,7 +83,7 @@ export const mispaymentRoutes: FastifyPluginAsyncTypebox<MispaymentDeps> = async
         summary: 'Say who pays for money that left the chain',
         description:
           'Until this is decided, the order cannot be refunded, and the amount is kept back from settlements. When the ' +
-          'money comes back, the decision is undone by itself.',
+          'money comes back, the decision is undone.',
         tags,
         params: IdParams,
         body: BearLossBody,

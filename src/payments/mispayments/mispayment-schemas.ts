@@ -6,7 +6,7 @@ const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema,
 const MispaymentSchema = Type.Object(
   {
     _id: Type.String(),
-    code: Type.String({ description: 'The order beside which it was noticed.' }),
+    code: Type.String({ description: 'The order that the money came for.' }),
     orderStatus: Type.String(),
     kind: Type.String({ enum: [...MISPAYMENT_KINDS] }),
     status: Type.String({ enum: [...MISPAYMENT_STATUSES] }),
@@ -17,12 +17,12 @@ const MispaymentSchema = Type.Object(
     decidedBy: Nullable(Type.String()),
     reason: Nullable(Type.String()),
     borneBy: Nullable(
-      Type.String({ enum: [...LOSS_BEARERS], description: '`orphaned`: who pays for money that left the chain.' }),
+      Type.String({ enum: [...LOSS_BEARERS], description: '`orphaned`: who bears money that left the chain.' }),
     ),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },
-  { description: 'Money that does not fit its order as it should. It waits in suspense until a person decides.' },
+  { description: 'Money that does not fit its order. It waits in suspense until a person decides.' },
 )
 
 export const MispaymentListQuery = Type.Object({
@@ -46,7 +46,7 @@ export const IgnoreMispaymentBody = Type.Object({ reason: Type.String({ minLengt
 export const BearLossBody = Type.Object({
   by: Type.Union(
     LOSS_BEARERS.map((bearer) => Type.Literal(bearer)),
-    { description: 'Who pays for it. `operator` is a SuperAdmin’s to say.' },
+    { description: 'Who bears the loss. Only a SuperAdmin can choose `operator`.' },
   ),
   reason: Type.Optional(Type.String({ maxLength: 256 })),
 })

@@ -73,8 +73,8 @@ export async function listVisibleMispayments({ db }: MispaymentDeps, actor: Acto
 export type MispaymentCase = { order: Order; payment: Payment; record: Mispayment }
 
 /**
- * The record with its order and payment, locked in the order that is the same everywhere.
- * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is decided already
+ * Locks order, payment and record, always in this order.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT when it is already decided
  */
 export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<MispaymentCase> {
   const found = await findMispayment(tx, id)
@@ -84,7 +84,7 @@ export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<M
   const record = await lockMispayment(tx, found.companyId, id)
   if (!order || !payment || !record) throw new AppError('OBJECT_NOT_FOUND')
   if (record.status !== 'open') {
-    throw new AppError('OBJECT_CONFLICT', { message: `This money is ${record.status} already; nothing was changed.` })
+    throw new AppError('OBJECT_CONFLICT', { message: `This money is already ${record.status}. Nothing changed.` })
   }
   return { order, payment, record }
 }
@@ -93,17 +93,17 @@ function checkAcceptable(record: Mispayment, counted: bigint): void {
   if (record.kind !== 'under' && record.kind !== 'late') {
     const way = record.kind === 'orphaned' ? BEAR_IT : 'Refund or ignore it.'
     throw new AppError('OBJECT_CONFLICT', {
-      message: `Only money that was too little or too late can be accepted as a payment; this is ${record.kind}. ${way}`,
+      message: `Only underpaid or late money can be accepted as a payment; this is ${record.kind}. ${way}`,
     })
   }
   if (record.units !== counted) {
     throw new AppError('OBJECT_CONFLICT', {
-      message: 'The money of this payment has changed meanwhile. Read the record again and repeat.',
+      message: 'The money of this payment has changed. Read the record again, then repeat.',
     })
   }
 }
 
-/** Another attempt that still waits is given up. */
+/** Abandons the order’s other unpaid payment. */
 async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date): Promise<void> {
   if (order.paymentId === null || order.paymentId === payment.id) return
   const other = await lockPayment(tx, order.companyId, order.paymentId)
@@ -112,8 +112,8 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
 }
 
 /**
- * What arrived is accepted as the payment of its order, which becomes PAID: too little while the order is open, or too
- * little or too late after it ended. Less than the price is then the price.
+ * Accepts what arrived as the order’s payment, and the order becomes PAID: an underpayment while the order is open, or
+ * a late or short one after it ended. Less than the price becomes the price.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, ORDER_STATE_CONFLICT
  */
 export async function acceptMispayment(
@@ -147,7 +147,7 @@ export async function acceptMispayment(
   })
 }
 
-/** Nothing is done about it: the money stays in suspense, and the reason stands beside it. */
+/** Leaves the money in suspense and keeps the reason. */
 export async function ignoreMispayment(
   deps: MispaymentDeps,
   context: RequestContext,
@@ -169,8 +169,8 @@ export async function ignoreMispayment(
 }
 
 /**
- * Says who pays for money that left the chain after it counted; then the order can be refunded and its company settled
- * again. What the operator pays for is a SuperAdmin's to say. When the money comes back, the decision is undone.
+ * Decides who bears money that left the chain after it counted; the order can then be refunded and its company settled
+ * again. Only a SuperAdmin can make the operator pay. If the money comes back, the decision is undone.
  * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
  */
 export async function bearLoss(
@@ -185,7 +185,7 @@ export async function bearLoss(
   await deps.db.tx(async (tx) => {
     const { order, payment, record } = await lockUndecided(tx, actor, id)
     if (record.kind !== 'orphaned') {
-      const message = `Only money that left the chain can be borne; this is ${record.kind}.`
+      const message = `Only money that left the chain is a loss to bear; this is ${record.kind}.`
       throw new AppError('OBJECT_CONFLICT', { message })
     }
     const now = new Date(deps.clock())

@@ -22,7 +22,7 @@ export const decidedUnits = (records: readonly Mispayment[]): bigint =>
 export const lostUnits = (records: readonly Mispayment[]): bigint =>
   sum(records.filter(({ kind, status }) => kind === 'orphaned' && (status === 'open' || status === 'borne')))
 
-/** What nobody has decided about the loss of yet. */
+/** Loss without a decision. */
 export const openLossUnits = (records: readonly Mispayment[]): bigint =>
   sum(records.filter(({ kind, status }) => kind === 'orphaned' && status === 'open'))
 
@@ -57,7 +57,7 @@ export async function readStanding(tx: Tx, payment: Payment): Promise<Standing> 
   return { records, decided, committed: price + decided + over + spoken, spoken, lost: lostUnits(records) }
 }
 
-/** What of a payment's money still speaks for its order: the one measure of page, state, books and decisions. */
+/** Units of a payment that still count towards its order: the one figure for page, state, books and decisions. */
 export const undecidedUnits = (units: bigint, { decided }: Pick<Standing, 'decided'>): bigint =>
   units > decided ? units - decided : 0n
 

@@ -3,15 +3,15 @@ import { formatDecimal } from '../../kernel/money.ts'
 
 export const PROOF_KINDS = ['stated', 'payer', 'signature', 'attested'] as const
 
-/** Why the destination of a refund is believed to be what the payer wants. */
+/** Why a refund’s destination is trusted. */
 export type AddressProof = {
-  /** Said by the payer before, confirmed on the refund page, signed for, or vouched for by a person. */
+  /** Given by the payer earlier, confirmed on the refund page, signed, or vouched for by a person. */
   kind: (typeof PROOF_KINDS)[number]
-  /** Who said so: `user:<id>`, `apiKey:<id>`, `service:<id>`, `payer`, or `payer:<code>` of the pay page. */
+  /** Who gave it: `user:<id>`, `apiKey:<id>`, `service:<id>`, `payer`, or `payer:<code>` of the pay page. */
   by: string
   /** ISO 8601. */
   at: string
-  /** `stated`: where it was said. */
+  /** `stated`: where it was given. */
   source?: 'accept' | 'payerInformation'
   /** `signature`: the address whose key signed, and what it is. */
   signer?: string
@@ -23,10 +23,10 @@ export type AddressProof = {
 
 export type GivenProof = { message?: string; signature?: string; statement?: string; evidence?: string }
 
-/** What one refund is, as far as a signature must name it. */
+/** The facts of a refund that a signature covers. */
 export type RefundFacts = { code: string; number: number; units: bigint; network: number | null }
 
-/** The text that a payer signs. The number makes it good for one refund: the order's next one has another text. */
+/** The text that a payer signs. Its number ties the signature to one refund of the order. */
 export const addressMessage = ({ code, number, units, network }: RefundFacts, address: string): string =>
   [
     'I want this refund to be sent to this address.',

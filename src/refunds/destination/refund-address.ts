@@ -23,8 +23,9 @@ async function lockWaiting(tx: Tx, key: Refund): Promise<{ order: Order; refund:
 }
 
 /**
- * A person or a server names the destination while the payer is asked: without a proof that the payer wants it, it is a
- * proposal that the payer confirms. @throws OBJECT_CONFLICT, VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED
+ * Sets the destination while the payer is asked. Without proof that the payer wants it, it is a proposal for the payer
+ * to confirm.
+ * @throws OBJECT_CONFLICT, VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED
  */
 export async function setRefundAddress(
   deps: RefundDeps,
@@ -63,8 +64,9 @@ export async function setRefundAddress(
 }
 
 /**
- * Said on the refund page. The link proves who asks only when it went to the payer's e-mail and nowhere else; one that
- * was handed over may be anyone's, so what is said there is a proposal that two people of the shop have to confirm.
+ * The payer’s answer on the refund page. The link identifies the payer only if it went to their e-mail and nowhere
+ * else. A link that was handed over may be used by anyone, so the answer is a proposal that two people of the shop must
+ * confirm.
  * @throws OBJECT_CONFLICT
  */
 export async function confirmRefundAddress(
@@ -88,19 +90,19 @@ export async function confirmRefundAddress(
 
 export type MessageRequest = { code: string; address: string; amount?: string; mispaymentId?: string }
 
-/** The units of a refund that is not started yet. */
+/** The units of a refund before it starts. */
 async function unitsOf(tx: Tx, actor: Actor, order: Order, { amount, mispaymentId }: MessageRequest): Promise<bigint> {
   if (mispaymentId !== undefined) {
     const record = await findMispayment(tx, mispaymentId)
     if (record?.companyId === order.companyId && record.orderId === order.id) return record.units
-    throw invalid('mispaymentId', `is no mispayment of this order that ${actor.role} may see`)
+    throw invalid('mispaymentId', `is not a mispayment of this order that ${actor.role} may see`)
   }
   nextStatus(order.status, 'revert')
   return readUnits(order, await findPaymentOf(tx, order), await readReturned(tx, order), amount).units
 }
 
 /**
- * What the payer has to sign for a refund that waits for its address, or for the one that would be started next.
+ * The message to sign for the refund that waits for its address, or for the next one.
  * @throws ORDER_NOT_FOUND, ORDER_STATE_CONFLICT, REFUND_TOO_LARGE, VALIDATION_FAILED
  */
 export async function readAddressMessage(

@@ -11,7 +11,7 @@ import { findKeyMaker, type Refund } from '../refund-queries.ts'
 import { type AddressProof, type GivenProof, sameAddress } from './address-proof.ts'
 import { checkProof } from './refund-proof.ts'
 
-/** Where a request wants the money to go, and what it brings as proof. */
+/** The destination that a request asks for, and its proof. */
 export type Wanted = { address?: string; addressProof?: GivenProof }
 
 export type Destination = Pick<Refund, 'address' | 'proposedAddress' | 'proposedBy' | 'addressProof'> & {
@@ -38,7 +38,7 @@ export function readWanted(wanted: Wanted): Wanted {
   throw invalid('addressProof', 'proves an address; send the address with it')
 }
 
-/** An address that somebody wrote down before the refund was asked for. */
+/** An address given before the refund was requested. */
 type Statement = Written & { source: 'accept' | 'payerInformation'; address: string }
 
 function listStatements(payment: Payment, known: PayerContact): Statement[] {
@@ -56,7 +56,7 @@ function listStatements(payment: Payment, known: PayerContact): Statement[] {
   return statements
 }
 
-/** Does another person than this one stand behind the proposal? A key stands for whoever made it. */
+/** Whether a different person proposed the address. An API key counts as its creator. */
 async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | null): Promise<boolean> {
   const [kind, id = ''] = (proposer ?? '').split(':')
   if (kind === 'user' || kind === 'service') return id !== actor.id
@@ -64,10 +64,10 @@ async function isSecondPerson(q: Queryable, actor: Actor, proposer: string | nul
 }
 
 /**
- * Where a refund goes. The payer's word is believed: an address given before PAID at accept, on the pay page, or by the
- * shop's server in the payer information. What staff wrote, or anyone after PAID, is a proposal: it waits for the
- * payer's confirmation, a signature, or a second person. Never blindly the sending address: it may be an exchange's.
- * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for a proof that is none
+ * Where a refund goes. An address from the payer before PAID is trusted: at accept, on the pay page, or from the shop’s
+ * server in the payer information. One written by staff, or by anyone after PAID, is a proposal: it needs the payer’s
+ * confirmation, a signature, or a second person. The sending address is never used unchecked: it may be an exchange’s.
+ * @throws VALIDATION_FAILED, FORBIDDEN, STEP_UP_REQUIRED for an invalid proof
  */
 export async function findDestination(
   deps: RefundDeps,
@@ -99,7 +99,7 @@ export async function findDestination(
   const proof = await prove(tx, scene, address, wanted.addressProof)
   if (proof.kind !== 'attested' || (await isSecondPerson(tx, actor, proposer)))
     return { ...believed, address, addressProof: proof }
-  // the first person's word makes it that person's proposal; another one has to say the same
+  // the first person's statement is a proposal; a second person must confirm it
   return { ...proposal, proposedBy: writerOf(actor) }
 }
 
