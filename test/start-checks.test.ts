@@ -115,7 +115,7 @@ test('no risk is taken for fixed rates, a private key as xpub, a misspelt variab
   assert.equal(refused.code, 1)
   for (const line of [
     /RATE_SOURCES: "fixed" is for the sandbox/,
-    /CHAIN_8453_XPUB: is a private key/,
+    /CHAIN_8453_XPUB: This is a PRIVATE key/,
     /CHANNEL_GATEPAY_SECRT: no such variable; did you mean CHANNEL_GATEPAY_SECRET\?/,
     /ACCEPT_RISK: there is no risk "everything"/,
   ])
