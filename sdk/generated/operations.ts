@@ -113,7 +113,7 @@ export interface Operations {
       limit?: number
       /** Order of the list; a minus means descending. */
       sort?: "-createdAt" | "createdAt" | "-fromAmount" | "fromAmount"
-      /** nextCursor of the answer before; pages without depth limit. */
+      /** `nextCursor` of the previous answer; no depth limit. */
       cursor?: string
     }
     data: {
@@ -173,7 +173,7 @@ export interface Operations {
       }>
     }
   }
-  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A file that breaks off has no end of its transfer: a client must not take it for whole. */
+  /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. */
   downloadOrders: {
     params: {
       /** Repeat it, or separate by commas. */
@@ -328,7 +328,7 @@ export interface Operations {
         anonymous?: boolean
         /** The payer’s wallet address. */
         userAddress?: string
-        /** Accept an expired or failed order that nobody has paid, at a fresh rate: `toAmount`, `rate` and `expiresAt` change, code and page stay. Possible for `requoteHours` of the company. */
+        /** Accept an unpaid order that expired or failed, at a fresh rate: `toAmount`, `rate` and `expiresAt` change, code and page stay. Possible for `requoteHours` of the company. */
         requote?: boolean
         /** The till’s own number. */
         pos?: string
@@ -371,7 +371,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Name the transaction that pays an order. For a payment on a chain that does not show. The transaction is looked up and counts what the scanner would count. `counted` is true as soon as it is recorded for the order; repeating it answers the same. */
+  /** Name the transaction that pays an order. For a payment on a chain that does not show. The transaction is looked up and counts what the scanner would count. `counted` is true once it is recorded for the order; repeating the request returns the same. */
   nameTransaction: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -392,13 +392,13 @@ export interface Operations {
       reason: string
     }
   }
-  /** Save who pays. Stores who pays: encrypted, erasable, never part of an order. Every field is optional and checked when given. */
+  /** Save payer information. Stores who pays: encrypted, erasable, never part of an order. Every field is optional and checked when given. */
   savePayerInformation: {
     params: {
       body: {
         /** Order code: unguessable, used in paths. */
         code: string
-        /** Who pays. Kept encrypted; never part of an order, a list or an export. */
+        /** Payer information. Stored encrypted; never part of an order, a list or an export. */
         payerInformation: {
           /** First name */
           firstName?: string
@@ -445,7 +445,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Read who paid. Who paid, decrypted for this answer. The reading is in the audit log. */
+  /** Read payer information. Who paid, decrypted for this answer. The reading is in the audit log. */
   getPayerInformation: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -482,7 +482,7 @@ export interface Operations {
       companySiret?: string
     }
   }
-  /** Erase who paid. For an erasure request (GDPR). The order and its money stay; it cannot be undone. */
+  /** Erase payer information. For an erasure request (GDPR). The order and its payments stay. This cannot be undone. */
   erasePayerInformation: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -493,7 +493,7 @@ export interface Operations {
       erased: boolean
     }
   }
-  /** Refund a paid order, wholly or in part. The body is optional: without it everything that is left goes back. Follow `refundId` with GET /refunds/{id}. */
+  /** Refund a paid order, wholly or in part. The body is optional; without it, refunds all that is left. Follow `refundId` with GET /refunds/{id}. */
   revertOrder: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -503,7 +503,7 @@ export interface Operations {
         amount?: string
         /** Why, in words; kept in the history. */
         reason?: string
-        /** A SuperAdmin’s word, with a fresh second factor: refund although the money was settled already. */
+        /** Refund money that is already settled. SuperAdmin only, with a fresh second factor. */
         withoutCover?: boolean
         /** On-chain refunds: where the money goes. One that the payer did not state before (at accept or in the payer information) needs a proof; without it the payer is asked to confirm it, and nothing is sent before. */
         address?: string
@@ -513,9 +513,9 @@ export interface Operations {
           message?: string
           /** EIP-191, by the destination or by the address that paid. */
           signature?: string
-          /** A person says how the payer asked for it. */
+          /** How the payer asked for it, stated by a person. */
           statement?: string
-          /** Where that can be looked up: a ticket’s number. */
+          /** Where to look it up, such as a ticket number. */
           evidence?: string
         }
       }
@@ -573,9 +573,9 @@ export interface Operations {
         status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
         /** USDC, 6 digits. */
         amount: string
-        /** What of it is above the order’s price. */
+        /** The part above the order’s price. */
         excessAmount: string
-        /** A SuperAdmin let it go although the money was settled already. */
+        /** Refunded without cover by a SuperAdmin. */
         withoutCover: boolean
         /** Payment channel. */
         channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -585,7 +585,7 @@ export interface Operations {
         proposedAddress: string | null
         /** Who named it; a second person may vouch for it. */
         proposedBy: string | null
-        /** Why this destination is believed. */
+        /** Why this destination is trusted. */
         addressProof: {
           /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
           kind: "stated" | "payer" | "signature" | "attested"
@@ -606,7 +606,7 @@ export interface Operations {
         } | null
         /** The payer got a mail with the link of the page for it. */
         askedByMail: boolean
-        /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+        /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
         addressUrl: string | null
         /** While a proposed address waits: what its owner or the payer can sign instead. */
         addressMessage: string | null
@@ -614,7 +614,7 @@ export interface Operations {
         network: number | null
         /** Why, in words; kept in the history. */
         reason: string | null
-        /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+        /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
         approvalReason: "company" | "limit" | null
         /** Who asked for it. */
         requestedBy: string
@@ -622,7 +622,7 @@ export interface Operations {
         decidedBy: string | null
         /** Hash of the transaction. */
         txHash: string | null
-        /** What the provider or the chain said last. */
+        /** The last status from the provider or the chain. */
         message: string | null
         /** When it was created. UTC, with milliseconds. */
         createdAt: string
@@ -658,9 +658,9 @@ export interface Operations {
       status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
       /** USDC, 6 digits. */
       amount: string
-      /** What of it is above the order’s price. */
+      /** The part above the order’s price. */
       excessAmount: string
-      /** A SuperAdmin let it go although the money was settled already. */
+      /** Refunded without cover by a SuperAdmin. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -670,7 +670,7 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
-      /** Why this destination is believed. */
+      /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
@@ -691,7 +691,7 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -699,7 +699,7 @@ export interface Operations {
       network: number | null
       /** Why, in words; kept in the history. */
       reason: string | null
-      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
       approvalReason: "company" | "limit" | null
       /** Who asked for it. */
       requestedBy: string
@@ -707,7 +707,7 @@ export interface Operations {
       decidedBy: string | null
       /** Hash of the transaction. */
       txHash: string | null
-      /** What the provider or the chain said last. */
+      /** The last status from the provider or the chain. */
       message: string | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -717,7 +717,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** What a payer signs to have a refund sent to an address. For the refund that waits for its address, or else for the one that would be started next. To be signed as wallets sign texts (EIP-191, personal_sign), by the address itself or by the one that paid. */
+  /** What a payer signs to have a refund sent to an address. For the refund that waits for its address, otherwise for the next one. To be signed as wallets sign texts (EIP-191, personal_sign), by the address itself or by the one that paid. */
   getRefundAddressMessage: {
     params: {
       /** Of the order. */
@@ -730,7 +730,7 @@ export interface Operations {
       mispaymentId?: string
     }
     data: {
-      /** The text to sign, as it is. */
+      /** The exact text to sign. */
       message: string
       /** Its number among the refunds of the order. */
       refund: number
@@ -740,7 +740,7 @@ export interface Operations {
       network: number | null
     }
   }
-  /** Let a refund go on. The operator approves a refund that waits for it. */
+  /** Approve a refund. The operator approves a refund that waits for it. */
   approveRefund: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -759,9 +759,9 @@ export interface Operations {
       status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
       /** USDC, 6 digits. */
       amount: string
-      /** What of it is above the order’s price. */
+      /** The part above the order’s price. */
       excessAmount: string
-      /** A SuperAdmin let it go although the money was settled already. */
+      /** Refunded without cover by a SuperAdmin. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -771,7 +771,7 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
-      /** Why this destination is believed. */
+      /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
@@ -792,7 +792,7 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -800,7 +800,7 @@ export interface Operations {
       network: number | null
       /** Why, in words; kept in the history. */
       reason: string | null
-      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
       approvalReason: "company" | "limit" | null
       /** Who asked for it. */
       requestedBy: string
@@ -808,7 +808,7 @@ export interface Operations {
       decidedBy: string | null
       /** Hash of the transaction. */
       txHash: string | null
-      /** What the provider or the chain said last. */
+      /** The last status from the provider or the chain. */
       message: string | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -818,7 +818,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** Refuse a refund; the order goes back to what it was. The operator refuses a refund. The order returns to the state before it. */
+  /** Reject a refund; the order returns to its earlier state. The operator refuses a refund. The order returns to the state before it. */
   rejectRefund: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -841,9 +841,9 @@ export interface Operations {
       status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
       /** USDC, 6 digits. */
       amount: string
-      /** What of it is above the order’s price. */
+      /** The part above the order’s price. */
       excessAmount: string
-      /** A SuperAdmin let it go although the money was settled already. */
+      /** Refunded without cover by a SuperAdmin. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -853,7 +853,7 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
-      /** Why this destination is believed. */
+      /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
@@ -874,7 +874,7 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -882,7 +882,7 @@ export interface Operations {
       network: number | null
       /** Why, in words; kept in the history. */
       reason: string | null
-      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
       approvalReason: "company" | "limit" | null
       /** Who asked for it. */
       requestedBy: string
@@ -890,7 +890,7 @@ export interface Operations {
       decidedBy: string | null
       /** Hash of the transaction. */
       txHash: string | null
-      /** What the provider or the chain said last. */
+      /** The last status from the provider or the chain. */
       message: string | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -900,7 +900,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** Where an on-chain refund goes. Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. */
+  /** Set where an on-chain refund goes. Without a proof, an address that the payer did not state is a proposal: the payer is asked to confirm it. */
   setRefundAddress: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -914,9 +914,9 @@ export interface Operations {
           message?: string
           /** EIP-191, by the destination or by the address that paid. */
           signature?: string
-          /** A person says how the payer asked for it. */
+          /** How the payer asked for it, stated by a person. */
           statement?: string
-          /** Where that can be looked up: a ticket’s number. */
+          /** Where to look it up, such as a ticket number. */
           evidence?: string
         }
       }
@@ -934,9 +934,9 @@ export interface Operations {
       status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
       /** USDC, 6 digits. */
       amount: string
-      /** What of it is above the order’s price. */
+      /** The part above the order’s price. */
       excessAmount: string
-      /** A SuperAdmin let it go although the money was settled already. */
+      /** Refunded without cover by a SuperAdmin. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -946,7 +946,7 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
-      /** Why this destination is believed. */
+      /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
@@ -967,7 +967,7 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -975,7 +975,7 @@ export interface Operations {
       network: number | null
       /** Why, in words; kept in the history. */
       reason: string | null
-      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
       approvalReason: "company" | "limit" | null
       /** Who asked for it. */
       requestedBy: string
@@ -983,7 +983,7 @@ export interface Operations {
       decidedBy: string | null
       /** Hash of the transaction. */
       txHash: string | null
-      /** What the provider or the chain said last. */
+      /** The last status from the provider or the chain. */
       message: string | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -993,7 +993,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** Send money back that never paid its order. Answers with the refund; the order’s state does not change. */
+  /** Refund money that never paid its order. Answers with the refund; the order’s state does not change. */
   refundMispayment: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1009,9 +1009,9 @@ export interface Operations {
           message?: string
           /** EIP-191, by the destination or by the address that paid. */
           signature?: string
-          /** A person says how the payer asked for it. */
+          /** How the payer asked for it, stated by a person. */
           statement?: string
-          /** Where that can be looked up: a ticket’s number. */
+          /** Where to look it up, such as a ticket number. */
           evidence?: string
         }
       }
@@ -1021,7 +1021,7 @@ export interface Operations {
       refundId: string
     }
   }
-  /** A refund that was sent outside, with its proof. For channels whose provider cannot refund: what was sent, and how it can be found again. */
+  /** Settle a refund that was sent outside Comptoir, with proof. For channels whose provider cannot refund: what was sent, and where to find it. */
   settleRefund: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1029,7 +1029,7 @@ export interface Operations {
       body: {
         /** Id of the withdrawal or transfer. */
         reference: string
-        /** How it was sent, in words. */
+        /** How it was sent. */
         statement: string
       }
     }
@@ -1046,9 +1046,9 @@ export interface Operations {
       status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
       /** USDC, 6 digits. */
       amount: string
-      /** What of it is above the order’s price. */
+      /** The part above the order’s price. */
       excessAmount: string
-      /** A SuperAdmin let it go although the money was settled already. */
+      /** Refunded without cover by a SuperAdmin. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -1058,7 +1058,7 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
-      /** Why this destination is believed. */
+      /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
@@ -1079,7 +1079,7 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -1087,7 +1087,7 @@ export interface Operations {
       network: number | null
       /** Why, in words; kept in the history. */
       reason: string | null
-      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
       approvalReason: "company" | "limit" | null
       /** Who asked for it. */
       requestedBy: string
@@ -1095,7 +1095,7 @@ export interface Operations {
       decidedBy: string | null
       /** Hash of the transaction. */
       txHash: string | null
-      /** What the provider or the chain said last. */
+      /** The last status from the provider or the chain. */
       message: string | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -1105,7 +1105,7 @@ export interface Operations {
       settledAt: string | null
     }
   }
-  /** A refund that was sent by hand. The transaction is checked on its chain; the refund is settled when it is final. */
+  /** Report the transaction of a refund sent by hand. The transaction is checked on its chain. The refund is settled once it is final. */
   reportRefundTransaction: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1128,9 +1128,9 @@ export interface Operations {
       status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
       /** USDC, 6 digits. */
       amount: string
-      /** What of it is above the order’s price. */
+      /** The part above the order’s price. */
       excessAmount: string
-      /** A SuperAdmin let it go although the money was settled already. */
+      /** Refunded without cover by a SuperAdmin. */
       withoutCover: boolean
       /** Payment channel. */
       channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
@@ -1140,7 +1140,7 @@ export interface Operations {
       proposedAddress: string | null
       /** Who named it; a second person may vouch for it. */
       proposedBy: string | null
-      /** Why this destination is believed. */
+      /** Why this destination is trusted. */
       addressProof: {
         /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
         kind: "stated" | "payer" | "signature" | "attested"
@@ -1161,7 +1161,7 @@ export interface Operations {
       } | null
       /** The payer got a mail with the link of the page for it. */
       askedByMail: boolean
-      /** While the payer is asked: the page for it, to be handed over. Null when the payer got it by mail: who starts refunds could otherwise answer for the payer. */
+      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
       addressUrl: string | null
       /** While a proposed address waits: what its owner or the payer can sign instead. */
       addressMessage: string | null
@@ -1169,7 +1169,7 @@ export interface Operations {
       network: number | null
       /** Why, in words; kept in the history. */
       reason: string | null
-      /** Why a SuperAdmin has to approve it: the company’s setting, or more than the role may by itself. */
+      /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
       approvalReason: "company" | "limit" | null
       /** Who asked for it. */
       requestedBy: string
@@ -1177,7 +1177,7 @@ export interface Operations {
       decidedBy: string | null
       /** Hash of the transaction. */
       txHash: string | null
-      /** What the provider or the chain said last. */
+      /** The last status from the provider or the chain. */
       message: string | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -1206,7 +1206,7 @@ export interface Operations {
       mispayments: Array<{
         /** Internal identifier: 24 hex characters, in order of creation. */
         _id: string
-        /** The order beside which it was noticed. */
+        /** The order that the money came for. */
         code: string
         /** State of the order. */
         orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
@@ -1226,7 +1226,7 @@ export interface Operations {
         decidedBy: string | null
         /** Why, in words; kept in the history. */
         reason: string | null
-        /** `orphaned`: who pays for money that left the chain. */
+        /** `orphaned`: who bears money that left the chain. */
         borneBy: "operator" | "company" | null
         /** When it was created. UTC, with milliseconds. */
         createdAt: string
@@ -1241,7 +1241,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Accept too little or too late money as the payment. The order becomes PAID; less than its price is then the price. */
+  /** Accept underpaid or late money as the payment. The order becomes PAID. Less than its price becomes the price. */
   acceptMispayment: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1253,7 +1253,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Do nothing about it, for a reason. Closes the record; the money stays where it is. The reason is kept. */
+  /** Leave it as it stands, with a reason. Closes the record; the money stays where it is. The reason is kept. */
   ignoreMispayment: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1265,13 +1265,13 @@ export interface Operations {
     }
     data: null
   }
-  /** Say who pays for money that left the chain. Until this is decided, the order cannot be refunded, and the amount is kept back from settlements. When the money comes back, the decision is undone by itself. */
+  /** Say who pays for money that left the chain. Until this is decided, the order cannot be refunded, and the amount is kept back from settlements. When the money comes back, the decision is undone. */
   bearLoss: {
     params: {
       /** Identifier: 24 hex characters. */
       id: string
       body: {
-        /** Who pays for it. `operator` is a SuperAdmin’s to say. */
+        /** Who bears the loss. Only a SuperAdmin can choose `operator`. */
         by: "operator" | "company"
         /** Why, in words; kept in the history. */
         reason?: string
@@ -1302,7 +1302,7 @@ export interface Operations {
       circuit: {
         /** open: the provider is not called until `openUntil`; half-open: the next call is a trial. */
         state: "closed" | "open" | "half-open"
-        /** Why it opened: no answers, a pause that was asked for, a refused key, a refused time. */
+        /** Why it opened: no answers, a requested pause, a refused key, a refused time. */
         cause: "trouble" | "busy" | "credentials" | "clock" | null
         /** When the next call is let through. */
         openUntil: string | null
@@ -1371,7 +1371,7 @@ export interface Operations {
     }
     data: null
   }
-  /** What was said to the providers of an order. For support: requests and answers without headers and secrets, oldest first. */
+  /** Calls to the providers of an order. For support: requests and answers without headers and secrets, oldest first. */
   listChannelExchanges: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -1402,7 +1402,7 @@ export interface Operations {
       at: string
     }>
   }
-  /** A provider reports news. Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider expects. A callback never changes an order by itself: the provider is asked what is true. */
+  /** A provider reports news. Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider expects. A callback alone never changes an order: the provider is asked first. */
   receiveCallback: {
     params: {
       /** Payment channel. */
@@ -1410,7 +1410,7 @@ export interface Operations {
     }
     data: Response
   }
-  /** A provider reports news of a company’s own account. Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider expects. A callback never changes an order by itself: the provider is asked what is true. */
+  /** A provider reports news of a company’s own account. Called by payment providers. The raw bytes are verified as the provider signs them; the answer is what the provider expects. A callback alone never changes an order: the provider is asked first. */
   receiveCompanyCallback: {
     params: {
       /** Payment channel. */
@@ -1445,7 +1445,7 @@ export interface Operations {
       limit: number
     }
   }
-  /** Check the payer of an order. Repeating it answers the same check. The payer gets the page by mail. */
+  /** Check the payer of an order. Repeating it returns the same check. The payer gets the link by mail. */
   startKyc: {
     params: {
       body: {
@@ -1456,7 +1456,7 @@ export interface Operations {
     data: {
       /** Id of the identity check. */
       kycId: string
-      /** The page for the payer; he got it by mail as well. */
+      /** The page for the payer, who also gets it by mail. */
       url: string
       /** Where the object stands. */
       status: "pending" | "approved" | "refused"
@@ -1477,13 +1477,13 @@ export interface Operations {
       provider: "manual" | "sumsub"
       /** Where the object stands. */
       status: "pending" | "approved" | "refused"
-      /** The closer look (enhanced due diligence). */
+      /** Enhanced due diligence. */
       eddStatus: "none" | "requested" | "pending" | "completed"
       /** What the closer look found; null before. */
       eddOutcome: "approved" | "refused" | null
-      /** EUR in 30 days, once the closer look is completed. */
+      /** EUR in 30 days, once enhanced due diligence is completed. */
       spendingLimit: string | null
-      /** The provider’s last words. */
+      /** The provider’s last message. */
       message: string | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -1494,7 +1494,7 @@ export interface Operations {
         /** E-mail address. */
         email: string | null
       } | null
-      /** Orders that asked for it, newest first, at most 100. */
+      /** Orders that required the check, newest first, at most 100. */
       orders: Array<{
         /** Order code: unguessable, used in paths. */
         code: string
@@ -1509,11 +1509,11 @@ export interface Operations {
         trigger: string
         /** Where the object stands. */
         status: "pending" | "approved" | "refused"
-        /** The closer look (enhanced due diligence). */
+        /** Enhanced due diligence. */
         eddStatus: "none" | "requested" | "pending" | "completed"
         /** What the closer look found; null before. */
         eddOutcome: "approved" | "refused" | null
-        /** EUR in 30 days, once the closer look is completed. */
+        /** EUR in 30 days, once enhanced due diligence is completed. */
         spendingLimit: string | null
         /** Who did it. */
         actor: string
@@ -1524,7 +1524,7 @@ export interface Operations {
       }>
     }
   }
-  /** Approve a check that no provider decides. A person approves a check of the provider `manual`. */
+  /** Approve a check that has no provider. A person approves a check of the provider `manual`. */
   approveKyc: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1536,7 +1536,7 @@ export interface Operations {
     }
     data: Kyc
   }
-  /** Refuse a check that no provider decides. A person refuses a check of the provider `manual`. */
+  /** Refuse a check that has no provider. A person refuses a check of the provider `manual`. */
   refuseKyc: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1548,7 +1548,7 @@ export interface Operations {
     }
     data: Kyc
   }
-  /** Ask for a closer look at an approved payer. For a higher spending limit. The payer gets the page by mail. */
+  /** Request enhanced due diligence for an approved payer. For a higher spending limit. The payer gets the link by mail. */
   requestEdd: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1556,13 +1556,13 @@ export interface Operations {
       body?: {
         /** Why, for the history. */
         reason?: string
-        /** SuperAdmin only: EUR in 30 days that are granted when the provider approves. Absent: a SuperAdmin completes it. */
+        /** SuperAdmin only: EUR in 30 days, granted when the provider approves. Absent: a SuperAdmin completes it. */
         spendingLimit?: string
       }
     }
     data: Kyc
   }
-  /** Complete the closer look and say what the payer may spend. Ends the closer look with an outcome and a spending limit. Sends `kyc.edd_completed`. */
+  /** Complete enhanced due diligence and set the spending limit. Ends the closer look with an outcome and a spending limit. Sends `kyc.edd_completed`. */
   completeEdd: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1570,7 +1570,7 @@ export interface Operations {
       body: {
         /** What the closer look found. */
         outcome: "approved" | "refused"
-        /** EUR that the payer may spend in 30 days; required when approved, 0.00 unless said otherwise when refused. */
+        /** EUR that the payer may spend in 30 days; required when approved; when refused, 0.00 by default. */
         spendingLimit?: string
         /** Why, for the history. */
         reason?: string
@@ -1578,12 +1578,12 @@ export interface Operations {
     }
     data: Kyc
   }
-  /** Callbacks of Sumsub. Set as the address of a webhook at Sumsub, with the algorithm HMAC_SHA256_HEX. */
+  /** Callbacks of Sumsub. Enter this address as a webhook at Sumsub, with the algorithm HMAC_SHA256_HEX. */
   takeSumsubCallback: {
     params: Record<never, never>
     data: null
   }
-  /** Catch-up feed of all events. Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with what you did, and send it as `after` next time. After the operator restored a backup some events may repeat: drop what you know by order, event and `updatedAt`. */
+  /** Catch-up feed of all events. Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with your own changes and send it as `after` next time. After the operator restores a backup some events may repeat: drop duplicates by order, event and `updatedAt`. */
   listEvents: {
     params: {
       /** `nextCursor`, or the `cursor` of an event; `latest` to begin behind the newest event. */
@@ -1596,7 +1596,7 @@ export interface Operations {
     data: {
       /** Events. */
       events: Array<{
-        /** The place behind this event. */
+        /** The position after this event. */
         cursor: string
         /** What happened. */
         event: string
@@ -1658,13 +1658,13 @@ export interface Operations {
   /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns. */
   readLedger: {
     params: {
-      /** For those who work for several companies. */
+      /** For users of several companies. */
       companyId?: string
       /** From this time on. */
       from?: string
-      /** Up to this time, which is not in it. */
+      /** Before this time. */
       to?: string
-      /** nextCursor of the page before. */
+      /** `nextCursor` of the previous page. */
       after?: string
       /** Journals on a page. */
       limit?: number
@@ -1697,7 +1697,7 @@ export interface Operations {
         at: string
         /** Which kind it is. */
         kind: string
-        /** Of what it is the booking: a payment, a refund, a settlement. */
+        /** What was booked: a payment, refund or settlement. */
         cause: string
         /** The order. */
         code: string | null
@@ -1715,7 +1715,7 @@ export interface Operations {
   /** List settlements. Payments of USDC to companies, newest first. */
   listSettlements: {
     params: {
-      /** For those who work for several companies. */
+      /** For users of several companies. */
       companyId?: string
       /** Where the object stands. */
       status?: "open" | "approved" | "paid" | "cancelled"
@@ -1739,7 +1739,7 @@ export interface Operations {
       network: number
       /** Hash of the transaction. */
       txHash: string | null
-      /** How it stands. */
+      /** Its current state, for people. */
       message: string | null
       /** Who created it. */
       createdBy: string
@@ -1757,7 +1757,7 @@ export interface Operations {
   createSettlement: {
     params: {
       body?: {
-        /** For those who work for several companies. */
+        /** For users of several companies. */
         companyId?: string
       }
     }
@@ -1776,7 +1776,7 @@ export interface Operations {
       network: number
       /** Hash of the transaction. */
       txHash: string | null
-      /** How it stands. */
+      /** Its current state, for people. */
       message: string | null
       /** Who created it. */
       createdBy: string
@@ -1811,7 +1811,7 @@ export interface Operations {
       network: number
       /** Hash of the transaction. */
       txHash: string | null
-      /** How it stands. */
+      /** Its current state, for people. */
       message: string | null
       /** Who created it. */
       createdBy: string
@@ -1850,7 +1850,7 @@ export interface Operations {
       network: number
       /** Hash of the transaction. */
       txHash: string | null
-      /** How it stands. */
+      /** Its current state, for people. */
       message: string | null
       /** Who created it. */
       createdBy: string
@@ -1885,7 +1885,7 @@ export interface Operations {
       network: number
       /** Hash of the transaction. */
       txHash: string | null
-      /** How it stands. */
+      /** Its current state, for people. */
       message: string | null
       /** Who created it. */
       createdBy: string
@@ -1920,7 +1920,7 @@ export interface Operations {
       subject: string
       /** Which check found it. */
       what: string
-      /** USDC units, or words. */
+      /** USDC units, or text. */
       booked: string
       /** What it should be. */
       expected: string
@@ -1936,7 +1936,7 @@ export interface Operations {
       updatedAt: string
     }>
   }
-  /** Say why a difference is right after all. The company’s refunds and settlements go on, unless there is another difference. */
+  /** Explain a difference. The company’s refunds and settlements resume unless another difference is open. */
   explainDifference: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -1955,7 +1955,7 @@ export interface Operations {
       event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
       /** Repeat it, or separate by commas. */
       status?: Array<string>
-      /** Of the order. */
+      /** The order’s code. */
       code?: string
       /** createdAt at or after. */
       from?: string
@@ -1987,9 +1987,9 @@ export interface Operations {
         nextAttemptAt: string | null
         /** Every attempt to send it, oldest first. */
         attempts: Array<{
-          /** 1 to 5; an attempt of unknown outcome has the number of the one that repeats it. */
+          /** 1 to 5; an attempt of unknown outcome shares the number of its repetition. */
           number: number
-          /** 1, and one more for each redelivery. */
+          /** 1 at first; each redelivery adds 1. */
           series: number
           /** `schedule`, or `manual` for a redelivery. */
           trigger: "schedule" | "manual"
@@ -2038,9 +2038,9 @@ export interface Operations {
       nextAttemptAt: string | null
       /** Every attempt to send it, oldest first. */
       attempts: Array<{
-        /** 1 to 5; an attempt of unknown outcome has the number of the one that repeats it. */
+        /** 1 to 5; an attempt of unknown outcome shares the number of its repetition. */
         number: number
-        /** 1, and one more for each redelivery. */
+        /** 1 at first; each redelivery adds 1. */
         series: number
         /** `schedule`, or `manual` for a redelivery. */
         trigger: "schedule" | "manual"
@@ -2063,7 +2063,7 @@ export interface Operations {
         method: "POST"
         /** Address that was called. */
         url: string
-        /** Without the signature headers, which are made anew for each attempt. */
+        /** Without the signature headers, which are computed for each attempt. */
         headers: Record<string, string>
         /** The bytes that were sent. */
         body: string
@@ -2097,7 +2097,7 @@ export interface Operations {
         event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
         /** Repeat it, or separate by commas. */
         status?: Array<string>
-        /** Of the order. */
+        /** The order’s code. */
         code?: string
         /** createdAt at or after. */
         from?: string
@@ -2144,7 +2144,7 @@ export interface Operations {
       available: Array<"order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed">
     }
   }
-  /** Register. Public for SimpleUser, Manager and Association. Cashier and Observer wait for a manager’s approval. */
+  /** Register. Public for SimpleUser, Manager and Association. A Cashier or an Observer needs a manager’s approval. */
   register: {
     params: {
       /** Language of mails. Default: en. */
@@ -2173,13 +2173,13 @@ export interface Operations {
       }
     }
     data: {
-      /** Access token, ten minutes. */
+      /** Access token, valid for ten minutes. */
       token: string
       /** The user. */
       user: User
     }
   }
-  /** Log in (managers, cashiers, observers, associations). With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp. */
+  /** Log in (managers, cashiers, observers, associations). If a second factor is needed, `token` is null; confirm with POST /auth/otp and the cookie `otpValidationToken`. */
   loginManager: {
     params: {
       body: {
@@ -2192,13 +2192,13 @@ export interface Operations {
       }
     }
     data: {
-      /** Null: a code is asked for; see the cookie `otpValidationToken`. */
+      /** Null: a second factor is needed; see the cookie `otpValidationToken`. */
       token: string | null
       /** The user. */
       user: User
     }
   }
-  /** Log in (SimpleUser, SuperAdmin, Service). With a second factor `token` is null and the cookie `otpValidationToken` waits for POST /auth/otp. */
+  /** Log in (SimpleUser, SuperAdmin, Service). If a second factor is needed, `token` is null; confirm with POST /auth/otp and the cookie `otpValidationToken`. */
   login: {
     params: {
       body: {
@@ -2209,32 +2209,32 @@ export interface Operations {
       }
     }
     data: {
-      /** Null: a code is asked for; see the cookie `otpValidationToken`. */
+      /** Null: a second factor is needed; see the cookie `otpValidationToken`. */
       token: string | null
       /** The user. */
       user: User
     }
   }
-  /** Second factor of a login, or a fresh one for a sensitive action. Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: sensitive actions are then possible for five minutes. */
+  /** Confirm a login or a sensitive action with a second factor. Finishes a login (cookie `otpValidationToken`, or its value as bearer). With the bearer of a running session it is a step-up: it allows sensitive actions for five minutes. */
   validateOtp: {
     params: {
       body?: {
-        /** Of the authenticator app. */
+        /** From the authenticator app. */
         otp?: string
         /** Received by e-mail. */
         emailOtp?: string
-        /** One of the ten of the enrolment. */
+        /** One of the ten recovery codes. */
         recoveryCode?: string
       }
     }
     data: {
-      /** Access token, ten minutes. */
+      /** Access token, valid for ten minutes. */
       token: string
       /** The user. */
       user: User
     }
   }
-  /** Send a code by e-mail. For the login of this browser, or with a bearer for a step-up. Nothing is sent within a minute of the last code. */
+  /** Send a code by e-mail. For the pending login in this browser, or for a step-up when you send a bearer. Sends at most one code a minute. */
   sendEmailOtp: {
     params: {
       body: {
@@ -2249,7 +2249,7 @@ export interface Operations {
     params: Record<never, never>
     data: null
   }
-  /** New access token. Reads the refresh cookie and rotates it. A cookie that was used before ends its session. */
+  /** Get a new access token. Reads the refresh cookie and rotates it. Reusing an old cookie ends its session. */
   refreshToken: {
     params: Record<never, never>
     data: {
@@ -2257,7 +2257,7 @@ export interface Operations {
       token: string
     }
   }
-  /** Sign out. Ends the session of the refresh cookie, and that of the bearer if one is sent. */
+  /** Sign out. Ends the session of the refresh cookie, and of the bearer if you send one. */
   signOut: {
     params: Record<never, never>
     data: {
@@ -2265,7 +2265,7 @@ export interface Operations {
       disconnected: boolean
     }
   }
-  /** Your own sessions. Where you are logged in. */
+  /** List your sessions. Where you are logged in. */
   listSessions: {
     params: Record<never, never>
     data: Array<{
@@ -2295,7 +2295,7 @@ export interface Operations {
     }
     data: null
   }
-  /** End all your sessions but this one. Ends every session but the one that asks. */
+  /** End all your other sessions. Ends every session but the one that asks. */
   revokeOtherSessions: {
     params: Record<never, never>
     data: {
@@ -2303,7 +2303,7 @@ export interface Operations {
       revoked: number
     }
   }
-  /** Ask for a new password. The answer is the same for every address. With `origin=application` it holds a token, which changes nothing until the mail was read. */
+  /** Request a password reset. The answer is the same for every address. With `origin=application` it is a token, which works once the mailed link or code is used. */
   sendPasswordReset: {
     params: {
       /** Language of mails. Default: en. */
@@ -2311,13 +2311,13 @@ export interface Operations {
       body: {
         /** E-mail address. */
         email: string
-        /** `application`: the answer is a token, which works once the mail was read. */
+        /** `application`: returns a token, which works once the mailed link or code is used. */
         origin?: string
       }
     }
     data: string | null
   }
-  /** Choose the new password. Ends all sessions. The second factor is still asked at the next login. */
+  /** Set a new password. Ends all sessions. The next login still needs the second factor. */
   changeForgottenPassword: {
     params: {
       body: {
@@ -2325,7 +2325,7 @@ export interface Operations {
         token: string
         /** 12 to 128 characters with upper case, lower case, a digit and a special character. */
         newPassword: string
-        /** The mailed code; needed for a token of origin `application` whose link was not opened. */
+        /** The mailed code. Required for a token of origin `application` unless its link was opened. */
         emailOtp?: string
       }
     }
@@ -2335,7 +2335,7 @@ export interface Operations {
   changePassword: {
     params: {
       body: {
-        /** The present one. */
+        /** The current password. */
         password: string
         /** 12 to 128 characters with upper case, lower case, a digit and a special character. */
         newPassword: string
@@ -2343,7 +2343,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Confirm an e-mail address with the token of the mail. Confirms the address that the mail went to. */
+  /** Confirm an e-mail address with the mailed token. Confirms the address that the mail went to. */
   verifyEmail: {
     params: {
       body: {
@@ -2353,7 +2353,7 @@ export interface Operations {
     }
     data: null
   }
-  /** Begin to enrol an authenticator app. Answers what an authenticator app reads. Nothing changes before it is enabled. */
+  /** Start enrolling an authenticator app. Answers what an authenticator app reads. Nothing changes before it is enabled. */
   setupTwoFactor: {
     params: Record<never, never>
     data: {
@@ -2363,7 +2363,7 @@ export interface Operations {
       qrSvg: string
     }
   }
-  /** Finish the enrolment with a code of the app. Enrols the app when its code is right, and answers ten recovery codes. */
+  /** Finish the enrolment with a code from the app. Enrols the app when its code is right, and answers ten recovery codes. */
   enableTwoFactor: {
     params: {
       body: {
@@ -2372,19 +2372,19 @@ export interface Operations {
       }
     }
     data: {
-      /** Each works once instead of a code. Shown only now. */
+      /** Each replaces a code once. Shown only now. */
       recoveryCodes: Array<string>
     }
   }
-  /** Ten new recovery codes; the old ones stop working. Makes ten new recovery codes. The old ones stop working. */
+  /** Create ten new recovery codes; the old ones stop working. Makes ten new recovery codes. The old ones stop working. */
   renewRecoveryCodes: {
     params: Record<never, never>
     data: {
-      /** Each works once instead of a code. Shown only now. */
+      /** Each replaces a code once. Shown only now. */
       recoveryCodes: Array<string>
     }
   }
-  /** Remove the authenticator app; codes then come by e-mail where they are needed. Removes the authenticator app. Codes then come by e-mail. */
+  /** Remove the authenticator app; codes then come by e-mail. Removes the authenticator app. Codes then come by e-mail. */
   disableTwoFactor: {
     params: Record<never, never>
     data: null
@@ -2533,7 +2533,7 @@ export interface Operations {
     }
     data: null
   }
-  /** API keys that are not revoked. API keys of your company that are not revoked. Secrets are never shown again. */
+  /** List API keys that are not revoked. API keys of your company that are not revoked. Secrets are never shown again. */
   listApiKeys: {
     params: {
       /** For operators: the company. */
@@ -2560,7 +2560,7 @@ export interface Operations {
       createdAt: string
     }>
   }
-  /** A new API key; needs a fresh second factor. Makes a key for a server. The secret is shown once, in this answer. */
+  /** Create an API key; needs a fresh second factor. Makes a key for a server. The secret is shown once, in this answer. */
   createApiKey: {
     params: {
       /** For operators: the company. */
@@ -3036,7 +3036,7 @@ export interface Operations {
       webhookSigningSecret: string
     }
   }
-  /** A new signing secret; the old one is dead at once, also for retries. Makes a new secret. The old one stops working at once, also for retries. */
+  /** Replace the signing secret; the old one stops working at once, also for retries. Makes a new secret. The old one stops working at once, also for retries. */
   regenerateWebhookSecret: {
     params: {
       /** Operators: this company only. */
@@ -3062,7 +3062,7 @@ export interface Operations {
   testWebhookSecret: {
     params: {
       body: {
-        /** Where to; checked like a webhookUrl. */
+        /** The receiver; checked like a webhookUrl. */
         url: string
         /** Operators: this company only. */
         companyId?: string
@@ -3079,7 +3079,7 @@ export interface Operations {
       durationMs: number
     }
   }
-  /** Put the prepared secret into use; the old one is dead at once. Signs with the prepared secret from now on. */
+  /** Activate the prepared secret; the old one stops working at once. Signs with the prepared secret from now on. */
   activateWebhookSecret: {
     params: {
       /** Operators: this company only. */

@@ -10,7 +10,7 @@ export type Failure = {
   data: null
   /** What went wrong. */
   error: {
-    /** A stable identifier of what went wrong. */
+    /** A stable identifier of the error. */
     code: "MALFORMED_JSON" | "ILLEGAL_AMOUNT" | "INVALID_EXCHANGE_RATE" | "INVALID_CREDENTIALS" | "INVALID_OTP" | "INVALID_RESET_TOKEN" | "EMAIL_ALREADY_REGISTERED" | "WEAK_PASSWORD" | "UNKNOWN_MERCHANT_IDENTIFIER" | "UNKNOWN_SESSION" | "WEBSITE_MISMATCH" | "ALIAS_IN_USE" | "CHANNEL_NOT_AVAILABLE" | "PAYER_IDENTITY_REQUIRED" | "KYC_REQUIRED" | "SPENDING_LIMIT_EXCEEDED" | "REFUND_TOO_LARGE" | "UNAUTHORIZED" | "CALLBACK_REFUSED" | "FORBIDDEN" | "STEP_UP_REQUIRED" | "CROSS_SITE_REQUEST" | "NOT_FOUND" | "ORDER_NOT_FOUND" | "OBJECT_NOT_FOUND" | "METHOD_NOT_ALLOWED" | "ORDER_STATE_CONFLICT" | "PAYMENT_NOT_RECEIVED" | "PAYMENT_ORPHANED" | "BOOKS_DIFFER" | "REFUND_NOT_COVERED" | "AMBIGUOUS_REFERENCE" | "IDEMPOTENCY_IN_PROGRESS" | "OBJECT_CONFLICT" | "MALFORMED_REQUEST" | "REQUEST_TIMEOUT" | "HEADERS_TOO_LARGE" | "BODY_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "VALIDATION_FAILED" | "IDEMPOTENCY_KEY_REUSED" | "TOO_MANY_REQUESTS" | "ACCOUNT_LOCKED" | "INTERNAL_ERROR" | "CHANNEL_UNAVAILABLE" | "DATABASE_UNAVAILABLE" | "BUSY"
     /** What to do next, in one or two sentences. */
     message: string
@@ -21,7 +21,7 @@ export type Failure = {
       /** What to do next, in one or two sentences. */
       message: string
     }>
-    /** The X-Request-Id of this answer; quote it when you ask for help. */
+    /** The X-Request-Id of this answer; quote it when you contact support. */
     requestId: string
     /** Page about this error: what causes it and what cures it. */
     docs: string
@@ -418,13 +418,13 @@ export type Kyc = {
   provider: "manual" | "sumsub"
   /** Where the object stands. */
   status: "pending" | "approved" | "refused"
-  /** The closer look (enhanced due diligence). */
+  /** Enhanced due diligence. */
   eddStatus: "none" | "requested" | "pending" | "completed"
   /** What the closer look found; null before. */
   eddOutcome: "approved" | "refused" | null
-  /** EUR in 30 days, once the closer look is completed. */
+  /** EUR in 30 days, once enhanced due diligence is completed. */
   spendingLimit: string | null
-  /** The provider’s last words. */
+  /** The provider’s last message. */
   message: string | null
   /** When it was created. UTC, with milliseconds. */
   createdAt: string
