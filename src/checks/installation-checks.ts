@@ -14,6 +14,7 @@ import {
 import { listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, good } from './check.ts'
+import { credentialChecks } from './credential-checks.ts'
 
 const MAX_SKEW_SECONDS = 5
 const PROBE_MS = 5000
@@ -125,5 +126,6 @@ export function outsideChecks(config: Config): Check[] {
     mail,
     ...config.chains.map(chainCheck),
     ...[...providers, ...sources].map(([name, url]) => providerCheck(name, url)),
+    ...credentialChecks({ provider: config.provider, live: config.mode === 'live' }),
   ]
 }
