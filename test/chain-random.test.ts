@@ -15,6 +15,7 @@ import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 
 const STEPS = Number(process.env.STEPS ?? 500)
+assert.ok(STEPS > 0, 'STEPS must be a number above 0')
 const SEED = Number(process.env.SEED ?? 20261120)
 const XPUB = newTestXpub()
 const FAR = new Date('2100-01-01')

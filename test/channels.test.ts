@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Registry } from 'prom-client'
 import { openChains } from '../src/chain/open-chains.ts'
-import type { Channel, ChannelId, PaymentKey } from '../src/channels/channel.ts'
+import { CHANNEL_IDS, type Channel, type ChannelId, type PaymentKey } from '../src/channels/channel.ts'
 import { openCryptoChannel, type PayableNetwork } from '../src/channels/crypto/adapter.ts'
 import { readSettings, settingsOfEnv } from '../src/channels/kind.ts'
 import { CHANNEL_KINDS } from '../src/channels/kinds.ts'
@@ -43,6 +43,8 @@ const CHANNELS: Partial<Record<ChannelId, Traits>> = {
 /** `CHANNELS=id,id` tries these alone. */
 const only = process.env.CHANNELS?.split(',')
 const runs = (id: string): boolean => only?.includes(id) ?? true
+for (const id of only ?? [])
+  assert.ok((CHANNEL_IDS as readonly string[]).includes(id), `CHANNELS names no channel: ${id}`)
 
 let market: Market
 let admin: Client

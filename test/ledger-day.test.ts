@@ -17,6 +17,7 @@ import { openShop, type Shop } from './harness/shop.ts'
  * The same day again: SEED=<number>
  */
 const ORDERS = Number(process.env.LEDGER_ORDERS ?? 300)
+assert.ok(ORDERS > 0, 'LEDGER_ORDERS must be a number above 0')
 
 let shop: Shop
 let addresses: string[]
