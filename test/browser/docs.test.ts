@@ -23,7 +23,7 @@ test('the reference works without eval, and a script that something writes into 
   page.on('console', (message) => {
     if (/Content Security Policy/.test(message.text())) faults.push(message.text())
   })
-  await page.goto(`${host.baseUrl}/docs/`)
+  await page.goto(`${host.baseUrl}/docs/api`)
   await page.getByText('Create an order or a payment link').first().waitFor()
   assert.deepEqual(faults, [])
   const ran = await page.evaluate(`(() => {
