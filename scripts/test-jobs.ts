@@ -77,7 +77,10 @@ export function runJob(job: Job, { env, reportFile, options, named }: RunOptions
   }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)
-  const deadline = setTimeout(() => child.kill('SIGKILL'), Math.max(MIN_DEADLINE_MS, job.seconds * MARGIN * 1000))
+  // whoever asks for a longer test gets it
+  const asked = Number(options.find((option) => option.startsWith('--test-timeout='))?.split('=')[1] ?? 0)
+  const deadlineMs = Math.max(MIN_DEADLINE_MS, job.seconds * MARGIN * 1000, asked)
+  const deadline = setTimeout(() => child.kill('SIGKILL'), deadlineMs)
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => {
