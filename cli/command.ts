@@ -107,6 +107,6 @@ export const textOf = (flags: Values, name: string): string | undefined => {
 export function numberOf(flags: Values, name: string, fallback: number): number {
   const text = textOf(flags, name)
   if (text === undefined) return fallback
-  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} takes a whole number, and "${text}" is none.`)
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} takes a whole number, not "${text}".`)
   return Number(text)
 }

@@ -42,7 +42,7 @@ export type Connection = { client: Comptoir; url: string; sandbox: SandboxFile |
 /**
  * Where and as whom: `COMPTOIR_URL`, `COMPTOIR_API_KEY`, `COMPTOIR_API_SECRET`; else what `login` stored; else
  * `data/sandbox.json` of this folder.
- * @throws UsageError when there is none of them
+ * @throws UsageError when none of them is set
  */
 export function connect(flags: Values): Connection {
   const { COMPTOIR_URL, COMPTOIR_API_KEY, COMPTOIR_API_SECRET } = process.env

@@ -13,7 +13,7 @@ export type KycNews = {
 type Detail = Data<'getKyc'>
 type Entry = Detail['history'][number]
 
-/** What a step of the history was told as; null: it was told nobody. */
+/** The event that announced a step of the history; null for a step without one. */
 function eventOf(before: Entry | undefined, after: Entry): string | null {
   if (before?.status !== after.status) return `kyc.${after.status}`
   if (after.eddStatus !== 'completed') return null

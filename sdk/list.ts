@@ -46,7 +46,7 @@ export function byNumber<Item>(limit: number, read: (page: number) => Promise<It
   return new List(() => page(1))
 }
 
-/** Pages by cursor, until there is none. */
+/** Pages by cursor, up to the last one. */
 export function byCursor<Item>(
   read: (cursor: string | undefined) => Promise<{ items: Item[]; cursor: string | null | undefined }>,
 ): List<Item> {

@@ -2691,7 +2691,7 @@ export interface Operations {
         name?: string
         /** ISO 3166-1 alpha-2. */
         country?: string | null
-        /** 14 digits; null where there is none. */
+        /** 14 digits; null when not given. */
         siret?: string | null
         /** Where the company’s USDC is sent. */
         settlementAddress?: string | null

@@ -164,7 +164,7 @@ export type Company = {
   kind: "company" | "association"
   /** ISO 3166-1 alpha-2. */
   country: string | null
-  /** 14 digits; null where there is none. */
+  /** 14 digits; null when not given. */
   siret: string | null
   /** Whether the operator approved the company. */
   approved: boolean
@@ -397,7 +397,7 @@ export type User = {
     kind: "company" | "association"
     /** ISO 3166-1 alpha-2. */
     country: string | null
-    /** 14 digits; null where there is none. */
+    /** 14 digits; null when not given. */
     siret: string | null
     /** Approved by the operator; before that nothing can be sold. */
     approved: boolean | null

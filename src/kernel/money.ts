@@ -37,7 +37,7 @@ const NUMBER_EXPONENT = 6
 
 /**
  * The amount that a JSON number means: the one with the asset's digits within 0.000001 of it, so that
- * 30.299999999999997 is 30.30 and 10.005 EUR is none. Exact, over the number's shortest decimal text.
+ * 30.299999999999997 is 30.30, and 10.005 EUR is no amount. Exact, over the number's shortest decimal text.
  * @throws ILLEGAL_AMOUNT
  */
 export function parseMoneyNumber(value: number, asset: Asset): Money {

@@ -63,7 +63,7 @@ describe('coinbase: JWT', () => {
     assert.notEqual(makeJwt(key, call), makeJwt(key, call))
   })
 
-  it('refuses a key that is none, without repeating it', () => {
+  it('refuses a malformed key, without repeating it', () => {
     const swapped = Buffer.concat([Buffer.from(ED25519, 'base64').subarray(0, 32), Buffer.alloc(32)])
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
     const wrong = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()

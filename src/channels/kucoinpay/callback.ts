@@ -39,7 +39,7 @@ function listOf(body: Record<string, unknown>): SignedList {
   return type
 }
 
-/** The signed fields alone, numbers as they were written: 20.0 printed anew is 20, which nobody signed. */
+/** The signed fields alone, numbers as they were written: 20.0 would be serialised as 20, which was never signed. */
 function pick(body: Record<string, unknown>, names: readonly string[]): Record<string, string> {
   const values = names.flatMap((name): [string, string][] => {
     const value = Object.hasOwn(body, name) ? body[name] : undefined

@@ -331,7 +331,7 @@ const COMPANIES: Record<string, Word> = {
   Service: ['Limits of API keys.'],
   SuperAdmin: ['Limits of the role SuperAdmin.'],
   approved: ['Whether the operator approved the company.', true],
-  siret: ['14 digits; null where there is none.', '73282932000074'],
+  siret: ['14 digits; null when not given.', '73282932000074'],
   feeBps: ['The operator’s fee, in hundredths of a percent.', 50],
   settlementAddress: ['Where the company’s USDC is sent.', WALLET],
   settlementNetwork: ['Chain id of the settlement.', 8453],
