@@ -11,6 +11,9 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
  */
 export async function listAxeFaults(page: Page): Promise<string[]> {
   await page.evaluate(source)
+  // a colour is read as it ends, never in the middle of a fade
+  await page.evaluate(`Promise.all(document.getAnimations().map((motion) => motion.finished.catch(() => {})))
+    .then(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))`)
   const results = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults
   return results.violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((node) => node.html).join(' ')})`)
 }
