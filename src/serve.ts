@@ -10,7 +10,7 @@ import { localSigner } from './chain/payout/signer.ts'
 import { type Check, runChecks } from './checks/check.ts'
 import { claimOf, databaseChecks } from './checks/installation-checks.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
-import { type Config, ConfigError } from './config/config.ts'
+import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
 import { readMasterKey } from './config/master-key.ts'
 import { type Db, openDb } from './db/db.ts'
@@ -95,10 +95,7 @@ function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vaul
   return {
     ...config,
     sandbox: { ...config.sandbox, providersUrl },
-    chains: [
-      ...config.chains,
-      { chainId, rpcUrls: [rpcUrl], usdcAddress, otherTokens: [], confirmations: null, ...keys },
-    ],
+    chains: [...config.chains, { ...NO_CHAIN, chainId, rpcUrls: [rpcUrl], usdcAddress, ...keys }],
   }
 }
 

@@ -9,7 +9,7 @@ import { countDifferences, listDepositPage, lockHead } from '../chain/deposits/d
 import { openChains } from '../chain/open-chains.ts'
 import { type ChainReader, rescan } from '../chain/rescan.ts'
 import { updateOrphaned } from '../chain/transfer-queries.ts'
-import type { ChainConfig, Config } from '../config/config.ts'
+import { type ChainConfig, type Config, NO_CHAIN } from '../config/config.ts'
 import { type Db, openDb } from '../db/db.ts'
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
 import { migrate } from '../db/migrate.ts'
@@ -31,8 +31,7 @@ function findChain(config: Config, chainId: number): ChainConfig {
   const file = join(config.dataDir, 'sandbox.json')
   if (config.mode === 'sandbox' && chainId === 31337 && existsSync(file)) {
     const { rpcUrl, usdcAddress } = JSON.parse(readFileSync(file, 'utf8')) as { rpcUrl: string; usdcAddress: string }
-    const none = { xpub: null, confirmations: null, refundKey: null, relayerKey: null }
-    return { chainId, rpcUrls: [rpcUrl], usdcAddress, otherTokens: [], ...none }
+    return { ...NO_CHAIN, chainId, rpcUrls: [rpcUrl], usdcAddress }
   }
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
 }
