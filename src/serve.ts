@@ -13,6 +13,7 @@ import { type DemoCredentials, makeDemo } from './companies/demo.ts'
 import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
 import { readMasterKey } from './config/master-key.ts'
+import { finishRestore } from './db/backup/restore-backup.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
@@ -60,6 +61,7 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
   }
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
+  if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
   return server.connectionString
 }
 

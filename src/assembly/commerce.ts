@@ -101,6 +101,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     networkName,
     settlements,
     refunds,
+    alarm,
     ...messages,
   }
 }
