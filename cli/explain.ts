@@ -100,6 +100,7 @@ const MISPAYMENT: Record<string, string> = {
   over: 'more than was due',
   late: 'too late',
   duplicate: 'a second time',
+  held: 'from a sender who is not cleared',
   wrong_token: 'in another token than was asked for',
   orphaned: 'final, and then gone from the chain',
 }
@@ -173,6 +174,22 @@ function tellIdentity({ status, eddStatus, eddOutcome }: Facts): string {
   return `The payer’s identity check is ${text(status)}.${closer}`
 }
 
+const SCREENED: Record<string, string> = {
+  checking: 'is being screened',
+  held: 'is not cleared yet, so nothing moves',
+  clean: 'was screened and is clean',
+  blocked: 'did not pass the screening',
+  released: 'was released by a person',
+  returned: 'was not accepted by a person, who returns the money',
+}
+const SUBJECT: Record<string, string> = { payment: 'The sender', refund: 'The destination of the refund' }
+
+function tellScreening({ purpose, address, status, said, reason }: Facts): string {
+  const whose = address === null ? 'The payer’s side at the provider' : `${SUBJECT[text(purpose)]} ${text(address)}`
+  const why = reason ? ` Reason: ${text(reason)}.` : ''
+  return `${whose} ${SCREENED[text(status)] ?? text(status)}.${said ? ` ${text(said)}.` : ''}${why}`
+}
+
 const TELL: Record<Entry['kind'], (facts: Facts) => string> = {
   state: tellState,
   payment: tellPayment,
@@ -184,6 +201,7 @@ const TELL: Record<Entry['kind'], (facts: Facts) => string> = {
   attempt: tellAttempt,
   booking: tellBooking,
   identity: tellIdentity,
+  screening: tellScreening,
 }
 
 const NEXT: Record<Order['status'], string> = {
@@ -196,7 +214,7 @@ const NEXT: Record<Order['status'], string> = {
   EXPIRED:
     'Nothing, or create a new order. Money that still comes is recorded, and counts by the company’s late policy.',
   ERROR: 'Let the payer try another channel: create a new order.',
-  KYT_FAILED: 'Do not ship. The operator decides about the money.',
+  KYT_FAILED: 'Do not ship. A person decides about the money (back office, Identity).',
   REFUNDING: 'Wait for the refund; what it waits for stands above.',
   REFUNDED: 'Nothing. The rest can be refunded too.',
   FULL_REFUNDED: 'Nothing. Everything went back.',
@@ -206,6 +224,8 @@ function nextOf(order: Order, entries: readonly Entry[]): string[] {
   const lines = [NEXT[order.status].replaceAll('CODE', order.code)]
   const any = (kind: Entry['kind'], status: string[]): boolean =>
     entries.some((entry) => entry.kind === kind && status.includes(text(entry.facts.status)))
+  if (any('screening', ['held']))
+    lines.push('The screening asks again by itself. A person may decide (back office, Identity).')
   if (any('mispayment', ['open'])) lines.push('Decide about the money that did not fit (back office, Mispayments).')
   if (any('webhook', ['failed', 'parked'])) lines.push('Your server missed a webhook: repair it, then redeliver.')
   if (any('identity', ['pending']) && order.status === 'INITIAL')

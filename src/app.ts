@@ -2,7 +2,6 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { type Accounts, openAccounts } from './assembly/accounts.ts'
 import { registerApi } from './assembly/api.ts'
-import { startBackups } from './assembly/backups.ts'
 import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
@@ -64,7 +63,7 @@ async function startWorkers(
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
-  const { refunds, settlements, chains, failures, kyc } = trade
+  const { refunds, settlements, chains, failures, kyc, screening } = trade
   const payments = { ...trade.payments, deposits: trade.deposits }
   const jobs = startJobs({
     db,
@@ -74,6 +73,7 @@ async function startWorkers(
     refunds,
     settlements,
     kyc,
+    screening,
     chains,
     failures,
     anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),
@@ -83,10 +83,9 @@ async function startWorkers(
     runner,
     jobQueue: accounts.jobs,
   })
-  const backups = startBackups({ ...ground, alarm: trade.alarm })
   return {
     async stop() {
-      await Promise.all([jobs.stop(), sender.stop(STOP_MS), backups.stop()])
+      await Promise.all([jobs.stop(), sender.stop(STOP_MS)])
     },
   }
 }
@@ -106,7 +105,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log }
   const trade = openCommerce(ground, accounts)
   app.addHook('onClose', async () => {
-    await Promise.all([trade.rotation.attempts.close(), trade.channels.close()])
+    await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])
   })
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, {

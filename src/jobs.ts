@@ -27,6 +27,7 @@ import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './pay
 import { paymentPolls } from './payments/payment-jobs.ts'
 import type { RefundDeps } from './refunds/refund-deps.ts'
 import { refundPolls } from './refunds/refund-jobs.ts'
+import { type ScreeningDeps, screeningPolls } from './screening/screening-polls.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/sender/webhook-jobs.ts'
 
@@ -41,6 +42,7 @@ export type JobDeps = ChainJobDeps & {
   rounds: PollWakes
   exchangeRetentionDays: number
   kyc: KycDeps
+  screening: { polls: ScreeningDeps; watch(): Promise<undefined> }
   /** Mails and other durable work. */
   runner: { runDue(): Promise<boolean> }
   jobQueue: JobQueue
@@ -61,9 +63,11 @@ export function startJobs(deps: JobDeps): Stoppable {
     refunds: poll(refundPolls(deps.refunds)),
     settlements: poll(settlementPolls(deps.settlements)),
     kycs: poll(kycPolls(deps.kyc)),
+    screenings: poll(screeningPolls(deps.screening.polls)),
   }
   deps.rounds.pollPayments = () => polls.payments.wake()
   deps.rounds.pollRefunds = () => polls.refunds.wake()
+  deps.rounds.pollScreenings = () => polls.screenings.wake()
   deps.kyc.signals.look = () => polls.kycs.wake()
   const expiry: ExpiryChecks = {
     chains: deps.chains.map(({ network }) => network.chainId),
@@ -77,6 +81,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
     ...Object.values(polls),
     durable,
+    startTicker('screening.denyList', 2000, log, () => deps.screening.watch()),
     ...startMoneyChecks(deps),
     startTicker('sessions.clean', HOUR, log, async () => (await deleteEndedSessions(db, daysAgo(30))) > 0),
     startTicker('mailbox.clean', HOUR, log, async () => (await deleteKeptMails(db, daysAgo(7))) > 0),
@@ -113,6 +118,7 @@ export function startJobs(deps: JobDeps): Stoppable {
       deps.jobQueue.wake = () => {}
       deps.rounds.pollPayments = () => {}
       deps.rounds.pollRefunds = () => {}
+      deps.rounds.pollScreenings = () => {}
       deps.kyc.signals.look = () => {}
       await Promise.all(tickers.map((ticker) => ticker.stop()))
     },

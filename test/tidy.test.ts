@@ -58,8 +58,10 @@ const MAY_IMPORT: Record<string, string[]> = {
   audit: HTTP,
   companies: [...HTTP, 'audit', 'mail'],
   keys: HTTP,
+  // asks over HTTP as channels do
+  screening: [...HTTP, 'audit', 'channels/provider-errors', 'channels/provider-http', 'companies', 'mail'],
   // who decided about money stands in the audit log
-  ledger: [...HTTP, 'audit', 'mail'],
+  ledger: [...HTTP, 'audit', 'mail', 'screening'],
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
@@ -82,8 +84,9 @@ const MAY_IMPORT: Record<string, string[]> = {
     'orders',
     'payers',
     'rates',
+    'screening',
   ],
-  refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments'],
+  refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments', 'screening'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
   pages: [

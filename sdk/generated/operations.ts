@@ -153,7 +153,7 @@ export interface Operations {
     }
     data: Array<Order>
   }
-  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking and identity check, oldest first. `comptoir explain` turns it into words. */
+  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first. `comptoir explain` turns it into words. */
   getOrderStory: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -167,7 +167,7 @@ export interface Operations {
         /** When it began. UTC, with milliseconds. */
         at: string
         /** What kind of thing happened. */
-        kind: "state" | "payment" | "provider" | "transfer" | "mispayment" | "refund" | "webhook" | "attempt" | "booking" | "identity"
+        kind: "state" | "payment" | "provider" | "transfer" | "mispayment" | "refund" | "webhook" | "attempt" | "booking" | "identity" | "screening"
         /** What is known of it, by kind. Amounts are in the smallest units of their asset. */
         facts: Record<string, string | number | null>
       }>
@@ -1193,7 +1193,7 @@ export interface Operations {
       /** Where the object stands. */
       status?: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
       /** Which kind it is. */
-      kind?: "under" | "over" | "late" | "duplicate" | "wrong_token" | "orphaned"
+      kind?: "under" | "over" | "late" | "duplicate" | "held" | "wrong_token" | "orphaned"
       /** Order code: unguessable, used in paths. */
       code?: string
       /** Number of the page, from 1. */
@@ -1211,7 +1211,7 @@ export interface Operations {
         /** State of the order. */
         orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
         /** Which kind it is. */
-        kind: "under" | "over" | "late" | "duplicate" | "wrong_token" | "orphaned"
+        kind: "under" | "over" | "late" | "duplicate" | "held" | "wrong_token" | "orphaned"
         /** Where the object stands. */
         status: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
         /** The asset, as its symbol. */
@@ -1581,6 +1581,162 @@ export interface Operations {
   /** Callbacks of Sumsub. Enter this address as a webhook at Sumsub, with the algorithm HMAC_SHA256_HEX. */
   takeSumsubCallback: {
     params: Record<never, never>
+    data: null
+  }
+  /** List screenings of addresses. Addresses that were screened before money moved, newest first: senders, destinations of refunds, settlement addresses. */
+  listScreenings: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+      /** `open`: held or blocked, not decided yet. */
+      status?: "checking" | "held" | "clean" | "blocked" | "released" | "returned" | "open"
+      /** Why the address was screened. */
+      purpose?: "payment" | "refund" | "settlement" | "sweep"
+      /** Of one order. */
+      code?: string
+    }
+    data: {
+      /** The screenings of this page. */
+      screenings: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** The company it belongs to. */
+        companyId: string
+        /** The order; null for a settlement or sweep. */
+        code: string | null
+        /** State of the order. */
+        orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED" | null
+        /** Why the address was screened. */
+        purpose: "payment" | "refund" | "settlement" | "sweep"
+        /** The payment, refund or settlement. */
+        subjectId: string
+        /** Chain id. */
+        network: number | null
+        /** Null: a payment provider screened by itself. */
+        address: string | null
+        /** Where the object stands. */
+        status: "checking" | "held" | "clean" | "blocked" | "released" | "returned"
+        /** What each source said last. */
+        answers: Array<{
+          /** Who was asked. */
+          source: "deny_list" | "oracle" | "chainalysis" | "chainalysis_risk" | "trm" | "provider"
+          /** `unavailable`: no usable answer, which clears nothing. */
+          verdict: "clean" | "hold" | "blocked" | "unavailable"
+          /** The source’s own word for the risk. */
+          level: string | null
+          /** What the source says in words, for the person who decides. */
+          reasons: Array<string>
+          /** When it happened. UTC, with milliseconds. */
+          at: string
+        }>
+        /** Who decided. */
+        decidedBy: string | null
+        /** Why, in words; kept in the history. */
+        reason: string | null
+        /** When the question came up. UTC. */
+        openedAt: string
+        /** When it last changed. UTC, with milliseconds. */
+        updatedAt: string
+      }>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** One screening with its evidence. One screening with every answer of every source, as it came. */
+  getScreening: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** The order; null for a settlement or sweep. */
+      code: string | null
+      /** State of the order. */
+      orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED" | null
+      /** Why the address was screened. */
+      purpose: "payment" | "refund" | "settlement" | "sweep"
+      /** The payment, refund or settlement. */
+      subjectId: string
+      /** Chain id. */
+      network: number | null
+      /** Null: a payment provider screened by itself. */
+      address: string | null
+      /** Where the object stands. */
+      status: "checking" | "held" | "clean" | "blocked" | "released" | "returned"
+      /** What each source said last. */
+      answers: Array<{
+        /** Who was asked. */
+        source: "deny_list" | "oracle" | "chainalysis" | "chainalysis_risk" | "trm" | "provider"
+        /** `unavailable`: no usable answer, which clears nothing. */
+        verdict: "clean" | "hold" | "blocked" | "unavailable"
+        /** The source’s own word for the risk. */
+        level: string | null
+        /** What the source says in words, for the person who decides. */
+        reasons: Array<string>
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      }>
+      /** Who decided. */
+      decidedBy: string | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** When the question came up. UTC. */
+      openedAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** Every answer, oldest first. Nothing is ever changed or removed. */
+      evidence: Array<{
+        /** Who was asked. */
+        source: "deny_list" | "oracle" | "chainalysis" | "chainalysis_risk" | "trm" | "provider"
+        /** `unavailable`: no usable answer, which clears nothing. */
+        verdict: "clean" | "hold" | "blocked" | "unavailable"
+        /** The source’s own word for the risk. */
+        level: string | null
+        /** What the source says in words, for the person who decides. */
+        reasons: Array<string>
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** The answer as it came. */
+        evidence: unknown
+      }>
+    }
+  }
+  /** Let a held address pass, with a reason. For an address that is held because a source does not answer, or wants a person to look. What a source blocks cannot be released. Only a SuperAdmin releases a settlement. */
+  releaseScreening: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, for the record. */
+        reason: string
+      }
+    }
+    data: null
+  }
+  /** Return a payment that is held or blocked, with a reason. The order becomes KYT_FAILED if it is not yet. No money moves by this: it waits as a mispayment of the kind `held`, which may be refunded from now on. The refund’s destination is screened too. */
+  returnScreening: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, for the record. */
+        reason: string
+      }
+    }
     data: null
   }
   /** Catch-up feed of all events. Every event of the company, subscribed or not, exactly once and in a fixed order, with the order as it was then; kept 90 days. Store `nextCursor` with your own changes and send it as `after` next time. After the operator restores a backup some events may repeat: drop duplicates by order, event and `updatedAt`. */
@@ -2417,7 +2573,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -3138,6 +3294,10 @@ export const OPERATIONS = {
   requestEdd: { method: 'POST', path: '/api/next/kyc/{id}/edd', query: [], keyed: true, json: true },
   completeEdd: { method: 'POST', path: '/api/next/kyc/{id}/edd/complete', query: [], keyed: true, json: true },
   takeSumsubCallback: { method: 'POST', path: '/api/next/kyc/sumsub/callback', query: [], keyed: false, json: true },
+  listScreenings: { method: 'GET', path: '/api/next/screenings', query: ['companyId', 'childManager', 'page', 'limit', 'status', 'purpose', 'code'], keyed: false, json: true },
+  getScreening: { method: 'GET', path: '/api/next/screenings/{id}', query: [], keyed: false, json: true },
+  releaseScreening: { method: 'POST', path: '/api/next/screenings/{id}/release', query: [], keyed: true, json: true },
+  returnScreening: { method: 'POST', path: '/api/next/screenings/{id}/return', query: [], keyed: true, json: true },
   listEvents: { method: 'GET', path: '/api/next/events', query: ['after', 'limit', 'companyId'], keyed: false, json: true },
   getSummary: { method: 'GET', path: '/api/next/summary', query: ['days', 'companyId'], keyed: false, json: true },
   readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },

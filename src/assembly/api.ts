@@ -20,6 +20,7 @@ import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import { paymentRoutes } from '../payments/payment-routes.ts'
 import { rateRoutes } from '../rates/rate-routes.ts'
 import { refundRoutes, revertRoutes } from '../refunds/refund-routes.ts'
+import { screeningRoutes } from '../screening/screening-routes.ts'
 import { apiKeyRoutes } from '../sessions/api-keys/api-key-routes.ts'
 import { authRoutes } from '../sessions/auth-routes.ts'
 import { passwordRoutes } from '../sessions/password-routes.ts'
@@ -79,6 +80,7 @@ export async function registerApi(
       await scope.register(callbackRoutes, trade.callbacks)
       await scope.register(kycRoutes, trade.kyc)
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
+      await scope.register(screeningRoutes, trade.screening.decisions)
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(summaryRoutes, { db, clock })
       await scope.register(settlementRoutes, trade.settlements)

@@ -22,6 +22,7 @@ import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMessages, openTellEmailChanged } from './messages.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
+import { openScreening } from './screening.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
 import { openWatch } from './watch.ts'
 
@@ -44,7 +45,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const { audit, mailer } = accounts
   const seat: SenderHandle = { sender: undefined }
   const wake = (companyId?: string): void => seat.sender?.wake(companyId)
-  const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {} }
+  const rounds: PollWakes = { pollPayments: () => {}, pollRefunds: () => {}, pollScreenings: () => {} }
   const feed = openOrderFeed({ db, log })
   const chains = openChains(ground)
   const networks = chains.map(({ network }) => network)
@@ -71,12 +72,14 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const links = openRefundLinks({ vault, payUrl: config.payUrl })
   const networkName = nameNetworks(chains)
   const { alarm, books } = openWatch(ground, accounts, chains)
+  const screening = openScreening(ground, { accounts, chains, alarm, rounds })
   const askForAddress = openAskForAddress({ mailer, links, networkName })
   const refunds: MispaymentRefundDeps = {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
+    screening: screening.gate,
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm })
-  const desk = { db, clock, audit }
+  const desk = { db, clock, audit, screening: screening.gate }
   const settlements: SettlementDeps = { ...desk, books, chains: chains.map((chain) => settleOn(db, chain)) }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, accounts, cache)
@@ -101,7 +104,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     networkName,
     settlements,
     refunds,
-    alarm,
+    screening,
     ...messages,
   }
 }

@@ -33,10 +33,11 @@ export function openPayments(
   }: { refunds: MispaymentRefundDeps; rounds: PollWakes; kyc: KycDeps; alarm: RaiseAlarm },
 ) {
   const { config, db, vault, clock, log } = ground
-  const { payers, channels, transition, audit } = refunds
+  const { payers, channels, transition, audit, screening } = refunds
   const onRefunded = (payment: Payment, units: bigint): Promise<void> => noticeForeignRefund(refunds, payment, units)
   const gate = openPayerGate(kyc)
-  const reports = { dustUnits: BigInt(config.orders.chainDustUnits), onLoss: openLossAlarm({ alarm, log }) }
+  const onLoss = openLossAlarm({ alarm, log })
+  const reports = { dustUnits: BigInt(config.orders.chainDustUnits), onLoss, screening }
   const payments: PaymentDeps = { payers, gate, db, clock, vault, config, channels, transition, onRefunded, ...reports }
   const callbacks: CallbackDeps = {
     ...payments,

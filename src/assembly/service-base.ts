@@ -20,4 +20,4 @@ export type ServiceBase = {
 export type SenderHandle = { sender: Sender | undefined }
 
 /** The jobs that callbacks wake; until they run, and on nodes without them, a wake-up goes nowhere: the row says it. */
-export type PollWakes = { pollPayments(): void; pollRefunds(): void }
+export type PollWakes = { pollPayments(): void; pollRefunds(): void; pollScreenings(): void }

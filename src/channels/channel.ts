@@ -76,6 +76,8 @@ export type PaymentRequest = PaymentKey & {
 export type SeenTransfer = {
   network: number
   txHash: string
+  /** The sender, in lower case. */
+  from: string
   units: bigint
   /** When its block was made. */
   at: Date

@@ -1,6 +1,7 @@
 import type { Setting, Settings } from './setting.ts'
 import { CHAIN_EXAMPLES, CHAINS, chainSettings } from './settings/chains.ts'
 import { KYC } from './settings/kyc.ts'
+import { KYT, ORACLE_EXAMPLE } from './settings/kyt.ts'
 import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
 import { CRASH_POINT, SANDBOX } from './settings/sandbox.ts'
 import { FIATS, ORDERS, RATE_BASE_URLS, RATES } from './settings/selling.ts'
@@ -24,6 +25,11 @@ export const TOPICS: readonly Topic[] = [
   topic('Limits: requests a minute, 0 is off', [LIMITS]),
   topic('Chains', [CHAINS, CHAIN_EXAMPLES], 'One group for each chain, by chain id; 8453 is Base.'),
   topic('Identity checks of payers (docs/kyc.md)', [KYC], 'Give all of KYC_SUMSUB_BASE_URL, _APP_TOKEN, … or none.'),
+  topic(
+    'Screening of addresses (docs/screening.md)',
+    [KYT, ORACLE_EXAMPLE],
+    'Each source that is set is asked; the worst answer counts.',
+  ),
   topic('Sandbox', [SANDBOX, { CRASH_POINT }]),
 ]
 
@@ -36,8 +42,9 @@ const SECRET_NAMES = new Set(
 )
 const isGroup = (name: string): boolean => /^(CHANNEL|CHAIN|KYC|KYT)_/.test(name)
 
-/** The variable that `<NAME>_FILE` stands for; undefined when this is no such variable. */
+/** The variable that `<NAME>_FILE` stands for; undefined when this is no such variable (the deny list is a file). */
 export function nameOfFile(variable: string): string | undefined {
+  if (variable === KYT.denyListFile.name) return undefined
   const name = /^(.+)_FILE$/.exec(variable)?.[1]
   return name !== undefined && (isGroup(name) || SECRET_NAMES.has(name)) ? name : undefined
 }
@@ -79,7 +86,8 @@ export function findUnknownVariables(
   const ids = new Set(names.flatMap((name) => /^CHAIN_(\d+)_/.exec(name)?.[1] ?? []))
   const chains = [...ids].flatMap((id) => CHAIN_NAMES.map((name) => `CHAIN_${id}_${name}`))
   const known = new Set([...own, ...chains, ...channelNames, ...ELSEWHERE])
-  const isKnown = (name: string): boolean => known.has(name) || known.has(nameOfFile(name) ?? '')
+  const isKnown = (name: string): boolean =>
+    /^KYT_ORACLE_\d+$/.test(name) || known.has(name) || known.has(nameOfFile(name) ?? '')
   const nearest = (name: string): [string, number] | undefined =>
     [...known].map((other): [string, number] => [other, distance(name, other)]).sort((a, b) => a[1] - b[1])[0]
   return names

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { EXPORT_HINT } from '../kernel/xpub.ts'
 import { nameOfFile } from './all-settings.ts'
 import { type KycConfig, readKyc } from './kyc-config.ts'
+import { checkOracles, type KytConfig, readKyt } from './kyt-config.ts'
 import { Reader, type ValuesOf } from './setting.ts'
 import { CHAINS, chainSettings } from './settings/chains.ts'
 import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
@@ -29,6 +30,8 @@ export type Config = ValuesOf<typeof SERVICE> &
     chains: ChainConfig[]
     /** Who checks payers. */
     kyc: KycConfig
+    /** Who screens addresses. */
+    kyt: KytConfig
     sandbox: ValuesOf<typeof SANDBOX>
     superAdmin: { email: string; password: string } | null
     /** Tests of what a crash leaves behind: where this process dies. Sandbox only. */
@@ -36,13 +39,6 @@ export type Config = ValuesOf<typeof SERVICE> &
     /** What providers need, read by each channel: `CHANNEL_…`, `KYC_…`, `KYT_…`. */
     provider: Readonly<Record<string, string>>
   }
-
-/** Of a chain of which nothing is set: the sandbox's own, before it has an address. */
-export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
-  ...{ rpcUrls: [], usdcAddress: null, otherTokens: [], xpub: null, confirmations: null, web3signerUrl: null },
-  ...{ refundKey: null, refundPassword: null, refundAddress: null },
-  ...{ relayerKey: null, relayerPassword: null, relayerAddress: null },
-}
 
 /** All faults of the environment at once, one line each. */
 export class ConfigError extends Error {
@@ -72,35 +68,12 @@ function resolveFiles(env: Env, faults: string[]): Record<string, string> {
   return values
 }
 
-/** Contradictions among the settings of a chain's signers. */
-function findSignerFaults(prefix: string, chain: Omit<ChainConfig, 'chainId'>): string[] {
-  const roles = [
-    { role: 'REFUND', key: chain.refundKey, password: chain.refundPassword, address: chain.refundAddress },
-    { role: 'RELAYER', key: chain.relayerKey, password: chain.relayerPassword, address: chain.relayerAddress },
-  ]
-  const faults = roles.flatMap(({ role, key, password, address }) => {
-    const name = prefix + role
-    const isKeystore = key?.trimStart().startsWith('{') ?? false
-    if (key !== null && address !== null) return [`${name}_KEY and ${name}_ADDRESS: give one of them`]
-    if (isKeystore && password === null) return [`${name}_PASSWORD: missing; the keystore needs it`]
-    if (!isKeystore && password !== null) return [`${name}_PASSWORD: there is no keystore that it opens`]
-    if (address !== null && chain.web3signerUrl === null)
-      return [`${name}_ADDRESS: ${prefix}WEB3SIGNER_URL is missing, which has the key`]
-    return []
-  })
-  const [pays, relays] = roles.map(({ key, address }) => key !== null || address !== null)
-  if (pays && !relays)
-    faults.push(`${prefix}RELAYER_KEY: missing; the wallet that pays needs one that pays for gas (docs/signers.md)`)
-  if (chain.web3signerUrl !== null && chain.refundAddress === null && chain.relayerAddress === null)
-    faults.push(`${prefix}WEB3SIGNER_URL: name whose keys it has: ${prefix}REFUND_ADDRESS, ${prefix}RELAYER_ADDRESS`)
-  return faults
-}
-
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => {
     const chain = reader.group(chainSettings(id))
-    reader.faults.push(...findSignerFaults(`CHAIN_${id}_`, chain))
+    if ((chain.refundKey === null) !== (chain.relayerKey === null))
+      reader.faults.push(`CHAIN_${id}_REFUND_KEY and CHAIN_${id}_RELAYER_KEY: give both or neither`)
     const name = `CHAIN_${id}_XPUB`
     // the sandbox's own chain derives one from the master key; a malformed one is already reported
     const isOwn = reader.known.mode === 'sandbox' && id === '31337'
@@ -169,11 +142,13 @@ export function readConfig(env: Env): { config: Config; faults: string[] } {
     mail: reader.group(MAIL),
     chains: readChains(reader),
     kyc: readKyc(provider, mode === 'live', faults),
+    kyt: readKyt(reader),
     sandbox: reader.group(SANDBOX),
     superAdmin: readSuperAdmin(reader),
     crashPoint: mode === 'sandbox' ? reader.one(CRASH_POINT) : null,
     provider,
   }
+  checkOracles(config.kyt, config.chains, { mode, faults })
   if (mode === 'live') checkLive(config, faults)
   return { config, faults }
 }

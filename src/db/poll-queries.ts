@@ -70,3 +70,9 @@ export const wakeItem = (q: Queryable, { table }: PollTable, { companyId, id }: 
   q.run(sql`
     update ${table} set next_check_at = ${now}, poll_again = lease_until is not null
     where company_id = ${companyId} and id = ${id}`)
+
+/** Makes a row due now that waits for its next poll anyway. */
+export const hastenItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
+  q.run(sql`
+    update ${table} set next_check_at = ${now}, poll_again = lease_until is not null
+    where company_id = ${companyId} and id = ${id} and next_check_at is not null`)

@@ -76,6 +76,8 @@ export const PERMISSIONS = {
   'kyc.requestEdd': { roles: ['SuperAdmin', 'Manager', 'Association'], limit: 'company' },
   'kyc.completeEdd': { roles: ['SuperAdmin'], stepUp: true, limit: 'company' },
   'compliance.callback': { roles: 'anyone', ignoreCredential: true, limit: 'none' },
+  'screenings.read': { roles: MANAGERS, limit: 'company' },
+  'screenings.decide': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'rates.read': { roles: 'anyone', limit: 'public' },
   'channels.callback': { roles: 'anyone', ignoreCredential: true, limit: 'none' },
   'channels.read': { roles: READERS, scope: 'orders:read', limit: 'company' },

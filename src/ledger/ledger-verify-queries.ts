@@ -92,7 +92,7 @@ const paidOnce: Check = (within) => sql`
 const paidUnits: Check = (within) => sql`
   with decided as (
     select company_id, payment_id, sum(units) as units from mispayments m
-    where ${within(sql`m`)} and kind in ('under', 'late', 'duplicate') and status in ('refunded', 'ignored')
+    where ${within(sql`m`)} and kind in ('under', 'late', 'duplicate', 'held') and status in ('refunded', 'ignored')
     group by company_id, payment_id
   )
   select o.company_id, 'order ' || o.code as subject, 'paid units' as what, o.paid_units::text as booked,
@@ -182,7 +182,7 @@ const suspense: Check = (within) => sql`
   ), waiting as (
     select company_id, order_id, sum(units) as units from (
       select company_id, order_id, units from mispayments m
-      where ${within(sql`m`)} and kind in ('under', 'late', 'duplicate', 'over') and status in ('open', 'ignored', 'refunded')
+      where ${within(sql`m`)} and kind in ('under', 'late', 'duplicate', 'held', 'over') and status in ('open', 'ignored', 'refunded')
       union all
       select company_id, order_id, -units from mispayments m
       where ${within(sql`m`)} and kind = 'orphaned' and status = 'open'

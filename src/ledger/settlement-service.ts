@@ -4,14 +4,14 @@ import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { idFrom } from '../kernel/ids.ts'
+import { newId } from '../kernel/ids.ts'
 import { formatDecimal } from '../kernel/money.ts'
+import type { ScreeningGate, Standing } from '../screening/screening-gate.ts'
 import type { Books } from './books.ts'
 import { checkClaimed } from './claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from './ledger-service.ts'
 import { findReserve, findSettleable } from './payable-queries.ts'
 import {
-  countSettlements,
   existsCompany,
   findSettlement,
   findUnfinishedSettlement,
@@ -49,6 +49,8 @@ export type SettlementDeps = {
   chains: readonly SettlementChain[]
   /** Blocks payouts while the books differ from the facts. */
   books: Books
+  /** The company's address is screened before anything is sent. */
+  screening: ScreeningGate
 }
 
 export const viewSettlement = (settlement: Settlement) => ({
@@ -125,12 +127,10 @@ export async function createSettlement(
     const units = (await findSettleable(tx, companyId)) - (await findReserve(tx, companyId))
     if (units <= 0n) throw conflict(NOTHING_OWED)
     const now = new Date(deps.clock())
-    const number = (await countSettlements(tx, companyId)) + 1
     const createdBy = `${actor.kind}:${actor.id}`
     const settlement: NewSettlement = {
       companyId,
-      // the same after a restored backup: the token refuses to pay it twice
-      id: idFrom('settlement', companyId, number),
+      id: newId(now.getTime()),
       units,
       ...target,
       createdBy,
@@ -172,6 +172,26 @@ async function lockIn(tx: Tx, key: Settlement, statuses: readonly Settlement['st
   throw conflict(`The settlement is ${settlement.status}; this needs one that is ${statuses.join(' or ')}.`)
 }
 
+/** In a transaction of its own, so that a refusal does not undo the question. */
+const screenTarget = (deps: SettlementDeps, settlement: Settlement): Promise<Standing> =>
+  deps.db.tx((tx) => {
+    const { companyId, id: subjectId, network, address } = settlement
+    return deps.screening.look(tx, { companyId, purpose: 'settlement', subjectId, orderId: null }, [
+      { network, address },
+    ])
+  })
+
+const BLOCKED = 'the company’s settlement address did not pass the screening. Cancel it and set another address'
+
+/** A person who sends by hand is told to wait; what the signer sends waits by itself. @throws OBJECT_CONFLICT */
+async function checkTarget(deps: SettlementDeps, settlement: Settlement): Promise<void> {
+  const standing = await screenTarget(deps, settlement)
+  if (standing === 'blocked') throw conflict(`It cannot be paid: ${BLOCKED}.`)
+  const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
+  if (standing === 'waiting' && !pays)
+    throw conflict('The settlement address is being screened. Try again in a moment; nothing was changed.')
+}
+
 /** Why sending it would leave the company in debt: lost money or later refunds. */
 async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<string | null> {
   const left = await findSettleable(q, companyId)
@@ -181,6 +201,8 @@ async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<s
 /** The final check before an approved settlement is sent. @returns why it waits; null: it may be sent */
 export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
   if (settlement.releasedAt !== null) return null
+  const standing = await screenTarget(deps, settlement)
+  if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
   const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
   if (reason === null) await updateSettlementReleased(deps.db, settlement, new Date(deps.clock()))
   return reason
@@ -195,6 +217,7 @@ export async function approveSettlement(
   const { actor } = context
   const key = await findReachableSettlement(deps, actor, id)
   await deps.books.check(key.companyId)
+  if (key.status === 'open') await checkTarget(deps, key)
   return deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, ['open'])
     const shortfall = await findShortfall(tx, settlement)

@@ -5,6 +5,7 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById, updateOrderPaidUnits } from '../orders/order-queries.ts'
 import { allows, type Trigger } from '../orders/order-states.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
+import type { Standing as Clearance, ScreeningGate } from '../screening/screening-gate.ts'
 import { bookMoney, bookOrderPaid, recordUnmatchedTransfer, type Surplus } from './mispayments/mispayment-records.ts'
 import { bookedUnits, readStanding, type Standing, undecidedUnits } from './mispayments/standing.ts'
 import {
@@ -24,6 +25,8 @@ export type ReportDeps = {
   transition: TransitionOrder
   /** On a chain, a transfer of less than this moves no order. */
   dustUnits: bigint
+  /** Whether the senders may pay. */
+  screening: ScreeningGate
   /** Money that counted is gone. Called in the transaction that books it, so it only writes. */
   onLoss: NoticeLoss
 }
@@ -97,7 +100,10 @@ async function applyEnding(scene: ReportCase, ending: Ending, words: string): Pr
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
     allows(from.status, trigger) ? deps.transition(tx, from, { trigger, actor, requestId }) : from
   const { trigger } = ending
-  if (trigger === 'failScreening') return move(order, trigger)
+  if (trigger === 'failScreening') {
+    await deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, words })
+    return move(order, trigger)
+  }
   const waiting = await move(order, 'losePayment')
   return trigger === null ? waiting : move(waiting, trigger)
 }
@@ -110,6 +116,17 @@ const movesOrder = ({ deps, payment }: ReportCase, { transfers }: SeenReport): b
 const priceOf = ({ order, payment }: ReportCase): bigint =>
   order.paymentId !== payment.id && order.to.units > payment.dueUnits ? order.to.units : payment.dueUnits
 
+const subjectOf = ({ order: { companyId, id: orderId }, payment }: ReportCase) =>
+  ({ companyId, purpose: 'payment', subjectId: payment.id, orderId }) as const
+
+/** Dust from a listed address must not end the order of somebody else. */
+function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: number; address: string }[] {
+  const sums = new Map<string, { network: number; address: string; units: bigint }>()
+  for (const { from: address, network, units } of transfers)
+    sums.set(address, { network, address, units: units + (sums.get(address)?.units ?? 0n) })
+  return [...sums.values()].filter(({ units }) => units >= deps.dustUnits)
+}
+
 /** What the report means for the order: without the money that a person decided about. */
 type Verdict = {
   counted: bigint
@@ -117,11 +134,12 @@ type Verdict = {
   min: bigint
   complete: boolean
   moves: boolean
+  clearance: Clearance
   /** By the times of blocks; null for money that a provider received. */
   completedAt: Date | null
 }
 
-function judge(scene: ReportCase, report: SeenReport, standing: Standing): Verdict {
+function judge(scene: ReportCase, report: SeenReport, standing: Standing, clearance: Clearance): Verdict {
   const { payment, policy } = scene
   const counted = undecidedUnits(report.final, standing)
   const seen = undecidedUnits(report.final + report.pending, standing)
@@ -129,7 +147,8 @@ function judge(scene: ReportCase, report: SeenReport, standing: Standing): Verdi
   const moves = movesOrder(scene, report)
   const decided = report.final + report.pending - seen
   const at = completedAt(report.transfers, min + decided)
-  return { counted, seen, min, complete: moves && counted >= min && report.isPart !== true, moves, completedAt: at }
+  const complete = moves && counted >= min && report.isPart !== true && clearance === 'clear'
+  return { counted, seen, min, complete, moves, clearance, completedAt: at }
 }
 
 function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict): PaymentStatus {
@@ -142,7 +161,8 @@ function statusAfter({ payment }: ReportCase, { complete, seen, moves }: Verdict
 async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order> {
   const { tx, payment, now } = scene
   const standing = await readStanding(tx, payment)
-  const verdict = judge(scene, report, standing)
+  const clearance = await scene.deps.screening.look(tx, subjectOf(scene), sendersOf(scene, report))
+  const verdict = judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
   const nextCheckAt = status === 'paid' ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks))
@@ -156,7 +176,14 @@ async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order>
 async function moveOrder(scene: ReportCase, verdict: Verdict): Promise<Order> {
   const { order, payment } = scene
   if (payment.priceUnits !== null) return order
+  if (verdict.clearance === 'blocked') return holdBack(scene)
   return verdict.complete ? settle(scene, verdict) : follow(scene, verdict)
+}
+
+/** The sender did not pass the screening. No money moves by this. */
+async function holdBack({ tx, order, payment, requestId, deps }: ReportCase): Promise<Order> {
+  if (order.paymentId !== payment.id || !allows(order.status, 'failScreening')) return order
+  return deps.transition(tx, order, { trigger: 'failScreening', actor: `channel:${payment.channel}`, requestId })
 }
 
 /** The full payment is final. */
@@ -206,18 +233,19 @@ async function recordMoney(
   const { tx, order, payment, policy, now, standing } = scene
   const context = { tx, order, payment, now }
   for (const transfer of report.unmatched) await recordUnmatchedTransfer(context, transfer)
-  const { counted, complete } = verdict
+  const { counted } = verdict
   if (order.paidAt === null && moved.paidAt !== null)
     return bookOrderPaid(context, { received: counted, due: payment.dueUnits, feeBps: policy.feeBps })
-  const kind = surplusOf(payment, moved, complete)
+  const kind = surplusOf(payment, moved, verdict)
   const lost = await bookMoney(context, { final: report.final, seen: report.final + report.pending, kind })
   if (payment.priceUnits !== null)
     await updateOrderPaidUnits(tx, moved, undecidedUnits(payment.receivedUnits, standing))
   if (lost > 0n) await scene.deps.onLoss(tx, { order: moved, payment, units: lost })
 }
 
-function surplusOf(payment: Payment, order: Order, complete: boolean): Surplus {
+function surplusOf(payment: Payment, order: Order, { complete, clearance }: Verdict): Surplus {
   if (payment.priceUnits !== null) return 'over'
+  if (clearance !== 'clear') return 'held'
   if (order.paidAt !== null) return 'duplicate'
   return complete ? 'late' : 'under'
 }

@@ -31,19 +31,10 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   await books.note(companyId, 'providers', wrong ? [difference] : [], [subject])
 }
 
-/**
- * Asks providers whether what they called paid still is.
- * @param askedBefore only those that were not asked since; by default once a day
- * @returns whether there may be more
- */
-export async function reconcilePayments(
-  deps: PaymentDeps,
-  books: Books,
-  log: FastifyBaseLogger,
-  askedBefore = new Date(deps.clock() - AGAIN_MS),
-): Promise<boolean> {
+/** Asks providers whether what they called paid still is. @returns whether there may be more */
+export async function reconcilePayments(deps: PaymentDeps, books: Books, log: FastifyBaseLogger): Promise<boolean> {
   const now = deps.clock()
-  const range = { askedBefore, openedAfter: new Date(now - FOR_MS), limit: BATCH }
+  const range = { askedBefore: new Date(now - AGAIN_MS), openedAfter: new Date(now - FOR_MS), limit: BATCH }
   const due = await listUnreconciled(deps.db, range)
   for (const { companyId, id } of due) {
     const payment = await findPayment(deps.db, companyId, id)

@@ -6,6 +6,7 @@ import type { Books } from '../ledger/books.ts'
 import type { Order } from '../orders/order.ts'
 import type { TransitionOrder } from '../orders/order-transition.ts'
 import type { PayerDeps } from '../payers/payer-service.ts'
+import type { ScreeningGate } from '../screening/screening-gate.ts'
 import type { NewRefund } from './refund-queries.ts'
 
 export type RefundDeps = {
@@ -17,6 +18,8 @@ export type RefundDeps = {
   audit: Audit
   /** Blocks refunds while the books differ from the facts. */
   books: Books
+  /** Where a refund goes is screened before it is sent. */
+  screening: ScreeningGate
   /** Asks the payer for an address. Runs in the refund’s transaction, so it only writes a job. */
   askForAddress(tx: Tx, order: Order, refund: NewRefund, email: string | null): Promise<void>
 }

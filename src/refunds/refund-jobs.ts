@@ -75,6 +75,18 @@ async function anotherRuns(tx: Tx, refund: Refund): Promise<boolean> {
   )
 }
 
+/** The destination is cleared before anything is sent. @returns why it waits; null: it may go */
+async function findScreeningHold(deps: RefundDeps, tx: Tx, refund: Refund): Promise<string | null> {
+  const { companyId, id: subjectId, orderId, network, address } = refund
+  if (address === null || network === null) return null
+  const standing = await deps.screening.look(tx, { companyId, purpose: 'refund', subjectId, orderId }, [
+    { network, address },
+  ])
+  if (standing === 'blocked')
+    return 'its destination did not pass the screening. Reject the refund; another address may be given in a new one'
+  return standing === 'waiting' ? 'the screening of its destination' : null
+}
+
 /**
  * Marks the refund as submitted before it is sent, so that it can no longer be rejected. @returns whether it may be
  * sent
@@ -89,7 +101,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
       await updateRefundNextCheck(tx, current, null)
       return false
     }
-    const reason = hold ?? (await findLossOf(tx, current))
+    const reason = hold ?? (await findLossOf(tx, current)) ?? (await findScreeningHold(deps, tx, current))
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
       await updateRefund(tx, current, { status: 'ready', words: `waits: ${reason}`, nextCheckAt }, now)

@@ -14,6 +14,7 @@ import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-s
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
+import { openScreeningGate } from '../../src/screening/screening-gate.ts'
 import { openChannels } from './one-channel-set.ts'
 import { type Merchant, startTestService, type TestService } from './service.ts'
 
@@ -89,13 +90,14 @@ export async function startModelWorld(): Promise<ModelWorld> {
   const channels = openChannels([provider])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
   const nothing = async (): Promise<void> => {}
-  const desk = { db, clock, transition, audit: NO_AUDIT }
+  const screening = openScreeningGate({ clock, screens: false, wake: () => {} })
+  const desk = { db, clock, transition, audit: NO_AUDIT, screening }
   const links = { urlOf: () => '', read: () => undefined }
   return {
     ...{ host, clock: time, books },
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
-      ...{ onRefunded: nothing, gate: async () => null, onLoss: nothing },
+      ...{ screening, onRefunded: nothing, gate: async () => null, onLoss: nothing },
     },
     refunds: { ...desk, channels, payers, books, askForAddress: nothing, links: links as never },
     mispayments: { ...desk, onDecided: () => {} },

@@ -1,6 +1,6 @@
 import { sql } from '../../src/db/db.ts'
 import { newEmail, OTHER_PASSWORD, PASSWORD, totpOf } from './accounts.ts'
-import { WRONG_BOOKS } from './permission-money-cases.ts'
+import { SCREENINGS, WRONG_BOOKS } from './permission-money-cases.ts'
 import {
   approvedKyc,
   ask,
@@ -386,6 +386,7 @@ export const CASES: Cases = {
   ...WEBHOOKS,
   ...PEOPLE,
   ...SHOPS,
+  ...SCREENINGS,
   ...WRONG_BOOKS,
   ...ACCOUNT,
 }

@@ -42,6 +42,7 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
   return {
     network: network.chainId,
     txHash: transfer.txHash,
+    from: transfer.fromAddress,
     units: transfer.units,
     at: transfer.blockAt,
     final,

@@ -226,6 +226,10 @@ const LEDGER: Record<string, Word> = {
 const COMPLIANCE: Record<string, Word> = {
   kycId: ['Id of the identity check.', ID],
   checks: ['The identity checks of this page.'],
+  screenings: ['The screenings of this page.'],
+  purpose: ['Why the address was screened.', 'payment'],
+  openedAt: ['When the question came up. UTC.', TIME],
+  reasons: ['What the source says in words, for the person who decides.', ['Identified as sanctioned entity']],
   payer: ['Who the payer is; null where it was erased.'],
   payerInformation: ['Who pays.'],
   history: ['Everything that happened, oldest first.'],

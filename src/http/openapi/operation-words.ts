@@ -107,6 +107,12 @@ const COMPLIANCE: Record<string, OperationWords> = {
   getKyc: { does: 'One identity check, who it is about, the orders that asked for it, and its history.' },
   approveKyc: { does: 'A person approves a check of the provider `manual`.', refuses: CHANGED },
   refuseKyc: { does: 'A person refuses a check of the provider `manual`.', refuses: CHANGED },
+  listScreenings: {
+    does: 'Addresses that were screened before money moved, newest first: senders, destinations of refunds, settlement addresses.',
+  },
+  getScreening: { does: 'One screening with every answer of every source, as it came.' },
+  releaseScreening: { refuses: ['OBJECT_CONFLICT'] },
+  returnScreening: { refuses: ['OBJECT_CONFLICT'] },
   requestEdd: { refuses: ['OBJECT_CONFLICT'] },
   completeEdd: {
     does: 'Ends the closer look with an outcome and a spending limit. Sends `kyc.edd_completed`.',

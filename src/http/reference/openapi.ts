@@ -86,6 +86,10 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
         { name: 'orders', description: 'Create, read, list and end orders and payment links.' },
         { name: 'payments', description: 'Accept a channel, confirm a payment, refund.' },
         { name: 'kyc', description: 'Identity checks of payers, and what they may spend.' },
+        {
+          name: 'screening',
+          description: 'Screening of addresses before money moves: the queue, the evidence, the decisions.',
+        },
         { name: 'rates', description: 'Exchange rates.' },
         { name: 'webhooks', description: 'What is sent to your server, and the secret that signs it.' },
         { name: 'authentication', description: 'Registration, login, second factor, sessions.' },

@@ -33,6 +33,17 @@ const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number
       where o.company_id = ${companyId} and o.order_id = ${orderId}
     limit ${limit}`)
 
+/** Which addresses were screened, and what each source said last. */
+const listScreened = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
+  q.many<StoryRow>(sql`
+    select s.opened_at as at, 'screening' as kind, jsonb_build_object('purpose', s.purpose, 'address', s.address,
+        'network', s.network, 'status', s.status, 'decidedBy', s.decided_by, 'reason', s.reason,
+        'said', (select string_agg(a.source || ': ' || a.verdict
+            || case when a.reasons = '{}' then '' else ' (' || array_to_string(a.reasons, ', ') || ')' end, '; ' order by a.source)
+          from (select distinct on (source) source, verdict, reasons from screening_answers
+            where company_id = s.company_id and screening_id = s.id order by source, id desc) a)) as facts
+      from screenings s where s.company_id = ${companyId} and s.order_id = ${orderId} limit ${limit}`)
+
 /** What was said to others, and what came from the chain. */
 const listAround = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
   q.many<StoryRow>(sql`
@@ -60,5 +71,6 @@ const listAround = (q: Queryable, companyId: string, orderId: string, limit: num
 export async function listStory(q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> {
   const own = await listOwn(q, companyId, orderId, limit)
   const around = await listAround(q, companyId, orderId, limit)
-  return [...own, ...around].sort((left, right) => left.at.getTime() - right.at.getTime())
+  const screened = await listScreened(q, companyId, orderId, limit)
+  return [...own, ...around, ...screened].sort((left, right) => left.at.getTime() - right.at.getTime())
 }

@@ -1,6 +1,6 @@
 import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
 
-export const MISPAYMENT_KINDS = ['under', 'over', 'late', 'duplicate', 'wrong_token', 'orphaned'] as const
+export const MISPAYMENT_KINDS = ['under', 'over', 'late', 'duplicate', 'held', 'wrong_token', 'orphaned'] as const
 export type MispaymentKind = (typeof MISPAYMENT_KINDS)[number]
 export const MISPAYMENT_STATUSES = ['open', 'accepted', 'refunded', 'ignored', 'borne', 'resolved'] as const
 export type MispaymentStatus = (typeof MISPAYMENT_STATUSES)[number]

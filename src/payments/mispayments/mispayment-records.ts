@@ -26,7 +26,7 @@ import { bookedUnits, HELD, lossAfter, readStanding, type Standing, undecidedUni
 export type MispaymentContext = { tx: Tx; order: Order; payment: Payment; now: Date }
 
 /** Kinds of money that arrived but does not pay its order. */
-export type Surplus = Extract<MispaymentKind, 'under' | 'late' | 'duplicate' | 'over'>
+export type Surplus = Extract<MispaymentKind, 'under' | 'late' | 'duplicate' | 'held' | 'over'>
 
 const bookingOf = ({ order, now }: Pick<MispaymentContext, 'order' | 'now'>, causeId: string) => ({
   companyId: order.companyId,
@@ -74,9 +74,12 @@ async function bringTo(
 /** A person’s decision to accept waiting money as payment. */
 export type Acceptance = { decidedBy: string; reason: string | null }
 
-/** Part payments that arrived while the order was open, and were completed, are not mispayments. */
+/**
+ * Part payments that arrived while the order was open, and were completed, are not mispayments; nor is money that
+ * waited for its screening.
+ */
 const isFirstPart = ({ order }: MispaymentContext, { kind }: Mispayment): boolean =>
-  kind === 'under' && isOpen(order.status)
+  (kind === 'under' || kind === 'held') && isOpen(order.status)
 
 /** Closes a record whose money turned out to be something else, and reverses its booking. */
 async function release(

@@ -10,6 +10,7 @@ import { lockOrderById } from '../../orders/order-queries.ts'
 import { scopeOf } from '../../orders/order-service.ts'
 import { allows } from '../../orders/order-states.ts'
 import type { TransitionOrder } from '../../orders/order-transition.ts'
+import type { ScreeningGate } from '../../screening/screening-gate.ts'
 import {
   findPaymentPolicy,
   lockPayment,
@@ -37,9 +38,13 @@ export type MispaymentDeps = {
   clock: Clock
   transition: TransitionOrder
   audit: Audit
+  screening: ScreeningGate
   /** The order's page shows less than before. */
   onDecided(order: Order): void
 }
+
+const SCREEN_FIRST =
+  'The sender of this money is not cleared. Decide the screening of the order first: GET /screenings?code=, then POST /screenings/{id}/return or release.'
 
 const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
@@ -91,7 +96,8 @@ export async function lockUndecided(tx: Tx, actor: Actor, id: string): Promise<M
 
 function checkAcceptable(record: Mispayment, counted: bigint): void {
   if (record.kind !== 'under' && record.kind !== 'late') {
-    const way = record.kind === 'orphaned' ? BEAR_IT : 'Refund or ignore it.'
+    const ways: Partial<Record<Mispayment['kind'], string>> = { orphaned: BEAR_IT, held: SCREEN_FIRST }
+    const way = ways[record.kind] ?? 'Refund or ignore it.'
     throw new AppError('OBJECT_CONFLICT', {
       message: `Only underpaid or late money can be accepted as a payment; this is ${record.kind}. ${way}`,
     })
@@ -101,6 +107,20 @@ function checkAcceptable(record: Mispayment, counted: bigint): void {
       message: 'The money of this payment has changed. Read the record again, then repeat.',
     })
   }
+}
+
+/**
+ * Money that waits for its screening moves only after a person decided to return it.
+ * @throws OBJECT_CONFLICT
+ */
+export async function checkScreened(
+  { screening }: Pick<MispaymentDeps, 'screening'>,
+  tx: Tx,
+  { record }: Pick<MispaymentCase, 'record'>,
+): Promise<void> {
+  const { companyId, paymentId: subjectId, kind } = record
+  if (kind !== 'held' || (await screening.isReturned(tx, { companyId, purpose: 'payment', subjectId }))) return
+  throw new AppError('OBJECT_CONFLICT', { message: SCREEN_FIRST })
 }
 
 /** Abandons the order’s other unpaid payment. */
@@ -158,6 +178,7 @@ export async function ignoreMispayment(
   await deps.db.tx(async (tx) => {
     const { order, payment, record } = await lockUndecided(tx, actor, id)
     if (record.kind === 'orphaned') throw new AppError('OBJECT_CONFLICT', { message: BEAR_IT })
+    await checkScreened(deps, tx, { record })
     const now = new Date(deps.clock())
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const
     await updateMispayment(tx, record, decision, now)

@@ -3,7 +3,7 @@ import type { Payment } from '../payment-queries.ts'
 import { lockMispayments, type Mispayment, type MispaymentKind, sumRefundedExcess } from './mispayment-queries.ts'
 
 /** Money that pays nothing yet. */
-export const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate']
+export const HELD: readonly MispaymentKind[] = ['under', 'late', 'duplicate', 'held']
 
 const sum = (records: readonly Mispayment[]): bigint => records.reduce((total, { units }) => total + units, 0n)
 

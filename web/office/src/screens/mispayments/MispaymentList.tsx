@@ -53,7 +53,7 @@ export function MispaymentList() {
 function waysOf({ kind, status }: Mispayment): Way[] {
   if (status !== 'open') return []
   if (kind === 'orphaned') return ['ignore']
-  if (kind === 'wrong_token') return ['refund', 'ignore']
+  if (kind === 'wrong_token' || kind === 'held') return ['refund', 'ignore']
   return ['accept', 'refund', 'ignore']
 }
 

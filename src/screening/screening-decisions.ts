@@ -1,0 +1,69 @@
+import type { Audit } from '../audit/audit.ts'
+import type { Db } from '../db/db.ts'
+import { type Actor, sees } from '../http/actor.ts'
+import { nameOf, type RequestContext } from '../http/request-context.ts'
+import type { Clock } from '../kernel/clock.ts'
+import { AppError } from '../kernel/errors.ts'
+import type { WakeSubject } from './screening-polls.ts'
+import { findScreening, lockScreening, type Screening, updateScreening } from './screening-queries.ts'
+
+export type DecisionDeps = { db: Db; clock: Clock; audit: Audit; wakeSubject: WakeSubject }
+
+const conflict = (message: string): AppError => new AppError('OBJECT_CONFLICT', { message })
+
+/** @throws OBJECT_NOT_FOUND for another company's */
+async function findSeenScreening({ db }: Pick<DecisionDeps, 'db'>, actor: Actor, id: string): Promise<Screening> {
+  const screening = await findScreening(db, id)
+  if (!screening || !sees(actor, screening.companyId)) throw new AppError('OBJECT_NOT_FOUND')
+  return screening
+}
+
+const DECISIONS = {
+  /** It goes on as if its sources were clean. What a source blocks is never released. */
+  release: { status: 'released', from: ['held'] },
+  /** The money does not count, and may be sent back as a refund of its own. */
+  return: { status: 'returned', from: ['held', 'blocked'] },
+} as const
+export type Decision = keyof typeof DECISIONS
+
+function checkDecidable({ status, purpose }: Screening, decision: Decision): void {
+  if (decision === 'return' && purpose !== 'payment')
+    throw conflict(`Only a payment can be returned; this is a ${purpose}. Reject or cancel it instead.`)
+  const { from }: { from: readonly string[] } = DECISIONS[decision]
+  if (from.includes(status)) return
+  if (status === 'blocked')
+    throw conflict('A source names this address, so it cannot be released. Return the payment, or leave it as it is.')
+  if (status === 'checking') throw conflict('Its sources are being asked. Try again in a moment.')
+  throw conflict(`The screening is ${status} already. Nothing changed.`)
+}
+
+/**
+ * A person decides about an address that is not cleared.
+ * @throws OBJECT_NOT_FOUND, OBJECT_CONFLICT, FORBIDDEN
+ */
+export async function decideScreening(
+  deps: DecisionDeps,
+  context: RequestContext,
+  id: string,
+  { decision, reason }: { decision: Decision; reason: string },
+): Promise<void> {
+  const { actor } = context
+  const found = await findSeenScreening(deps, actor, id)
+  if (['settlement', 'sweep'].includes(found.purpose) && actor.role !== 'SuperAdmin')
+    throw new AppError('FORBIDDEN', { message: `Only a SuperAdmin can decide about a ${found.purpose}.` })
+  await deps.db.tx(async (tx) => {
+    const now = new Date(deps.clock())
+    await deps.wakeSubject(tx, found, now)
+    const screening = await lockScreening(tx, found)
+    if (!screening) throw new AppError('OBJECT_NOT_FOUND')
+    checkDecidable(screening, decision)
+    const { status } = DECISIONS[decision]
+    await updateScreening(tx, screening, { status, nextCheckAt: null, decidedBy: nameOf(context), reason }, now)
+    await context.remember(tx, null)
+    const { companyId, purpose, subjectId, address, status: before } = screening
+    const detail = { screeningId: id, purpose, subjectId, address, before, reason }
+    await deps.audit.write(tx, context, {
+      ...{ companyId, action: `screening.${decision}`, object: `screening:${id}`, detail },
+    })
+  })
+}

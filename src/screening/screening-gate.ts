@@ -1,0 +1,103 @@
+import type { Tx } from '../db/db.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
+import { newId } from '../kernel/ids.ts'
+import { type Answer, type Place, type ScreeningStatus, type Verdict, worstOf } from './screening.ts'
+import {
+  insertAnswer,
+  insertScreening,
+  listScreeningsOf,
+  reopenScreening,
+  type Screening,
+  type SubjectKey,
+} from './screening-queries.ts'
+
+/** Whether money may move. `waiting` is never a yes. */
+export type Standing = 'clear' | 'waiting' | 'blocked'
+
+export type Subject = SubjectKey & { orderId: string | null }
+
+/** The door that money passes: nothing here asks a source, so it may be used inside a transaction. */
+export type ScreeningGate = {
+  /** What is known of these addresses. The unknown ones are asked about, beginning with the commit. */
+  look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
+  /** A payment provider's own screening holds the money. */
+  noteProvider(tx: Tx, subject: Subject, words: { channel: string; words: string }): Promise<void>
+  /** Whether a person has decided that the money of this subject goes back. */
+  isReturned(tx: Tx, key: SubjectKey): Promise<boolean>
+}
+
+type GateDeps = {
+  clock: Clock
+  /** Whether any source is set up. */
+  screens: boolean
+  /** New addresses were stored. */
+  wake(): void
+}
+
+/** A clean answer counts for so long; a payment that is completed later is asked about again. */
+const CLEAN_MS = DAY
+
+const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
+  checking: 'waiting',
+  held: 'waiting',
+  clean: 'clear',
+  released: 'clear',
+  blocked: 'blocked',
+  returned: 'blocked',
+}
+const VERDICT_OF: Readonly<Record<Standing, Verdict>> = { blocked: 'blocked', waiting: 'unavailable', clear: 'clean' }
+
+const isOld = ({ status, updatedAt }: Screening, now: Date): boolean =>
+  status === 'clean' && now.getTime() - updatedAt.getTime() > CLEAN_MS
+
+export function openScreeningGate({ clock, screens, wake }: GateDeps): ScreeningGate {
+  const open = (tx: Tx, subject: Subject, place: Place, now: Date): Promise<boolean> =>
+    insertScreening(tx, {
+      ...subject,
+      ...place,
+      ...{ id: newId(now.getTime()), status: 'checking', nextCheckAt: now, at: now },
+    })
+  return {
+    async look(tx, subject, places) {
+      if (places.length === 0) return 'clear'
+      const known = await listScreeningsOf(tx, subject)
+      const now = new Date(clock())
+      const standings: Standing[] = []
+      for (const { network, address: given } of places) {
+        const address = given.toLowerCase()
+        const row = known.find((one) => one.address === address)
+        // what was held stays held, also when the last source was taken out of the settings
+        if (!screens) standings.push(row ? STANDING_OF[row.status] : 'clear')
+        else if (row && !isOld(row, now)) standings.push(STANDING_OF[row.status])
+        else {
+          await (row ? reopenScreening(tx, row, now) : open(tx, subject, { network, address }, now))
+          tx.afterCommit(wake)
+          standings.push('waiting')
+        }
+      }
+      const worst = worstOf(['clean', ...standings.map((standing) => VERDICT_OF[standing])])
+      return worst === 'blocked' ? 'blocked' : worst === 'clean' ? 'clear' : 'waiting'
+    },
+    async noteProvider(tx, subject, { channel, words }) {
+      const now = new Date(clock())
+      const id = newId(now.getTime())
+      const row = {
+        ...subject,
+        id,
+        network: null,
+        address: null,
+        status: 'blocked',
+        nextCheckAt: null,
+        at: now,
+      } as const
+      if (!(await insertScreening(tx, row))) return
+      const answer: Answer = { verdict: 'blocked', level: null, reasons: [words], evidence: { channel, words } }
+      await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
+    },
+    async isReturned(tx, key) {
+      const rows = await listScreeningsOf(tx, key)
+      const open = rows.some(({ status }) => ['checking', 'held', 'blocked'].includes(status))
+      return !open && rows.some(({ status }) => status === 'returned')
+    },
+  }
+}

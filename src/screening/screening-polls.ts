@@ -1,0 +1,150 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db, Tx } from '../db/db.ts'
+import type { PollSpec } from '../db/polling.ts'
+import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
+import { newId } from '../kernel/ids.ts'
+import { pollGapMs } from '../kernel/poll-gaps.ts'
+import type { RaiseAlarm } from '../mail/operator-alarm.ts'
+import { type Answer, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
+import {
+  countHeld,
+  existsToldSince,
+  findScreening,
+  insertAnswer,
+  type KeptAnswer,
+  listLatestAnswers,
+  lockScreening,
+  SCREENING_POLLS,
+  type Screening,
+  updateScreening,
+} from './screening-queries.ts'
+import type { SafeSource } from './sources/supervised.ts'
+
+/** A held payment, refund or settlement goes on. Runs in the transaction of the decision, so it only writes. */
+export type WakeSubject = (tx: Tx, subject: Screening, now: Date) => Promise<void>
+
+export type ScreeningDeps = {
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  sources: readonly SafeSource[]
+  wakeSubject: WakeSubject
+  alarm: RaiseAlarm
+  /** Counts answers by source and verdict. */
+  count(source: SourceId, verdict: Verdict): void
+}
+
+/** How long something waits before a person is told. */
+const TELL_AFTER_MS = 15 * MINUTE
+/** A clean answer of one source is not asked for again while another is away, for so long. */
+const FRESH_MS = HOUR
+/** What waits for a person only is asked about again from time to time: a risk may have been corrected. */
+const PERSON_GAP_MS = 15 * MINUTE
+/** Longer evidence is cut: some answers list thousands of counterparties. */
+const MAX_EVIDENCE = 64_000
+
+type Asked = { source: SourceId; answer: Answer; isNew: boolean }
+
+const isFresh = (kept: KeptAnswer | undefined, now: Date): kept is KeptAnswer =>
+  kept?.verdict === 'clean' && now.getTime() - kept.at.getTime() < FRESH_MS
+
+/** The same outage is recorded once. */
+const isSame = (kept: KeptAnswer | undefined, answer: Answer): boolean =>
+  kept?.verdict === 'unavailable' && answer.verdict === 'unavailable'
+
+const cut = (answer: Answer): Answer => {
+  const text = JSON.stringify(answer.evidence ?? null)
+  return text.length <= MAX_EVIDENCE ? answer : { ...answer, evidence: { cut: text.slice(0, MAX_EVIDENCE) } }
+}
+
+/** Asks every source that has no fresh clean answer yet. The deny list costs nothing and is always asked. */
+async function askSources(deps: ScreeningDeps, screening: Screening, now: Date): Promise<Asked[]> {
+  const { network, address } = screening
+  if (address === null) return []
+  const kept = await listLatestAnswers(deps.db, screening)
+  return Promise.all(
+    deps.sources.map(async (source): Promise<Asked> => {
+      const before = kept.find((one) => one.source === source.id)
+      if (source.id !== 'deny_list' && isFresh(before, now))
+        return { source: source.id, answer: { ...before, evidence: null }, isNew: false }
+      const answer = await source.screen({ network, address })
+      deps.count(source.id, answer.verdict)
+      return { source: source.id, answer: cut(answer), isNew: !isSame(before, answer) }
+    }),
+  )
+}
+
+const STATUS_OF = { clean: 'clean', blocked: 'blocked', hold: 'held', unavailable: 'held' } as const
+
+/** When it is asked again; null: it is decided. */
+function nextCheckOf(verdict: Verdict, checks: number, now: Date): Date | null {
+  if (verdict === 'unavailable') return new Date(now.getTime() + pollGapMs('screening', checks))
+  return verdict === 'hold' ? new Date(now.getTime() + PERSON_GAP_MS) : null
+}
+
+const OPEN = ['checking', 'held']
+
+/** One mail for all that wait: those that come within a quarter of an hour after it are in the next one. */
+async function isToTell(tx: Tx, { toldAt, openedAt }: Screening, verdict: Verdict, now: Date): Promise<boolean> {
+  const since = new Date(now.getTime() - TELL_AFTER_MS)
+  if (toldAt !== null || (verdict !== 'hold' && openedAt > since)) return false
+  return !(await existsToldSince(tx, since))
+}
+
+async function tell(deps: ScreeningDeps, tx: Tx, screening: Screening, asked: readonly Asked[]): Promise<void> {
+  const { purpose, address, companyId, id } = screening
+  const waiting = asked.filter(({ answer }) => answer.verdict === 'unavailable' || answer.verdict === 'hold')
+  const lines = waiting.map(
+    ({ source, answer }) => `${source}: ${[answer.level, ...answer.reasons].filter(Boolean).join(', ')}`,
+  )
+  const held = await countHeld(tx)
+  await deps.alarm(tx, {
+    subject: held > 1 ? `${held} transfers wait for their screening` : `A ${purpose} waits for its screening`,
+    paragraphs: [
+      `The address ${address} of a ${purpose} of company ${companyId} (screening ${id}) is not cleared, so nothing moves.`,
+      lines.length > 0 ? `${lines.join('; ')}.` : 'No screening source is set up any more.',
+      'Sources that do not answer are asked again at least every 30 seconds, and it goes on by itself once all are clean. ' +
+        'Otherwise decide in the back office under Identity, with a reason: release it, or return the money.',
+    ],
+  })
+}
+
+/** Asks about one address and stores what was said. Everything else waits for the row to be decided. */
+async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise<void> {
+  const now = new Date(deps.clock())
+  const asked = await askSources(deps, screening, now)
+  const none = unavailable('no source is set up')
+  const verdict = worstOf((asked.length > 0 ? asked.map(({ answer }) => answer) : [none]).map((one) => one.verdict))
+  const status = STATUS_OF[verdict]
+  await deps.db.tx(async (tx) => {
+    const at = new Date(deps.clock())
+    // a payment is locked before its screenings everywhere
+    if (status !== 'held') await deps.wakeSubject(tx, screening, at)
+    const current = await lockScreening(tx, screening)
+    if (!current) return
+    for (const { source, answer, isNew } of asked)
+      if (isNew) await insertAnswer(tx, current, { id: newId(at.getTime()), source, answer, at })
+    if (!OPEN.includes(current.status)) return
+    const told = status === 'held' && (await isToTell(tx, current, verdict, at))
+    await updateScreening(
+      tx,
+      current,
+      { status, nextCheckAt: nextCheckOf(verdict, current.checks - 1, at), toldAt: told ? at : null },
+      at,
+    )
+    if (told) await tell(deps, tx, current, asked)
+    if (status === 'blocked') {
+      const { companyId, purpose, subjectId } = current
+      tx.afterCommit(() => deps.log.warn({ companyId, purpose, subjectId }, 'an address did not pass the screening'))
+    }
+  })
+}
+
+/** Addresses without a final answer, for the polling engine. */
+export const screeningPolls = (deps: ScreeningDeps): PollSpec => ({
+  ...SCREENING_POLLS,
+  async work(db, { id }) {
+    const screening = await findScreening(db, id)
+    if (screening && OPEN.includes(screening.status)) await pollScreening({ ...deps, db }, screening)
+  },
+})

@@ -1,0 +1,177 @@
+import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import type { PollTopic } from '../db/polling.ts'
+import type { Answer, Purpose, ScreeningStatus, SourceId, Verdict } from './screening.ts'
+
+/** One address of one subject. `subjectId` is the id of a payment, refund or settlement. */
+export type Screening = {
+  companyId: string
+  id: string
+  purpose: Purpose
+  subjectId: string
+  orderId: string | null
+  network: number | null
+  /** In lower case; null: a payment provider screened by itself. */
+  address: string | null
+  status: ScreeningStatus
+  /** How often its sources were asked. */
+  checks: number
+  toldAt: Date | null
+  decidedBy: string | null
+  reason: string | null
+  openedAt: Date
+  updatedAt: Date
+}
+
+export type KeptAnswer = Omit<Answer, 'evidence'> & { id: string; source: SourceId; at: Date }
+
+/** All have one lane: a source that is away has a circuit of its own. */
+export const SCREENING_POLLS: PollTopic = {
+  kind: 'screening',
+  table: { table: sql`screenings`, lane: sql`'screening'::text` },
+}
+
+const COLUMNS = sql`company_id, id, purpose, subject_id, order_id, network, address, status, checks, told_at, decided_by,
+  reason, opened_at, updated_at`
+
+export type SubjectKey = { companyId: string; purpose: Purpose; subjectId: string }
+
+export const listScreeningsOf = (q: Queryable, key: SubjectKey): Promise<Screening[]> =>
+  q.many<Screening>(sql`
+    select ${COLUMNS} from screenings
+    where company_id = ${key.companyId} and purpose = ${key.purpose} and subject_id = ${key.subjectId} order by id`)
+
+export const findScreening = (q: Queryable, id: string): Promise<Screening | undefined> =>
+  q.maybe<Screening>(sql`select ${COLUMNS} from screenings where id = ${id}`)
+
+export const lockScreening = (tx: Tx, { companyId, id }: Screening): Promise<Screening | undefined> =>
+  tx.maybe<Screening>(sql`select ${COLUMNS} from screenings where company_id = ${companyId} and id = ${id} for update`)
+
+export type NewScreening = Omit<Screening, 'checks' | 'toldAt' | 'decidedBy' | 'reason' | 'openedAt' | 'updatedAt'> & {
+  nextCheckAt: Date | null
+  at: Date
+}
+
+/** @returns false: it exists already */
+export const insertScreening = async (tx: Tx, row: NewScreening): Promise<boolean> =>
+  (await tx.run(sql`
+    insert into screenings (company_id, id, purpose, subject_id, order_id, network, address, status, next_check_at, opened_at, updated_at)
+    values (${row.companyId}, ${row.id}, ${row.purpose}, ${row.subjectId}, ${row.orderId}, ${row.network}, ${row.address},
+      ${row.status}, ${row.nextCheckAt}, ${row.at}, ${row.at})
+    on conflict (company_id, purpose, subject_id, coalesce(address, '')) do nothing`)) > 0
+
+/** An old clean answer is asked for again. */
+export const reopenScreening = (tx: Tx, { companyId, id }: Screening, now: Date): Promise<number> =>
+  tx.run(sql`
+    update screenings set status = 'checking', next_check_at = ${now}, checks = 0, updated_at = ${now}
+    where company_id = ${companyId} and id = ${id} and status = 'clean'`)
+
+export type ScreeningChange = {
+  status: ScreeningStatus
+  nextCheckAt: Date | null
+  toldAt?: Date | null
+  decidedBy?: string
+  reason?: string
+}
+
+export const updateScreening = (
+  tx: Tx,
+  { companyId, id }: Screening,
+  change: ScreeningChange,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update screenings set status = ${change.status}, next_check_at = ${change.nextCheckAt},
+      told_at = coalesce(${change.toldAt ?? null}, told_at), decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
+      reason = coalesce(${change.reason ?? null}, reason),
+      updated_at = case when status = ${change.status} then updated_at else ${now}::timestamptz end
+    where company_id = ${companyId} and id = ${id}`)
+
+export async function insertAnswer(
+  tx: Tx,
+  screening: Pick<Screening, 'companyId' | 'id'>,
+  { id, source, answer, at }: { id: string; source: SourceId; answer: Answer; at: Date },
+): Promise<void> {
+  const { verdict, level, reasons, evidence } = answer
+  await tx.run(sql`
+    insert into screening_answers (company_id, id, screening_id, source, verdict, level, reasons, evidence, at)
+    values (${screening.companyId}, ${id}, ${screening.id}, ${source}, ${verdict}, ${level}, ${reasons},
+      ${json(evidence ?? null)}, ${at})`)
+}
+
+/** What each source said last, in the order in which they were asked. */
+export const listLatestAnswers = (
+  q: Queryable,
+  { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
+): Promise<KeptAnswer[]> =>
+  q.many<KeptAnswer>(sql`
+    select distinct on (source) id, source, verdict, level, reasons, at from screening_answers
+    where company_id = ${companyId} and screening_id = ${id} order by source, id desc`)
+
+/** Every answer with its evidence, oldest first. */
+export const listAnswers = (
+  q: Queryable,
+  { companyId, id }: Pick<Screening, 'companyId' | 'id'>,
+): Promise<(KeptAnswer & { evidence: unknown })[]> =>
+  q.many(sql`
+    select id, source, verdict, level, reasons, evidence, at from screening_answers
+    where company_id = ${companyId} and screening_id = ${id} order by id limit 500`)
+
+/** A screening with its order and the worst that a source said last. */
+export type ListedScreening = Screening & {
+  orderCode: string | null
+  orderStatus: string | null
+  answers: { source: SourceId; verdict: Verdict; level: string | null; reasons: string[]; at: string }[]
+}
+
+export type ScreeningFilter = {
+  companyIds: readonly string[] | null
+  statuses: readonly ScreeningStatus[]
+  purpose: Purpose | null
+  code: string | null
+}
+
+const filterSql = ({ companyIds, statuses, purpose, code }: ScreeningFilter): Sql => {
+  const parts: Sql[] = []
+  if (companyIds !== null) parts.push(sql`s.company_id = any(${companyIds})`)
+  if (statuses.length > 0) parts.push(sql`s.status = any(${[...statuses]})`)
+  if (purpose !== null) parts.push(sql`s.purpose = ${purpose}`)
+  if (code !== null) parts.push(sql`o.code = ${code}`)
+  return sql`from screenings s left join orders o on o.company_id = s.company_id and o.id = s.order_id
+    where ${joinSql(parts, ' and ')}`
+}
+
+const LISTED = sql`s.company_id, s.id, s.purpose, s.subject_id, s.order_id, s.network, s.address, s.status, s.checks, s.told_at,
+  s.decided_by, s.reason, s.opened_at, s.updated_at, o.code as order_code, o.status as order_status,
+  (select coalesce(jsonb_agg(jsonb_build_object('source', a.source, 'verdict', a.verdict, 'level', a.level,
+      'reasons', a.reasons, 'at', a.at) order by a.source), '[]')
+    from (select distinct on (source) source, verdict, level, reasons, at from screening_answers
+      where company_id = s.company_id and screening_id = s.id order by source, id desc) a) as answers`
+
+/** Newest first. */
+export const listScreenings = (
+  q: Queryable,
+  filter: ScreeningFilter,
+  page: { limit: number; offset: number },
+): Promise<ListedScreening[]> =>
+  q.many<ListedScreening>(
+    unnamed(sql`select ${LISTED} ${filterSql(filter)} order by s.id desc limit ${page.limit} offset ${page.offset}`),
+  )
+
+export async function countScreenings(q: Queryable, filter: ScreeningFilter): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(unnamed(sql`select count(*) as total ${filterSql(filter)}`))
+  return Number(total)
+}
+
+export const findListedScreening = (q: Queryable, id: string): Promise<ListedScreening | undefined> =>
+  q.maybe<ListedScreening>(
+    sql`select ${LISTED} from screenings s left join orders o on o.company_id = s.company_id and o.id = s.order_id
+      where s.id = ${id}`,
+  )
+
+/** Whether a person was told since then, of any company: an outage is one mail, not one for each payment. */
+export const existsToldSince = async (q: Queryable, since: Date): Promise<boolean> =>
+  (await q.one<{ told: boolean }>(sql`select exists (select from screenings where told_at > ${since}) as told`)).told
+
+/** How many wait. */
+export const countHeld = async (q: Queryable): Promise<number> =>
+  Number((await q.one<{ total: bigint }>(sql`select count(*) as total from screenings where status = 'held'`)).total)

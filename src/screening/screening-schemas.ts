@@ -1,0 +1,61 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { ChoiceQuery, PageQuery } from '../companies/company-schemas.ts'
+import { PURPOSES, SCREENING_STATUSES, SOURCE_IDS, VERDICTS } from './screening.ts'
+
+const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+const DateTime = Type.String({ format: 'date-time' })
+
+export const ScreeningParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{24}$' }) })
+
+export const ScreeningListQuery = Type.Object({
+  ...ChoiceQuery,
+  ...PageQuery,
+  status: Type.Optional(
+    Type.String({ enum: [...SCREENING_STATUSES, 'open'], description: '`open`: held or blocked, not decided yet.' }),
+  ),
+  purpose: Type.Optional(Type.String({ enum: [...PURPOSES] })),
+  code: Type.Optional(Type.String({ maxLength: 64, description: 'Of one order.' })),
+})
+export type ScreeningListQuery = Static<typeof ScreeningListQuery>
+
+const answer = {
+  source: Type.String({ enum: [...SOURCE_IDS], description: 'Who was asked.' }),
+  verdict: Type.String({ enum: [...VERDICTS], description: '`unavailable`: no usable answer, which clears nothing.' }),
+  level: Nullable(Type.String({ description: 'The source’s own word for the risk.', examples: ['Severe'] })),
+  reasons: Type.Array(Type.String()),
+  at: DateTime,
+}
+
+export const ScreeningSchema = Type.Object(
+  {
+    _id: Type.String(),
+    companyId: Type.String(),
+    code: Nullable(Type.String({ description: 'The order; null for a settlement or sweep.' })),
+    orderStatus: Nullable(Type.String()),
+    purpose: Type.String({ enum: [...PURPOSES] }),
+    subjectId: Type.String({
+      description: 'The payment, refund or settlement.',
+      examples: ['66a1f0c2e4b07d3a5c9e1f20'],
+    }),
+    network: Nullable(Type.Integer({ description: 'Chain id.' })),
+    address: Nullable(Type.String({ description: 'Null: a payment provider screened by itself.' })),
+    status: Type.String({ enum: [...SCREENING_STATUSES] }),
+    answers: Type.Array(Type.Object(answer), { description: 'What each source said last.' }),
+    decidedBy: Nullable(Type.String()),
+    reason: Nullable(Type.String()),
+    openedAt: DateTime,
+    updatedAt: DateTime,
+  },
+  { description: 'One address that was screened before money moved.' },
+)
+
+export const ScreeningDetailSchema = Type.Object({
+  ...ScreeningSchema.properties,
+  evidence: Type.Array(Type.Object({ ...answer, evidence: Type.Unknown({ description: 'The answer as it came.' }) }), {
+    description: 'Every answer, oldest first. Nothing is ever changed or removed.',
+  }),
+})
+
+export const DecideBody = Type.Object({
+  reason: Type.String({ minLength: 3, maxLength: 500, description: 'Why, for the record.' }),
+})

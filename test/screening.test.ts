@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { openScreeningWorld, type ScreeningData, type ScreeningWorld } from './harness/screening-world.ts'
+import { eventually } from './harness/service.ts'
+import type { OrderStory, Payable } from './harness/shop.ts'
+
+/* Every source at once, over the real service and a real chain. */
+let world: ScreeningWorld
+before(async () => {
+  world = await openScreeningWorld()
+})
+after(() => world?.stop())
+
+const checkBooks = async (): Promise<void> => {
+  const verdict = await verifyLedger(world.host.db)
+  assert.equal(verdict.difference, null, describeVerdict(verdict))
+}
+const until = (order: Payable, isRight: (story: OrderStory) => boolean): Promise<OrderStory> =>
+  eventually(() => world.story(order.orderId), isRight)
+const verdictsOf = ({ answers }: ScreeningData): Record<string, string> =>
+  Object.fromEntries(answers.map(({ source, verdict }) => [source, verdict]))
+
+test('a clean sender pays as if nothing had asked, and every source’s word is kept with its evidence', async () => {
+  const [order, wallet] = [await world.createAwaiting(), await world.newWallet()]
+  await world.payFrom(wallet, order)
+  await world.reaches(order.code, 'PAID')
+  const screening = await world.screened(order, 'clean')
+  assert.deepEqual(verdictsOf(screening), {
+    ...{ chainalysis: 'clean', chainalysis_risk: 'clean', deny_list: 'clean', oracle: 'clean', trm: 'clean' },
+  })
+  const { data } = await world.admin.get<ScreeningData>(`screenings/${screening._id}`)
+  const evidence = data.evidence?.find(({ source }) => source === 'chainalysis_risk')?.evidence as { risk: string }
+  assert.equal(evidence.risk, 'Low')
+  assert.deepEqual((await world.story(order.orderId)).mispayments, [])
+  await checkBooks()
+})
+
+const SOURCES = {
+  deny_list: async (wallet: string) => world.denyList.write(wallet.toUpperCase().replace('0X', '0x')),
+  oracle: (wallet: string) => world.list(wallet, { oracle: true }),
+  chainalysis: (wallet: string) => world.list(wallet, { sanctions: true }),
+  chainalysis_risk: (wallet: string) => world.list(wallet, { risk: 'High' }),
+  trm: (wallet: string) => world.list(wallet, { trm: { riskType: 'OWNERSHIP', level: 10 } }),
+}
+
+for (const [source, listIn] of Object.entries(SOURCES)) {
+  test(`a sender that ${source} alone names is KYT_FAILED, and nothing moves`, async () => {
+    const [order, wallet] = [await world.createAwaiting(), await world.newWallet()]
+    await listIn(wallet)
+    await world.payFrom(wallet, order)
+    await world.reaches(order.code, 'KYT_FAILED')
+    const screening = await world.screened(order, 'blocked')
+    assert.equal(verdictsOf(screening)[source], 'blocked')
+    assert.equal(Object.values(verdictsOf(screening)).filter((verdict) => verdict !== 'clean').length, 1)
+    const story = await until(order, ({ mispayments }) => mispayments.length > 0)
+    assert.deepEqual(
+      story.mispayments.map(({ kind, status, units }) => [kind, status, units]),
+      [['held', 'open', String(order.units)]],
+    )
+    assert.equal(await world.chain.balanceOf(order.toAddress), order.units)
+    assert.ok(!story.history.some(({ toStatus }) => toStatus === 'PAID'))
+    await eventually(
+      () => world.story(order.orderId),
+      ({ deliveries }) =>
+        deliveries.some(({ event, status }) => event === 'order.kyt_failed' && status === 'delivered'),
+    )
+    await checkBooks()
+  })
+}
