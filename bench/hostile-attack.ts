@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { call, type Facts, type Headers, ORDERS, sleep } from './hostile.ts'
+import { call, type Headers, ORDERS, sleep } from './hostile.ts'
+import type { Facts } from './service.ts'
 
 /*
  * The hostile company of `npm run bench -- hostile`, as a process of its own. It gets a message with where and as whom,

@@ -1,9 +1,8 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { constants, setPriority, tmpdir } from 'node:os'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
+import { type Facts, quantile, withService } from './service.ts'
 
 /*
  * One company at full force, and what another company notices of it: p99 of creating and reading an order, quiet and
@@ -15,38 +14,9 @@ const SECONDS = 10
 const CALLS_PER_SECOND = 40
 const WARM_UP_SECONDS = 3
 
-export type Facts = {
-  baseUrl: string
-  providersUrl: string
-  manager: { email: string; password: string }
-  superAdmin: { email: string; password: string }
-  mailboxUrl: string
-  apiKey: string
-  apiSecret: string
-}
 export type Headers = Record<string, string>
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
-async function startService(dataDir: string): Promise<{ child: ChildProcess; facts: Facts }> {
-  const limits = Object.fromEntries(
-    ['ACCOUNT', 'ADDRESS', 'PUBLIC', 'COMPANY'].map((name) => [`LIMIT_${name}_PER_MINUTE`, '0']),
-  )
-  const env = { ...process.env, ...limits, DATA_DIR: dataDir, PORT: String(await freePort()), LOG_LEVEL: 'fatal' }
-  const main = join(import.meta.dirname, '../src/main.ts')
-  const child = spawn(process.execPath, [main, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  for await (const chunk of child.stdout) if (String(chunk).includes('is ready')) break
-  return { child, facts: JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as Facts }
-}
 
 export async function call<Data>(
   url: string,
@@ -62,9 +32,6 @@ export async function call<Data>(
   const isJson = answer.headers.get('content-type')?.includes('json') === true
   return { status: answer.status, data: (isJson ? JSON.parse(text).data : text) as Data }
 }
-
-const quantile = (list: number[], share: number): number =>
-  [...list].sort((left, right) => left - right)[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0
 
 export const ORDERS = '/api/next/confirm_conversion'
 const SALE = { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
@@ -157,10 +124,8 @@ function print(name: string, { create, read, failed }: Measured): void {
   )
 }
 
-export async function run(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
-  const { child, facts } = await startService(dataDir)
-  try {
+export const run = (): Promise<void> =>
+  withService(async (facts) => {
     const hostile = { 'x-api-key': facts.apiKey, 'x-api-secret': facts.apiSecret }
     const neighbour = await registerNeighbour(facts)
     const code = await makePaid(facts, hostile)
@@ -171,17 +136,9 @@ export async function run(): Promise<void> {
     const beside = await measure(facts, neighbour, SECONDS)
     const done = await endAttack()
     print('beside', beside)
-    console.log(
-      `the hostile company: ${Object.entries(done)
-        .map(([name, count]) => `${count} ${name}`)
-        .join(', ')}`,
-    )
+    const attacks = Object.entries(done).map(([name, count]) => `${count} ${name}`)
+    console.log(`the hostile company: ${attacks.join(', ')}`)
     const times = (kind: 'create' | 'read'): string =>
       (quantile(beside[kind], 0.99) / quantile(quiet[kind], 0.99)).toFixed(1)
     console.log(`p99 beside / quiet: create ${times('create')}, read ${times('read')} (goal: at most 3)`)
-  } finally {
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-    rmSync(dataDir, { recursive: true, force: true })
-  }
-}
+  })
