@@ -50,7 +50,7 @@ const credentialCheck = (kind: ChannelKind, values: Readonly<Record<string, stri
   },
 })
 
-/** One check for each provider that is set up: a question about a payment that does not exist, signed as any other. */
+/** One check for each provider that is set up: a signed question about a payment that does not exist. */
 export function credentialChecks({ provider, live }: { provider: Provider; live: boolean }): Check[] {
   return CHANNEL_KINDS.flatMap((kind) => {
     const reading = readSettings(kind, settingsOfEnv(kind, provider))
