@@ -21,6 +21,7 @@ import { startJobs } from './jobs.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { openMailJob } from './mail/mail-jobs.ts'
 import { orderSchemas } from './orders/order-routes.ts'
+import { type RequestLog, registerRequestLog } from './request-log/request-log.ts'
 import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { UserSchema } from './users/user-schemas.ts'
 import { startSender } from './webhooks/sender/sender.ts'
@@ -54,7 +55,7 @@ async function checkChain(endpoint: Endpoint, network: Network, log: FastifyBase
 async function startWorkers(
   ground: ServiceBase,
   accounts: Accounts,
-  trade: Commerce,
+  trade: Commerce & { requestLog: RequestLog },
 ): Promise<{ stop(): Promise<void> }> {
   const { config, db, vault, clock, log, metrics } = ground
   for (const { endpoints, network } of trade.chains)
@@ -79,6 +80,7 @@ async function startWorkers(
     anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),
     payerRetentionDays: config.payerRetentionDays,
     exchangeRetentionDays: config.exchangeRetentionDays,
+    requestLog: trade.requestLog,
     rounds: trade.rounds,
     runner,
     jobQueue: accounts.jobs,
@@ -99,6 +101,9 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
+  const requestLog = registerRequestLog(app, {
+    ...{ db, clock, days: config.requestLogDays, perCompany: config.requestLogPerCompany },
+  })
   for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema, KycSchema]) app.addSchema(schema)
   // without its database a node starts, says so at /readyz, and gets ready when the database is back
   await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
@@ -113,14 +118,14 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })
-  await registerApi(app, ground, accounts, trade)
+  await registerApi(app, ground, accounts, { ...trade, requestLog })
   await registerPages(app, ground, accounts, trade)
   let workers: { stop(): Promise<void> } | undefined
   return {
     app,
     metrics,
     async startWorkers() {
-      workers = await startWorkers(ground, accounts, trade)
+      workers = await startWorkers(ground, accounts, { ...trade, requestLog })
     },
     async stopWorkers() {
       await workers?.stop()

@@ -27,6 +27,7 @@ import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './pay
 import { paymentPolls } from './payments/payment-jobs.ts'
 import type { RefundDeps } from './refunds/refund-deps.ts'
 import { refundPolls } from './refunds/refund-jobs.ts'
+import type { RequestLog } from './request-log/request-log.ts'
 import { type ScreeningDeps, screeningPolls } from './screening/screening-polls.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
 import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/sender/webhook-jobs.ts'
@@ -41,6 +42,7 @@ export type JobDeps = ChainJobDeps & {
   /** What callbacks wake. */
   rounds: PollWakes
   exchangeRetentionDays: number
+  requestLog: RequestLog
   kyc: KycDeps
   screening: { polls: ScreeningDeps; watch(): Promise<undefined> }
   /** Mails and other durable work. */
@@ -106,6 +108,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('exchanges.trim', HOUR, log, async () => {
       return (await deleteOldProviderCalls(db, daysAgo(deps.exchangeRetentionDays))) > 0
     }),
+    startTicker('requests.trim', 10 * MINUTE, log, () => deps.requestLog.trim()),
     startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('audit.anchor', ANCHOR_EVERY_MS, log, () => deps.anchor.note()),
     startTicker('idempotency.clean', HOUR, log, async () => {

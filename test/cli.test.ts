@@ -247,6 +247,29 @@ test('login keeps a key in a file of its own, and environment variables win over
   rmSync(join(folder, 'login.json'))
 })
 
+test('logs finds a refused request by the id that its error message names', async () => {
+  const refused = await comptoir([
+    'orders',
+    'create',
+    '--amount',
+    '0.01',
+    '--currency',
+    'EUR',
+    '--till',
+    'TILL-1',
+    '--json',
+  ])
+  assert.equal(refused.code, 1)
+  const { requestId } = JSON.parse(refused.out).error as { requestId: string }
+  const found = await json<{ requestId: string; status: number; errorCode: string }[]>(['logs', '--request', requestId])
+  assert.deepEqual(
+    found.map((row) => [row.requestId, row.status, row.errorCode]),
+    [[requestId, 400, 'ILLEGAL_AMOUNT']],
+  )
+  const failed = await json<{ status: number }[]>(['logs', '--failed', '--limit', '5'])
+  assert.ok(failed.length > 0 && failed.every(({ status }) => status >= 400))
+})
+
 test('logs shows what one request caused', async () => {
   const { code } = await json<{ code: string }>(['orders', 'create', '--amount', '7', '--currency', 'EUR'])
   const [first] = await json<{ facts: { requestId: string; to: string } }[]>(['logs', code])

@@ -87,6 +87,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'screening',
   ],
   refunds: [...HTTP, 'audit', 'channels', 'ledger', 'orders', 'payers', 'payments', 'screening'],
+  'request-log': [...HTTP, 'companies'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
   pages: [

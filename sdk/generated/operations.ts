@@ -1765,6 +1765,34 @@ export interface Operations {
       nextCursor: string
     }
   }
+  /** The latest events, newest first. For people who look at what just happened. Programs that must miss nothing read `GET /events`. */
+  listLatestEvents: {
+    params: {
+      /** `nextBefore` of the answer before, or the `cursor` of an event. */
+      before?: string
+      /** Only events of this kind. */
+      event?: string
+      /** How many at most. */
+      limit?: number
+      /** For accounts that see more than one company. */
+      companyId?: string
+    }
+    data: {
+      /** Events. */
+      events: Array<{
+        /** The position after this event. */
+        cursor: string
+        /** What happened. */
+        event: string
+        /** When it happened. */
+        createdAt: string
+        /** The order. */
+        order: Order
+      }>
+      /** Send it as `before` for the next page; null at the end. */
+      nextBefore: string | null
+    }
+  }
   /** Sales by day and channel, and what needs a person. Sales by day and by channel over the last days, and how much waits for a person. */
   getSummary: {
     params: {
@@ -2270,6 +2298,35 @@ export interface Operations {
       limit: number
     }
   }
+  /** Send a test event to a receiver. One webhook with a made-up order, signed with your secret, sent once and at once. Its body holds `"test": true` and the code `TEST-ORDER`. At most ten a minute. */
+  sendTestWebhook: {
+    params: {
+      body: {
+        /** The receiver; checked like a webhookUrl. */
+        url: string
+        /** Operators: this company only. */
+        companyId?: string
+        /** What happened. */
+        event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+      }
+    }
+    data: {
+      /** The Service-Webhook-Id. */
+      id: string
+      /** Whether the server answered 2xx. */
+      delivered: boolean
+      /** HTTP status of the answer; null when there was none. */
+      statusCode: number | null
+      /** Why there was no answer; null when there was one. */
+      errorCode: string | null
+      /** Milliseconds until the answer. */
+      durationMs: number
+      /** The first 1024 bytes of the answer. */
+      responseBody: string | null
+      /** What was sent. */
+      body: string
+    }
+  }
   /** The events that this account receives. The events that are sent, and the optional ones that the operator can enable. */
   getWebhookSubscriptions: {
     params: {
@@ -2573,7 +2630,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -2801,6 +2858,54 @@ export interface Operations {
         /** More about it. */
         detail: {
         }
+      }>
+      /** Send it as `before` for the next page; null at the end. */
+      nextBefore: string | null
+    }
+  }
+  /** Requests to the API of the last days, newest first. Every call by an API key, every change and every refusal of the last days, without bodies and queries. What a person’s page only reads is left out. */
+  listRequests: {
+    params: {
+      /** Only this request. */
+      requestId?: string
+      /** Only refused and failed ones: status 400 and above. */
+      failed?: boolean
+      /** HTTP method. */
+      method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+      /** `nextBefore` of the answer before. */
+      before?: string
+      /** How many at most. */
+      limit?: number
+      /** Operators: this company. */
+      companyId?: string
+    }
+    data: {
+      /** The requests, newest first. */
+      requests: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** The `X-Request-Id` of the answer. */
+        requestId: string
+        /** When it was answered. */
+        at: string
+        /** HTTP method. */
+        method: string
+        /** Without the query. */
+        path: string
+        /** HTTP status of the answer. */
+        status: number
+        /** Why there was no answer; null when there was one. */
+        errorCode: string | null
+        /** Milliseconds until the answer. */
+        durationMs: number
+        /** Address that the call came from. */
+        ip: string
+        /** The browser, as it names itself. */
+        userAgent: string | null
+        /** `apiKey:<id>`, `user:<id>` or `payer:<code>`. */
+        actor: string
+        /** Of the API key or the person. */
+        name: string | null
       }>
       /** Send it as `before` for the next page; null at the end. */
       nextBefore: string | null
@@ -3299,6 +3404,7 @@ export const OPERATIONS = {
   releaseScreening: { method: 'POST', path: '/api/next/screenings/{id}/release', query: [], keyed: true, json: true },
   returnScreening: { method: 'POST', path: '/api/next/screenings/{id}/return', query: [], keyed: true, json: true },
   listEvents: { method: 'GET', path: '/api/next/events', query: ['after', 'limit', 'companyId'], keyed: false, json: true },
+  listLatestEvents: { method: 'GET', path: '/api/next/events/latest', query: ['before', 'event', 'limit', 'companyId'], keyed: false, json: true },
   getSummary: { method: 'GET', path: '/api/next/summary', query: ['days', 'companyId'], keyed: false, json: true },
   readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
   listSettlements: { method: 'GET', path: '/api/next/settlements', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
@@ -3313,6 +3419,7 @@ export const OPERATIONS = {
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
   redeliverWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/{id}/redeliver', query: [], keyed: true, json: true },
   redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: [], keyed: true, json: true },
+  sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
   getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
   changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: [], keyed: false, json: true },
   register: { method: 'POST', path: '/api/next/auth/register', query: ['lang'], keyed: true, json: true },
@@ -3349,6 +3456,7 @@ export const OPERATIONS = {
   createApiKey: { method: 'POST', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: true, json: true },
   revokeApiKey: { method: 'DELETE', path: '/api/next/api-keys/{id}', query: [], keyed: false, json: true },
   listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
+  listRequests: { method: 'GET', path: '/api/next/request-log', query: ['requestId', 'failed', 'method', 'before', 'limit', 'companyId'], keyed: false, json: true },
   listCompanies: { method: 'GET', path: '/api/next/companies', query: ['search', 'approved', 'page', 'limit'], keyed: false, json: true },
   getCompany: { method: 'GET', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
   changeCompany: { method: 'PUT', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },

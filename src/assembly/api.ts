@@ -20,6 +20,8 @@ import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import { paymentRoutes } from '../payments/payment-routes.ts'
 import { rateRoutes } from '../rates/rate-routes.ts'
 import { refundRoutes, revertRoutes } from '../refunds/refund-routes.ts'
+import type { RequestLog } from '../request-log/request-log.ts'
+import { requestLogRoutes } from '../request-log/request-log-routes.ts'
 import { screeningRoutes } from '../screening/screening-routes.ts'
 import { apiKeyRoutes } from '../sessions/api-keys/api-key-routes.ts'
 import { authRoutes } from '../sessions/auth-routes.ts'
@@ -28,6 +30,7 @@ import { sessionRoutes } from '../sessions/session-routes.ts'
 import { userRoutes } from '../users/user-routes.ts'
 import { deliveryRoutes } from '../webhooks/api/delivery-routes.ts'
 import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '../webhooks/api/subscription-routes.ts'
+import { testEventRoutes } from '../webhooks/api/test-event-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 import type { ServiceBase } from './service-base.ts'
@@ -47,7 +50,7 @@ export async function registerApi(
   app: FastifyInstance,
   { config, db, clock }: ServiceBase,
   accounts: Accounts,
-  trade: Commerce,
+  trade: Commerce & { requestLog: RequestLog },
 ): Promise<void> {
   const { auth } = accounts
   const { companies } = trade
@@ -86,6 +89,7 @@ export async function registerApi(
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(differenceRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
+      await scope.register(testEventRoutes, { ...trade.rotation, limits: accounts.limits })
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
       await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })
@@ -93,6 +97,7 @@ export async function registerApi(
       await scope.register(userRoutes, accounts.users)
       await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
       await scope.register(auditRoutes, { db })
+      await scope.register(requestLogRoutes, { db, requestLog: trade.requestLog })
       await scope.register(companyRoutes, companies)
       await scope.register(tillRoutes, companies)
       await scope.register(buttonRoutes, companies)

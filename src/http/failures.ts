@@ -50,11 +50,19 @@ export function toAppError(error: unknown): AppError {
   return new AppError('INTERNAL_ERROR', { cause: error })
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The code of the refusal that answered it. */
+    refusal: AppError['code'] | null
+  }
+}
+
 type Send = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
 
 const openSend =
   (baseUrl: string): Send =>
   (request, reply, error) => {
+    request.refusal = error.code
     if (error.retryAfter !== undefined)
       void reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfter))))
     if (error.status === 401) void reply.header('www-authenticate', 'Bearer')
@@ -67,6 +75,7 @@ const openSend =
 /** Answers every failure alike: envelope, code, request id. Bugs are logged in full and answered without internals. */
 export function registerFailures(app: FastifyInstance, { baseUrl }: { baseUrl: string }): void {
   const send = openSend(baseUrl)
+  app.decorateRequest('refusal', null)
   const methodsAt = openRouteTable(app)
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)

@@ -59,7 +59,7 @@ export const OfferQuery = Type.Object({
 })
 
 export const OfferSchema = Type.Object({
-  paymentChannel: Type.String(),
+  paymentChannel: Type.String({ enum: [...CHANNEL_IDS] }),
   networks: Type.Array(Type.Integer()),
   available: Type.Boolean(),
   reason: NullableText('Why it is hidden from the payer now.'),

@@ -37,6 +37,8 @@ const SCREENS = [
   '/developer',
   '/webhooks',
   '/keys',
+  '/events',
+  '/requests',
   '/audit',
   '/account',
 ]
@@ -65,6 +67,16 @@ test('axe finds no fault on any screen, in both schemes, and no text of a strang
   await context.close()
 })
 
+const READER = [
+  'Orders',
+  'Payment links',
+  'Refunds',
+  'Mispayments',
+  'Balance and payouts',
+  'Identity checks',
+  'Webhooks',
+]
+
 /** What each role finds in its menu, besides Home. */
 const MENUS: Record<UserRole, string[]> = {
   SuperAdmin: [
@@ -79,6 +91,8 @@ const MENUS: Record<UserRole, string[]> = {
     'First steps',
     'Webhooks',
     'API keys',
+    'Events',
+    'Requests',
     'Companies',
     'Audit log',
   ],
@@ -86,9 +100,9 @@ const MENUS: Record<UserRole, string[]> = {
   Manager: [],
   Association: [],
   Cashier: ['Orders', 'Payment links'],
-  Observer: ['Orders', 'Payment links', 'Refunds', 'Mispayments', 'Balance and payouts', 'Identity checks', 'Webhooks'],
+  Observer: [...READER, 'Events'],
   SimpleUser: ['Orders', 'Payment links'],
-  Service: ['Orders', 'Payment links', 'Refunds', 'Mispayments', 'Balance and payouts', 'Identity checks', 'Webhooks'],
+  Service: [...READER, 'Events', 'Requests'],
 }
 MENUS.SuperManager = MENUS.SuperAdmin
 MENUS.Manager = MENUS.SuperAdmin.filter((name) => name !== 'Companies')

@@ -135,6 +135,21 @@ const WEBHOOKS: Cases = {
       return { body: { url: `${place.world.shop.receiver.url}/test`, ...choice(place) }, shows: '"delivered":true' }
     },
   },
+  sendTestWebhook: {
+    row: 'webhooks.test',
+    silent: true,
+    make: (place) => ({
+      body: { url: `${place.world.shop.receiver.url}/test`, ...choice(place) },
+      shows: '"delivered":true',
+    }),
+  },
+  listRequests: {
+    row: 'requests.read',
+    async make(place) {
+      await order(place)
+      return { query: choice(place), shows: '/confirm_conversion/request' }
+    },
+  },
   activateWebhookSecret: {
     row: 'webhooks.regenerate',
     async make(place) {

@@ -100,6 +100,10 @@ export const ORDERS: Cases = {
     row: 'orders.events',
     make: (place) => ({ query: choice(place), shows: 'order.initial' }),
   },
+  listLatestEvents: {
+    row: 'orders.events',
+    make: (place) => ({ query: choice(place), shows: 'order.initial' }),
+  },
   getExchangeInfo: {
     row: 'rates.read',
     make: () => ({ query: { fromAsset: 'EUR', toAsset: 'USDC' }, shows: 'price' }),

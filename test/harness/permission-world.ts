@@ -233,8 +233,11 @@ export async function insertUser(world: World, home: Home, role: string, approve
   return id
 }
 
-/** Tables whose rows are no effect: counters, keys of repetition, prices, the log of what was tried. */
-const BESIDE = ['rate_counters', 'idempotency_keys', 'rate_quotes', 'audit_log', 'audit_head', 'event_clock', 'jobs']
+/** Tables whose rows are no effect: counters, keys of repetition, prices, the logs of what was tried. */
+const BESIDE = [
+  ...['rate_counters', 'idempotency_keys', 'rate_quotes', 'audit_log', 'audit_head', 'event_clock', 'jobs'],
+  'request_log',
+]
 
 /** One number for each table: any change of any row changes it. */
 export async function openSnapshot({ shop }: World): Promise<() => Promise<Record<string, string>>> {

@@ -92,12 +92,18 @@ export const MAIL = {
   from: text('MAIL_FROM', 'Sender of all mails.', 'Comptoir <no-reply@comptoir.invalid>'),
 }
 
-/** How long records about payers and providers are kept. */
+/** How long records about payers, providers and requests are kept. */
 export const RETENTION = {
   payerRetentionDays: integer('PAYER_RETENTION_DAYS', 'Days without a change until payer information is erased.', {
     ...{ fallback: '1825', min: 1, max: 36_500 },
   }),
   exchangeRetentionDays: integer('CHANNEL_EXCHANGE_RETENTION_DAYS', 'Days to keep recorded calls of providers.', {
     ...{ fallback: '30', min: 1, max: 3650 },
+  }),
+  requestLogDays: integer('REQUEST_LOG_DAYS', 'Days to keep the log of API requests; 0 keeps none.', {
+    ...{ fallback: '7', min: 0, max: 90 },
+  }),
+  requestLogPerCompany: integer('REQUEST_LOG_PER_COMPANY', 'Requests of one company that the log keeps at most.', {
+    ...{ fallback: '20000', min: 100, max: 1_000_000 },
   }),
 }

@@ -30,6 +30,8 @@ const OVERVIEW: Record<string, Word> = {
   'getOrderHistory.dueAmount': ['What was to be paid, in USDC.', '58.320000'],
   'getOrderHistory.receivedAmount': ['What has arrived, in USDC.', '58.320000'],
   'getOrderHistory.finalAt': ['When the transfer became final; null before that.', TIME],
+  'listRequests.requests': ['The requests, newest first.'],
+  'listRequests.path': ['The called path, without its query.', '/api/next/confirm_conversion/request'],
   'listMyPermissions.permissions': ['Rows of the permission table.', ['orders.list']],
 }
 

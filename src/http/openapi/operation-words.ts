@@ -214,6 +214,9 @@ const ACCOUNTS: Record<string, OperationWords> = {
     refuses: ['STEP_UP_REQUIRED'],
   },
   revokeApiKey: { does: 'The key stops working at once.' },
+  listRequests: {
+    does: 'Every call by an API key, every change and every refusal of the last days, without bodies and queries. What a person’s page only reads is left out.',
+  },
   listAuditLog: { does: 'Who did what, when, from where, and whether it was allowed.' },
 }
 

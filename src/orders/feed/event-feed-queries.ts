@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../../db/db.ts'
+import { joinSql, type Queryable, type Sql, sql, unnamed } from '../../db/db.ts'
 import type { Order } from '../order.ts'
 import { COLUMNS, type Row, toOrder } from '../order-queries.ts'
 import type { OrderStatus } from '../order-states.ts'
@@ -42,6 +42,21 @@ function orderAt(row: Row, status: OrderStatus, at: Date, facts: Facts): Order {
   }
 }
 
+/** A cashier's feed holds the orders of the cashier's tills. */
+const atTills = (collectorIds: readonly string[] | null): Sql =>
+  collectorIds === null
+    ? sql`true`
+    : sql`exists (select from orders t where t.company_id = f.company_id and t.id = f.order_id
+        and t.collector_id = any(${collectorIds}))`
+
+function toFeedEvents(rows: readonly EventRow[]): FeedEvent[] {
+  return rows.flatMap(({ horizon: _horizon, ...row }) => {
+    if (row.position === null) return []
+    const { position, seq, event, eventAt, toStatus, facts, ...order } = row
+    return [{ position, orderId: order.id, seq, event, at: eventAt, order: orderAt(order, toStatus, eventAt, facts) }]
+  })
+}
+
 /**
  * Events after a position, in feed order, and the horizon of the same snapshot: no later event will appear before it.
  */
@@ -50,11 +65,6 @@ export async function listFeedEvents(
   page: { companyId: string; collectorIds: readonly string[] | null; after: FeedPosition; limit: number },
 ): Promise<{ events: FeedEvent[]; horizon: bigint }> {
   const { companyId, collectorIds, after, limit } = page
-  const atTills =
-    collectorIds === null
-      ? sql`true`
-      : sql`exists (select from orders t where t.company_id = f.company_id and t.id = f.order_id
-          and t.collector_id = any(${collectorIds}))`
   const rows = await q.many<EventRow>(sql`
     select h.horizon, e.position, e.seq, e.event, e.at as event_at, e.to_status, e.facts, o.*
     from (select event_horizon() as horizon) h
@@ -62,17 +72,44 @@ export async function listFeedEvents(
       select * from event_feed f
       where f.company_id = ${companyId} and f.position < h.horizon
         and (f.position, f.order_id, f.seq) > (${after.position}::bigint, ${after.orderId}, ${after.seq}::integer)
-        and ${atTills}
+        and ${atTills(collectorIds)}
       order by f.position, f.order_id, f.seq limit ${limit}
     ) e on true
     left join lateral (select ${COLUMNS} from orders where company_id = e.company_id and id = e.order_id) o on true
     order by e.position, e.order_id, e.seq`)
-  const events = rows.flatMap(({ horizon: _horizon, ...row }) => {
-    if (row.position === null) return []
-    const { position, seq, event, eventAt, toStatus, facts, ...order } = row
-    return [{ position, orderId: order.id, seq, event, at: eventAt, order: orderAt(order, toStatus, eventAt, facts) }]
-  })
-  return { events, horizon: rows[0]?.horizon ?? 0n }
+  return { events: toFeedEvents(rows), horizon: rows[0]?.horizon ?? 0n }
+}
+
+/** The newest events, or those before a position. */
+export async function listLatestEvents(
+  q: Queryable,
+  page: {
+    companyId: string
+    collectorIds: readonly string[] | null
+    before: FeedPosition | null
+    event: string | null
+    limit: number
+  },
+): Promise<FeedEvent[]> {
+  const { companyId, collectorIds, before, event, limit } = page
+  const conditions = [sql`f.company_id = ${companyId}`, sql`f.position < h.horizon`, atTills(collectorIds)]
+  if (before !== null) {
+    const { position, orderId, seq } = before
+    conditions.push(sql`(f.position, f.order_id, f.seq) < (${position}::bigint, ${orderId}, ${seq}::integer)`)
+  }
+  if (event !== null) conditions.push(sql`f.event = ${event}`)
+  const rows = await q.many<EventRow>(
+    unnamed(sql`
+      select h.horizon, e.position, e.seq, e.event, e.at as event_at, e.to_status, e.facts, o.*
+      from (select event_horizon() as horizon) h
+      cross join lateral (
+        select * from event_feed f where ${joinSql(conditions, ' and ')}
+        order by f.position desc, f.order_id desc, f.seq desc limit ${limit}
+      ) e
+      join lateral (select ${COLUMNS} from orders where company_id = e.company_id and id = e.order_id) o on true
+      order by e.position desc, e.order_id desc, e.seq desc`),
+  )
+  return toFeedEvents(rows)
 }
 
 /**

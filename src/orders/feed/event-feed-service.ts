@@ -42,6 +42,13 @@ function companyOfFeed(actor: Actor, companyId: string | undefined): string {
   return companyId
 }
 
+const viewEvent = ({ order, event, at, ...place }: queries.FeedEvent, life: string, payUrl: string): EventView => ({
+  cursor: writeCursor({ ...place, at, life }),
+  event,
+  createdAt: at.toISOString(),
+  order: viewOrder(order, payUrl),
+})
+
 const START: queries.FeedPosition = { position: 0n, orderId: '', seq: 0 }
 
 /** Where reading starts: after the cursor, or, if its database is gone, at events a safe time before it. */
@@ -82,17 +89,31 @@ export async function readFeed({ db, clock, config }: FeedDeps, actor: Actor, qu
     after,
     limit: fromLatest ? 1 : limit,
   })
-  const views = events.map(({ order, event, at, ...place }) => ({
-    cursor: writeCursor({ ...place, at, life }),
-    event,
-    createdAt: at.toISOString(),
-    order: viewOrder(order, config.payUrl),
-  }))
+  const views = events.map((event) => viewEvent(event, life, config.payUrl))
   if (fromLatest)
     return { events: [], nextCursor: writeCursor({ ...START, position: horizon, at: new Date(now), life }) }
   const keep = exact && cursor && now - cursor.at.getTime() < REFRESH_MS ? query.after : undefined
   const behindAll = writeCursor({ ...START, position: horizon, at: new Date(now), life })
   return { events: views, nextCursor: views.at(-1)?.cursor ?? keep ?? behindAll }
+}
+
+export type LatestQuery = { before?: string; event?: string; limit?: number; companyId?: string }
+
+/** Newest first, for a person. A cursor of another life of the database begins at the newest again. */
+export async function readLatest(
+  { db, config }: FeedDeps,
+  actor: Actor,
+  query: LatestQuery,
+): Promise<{ events: EventView[]; nextBefore: string | null }> {
+  const { limit = 50, event = null } = query
+  const companyId = companyOfFeed(actor, query.companyId)
+  const cursor = query.before === undefined ? null : readCursor(query.before)
+  const { life, known } = await queries.findFeedState(db, companyId, cursor)
+  const before = cursor !== null && known && cursor.life === life ? cursor : null
+  const collectorIds = actor.role === 'Cashier' ? actor.collectorIds : null
+  const events = await queries.listLatestEvents(db, { companyId, collectorIds, before, event, limit })
+  const views = events.map((one) => viewEvent(one, life, config.payUrl))
+  return { events: views, nextBefore: views.length === limit ? (views.at(-1)?.cursor ?? null) : null }
 }
 
 /** Removes old events from the feed, one batch at a time. @returns whether there may be more */

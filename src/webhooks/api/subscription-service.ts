@@ -13,7 +13,7 @@ import type { AttemptSender } from '../sender/attempt.ts'
 import type { WebhookDeps } from './delivery-service.ts'
 
 /** The company: operators name it, all others belong to one. */
-function accountOf(actor: Actor, companyId: string | undefined): string {
+export function accountOf(actor: Actor, companyId: string | undefined): string {
   if (companyId !== undefined) {
     if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
     return companyId
@@ -24,7 +24,7 @@ function accountOf(actor: Actor, companyId: string | undefined): string {
   return companyOf(actor)
 }
 
-async function findAccount({ db }: WebhookDeps, companyId: string): Promise<queries.WebhookAccount> {
+export async function findAccount({ db }: WebhookDeps, companyId: string): Promise<queries.WebhookAccount> {
   const account = await queries.findWebhookAccount(db, companyId)
   if (!account) throw new AppError('OBJECT_NOT_FOUND')
   return account

@@ -138,6 +138,18 @@ const developer = createRoute({
   path: 'developer',
   component: lazyRouteComponent(() => import('./screens/developer/Developer.tsx'), 'Developer'),
 })
+const events = createRoute({
+  getParentRoute: () => inside,
+  path: 'events',
+  validateSearch: readWords('event'),
+  component: lazyRouteComponent(() => import('./screens/events/EventFeed.tsx'), 'EventFeed'),
+})
+const requests = createRoute({
+  getParentRoute: () => inside,
+  path: 'requests',
+  validateSearch: readWords('request', 'status'),
+  component: lazyRouteComponent(() => import('./screens/requests/RequestLog.tsx'), 'RequestLog'),
+})
 const shop = createRoute({
   getParentRoute: () => inside,
   path: 'shop',
@@ -189,6 +201,8 @@ const routeTree = root.addChildren([
     webhooks,
     keys,
     developer,
+    events,
+    requests,
     shop,
     people,
     identity,

@@ -48,6 +48,8 @@ const GROUPS: Group[] = [
       { to: '/developer', word: 'developer', icon: 'code', permission: 'apiKeys.read' },
       { to: '/webhooks', word: 'webhooks', icon: 'bolt', permission: 'webhooks.deliveries' },
       { to: '/keys', word: 'keys', icon: 'key', permission: 'apiKeys.read' },
+      { to: '/events', word: 'events', icon: 'clock', permission: 'webhooks.deliveries' },
+      { to: '/requests', word: 'requests', icon: 'inbox', permission: 'requests.read' },
     ],
   },
   {

@@ -1,24 +1,24 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useApi } from '../api/hooks.ts'
 import { useCan, useSession } from '../api/session.ts'
 import { Select } from '../kit/fields.tsx'
 import { Empty } from '../kit/parts.tsx'
 import { useCore } from '../texts/lang.ts'
+import { useAddress } from './address.ts'
 
 const isOperator = (role: string): boolean => role === 'SuperAdmin' || role === 'SuperManager'
 
 /** The company that a page is about: one's own, or for operators the one chosen above the menu. */
 export function useCompanyId(): string | null {
   const { user } = useSession()
-  const { company } = useSearch({ strict: false })
+  const [{ company }] = useAddress()
   return isOperator(user.role) ? (company ?? null) : (user.company?._id ?? null)
 }
 
 /** `companyId` for endpoints that take it; people of one company send none. */
 export function useCompanyQuery(): { companyId?: string } {
   const { user } = useSession()
-  const { company } = useSearch({ strict: false })
+  const [{ company }] = useAddress()
   return isOperator(user.role) && company ? { companyId: company } : {}
 }
 
@@ -31,10 +31,12 @@ export function CompanyPicker() {
   return <Picker />
 }
 
+/** Another company's list starts at its beginning, without the filters of the one before. */
+const NONE = { status: undefined, search: undefined, delivery: undefined, check: undefined, page: undefined }
+
 function Picker() {
   const core = useCore()
-  const navigate = useNavigate()
-  const { company } = useSearch({ strict: false })
+  const [{ company }, go] = useAddress()
   const { data } = useApi('GET /api/next/companies', { query: { limit: 100 } })
   const options: [string, string][] = [
     ['', core.allCompanies],
@@ -45,7 +47,7 @@ function Picker() {
       label={core.company}
       value={company ?? ''}
       options={options}
-      onChange={(event) => void navigate({ to: '.', search: { company: event.target.value || undefined } as never })}
+      onChange={(event) => go({ ...NONE, company: event.target.value || undefined })}
     />
   )
 }

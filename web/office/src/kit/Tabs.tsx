@@ -1,14 +1,9 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useAddress } from '../frame/address.ts'
 
 /** A choice that lives in the address as `?status=`. */
 export function StatusTabs({ options, label }: { options: readonly (readonly [string, string])[]; label: string }) {
-  const { status = '' } = useSearch({ strict: false })
-  const navigate = useNavigate()
-  const choose = (value: string): void =>
-    void navigate({
-      to: '.',
-      search: ((old: object) => ({ ...old, status: value || undefined, page: undefined })) as never,
-    })
+  const [{ status = '' }, go] = useAddress()
+  const choose = (value: string): void => go({ status: value || undefined, page: undefined })
   return (
     <fieldset className="mb-4 flex flex-wrap gap-2">
       <legend className="sr-only">{label}</legend>
@@ -29,9 +24,6 @@ export function StatusTabs({ options, label }: { options: readonly (readonly [st
 
 /** The page of a list, in the address. */
 export function usePage(): [number, (page: number) => void] {
-  const { page } = useSearch({ strict: false }) as { page?: number }
-  const navigate = useNavigate()
-  const go = (next: number): void =>
-    void navigate({ to: '.', search: ((old: object) => ({ ...old, page: next > 1 ? next : undefined })) as never })
-  return [page ?? 1, go]
+  const [{ page }, go] = useAddress()
+  return [page ?? 1, (next) => go({ page: next > 1 ? next : undefined })]
 }

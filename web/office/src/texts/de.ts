@@ -61,6 +61,8 @@ export const de: Core = {
     webhooks: 'Webhooks',
     keys: 'API-Schlüssel',
     developer: 'Erste Schritte',
+    events: 'Ereignisse',
+    requests: 'Anfragen',
     shop: 'Laden',
     people: 'Team',
     identity: 'Identitätsprüfungen',

@@ -53,6 +53,8 @@ export const en = {
     webhooks: 'Webhooks',
     keys: 'API keys',
     developer: 'First steps',
+    events: 'Events',
+    requests: 'Requests',
     shop: 'Shop',
     people: 'People',
     identity: 'Identity checks',

@@ -61,6 +61,8 @@ export const es: Core = {
     webhooks: 'Webhooks',
     keys: 'Claves de API',
     developer: 'Primeros pasos',
+    events: 'Eventos',
+    requests: 'Solicitudes',
     shop: 'Tienda',
     people: 'Equipo',
     identity: 'Verificaciones de identidad',

@@ -61,6 +61,8 @@ export const fr: Core = {
     webhooks: 'Webhooks',
     keys: 'Clés d’API',
     developer: 'Premiers pas',
+    events: 'Événements',
+    requests: 'Requêtes',
     shop: 'Boutique',
     people: 'Équipe',
     identity: 'Vérifications d’identité',

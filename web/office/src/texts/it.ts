@@ -61,6 +61,8 @@ export const it: Core = {
     webhooks: 'Webhook',
     keys: 'Chiavi API',
     developer: 'Primi passi',
+    events: 'Eventi',
+    requests: 'Richieste',
     shop: 'Negozio',
     people: 'Persone',
     identity: 'Verifiche d’identità',

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { call, type Data } from '../../api/call.ts'
+import { useAddress } from '../../frame/address.ts'
 import { Field } from '../../kit/fields.tsx'
 import { Badge, Empty, Facts, Loaded, Page, Time } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
@@ -13,8 +13,7 @@ type Entry = Data<'listAuditLog'>['entries'][number]
 
 export function Audit() {
   const t = useTexts(texts)
-  const navigate = useNavigate()
-  const search = useSearch({ strict: false }) as Filters
+  const [search, go] = useAddress()
   const filters = Object.fromEntries(FILTERS.flatMap((name) => (search[name] ? [[name, search[name]]] : [])))
   const log = useInfiniteQuery({
     queryKey: ['audit-log', filters],
@@ -27,12 +26,8 @@ export function Audit() {
     initialPageParam: '',
     getNextPageParam: (last) => last.nextBefore,
   })
-  const put = (name: string) => (event: { target: { value: string } }) =>
-    void navigate({
-      to: '.',
-      search: ((old: object) => ({ ...old, [name]: event.target.value.trim() || undefined })) as never,
-      replace: true,
-    })
+  const put = (name: keyof Filters) => (event: { target: { value: string } }) =>
+    go({ [name]: event.target.value.trim() || undefined }, { replace: true })
   const entries = { ...log, data: log.data?.pages.flatMap((page) => page.entries) }
   return (
     <Page title={t.title} lead={t.lead}>

@@ -1,65 +1,134 @@
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useApi } from '../../api/hooks.ts'
+import { call, type Data } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { useCompanyQuery } from '../../frame/company.tsx'
-import { Copy, Page, Panel } from '../../kit/parts.tsx'
+import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
+import { Copy, Notice, Page, Panel, Refusal } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
+import { TestEvent } from '../webhooks/TestEvent.tsx'
 import { SAMPLES, VERIFY } from './samples.ts'
 import { texts } from './texts.ts'
 
-/** Ready code, with this installation's address and the company's own till. */
+type Key = Data<'createApiKey'>
+
+/** From nothing to a paid order and its webhook, with code that runs as it stands. */
 export function Developer() {
   const t = useTexts(texts)
-  const can = useCan()
-  const [language, setLanguage] = useState('curl')
-  const tills = useApi(
-    'GET /api/next/collectors/list',
-    { query: { ...useCompanyQuery(), limit: 1, active: true } },
-    { enabled: can('tills.read') },
-  )
-  const till = tills.data?.collectors[0]?.identifier ?? 'TILL-1'
-  const code = SAMPLES[language]?.(location.origin, till) ?? ''
   return (
     <Page
       title={t.title}
       lead={t.lead}
       actions={
-        <a className="btn" href="/docs/api" target="_blank" rel="noreferrer">
-          {t.reference}
-        </a>
+        <>
+          <a className="btn" href="/docs" target="_blank" rel="noreferrer">
+            {t.docs}
+          </a>
+          <a className="btn" href="/docs/api" target="_blank" rel="noreferrer">
+            {t.reference}
+          </a>
+        </>
       }
     >
+      <OneCompany>{() => <Steps />}</OneCompany>
+    </Page>
+  )
+}
+
+function Steps() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const company = useCompanyQuery()
+  const [language, setLanguage] = useState('curl')
+  const [key, setKey] = useState<Key | null>(null)
+  const tills = useApi(
+    'GET /api/next/collectors/list',
+    { query: { ...company, limit: 1, active: true } },
+    { enabled: can('tills.read') },
+  )
+  const till = tills.data?.collectors[0]?.identifier ?? 'TILL-1'
+  return (
+    <>
       <Panel title={t.one}>
-        <p className="mb-3">{t.oneText}</p>
-        {can('apiKeys.read') && (
-          <Link to={'/keys' as never} className="btn">
-            {t.keys}
-          </Link>
-        )}
+        <MakeKey made={key} onMade={setKey} />
       </Panel>
       <Panel title={t.two}>
         <p className="mb-3">{t.twoText}</p>
-        <div className="mb-3 flex flex-wrap gap-2">
-          {Object.keys(SAMPLES).map((name) => (
-            <button
-              key={name}
-              type="button"
-              className="chip min-h-8 border border-line px-3 aria-pressed:border-fill aria-pressed:bg-fill aria-pressed:text-white"
-              aria-pressed={language === name}
-              onClick={() => setLanguage(name)}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
-        <Sample code={code} />
+        <Languages chosen={language} onChoose={setLanguage} />
+        <Sample code={SAMPLES[language]?.({ origin: location.origin, till, key }) ?? ''} />
       </Panel>
       <Panel title={t.three}>
         <p className="mb-3">{t.threeText}</p>
-        <Sample code={VERIFY} />
+        <div className="flex flex-wrap gap-2">
+          <Link to="/orders" className="btn">
+            {t.orders}
+          </Link>
+          <Link to="/requests" className="btn">
+            {t.requests}
+          </Link>
+        </div>
       </Panel>
-    </Page>
+      <Panel title={t.four}>
+        <p className="mb-3">{t.fourText}</p>
+        <Sample code={VERIFY[language] ?? ''} />
+        <Link to="/webhooks" className="btn">
+          {t.secret}
+        </Link>
+      </Panel>
+      {can('webhooks.test') && <TestEvent />}
+    </>
+  )
+}
+
+/** A key for the code below. It stays in this tab's memory alone and is gone when the page is left. */
+function MakeKey({ made, onMade }: { made: Key | null; onMade(key: Key): void }) {
+  const t = useTexts(texts)
+  const can = useCan()
+  const query = useCompanyQuery()
+  const make = useAction({
+    run: () =>
+      call('POST /api/next/api-keys', { body: { name: t.keyName, scopes: ['orders:read', 'orders:write'] }, query }),
+    onDone: onMade,
+  })
+  if (made) return <Notice tone="good">{t.oneDone(made.apiKey)}</Notice>
+  return (
+    <>
+      <p className="mb-3">{t.oneText}</p>
+      <Refusal error={make.error} />
+      <div className="flex flex-wrap gap-2">
+        {can('apiKeys.create') && (
+          <button
+            type="button"
+            className="btn btn-fill"
+            disabled={make.isPending}
+            onClick={() => make.mutate(undefined)}
+          >
+            {t.make}
+          </button>
+        )}
+        <Link to="/keys" className="btn">
+          {t.keys}
+        </Link>
+      </div>
+    </>
+  )
+}
+
+function Languages({ chosen, onChoose }: { chosen: string; onChoose(language: string): void }) {
+  return (
+    <div className="mb-3 flex flex-wrap gap-2">
+      {Object.keys(SAMPLES).map((name) => (
+        <button
+          key={name}
+          type="button"
+          className="chip min-h-8 border border-line px-3 aria-pressed:border-fill aria-pressed:bg-fill aria-pressed:text-white"
+          aria-pressed={chosen === name}
+          onClick={() => onChoose(name)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
   )
 }
 

@@ -1,14 +1,20 @@
-/** Ready code against this installation; the keys are filled in by the reader, never by us. */
-export const SAMPLES: Record<string, (origin: string, till: string) => string> = {
-  curl: (origin, till) => `curl ${origin}/api/next/confirm_conversion/request \\
-  -H "x-api-key: $COMPTOIR_API_KEY" -H "x-api-secret: $COMPTOIR_API_SECRET" \\
+/** What the code of a reader needs: this installation, a till, and the reader's own key once there is one. */
+export type Facts = { origin: string; till: string; key: { apiKey: string; apiSecret: string } | null }
+
+const path = '/api/next/confirm_conversion/request'
+
+/** Ready code that creates an order and prints its payment page. */
+export const SAMPLES: Record<string, (facts: Facts) => string> = {
+  curl: ({ origin, till, key }) => `curl ${origin}${path} \\
+  -H "x-api-key: ${key?.apiKey ?? '$COMPTOIR_API_KEY'}" \\
+  -H "x-api-secret: ${key?.apiSecret ?? '$COMPTOIR_API_SECRET'}" \\
   -H "idempotency-key: order-1001" -H "content-type: application/json" \\
   -d '{"amount":"12.50","fromAsset":"EUR","merchantIdentifier":"${till}"}'`,
-  JavaScript: (origin, till) => `const answer = await fetch('${origin}/api/next/confirm_conversion/request', {
+  JavaScript: ({ origin, till, key }) => `const answer = await fetch('${origin}${path}', {
   method: 'POST',
   headers: {
-    'x-api-key': process.env.COMPTOIR_API_KEY,
-    'x-api-secret': process.env.COMPTOIR_API_SECRET,
+    'x-api-key': ${key ? `'${key.apiKey}'` : 'process.env.COMPTOIR_API_KEY'},
+    'x-api-secret': ${key ? `'${key.apiSecret}'` : 'process.env.COMPTOIR_API_SECRET'},
     'idempotency-key': 'order-1001',
     'content-type': 'application/json',
   },
@@ -16,13 +22,13 @@ export const SAMPLES: Record<string, (origin: string, till: string) => string> =
 })
 const { data } = await answer.json()
 console.log(data.paymentUrl)`,
-  PHP: (origin, till) => `<?php
-$call = curl_init('${origin}/api/next/confirm_conversion/request');
+  PHP: ({ origin, till, key }) => `<?php
+$call = curl_init('${origin}${path}');
 curl_setopt_array($call, [
   CURLOPT_RETURNTRANSFER => true,
   CURLOPT_HTTPHEADER => [
-    'x-api-key: ' . getenv('COMPTOIR_API_KEY'),
-    'x-api-secret: ' . getenv('COMPTOIR_API_SECRET'),
+    'x-api-key: ' . ${key ? `'${key.apiKey}'` : "getenv('COMPTOIR_API_KEY')"},
+    'x-api-secret: ' . ${key ? `'${key.apiSecret}'` : "getenv('COMPTOIR_API_SECRET')"},
     'idempotency-key: order-1001',
     'content-type: application/json',
   ],
@@ -31,14 +37,14 @@ curl_setopt_array($call, [
   ),
 ]);
 echo json_decode(curl_exec($call))->data->paymentUrl;`,
-  Python: (origin, till) => `import json, os, urllib.request
+  Python: ({ origin, till, key }) => `import json, os, urllib.request
 
 call = urllib.request.Request(
-    '${origin}/api/next/confirm_conversion/request',
+    '${origin}${path}',
     data=json.dumps({'amount': '12.50', 'fromAsset': 'EUR', 'merchantIdentifier': '${till}'}).encode(),
     headers={
-        'x-api-key': os.environ['COMPTOIR_API_KEY'],
-        'x-api-secret': os.environ['COMPTOIR_API_SECRET'],
+        'x-api-key': ${key ? `'${key.apiKey}'` : "os.environ['COMPTOIR_API_KEY']"},
+        'x-api-secret': ${key ? `'${key.apiSecret}'` : "os.environ['COMPTOIR_API_SECRET']"},
         'idempotency-key': 'order-1001',
         'content-type': 'application/json',
     },
@@ -46,9 +52,9 @@ call = urllib.request.Request(
 print(json.load(urllib.request.urlopen(call))['data']['paymentUrl'])`,
 }
 
-export const VERIFY = `import { createHmac, timingSafeEqual } from 'node:crypto'
+const NODE = `import { createHmac, timingSafeEqual } from 'node:crypto'
 
-// rawBody: the bytes exactly as received; secret: starts with whsec_
+// rawBody: the bytes exactly as received; header: Service-Signature; secret: starts with whsec_
 export function isGenuine(rawBody, header, secret) {
   const { t, v1 } = Object.fromEntries(header.split(',').map((part) => part.split('=')))
   if (Math.abs(Date.now() / 1000 - Number(t)) > 300) return false
@@ -56,3 +62,30 @@ export function isGenuine(rawBody, header, secret) {
   const given = Buffer.from(v1, 'hex')
   return given.length === expected.length && timingSafeEqual(given, expected)
 }`
+
+/** How a receiver checks a webhook, by the language of the sample above it. */
+export const VERIFY: Record<string, string> = {
+  curl: NODE,
+  JavaScript: NODE,
+  PHP: `<?php
+// $rawBody: the bytes exactly as received; $header: Service-Signature; $secret: starts with whsec_
+function isGenuine(string $rawBody, string $header, string $secret): bool
+{
+    parse_str(str_replace(',', '&', $header), $parts);
+    if (abs(time() - (int) ($parts['t'] ?? 0)) > 300) {
+        return false;
+    }
+    $expected = hash_hmac('sha256', $parts['t'] . '.' . $rawBody, $secret);
+    return hash_equals($expected, $parts['v1'] ?? '');
+}`,
+  Python: `import hashlib, hmac, time
+
+# raw_body: the bytes exactly as received; header: Service-Signature; secret: starts with whsec_
+def is_genuine(raw_body: bytes, header: str, secret: str) -> bool:
+    parts = dict(part.split('=', 1) for part in header.split(','))
+    if abs(time.time() - int(parts['t'])) > 300:
+        return False
+    signed = parts['t'].encode() + b'.' + raw_body
+    expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected, parts['v1'])`,
+}

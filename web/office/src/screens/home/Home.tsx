@@ -72,7 +72,7 @@ function Figures({ summary }: { summary: Summary }) {
 const TARGETS = [
   ['mispayments', '/mispayments', 'mispayments.read'],
   ['refunds', '/refunds', 'refunds.read'],
-  ['deliveries', '/webhooks?status=failed', 'webhooks.deliveries'],
+  ['deliveries', '/webhooks', 'webhooks.deliveries'],
   ['identity', '/identity', 'kyc.read'],
   ['settlements', '/money', 'settlements.read'],
 ] as const satisfies readonly (readonly [keyof Summary['needs'], string, Permission])[]
@@ -87,7 +87,11 @@ function Needs({ needs }: { needs: Summary['needs'] }) {
       <ul>
         {shown.map(([name, to]) => (
           <li key={name} className="border-b border-line last:border-b-0">
-            <Link to={to as never} className="flex min-h-12 items-center gap-3 px-4 hover:bg-sunken">
+            <Link
+              to={to}
+              search={to === '/webhooks' ? { status: 'failed' } : {}}
+              className="flex min-h-12 items-center gap-3 px-4 hover:bg-sunken"
+            >
               <span className="text-warn">
                 <Icon name="alert" />
               </span>

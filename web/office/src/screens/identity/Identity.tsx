@@ -1,6 +1,6 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { Query, Schemas } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Empty, Loaded, Money, Page, Pager, Time, type Tone } from '../../kit/parts.tsx'
@@ -24,13 +24,11 @@ export function CheckStatus({ check }: { check: Pick<Schemas['Kyc'], 'status' | 
 
 export function Identity() {
   const t = useTexts(texts)
-  const navigate = useNavigate()
-  const { status, check } = useSearch({ strict: false }) as { status?: string; check?: string }
+  const [{ status, check }, go] = useAddress()
   const [page, setPage] = usePage()
   const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listKyc'>
   const checks = useApi('GET /api/next/kyc', { query }, { liveMs: SLOW_MS })
-  const show = (id: string | undefined): void =>
-    void navigate({ to: '.', search: ((old: object) => ({ ...old, check: id })) as never, resetScroll: false })
+  const show = (id: string | undefined): void => go({ check: id }, { resetScroll: false })
   return (
     <Page title={t.title} lead={t.lead}>
       <StatusTabs label={t.title} options={Object.entries(t.status)} />

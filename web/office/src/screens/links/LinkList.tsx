@@ -1,8 +1,9 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCanSell } from '../../api/session.ts'
+import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Check } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
@@ -18,8 +19,7 @@ const STEP = 50
 export function LinkList() {
   const t = useTexts(texts)
   const canSell = useCanSell()
-  const { status } = useSearch({ strict: false })
-  const navigate = useNavigate()
+  const [{ status }, go] = useAddress()
   const query = { ...useCompanyQuery(), ...(status ? { status: [status] } : {}) }
   const links = useApi('GET /api/next/confirm_conversion/links', { query }, { liveMs: SLOW_MS })
   const create = canSell && (
@@ -28,8 +28,7 @@ export function LinkList() {
       {t.create}
     </Link>
   )
-  const onOpenOnly = (isOn: boolean): void =>
-    void navigate({ to: '/links', search: (isOn ? { status: OPEN } : {}) as never })
+  const onOpenOnly = (isOn: boolean): void => go({ status: isOn ? OPEN : undefined, page: undefined })
   return (
     <Page title={t.title} lead={t.lead} actions={create}>
       <Check label={t.openOnly} checked={status === OPEN} onChange={(event) => onOpenOnly(event.target.checked)} />

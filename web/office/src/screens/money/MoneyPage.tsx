@@ -1,8 +1,8 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Data, type Query, request } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useAddress } from '../../frame/address.ts'
 import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
 import { fromUnits, toUnits } from '../../kit/decimal.ts'
 import { Field } from '../../kit/fields.tsx'
@@ -71,16 +71,12 @@ async function saveStatement(query: Record<string, unknown>): Promise<void> {
 
 function Books() {
   const t = useTexts(texts)
-  const navigate = useNavigate()
-  const { from, to } = useSearch({ strict: false }) as { from?: string; to?: string }
+  const [{ from, to }, go] = useAddress()
   const [limit, setLimit] = useState(STEP)
   const period = { ...useCompanyQuery(), ...(from ? { from: dayStart(from) } : {}), ...(to ? { to: dayEnd(to) } : {}) }
   const ledger = useApi('GET /api/next/ledger', { query: { ...period, limit } as Query<'readLedger'> })
-  const put = (name: string) => (event: { target: { value: string } }) =>
-    void navigate({
-      to: '.',
-      search: ((old: object) => ({ ...old, [name]: event.target.value || undefined })) as never,
-    })
+  const put = (name: 'from' | 'to') => (event: { target: { value: string } }) =>
+    go({ [name]: event.target.value || undefined })
   return (
     <>
       <div className="no-print mb-1 flex flex-wrap items-end gap-3">

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { call, type Query, request, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { type Address, useAddress } from '../../frame/address.ts'
 import { Check, Field } from '../../kit/fields.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Empty, Facts, Loaded, Money, Page, Pager, Panel, Refusal, Time } from '../../kit/parts.tsx'
@@ -15,8 +16,7 @@ const LIMIT = 20
 export function Operator() {
   const t = useTexts(texts)
   const can = useCan()
-  const navigate = useNavigate()
-  const { search, status } = useSearch({ strict: false }) as { search?: string; status?: string }
+  const [{ search, status }, go] = useAddress()
   const [page, setPage] = usePage()
   const query = {
     page,
@@ -25,12 +25,7 @@ export function Operator() {
     ...(status === 'waiting' ? { approved: false } : {}),
   } as Query<'listCompanies'>
   const companies = useApi('GET /api/next/companies', { query }, { liveMs: SLOW_MS })
-  const put = (change: object): void =>
-    void navigate({
-      to: '.',
-      search: ((old: object) => ({ ...old, ...change, page: undefined })) as never,
-      replace: true,
-    })
+  const put = (change: Partial<Address>): void => go({ ...change, page: undefined }, { replace: true })
   return (
     <Page title={t.title} lead={t.lead}>
       {can('companies.approve') && <Health />}

@@ -126,8 +126,12 @@ function AcceptDialog({ order, onClose }: DialogProps) {
               button={t.accept}
               isBusy={action.isPending}
               error={action.error}
-              onSend={({ paymentChannel, network }) =>
-                action.mutate({ paymentChannel, ...(network ? { network: Number(network) } : {}) } as never)
+              onSend={({ network }) =>
+                offer &&
+                action.mutate({
+                  paymentChannel: offer.paymentChannel,
+                  ...(network ? { network: Number(network) } : {}),
+                })
               }
             >
               <Select

@@ -34,7 +34,7 @@ export function RefundDialog({ order, onClose }: { order: Order; onClose(): void
         button={t.refundButton}
         isBusy={action.isPending}
         error={action.error}
-        onSend={(values) => action.mutate({ ...values, amount: values.amount?.replace(',', '.') } as never)}
+        onSend={(values) => action.mutate({ ...values, amount: values.amount?.replace(',', '.') })}
       >
         <Field
           label={`${t.refundAmount} (${core.optional})`}

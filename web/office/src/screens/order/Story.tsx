@@ -90,7 +90,7 @@ function useSteps(story: StoryData): Step[] {
 }
 
 const DeliveryLink = ({ id, words }: { id: string; words: string }) => (
-  <Link to={'/webhooks' as never} search={{ delivery: id } as never} className="link">
+  <Link to="/webhooks" search={{ delivery: id }} className="link">
     {words}
   </Link>
 )

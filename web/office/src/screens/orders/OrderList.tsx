@@ -1,7 +1,8 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useApi } from '../../api/hooks.ts'
 import { useCan, useCanSell } from '../../api/session.ts'
+import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
@@ -120,13 +121,12 @@ export function OrderList() {
   const lang = useLang()
   const can = useCan()
   const canSell = useCanSell()
-  const { company: _, ...search } = useSearch({ from: '/inside/orders' }) as OrderSearch & { company?: string }
-  const navigate = useNavigate({ from: '/orders' })
+  const [address, goTo] = useAddress()
+  const { company: _, ...search } = address
   const page = search.page ?? 1
   const query = { ...toQuery(search), ...useCompanyQuery(), page, limit: LIMIT }
   const orders = useApi('GET /api/next/confirm_conversion', { query }, page === 1 ? { liveMs: LIVE_MS } : {})
-  const go = (change: OrderSearch): void =>
-    void navigate({ search: (old: OrderSearch) => ({ ...old, ...change }) as never, replace: true })
+  const go = (change: OrderSearch): void => goTo(change, { replace: true })
   const isFiltered = Object.entries(search).some(([name, value]) => name !== 'page' && value !== undefined)
   const actions = (
     <>

@@ -1,8 +1,8 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Query, User } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
+import { useAddress } from '../../frame/address.ts'
 import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Badge, Empty, Loaded, Page, Pager, Time } from '../../kit/parts.tsx'
@@ -17,17 +17,12 @@ const LIMIT = 20
 export function People() {
   const t = useTexts(texts)
   const can = useCan()
-  const navigate = useNavigate()
-  const { search } = useSearch({ strict: false })
+  const [{ search }, go] = useAddress()
   const [page, setPage] = usePage()
   const [isInviting, setInviting] = useState(false)
   const query = { page, limit: LIMIT, ...(search ? { search } : {}) } as Query<'listUsers'>
   const users = useApi('GET /api/next/users', { query })
-  const onSearch = (text: string): void =>
-    void navigate({
-      to: '.',
-      search: ((old: object) => ({ ...old, search: text || undefined, page: undefined })) as never,
-    })
+  const onSearch = (text: string): void => go({ search: text || undefined, page: undefined })
   const invite = can('users.invite') && (
     <button type="button" className="btn btn-fill" onClick={() => setInviting(true)}>
       <Icon name="plus" />

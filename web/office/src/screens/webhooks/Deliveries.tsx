@@ -1,7 +1,7 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type Body, call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Badge, Empty, Loaded, Pager, Panel, Refusal, TableFrame, Time, type Tone } from '../../kit/parts.tsx'
@@ -23,8 +23,7 @@ export function DeliveryStatus({ status }: { status: string }) {
 export function Deliveries() {
   const t = useTexts(texts)
   const can = useCan()
-  const navigate = useNavigate()
-  const { status, delivery } = useSearch({ strict: false }) as { status?: string; delivery?: string }
+  const [{ status, delivery }, go] = useAddress()
   const [page, setPage] = usePage()
   const company = useCompanyQuery()
   const filters = { ...company, ...(status ? { status: [status] } : {}) }
@@ -37,8 +36,7 @@ export function Deliveries() {
       }),
     onDone: ({ redelivered }) => say(t.replayed(redelivered)),
   })
-  const show = (id: string | undefined): void =>
-    void navigate({ to: '.', search: ((old: object) => ({ ...old, delivery: id })) as never, resetScroll: false })
+  const show = (id: string | undefined): void => go({ delivery: id }, { resetScroll: false })
   return (
     <>
       <StatusTabs label={t.deliveries} options={Object.entries(t.status)} />

@@ -5,6 +5,7 @@ import { useTexts } from '../../texts/lang.ts'
 import { Deliveries } from './Deliveries.tsx'
 import { Secret } from './Secret.tsx'
 import { Subscriptions } from './Subscriptions.tsx'
+import { TestEvent } from './TestEvent.tsx'
 import { texts } from './texts.ts'
 
 export function Webhooks() {
@@ -17,6 +18,7 @@ export function Webhooks() {
         {(companyId) => (
           <div className="grid items-start gap-x-5 lg:grid-cols-2">
             {can('webhooks.secret') && <Secret />}
+            {can('webhooks.test') && <TestEvent />}
             {can('webhooks.subscriptions') && <Subscriptions companyId={companyId} />}
           </div>
         )}

@@ -1,0 +1,71 @@
+import { joinSql, json, type Queryable, type Sql, sql, unnamed } from '../db/db.ts'
+
+export type LoggedRequest = {
+  /** Empty: of no company (operators, customers). */
+  companyId: string
+  id: string
+  requestId: string
+  at: Date
+  actor: string
+  method: string
+  path: string
+  status: number
+  errorCode: string | null
+  durationMs: number
+  ip: string
+  userAgent: string | null
+}
+
+export const insertRequests = (q: Queryable, rows: readonly LoggedRequest[]): Promise<number> =>
+  q.run(sql`
+    insert into request_log (company_id, id, request_id, at, actor, method, path, status, error_code, duration_ms, ip,
+      user_agent)
+    select * from jsonb_to_recordset(${json(rows)}::jsonb) as r ("companyId" text, id text, "requestId" text,
+      at timestamptz, actor text, method text, path text, status integer, "errorCode" text, "durationMs" integer, ip text,
+      "userAgent" text)
+    on conflict do nothing`)
+
+export type RequestFilter = {
+  /** Null: all companies. */
+  companyIds: readonly string[] | null
+  requestId: string | null
+  isFailed: boolean
+  method: string | null
+  beforeId: string | null
+  limit: number
+}
+
+/** Newest first, with the name of the key or the person. */
+export function listRequests(
+  q: Queryable,
+  filter: RequestFilter,
+): Promise<(LoggedRequest & { name: string | null })[]> {
+  const conditions: Sql[] = []
+  if (filter.companyIds !== null) conditions.push(sql`r.company_id = any(${filter.companyIds})`)
+  if (filter.requestId !== null) conditions.push(sql`r.request_id = ${filter.requestId}`)
+  if (filter.isFailed) conditions.push(sql`r.status >= 400`)
+  if (filter.method !== null) conditions.push(sql`r.method = ${filter.method}`)
+  if (filter.beforeId !== null) conditions.push(sql`r.id < ${filter.beforeId}`)
+  return q.many(
+    unnamed(sql`
+      select r.*, case when person.id is not null then person.first_name || ' ' || person.last_name
+        else key.name end as name
+      from (select * from request_log r where ${joinSql(conditions, ' and ')} order by r.id desc limit ${filter.limit}) r
+      left join users person on r.actor = 'user:' || person.id
+      left join api_keys key on r.actor = 'apiKey:' || key.id
+      order by r.id desc`),
+  )
+}
+
+export const deleteOldRequests = (q: Queryable, before: Date, limit: number): Promise<number> =>
+  q.run(sql`
+    delete from request_log where (company_id, id) in (
+      select company_id, id from request_log where at < ${before} order by at limit ${limit})`)
+
+/** All but the newest of each company. @returns how many are gone */
+export const deleteSurplusRequests = (q: Queryable, keep: number, limit: number): Promise<number> =>
+  q.run(sql`
+    delete from request_log where (company_id, id) in (
+      select r.company_id, r.id from (select distinct company_id from request_log) c
+      cross join lateral (select company_id, id from request_log where company_id = c.company_id
+        order by id desc offset ${keep} limit ${limit}) r)`)

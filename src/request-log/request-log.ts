@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Db } from '../db/db.ts'
+import type { Actor } from '../http/actor.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
+import { newId } from '../kernel/ids.ts'
+import { deleteOldRequests, deleteSurplusRequests, insertRequests, type LoggedRequest } from './request-log-queries.ts'
+
+/** Written together, so that the log costs a request next to nothing. */
+const FLUSH_MS = 500
+const BATCH = 500
+/** More than this waits in memory only while the database is away; then the newest are left out. */
+const MOST_WAITING = 5000
+const MAX_PATH = 300
+const MAX_USER_AGENT = 200
+
+export type RequestLogDeps = { db: Db; clock: Clock; days: number; perCompany: number }
+export type RequestLog = {
+  /** Writes what is waiting. */
+  flush(): Promise<void>
+  /** Removes what is too old or too much, one batch at a time. @returns whether there may be more */
+  trim(): Promise<boolean>
+}
+
+/**
+ * What a developer looks for: every call by a key, every change, and every refusal. What a person's open page reads
+ * again and again would only hide it.
+ */
+function isWorthKeeping(actor: Actor, method: string, status: number): boolean {
+  return actor.kind === 'apiKey' || method !== 'GET' || status >= 400
+}
+
+/** The query is left out: it may hold an e-mail or a token. */
+const pathOf = ({ url }: FastifyRequest): string => url.split('?', 1)[0]?.slice(0, MAX_PATH) ?? ''
+
+/** Notes the API's requests as they are answered. Registered before the routes. */
+export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): RequestLog {
+  const { db, clock, days, perCompany } = deps
+  let waiting: LoggedRequest[] = []
+  let timer: NodeJS.Timeout | undefined
+  let writing: Promise<void> = Promise.resolve()
+
+  const write = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, BATCH)
+      try {
+        await insertRequests(db, batch)
+      } catch (error) {
+        app.log.warn({ err: error }, 'the request log cannot be written')
+        return
+      }
+      waiting = waiting.slice(batch.length)
+    }
+  }
+  const flush = (): Promise<void> => {
+    if (timer) clearTimeout(timer)
+    timer = undefined
+    writing = writing.then(write)
+    return writing
+  }
+  app.addHook('onResponse', (request, reply, done) => {
+    done()
+    const { actor, method } = request
+    if (days === 0 || actor === null || request.routeOptions.config.permission === undefined) return
+    if (!isWorthKeeping(actor, method, reply.statusCode) || waiting.length >= MOST_WAITING) return
+    const now = clock()
+    waiting.push({
+      companyId: actor.companyId ?? '',
+      id: newId(now),
+      requestId: request.id,
+      at: new Date(now),
+      actor: `${actor.kind}:${actor.id}`,
+      method,
+      path: pathOf(request),
+      status: reply.statusCode,
+      errorCode: request.refusal,
+      durationMs: Math.round(reply.elapsedTime),
+      ip: request.ip,
+      userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null,
+    })
+    timer ??= setTimeout(() => void flush(), FLUSH_MS).unref()
+  })
+  app.addHook('onClose', () => flush())
+  return {
+    flush,
+    async trim() {
+      const old = await deleteOldRequests(db, new Date(clock() - days * DAY), BATCH)
+      return old + (await deleteSurplusRequests(db, perCompany, BATCH)) >= BATCH
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { type Person, registerManager } from '../harness/accounts.ts'
+import { startBrowser } from '../harness/browser.ts'
+import { enterOffice, goTo } from '../harness/office.ts'
+import { type Receiver, startReceiver } from '../harness/receiver.ts'
+import { startTestService, type TestService } from '../harness/service.ts'
+
+/* What a shop's developer does in the back office. */
+
+let service: TestService
+let browser: Browser
+let manager: Person
+let receiver: Receiver
+
+before(async () => {
+  service = await startTestService({ workers: true })
+  browser = await startBrowser()
+  receiver = await startReceiver()
+  manager = await registerManager(service.baseUrl)
+})
+after(async () => {
+  await browser?.close()
+  await receiver?.close()
+  await service?.stop()
+})
+
+const enter = (path: string) => enterOffice(browser, service.baseUrl, { email: manager.email, path })
+const HOSTILE = `<img src=x onerror="window.hacked=1">`
+
+test('a key made on the page stands in the code of every language, and the order that the code makes shows up', async () => {
+  const { page, context } = await enter('/developer')
+  await page.getByRole('button', { name: 'Make a key for this code' }).click()
+  await page.getByText('The code below carries the key').waitFor()
+  const sample = page.locator('pre').first()
+  for (const language of ['JavaScript', 'PHP', 'Python', 'curl']) {
+    await page.getByRole('button', { name: language, exact: true }).click()
+    assert.match(await sample.innerText(), /pk_[\s\S]+sk_/, language)
+  }
+  const code = await sample.innerText()
+  const [, apiKey = ''] = /x-api-key: (pk_[\w-]+)/.exec(code) ?? []
+  const [, apiSecret = ''] = /x-api-secret: (sk_[\w-]+)/.exec(code) ?? []
+  const [, body = ''] = /-d '([^']+)'/.exec(code) ?? []
+  const answer = await fetch(`${service.baseUrl}/api/next/confirm_conversion/request`, {
+    method: 'POST',
+    headers: {
+      ...{ 'x-api-key': apiKey, 'x-api-secret': apiSecret, 'content-type': 'application/json' },
+      ...{ 'x-request-id': 'first-order-of-mine', 'user-agent': HOSTILE },
+    },
+    body,
+  })
+  assert.equal(answer.status, 200)
+  await goTo(page, '/requests?request=first-order-of-mine')
+  await page.getByText('/api/next/confirm_conversion/request').click()
+  await page.getByText('First order', { exact: true }).waitFor()
+  await page.getByText(HOSTILE).waitFor()
+  await goTo(page, '/events')
+  await page.locator('summary', { hasText: 'order.initial' }).first().click()
+  await page.getByText('"fromAmount": "12.50"').waitFor()
+  await goTo(page, '/developer')
+  assert.equal(await page.getByText(/sk_/).count(), 0, 'the secret is gone when the page was left')
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
+  assert.equal(/sk_/.test(kept), false)
+  await context.close()
+})
+
+test('a test event is sent from the page, and a hostile answer shows as text', async () => {
+  receiver.answer('/hook', (_request, response) => void response.writeHead(418).end(HOSTILE))
+  const { page, context } = await enter('/webhooks')
+  await page.getByLabel('Your server’s address').fill(`${receiver.url}/hook`)
+  await page.getByLabel('Event', { exact: true }).selectOption('order.refunded')
+  await page.getByRole('button', { name: 'Send the test event' }).click()
+  await page.getByText('Not delivered').waitFor()
+  await page.getByText('418').waitFor()
+  await page.getByText(HOSTILE).waitFor()
+  assert.equal(receiver.at('/hook')[0]?.headers['service-event'], 'order.refunded')
+  assert.equal(await page.evaluate('"hacked" in window'), false)
+  await context.close()
+})
+
+test('a refused request is found among the refused alone', async () => {
+  await manager.client.call('POST', 'confirm_conversion/request', { amount: '0.01', fromAsset: 'EUR' })
+  const { page, context } = await enter('/requests')
+  await page.getByLabel('Only refused and failed requests').check()
+  await page.getByText('VALIDATION_FAILED').first().waitFor()
+  assert.match(new URL(page.url()).search, /status=failed/)
+  await context.close()
+})

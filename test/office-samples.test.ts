@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { execFile, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { SAMPLES, VERIFY } from '../web/office/src/screens/developer/samples.ts'
+import { type Merchant, startTestService, type TestService } from './harness/service.ts'
+
+/* The code that the back office shows, run as it stands. An interpreter that is not installed is said so. */
+
+let service: TestService
+let merchant: Merchant
+let folder: string
+
+before(async () => {
+  service = await startTestService()
+  merchant = await service.createMerchant()
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-samples-'))
+})
+after(async () => {
+  await service?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const RUNS: Record<string, { command: string; file: string; args?: string[]; probe: string[] }> = {
+  curl: { command: 'bash', file: 'sample.sh', probe: ['-c', 'command -v curl'] },
+  JavaScript: { command: process.execPath, file: 'sample.mjs', probe: ['--version'] },
+  PHP: { command: 'php', file: 'sample.php', probe: ['-r', 'exit(extension_loaded("curl") ? 0 : 1);'] },
+  Python: { command: 'python3', file: 'sample.py', probe: ['--version'] },
+}
+const isHere = (language: string): boolean => {
+  const { command, probe } = RUNS[language] as (typeof RUNS)[string]
+  return spawnSync(command, probe).status === 0
+}
+
+/** Not in this process: it is also the server that the code calls. */
+async function run(language: string, code: string): Promise<string> {
+  const { command, file } = RUNS[language] as (typeof RUNS)[string]
+  const path = join(folder, file)
+  writeFileSync(path, code)
+  return new Promise((resolve, reject) =>
+    execFile(command, [path], { timeout: 15_000 }, (error, out, err) =>
+      error ? reject(new Error(err)) : resolve(out),
+    ),
+  )
+}
+
+const absent = Object.keys(RUNS).filter((language) => !isHere(language))
+if (absent.length > 0) console.log(`left out, not installed: ${absent.join(', ')}`)
+
+for (const language of Object.keys(RUNS).filter(isHere)) {
+  test(`the first order in ${language} runs as it is shown, and repeating it makes no second order`, async () => {
+    const headers = merchant.headers
+    const key = { apiKey: headers['x-api-key'] ?? '', apiSecret: headers['x-api-secret'] ?? '' }
+    const code = SAMPLES[language]?.({ origin: service.baseUrl, till: 'TILL-1', key }) ?? ''
+    const first = /\/pay\?code=(\w{24})/.exec(await run(language, code))?.[1]
+    const second = /\/pay\?code=(\w{24})/.exec(await run(language, code))?.[1]
+    assert.ok(first)
+    assert.equal(second, first)
+    const { data } = await service.call<{ fromAmount: string }>('GET', `status/${first}`)
+    assert.equal(data.fromAmount, '12.50')
+  })
+}
+
+test('every language shows how a webhook is checked', () => {
+  assert.deepEqual(Object.keys(VERIFY), Object.keys(SAMPLES))
+})
+
+const SECRET = 'whsec_c2VjcmV0'
+const BODY = '{"event":"order.paid","note":"ü"}'
+const sign = (at: number, body = BODY): string =>
+  `t=${at},v1=${createHmac('sha256', SECRET).update(`${at}.${body}`).digest('hex')}`
+
+/** How each language prints the verdict on a body and a header. */
+const CALLS: Record<string, (header: string) => string> = {
+  JavaScript: (header) => `\nconsole.log(isGenuine('${BODY}', '${header}', '${SECRET}'))`,
+  PHP: (header) => `\necho isGenuine('${BODY}', '${header}', '${SECRET}') ? 'true' : 'false';`,
+  Python: (header) => `\nprint(str(is_genuine('${BODY}'.encode(), '${header}', '${SECRET}')).lower())`,
+}
+
+for (const language of Object.keys(CALLS).filter(isHere)) {
+  test(`the check of a webhook in ${language} takes a genuine one and no forged or old one`, async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const verdict = async (header: string): Promise<string> =>
+      (await run(language, `${VERIFY[language]}${CALLS[language]?.(header)}`)).trim()
+    assert.equal(await verdict(sign(now)), 'true')
+    assert.equal(await verdict(sign(now, `${BODY} `)), 'false')
+    assert.equal(await verdict(sign(now - 301)), 'false')
+  })
+}

@@ -1,0 +1,38 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+
+/** What screens keep in the address; `readWords` in the router says which of them a screen knows. */
+export type Address = {
+  company?: string | undefined
+  status?: string | undefined
+  search?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+  paymentChannel?: string | undefined
+  sort?: string | undefined
+  managerEmail?: string | undefined
+  columns?: string | undefined
+  delivery?: string | undefined
+  check?: string | undefined
+  request?: string | undefined
+  event?: string | undefined
+  action?: string | undefined
+  actor?: string | undefined
+  object?: string | undefined
+  tab?: string | undefined
+  page?: number | undefined
+}
+
+type Go = (options: { to: '.'; search(old: Address): Address; replace?: boolean; resetScroll?: boolean }) => unknown
+type How = { replace?: boolean; resetScroll?: boolean }
+
+/**
+ * Reads and changes the words of the address on whatever screen this is. The router types search parameters by route;
+ * parts that serve many routes (tabs, pagers, pickers) name them here instead.
+ */
+export function useAddress(): [Address, (change: Partial<Address>, how?: How) => void] {
+  const address: Address = useSearch({ strict: false })
+  const navigate = useNavigate() as unknown as Go
+  const go = (change: Partial<Address>, how: How = {}): void =>
+    void navigate({ to: '.', search: (old) => ({ ...old, ...change }), ...how })
+  return [address, go]
+}

@@ -1,0 +1,56 @@
+import { defineTexts } from '../../texts/lang.ts'
+
+export const texts = defineTexts(
+  {
+    title: 'Send a test event',
+    text: 'One webhook with a made-up order, signed with your secret. Its body says "test": true.',
+    url: 'Your server’s address',
+    event: 'Event',
+    send: 'Send the test event',
+    delivered: 'Delivered',
+    failed: 'Not delivered',
+    sent: 'What was sent',
+  },
+  {
+    fr: {
+      title: 'Envoyer un événement de test',
+      text: 'Un webhook avec une commande fictive, signé avec votre secret. Son contenu indique "test": true.',
+      url: 'Adresse de votre serveur',
+      event: 'Événement',
+      send: 'Envoyer l’événement de test',
+      delivered: 'Remis',
+      failed: 'Non remis',
+      sent: 'Ce qui a été envoyé',
+    },
+    de: {
+      title: 'Testereignis senden',
+      text: 'Ein Webhook mit einer erfundenen Bestellung, mit Ihrem Geheimnis signiert. Im Inhalt steht "test": true.',
+      url: 'Adresse Ihres Servers',
+      event: 'Ereignis',
+      send: 'Testereignis senden',
+      delivered: 'Zugestellt',
+      failed: 'Nicht zugestellt',
+      sent: 'Was gesendet wurde',
+    },
+    es: {
+      title: 'Enviar un evento de prueba',
+      text: 'Un webhook con un pedido inventado, firmado con su secreto. Su contenido dice "test": true.',
+      url: 'Dirección de su servidor',
+      event: 'Evento',
+      send: 'Enviar el evento de prueba',
+      delivered: 'Entregado',
+      failed: 'No entregado',
+      sent: 'Lo que se envió',
+    },
+    it: {
+      title: 'Inviare un evento di prova',
+      text: 'Un webhook con un ordine inventato, firmato con il suo segreto. Il contenuto riporta "test": true.',
+      url: 'Indirizzo del suo server',
+      event: 'Evento',
+      send: 'Invia l’evento di prova',
+      delivered: 'Consegnato',
+      failed: 'Non consegnato',
+      sent: 'Che cosa è stato inviato',
+    },
+  },
+)
