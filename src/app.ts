@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { type Accounts, openAccounts } from './assembly/accounts.ts'
 import { registerApi } from './assembly/api.ts'
+import { startBackups } from './assembly/backups.ts'
 import { type Commerce, openCommerce } from './assembly/commerce.ts'
 import { registerPages } from './assembly/pages.ts'
 import type { ServiceBase } from './assembly/service-base.ts'
@@ -85,9 +86,10 @@ async function startWorkers(
     runner,
     jobQueue: accounts.jobs,
   })
+  const backups = startBackups({ ...ground, alarm: trade.alarm })
   return {
     async stop() {
-      await Promise.all([jobs.stop(), sender.stop(STOP_MS)])
+      await Promise.all([jobs.stop(), sender.stop(STOP_MS), backups.stop()])
     },
   }
 }

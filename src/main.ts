@@ -10,6 +10,9 @@ import {
   runAudit,
   runLedger,
 } from './commands/admin.ts'
+import { BACKUP_USAGE, RESTORE_USAGE, runBackup } from './commands/backup/backup.ts'
+import { RECONCILE_USAGE, runReconcile } from './commands/backup/reconcile.ts'
+import { runRestore } from './commands/backup/restore.ts'
 import { type Commands, runCommand } from './commands/command.ts'
 import { runDoctor } from './commands/doctor.ts'
 import { RESCAN_USAGE, runRescan } from './commands/rescan.ts'
@@ -113,6 +116,17 @@ const COMMANDS: Commands = {
   },
   audit: { summary: 'verify the audit log', usage: AUDIT_USAGE, run: runOperatorCommand(runAudit) },
   ledger: { summary: 'verify the books', usage: LEDGER_USAGE, run: runOperatorCommand(runLedger) },
+  backup: {
+    summary: 'an encrypted copy of the embedded database',
+    usage: BACKUP_USAGE,
+    run: runOperatorCommand(runBackup),
+  },
+  restore: { summary: 'put a backup into a new place', usage: RESTORE_USAGE, run: runOperatorCommand(runRestore) },
+  reconcile: {
+    summary: 'after a restore: compare with chains and providers',
+    usage: RECONCILE_USAGE,
+    run: runOperatorCommand(runReconcile),
+  },
   rescan: { summary: 'read a chain again from a block on', usage: RESCAN_USAGE, run: runOperatorCommand(runRescan) },
 }
 

@@ -10,9 +10,10 @@ import { localSigner } from './chain/payout/signer.ts'
 import { type Check, runChecks } from './checks/check.ts'
 import { claimOf, databaseChecks } from './checks/installation-checks.ts'
 import { type DemoCredentials, makeDemo } from './companies/demo.ts'
-import { type Config, ConfigError } from './config/config.ts'
+import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
 import { readMasterKey } from './config/master-key.ts'
+import { finishRestore } from './db/backup/restore-backup.ts'
 import { type Db, openDb } from './db/db.ts'
 import { lockDataDir } from './db/embedded/data-dir-lock.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
@@ -60,6 +61,7 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
   }
   const server = await startEmbeddedPostgres({ dataDir: config.dataDir, log: say })
   closers.add(() => server.stop())
+  if (await finishRestore(server.connectionString, config.dataDir)) say('The database was restored from a backup.')
   return server.connectionString
 }
 
@@ -95,10 +97,7 @@ function withSandbox(config: Config, sandbox: SandboxProcess | null, vault: Vaul
   return {
     ...config,
     sandbox: { ...config.sandbox, providersUrl },
-    chains: [
-      ...config.chains,
-      { chainId, rpcUrls: [rpcUrl], usdcAddress, otherTokens: [], confirmations: null, ...keys },
-    ],
+    chains: [...config.chains, { ...NO_CHAIN, chainId, rpcUrls: [rpcUrl], usdcAddress, ...keys }],
   }
 }
 

@@ -104,6 +104,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     networkName,
     settlements,
     refunds,
+    alarm,
     screening,
     ...messages,
   }

@@ -9,8 +9,9 @@ import { listEndpointLimits, upsertEndpointLimits } from './endpoints/endpoint-q
 import { type Endpoints, openEndpoints } from './endpoints/endpoints.ts'
 import { createRpc, type Rpc } from './endpoints/rpc.ts'
 import { type Network, networkFor } from './networks.ts'
+import { openSigner } from './payout/chain-signers.ts'
 import { openPayouts, type Payouts } from './payout/payout.ts'
-import { localSigner } from './payout/signer.ts'
+import type { Signer } from './payout/signer.ts'
 
 /** One chain that is set up, with what reads it and what can send money on it. */
 export type OpenChain = {
@@ -19,6 +20,8 @@ export type OpenChain = {
   /** The first endpoint that answers. */
   rpc: Rpc
   xpub: string | null
+  /** Pays for gas; null where it is not set up. */
+  relayerSigner: Signer | null
   /** Null where its keys are not set and a person sends. */
   payouts: Payouts | null
 }
@@ -115,11 +118,12 @@ export function openChains(deps: ChainDeps): OpenChain[] {
   const { countError } = openMetrics(deps)
   return config.chains.map((chain) => {
     const network = networkFor(chain)
-    const { xpub, refundKey, relayerKey, chainId } = chain
+    const { xpub, chainId } = chain
     const endpoints = openNodes(deps, network, chain.rpcUrls, (endpoint) => countError(chainId, endpoint))
     const { rpc } = endpoints
-    if (refundKey === null || relayerKey === null) return { network, endpoints, rpc, xpub, payouts: null }
-    const signers = { refundSigner: localSigner(refundKey), relayerSigner: localSigner(relayerKey) }
-    return { network, endpoints, rpc, xpub, payouts: openPayouts({ db, rpc, network, clock, log, ...signers }) }
+    const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
+    const opened = { network, endpoints, rpc, xpub, relayerSigner }
+    if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
+    return { ...opened, payouts: openPayouts({ db, rpc, network, clock, log, refundSigner, relayerSigner }) }
   })
 }

@@ -39,7 +39,7 @@ export async function provenEndpoints({ endpoints, network }: ChainReader): Prom
 }
 
 /** All logs of a filter in a range, split into sizes the node accepts. @throws RpcError */
-async function readLogRange(
+export async function readLogRange(
   endpoint: Endpoint,
   filter: LogFilter,
   { from, to }: { from: bigint; to: bigint },

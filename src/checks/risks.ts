@@ -1,3 +1,4 @@
+import { SIGNER_ROLES, signerKind } from '../chain/payout/chain-signers.ts'
 import { readSettings, settingsOfEnv } from '../channels/kind.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import type { Config } from '../config/config.ts'
@@ -28,7 +29,9 @@ function plainAddresses({ provider, rates, chains }: Config): string[] {
   const providers = Object.entries(provider).filter(([name, url]) => /_URL$/.test(name) && url.startsWith('http://'))
   const sources = Object.entries(rates.baseUrls).filter(([, url]) => url.startsWith('http://'))
   const nodes = chains.filter(({ rpcUrls }) => rpcUrls.some((url) => url.startsWith('http://') && !isLoopback(url)))
+  const signers = chains.filter(({ web3signerUrl: url }) => url?.startsWith('http://') && !isLoopback(url))
   return [
+    ...signers.map(({ chainId }) => `CHAIN_${chainId}_WEB3SIGNER_URL`),
     ...providers.map(([name]) => name),
     ...sources.map(([source]) => `RATE_${source.toUpperCase()}_BASE_URL`),
     ...nodes.map(({ chainId }) => `CHAIN_${chainId}_RPC_URL`),
@@ -96,8 +99,11 @@ function ownRisks(config: Config): Found[] {
 function outerRisks(config: Config): Found[] {
   const plain = plainAddresses(config)
   const ranges = config.webhooks.allowedRanges.filter(reachesAnything)
-  const paying = config.chains.filter(({ refundKey }) => refundKey !== null)
-  const keys = paying.map(({ chainId }) => `CHAIN_${chainId}_REFUND_KEY`)
+  const keys = config.chains.flatMap((chain) =>
+    SIGNER_ROLES.filter((role) => signerKind(chain, role) === 'key').map(
+      (role) => `CHAIN_${chain.chainId}_${role.toUpperCase()}_KEY`,
+    ),
+  )
   return [
     when(
       config.mail.smtpUrl === null,
@@ -126,8 +132,8 @@ function outerRisks(config: Config): Found[] {
     when(
       keys.length > 0,
       'key-in-memory',
-      `${keys.join(', ')}: a paying key is kept in the memory of this process.`,
-      'Pay refunds and settlements manually, or keep little money in that wallet.',
+      `${keys.join(', ')}: a bare private key is kept in the environment and in the memory of this process.`,
+      'Use an encrypted keystore or Web3Signer (docs/signers.md).',
     ),
   ]
 }

@@ -7,7 +7,6 @@ import { claimOf } from '../checks/installation-checks.ts'
 import { type Config, ConfigError } from '../config/config.ts'
 import { readMasterKey } from '../config/master-key.ts'
 import { type Db, openDb } from '../db/db.ts'
-import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
 import { findInstallationFaults, readInstallation } from '../db/installation.ts'
 import { migrate } from '../db/migrate.ts'
 import { systemContext } from '../http/request-context.ts'
@@ -19,6 +18,7 @@ import { makeSuperAdmin } from '../users/super-admin.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
 import { UsageError } from './command.ts'
+import { withDatabaseServer } from './operator-database.ts'
 
 type Say = (line: string) => void
 type Options = { email?: string; password?: string; anchor?: string; all: boolean; yes: boolean; json: boolean }
@@ -174,10 +174,7 @@ async function withDatabase(
       json: { type: 'boolean', default: false },
     },
   })
-  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
-  const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
-  const connectionString = running ?? own?.connectionString ?? ''
-  try {
+  return withDatabaseServer(config, say, async (connectionString) => {
     const masterKey = readMasterKey(config)
     const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, masterKey))
     if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
@@ -191,9 +188,7 @@ async function withDatabase(
     } finally {
       await db.close()
     }
-  } finally {
-    await own?.stop()
-  }
+  })
 }
 
 const ADMIN: Record<string, (work: Work) => Promise<undefined>> = {

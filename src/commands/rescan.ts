@@ -1,20 +1,20 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { findHead, forgetChain } from '../chain/chain-queries.ts'
 import { auditDeposits } from '../chain/deposits/deposit-audit.ts'
-import { countDifferences, listDepositPage, lockHead } from '../chain/deposits/deposit-audit-queries.ts'
+import { countDeposits, countDifferences, listDepositPage, lockHead } from '../chain/deposits/deposit-audit-queries.ts'
 import { openChains } from '../chain/open-chains.ts'
 import { type ChainReader, rescan } from '../chain/rescan.ts'
 import { updateOrphaned } from '../chain/transfer-queries.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
 import { type Db, openDb } from '../db/db.ts'
-import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { UsageError } from './command.ts'
+import { listOperatorChains } from './operator-chains.ts'
+import { withDatabaseServer } from './operator-database.ts'
+import { startProgress } from './progress.ts'
 
 type Say = (line: string) => void
 
@@ -24,16 +24,9 @@ export const RESCAN_USAGE = `comptoir rescan --chain <id> --from <block>   read 
 
 const PAGE = 1000
 
-/** The sandbox's own chain is not in the environment: the running sandbox records its address. */
 function findChain(config: Config, chainId: number): ChainConfig {
-  const configured = config.chains.find((chain) => chain.chainId === chainId)
-  if (configured) return configured
-  const file = join(config.dataDir, 'sandbox.json')
-  if (config.mode === 'sandbox' && chainId === 31337 && existsSync(file)) {
-    const { rpcUrl, usdcAddress } = JSON.parse(readFileSync(file, 'utf8')) as { rpcUrl: string; usdcAddress: string }
-    const none = { xpub: null, confirmations: null, refundKey: null, relayerKey: null }
-    return { chainId, rpcUrls: [rpcUrl], usdcAddress, otherTokens: [], ...none }
-  }
+  const chain = listOperatorChains(config).find((one) => one.chainId === chainId)
+  if (chain) return chain
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
 }
 
@@ -47,9 +40,14 @@ const resetChain = (db: Db, chainId: number): Promise<number> =>
   })
 
 /** Every address ever assigned, including expired ones. */
-async function rescanAll(reader: ChainReader, from: bigint): Promise<{ checked: number; missed: number }> {
+export async function rescanAll(
+  reader: ChainReader,
+  from: bigint,
+  progress: (done: number, of: number) => void,
+): Promise<{ checked: number; missed: number }> {
   const head = await findHead(reader.db, reader.network.chainId)
   if (!head) throw new Error('This chain was never read. Start the service first.')
+  const total = await countDeposits(reader.db)
   let checked = 0
   let missed = 0
   for (let after = ''; ; ) {
@@ -59,15 +57,13 @@ async function rescanAll(reader: ChainReader, from: bigint): Promise<{ checked: 
     missed += await rescan(reader, { addresses, from, to: head.number })
     await auditDeposits(reader, addresses)
     checked += addresses.length
+    progress(checked, total)
     after = last
   }
 }
 
-async function withDatabase<Result>(config: Config, say: Say, work: (db: Db) => Promise<Result>): Promise<Result> {
-  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
-  const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
-  const connectionString = running ?? own?.connectionString ?? ''
-  try {
+const withDatabase = <Result>(config: Config, say: Say, work: (db: Db) => Promise<Result>): Promise<Result> =>
+  withDatabaseServer(config, say, async (connectionString) => {
     await migrate(connectionString)
     const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-rescan' })
     try {
@@ -75,10 +71,7 @@ async function withDatabase<Result>(config: Config, say: Say, work: (db: Db) => 
     } finally {
       await db.close()
     }
-  } finally {
-    await own?.stop()
-  }
-}
+  })
 
 function readArgs(args: string[]) {
   const options = {
@@ -113,7 +106,11 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
     const [opened] = openChains(deps)
     if (!opened) throw new Error(`Chain ${chainId} cannot be opened.`)
     try {
-      const result = await rescanAll({ db, log, ...opened }, BigInt(options.from ?? '0'))
+      const result = await rescanAll(
+        { db, log, ...opened },
+        BigInt(options.from ?? '0'),
+        startProgress(say, `Chain ${chainId}`, 'addresses'),
+      )
       const differences = await countDifferences(db, chainId)
       const facts = { chainId, ...result, differences }
       const sentence = `Chain ${chainId}: ${result.checked} addresses, ${result.missed} missed transfers recorded, ${differences} balances differ.`

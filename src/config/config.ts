@@ -40,6 +40,13 @@ export type Config = ValuesOf<typeof SERVICE> &
     provider: Readonly<Record<string, string>>
   }
 
+/** Of a chain of which nothing is set: the sandbox's own, before it has an address. */
+export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
+  ...{ rpcUrls: [], usdcAddress: null, otherTokens: [], xpub: null, confirmations: null, web3signerUrl: null },
+  ...{ refundKey: null, refundPassword: null, refundAddress: null },
+  ...{ relayerKey: null, relayerPassword: null, relayerAddress: null },
+}
+
 /** All faults of the environment at once, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -68,12 +75,35 @@ function resolveFiles(env: Env, faults: string[]): Record<string, string> {
   return values
 }
 
+/** Contradictions among the settings of a chain's signers. */
+function findSignerFaults(prefix: string, chain: Omit<ChainConfig, 'chainId'>): string[] {
+  const roles = [
+    { role: 'REFUND', key: chain.refundKey, password: chain.refundPassword, address: chain.refundAddress },
+    { role: 'RELAYER', key: chain.relayerKey, password: chain.relayerPassword, address: chain.relayerAddress },
+  ]
+  const faults = roles.flatMap(({ role, key, password, address }) => {
+    const name = prefix + role
+    const isKeystore = key?.trimStart().startsWith('{') ?? false
+    if (key !== null && address !== null) return [`${name}_KEY and ${name}_ADDRESS: give one of them`]
+    if (isKeystore && password === null) return [`${name}_PASSWORD: missing; the keystore needs it`]
+    if (!isKeystore && password !== null) return [`${name}_PASSWORD: there is no keystore that it opens`]
+    if (address !== null && chain.web3signerUrl === null)
+      return [`${name}_ADDRESS: ${prefix}WEB3SIGNER_URL is missing, which has the key`]
+    return []
+  })
+  const [pays, relays] = roles.map(({ key, address }) => key !== null || address !== null)
+  if (pays && !relays)
+    faults.push(`${prefix}RELAYER_KEY: missing; the wallet that pays needs one that pays for gas (docs/signers.md)`)
+  if (chain.web3signerUrl !== null && chain.refundAddress === null && chain.relayerAddress === null)
+    faults.push(`${prefix}WEB3SIGNER_URL: name whose keys it has: ${prefix}REFUND_ADDRESS, ${prefix}RELAYER_ADDRESS`)
+  return faults
+}
+
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => {
     const chain = reader.group(chainSettings(id))
-    if ((chain.refundKey === null) !== (chain.relayerKey === null))
-      reader.faults.push(`CHAIN_${id}_REFUND_KEY and CHAIN_${id}_RELAYER_KEY: give both or neither`)
+    reader.faults.push(...findSignerFaults(`CHAIN_${id}_`, chain))
     const name = `CHAIN_${id}_XPUB`
     // the sandbox's own chain derives one from the master key; a malformed one is already reported
     const isOwn = reader.known.mode === 'sandbox' && id === '31337'

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/db.ts'
+import { findUnreconciled } from '../db/restored-queries.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
@@ -141,6 +142,11 @@ export function openBooks(deps: BooksDeps): Books {
   }
 
   const findHold: Books['findHold'] = async (companyId) => {
+    const restored = await findUnreconciled(db)
+    if (restored) {
+      const from = restored.backupMadeAt.toISOString()
+      return `the database was restored from a backup of ${from}, and “comptoir reconcile” has not run yet.`
+    }
     const difference = await verifyOnce(companyId)
     return difference ? `the books differ: ${describeDifference(difference)}` : null
   }

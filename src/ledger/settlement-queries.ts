@@ -62,6 +62,14 @@ export async function insertSettlement(tx: Tx, settlement: NewSettlement): Promi
       ${settlement.network}, ${settlement.createdBy}, ${settlement.createdAt}, ${settlement.createdAt})`)
 }
 
+/** How many there ever were. */
+export async function countSettlements(q: Queryable, companyId: string): Promise<number> {
+  const { count } = await q.one<{ count: bigint }>(
+    sql`select count(*) as count from settlements where company_id = ${companyId}`,
+  )
+  return Number(count)
+}
+
 /** The company’s unfinished settlement; there is at most one. */
 export async function findUnfinishedSettlement(q: Queryable, companyId: string): Promise<Settlement | undefined> {
   const row = await q.maybe<Row>(sql`
@@ -88,7 +96,7 @@ export async function listSettlements(
     select ${COLUMNS} from settlements
     where (${filter.companyIds === null} or company_id = any(${filter.companyIds ?? []}))
       and (${filter.status}::text is null or status = ${filter.status})
-    order by id desc limit ${filter.limit} offset ${filter.offset}`)
+    order by created_at desc, id desc limit ${filter.limit} offset ${filter.offset}`)
   return rows.map(toSettlement)
 }
 

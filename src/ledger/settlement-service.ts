@@ -4,7 +4,7 @@ import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
-import { newId } from '../kernel/ids.ts'
+import { idFrom } from '../kernel/ids.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../screening/screening-gate.ts'
 import type { Books } from './books.ts'
@@ -12,6 +12,7 @@ import { checkClaimed } from './claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from './ledger-service.ts'
 import { findReserve, findSettleable } from './payable-queries.ts'
 import {
+  countSettlements,
   existsCompany,
   findSettlement,
   findUnfinishedSettlement,
@@ -127,10 +128,12 @@ export async function createSettlement(
     const units = (await findSettleable(tx, companyId)) - (await findReserve(tx, companyId))
     if (units <= 0n) throw conflict(NOTHING_OWED)
     const now = new Date(deps.clock())
+    const number = (await countSettlements(tx, companyId)) + 1
     const createdBy = `${actor.kind}:${actor.id}`
     const settlement: NewSettlement = {
       companyId,
-      id: newId(now.getTime()),
+      // the same after a restored backup: the token refuses to pay it twice
+      id: idFrom('settlement', companyId, number),
       units,
       ...target,
       createdBy,

@@ -22,21 +22,28 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   const channel = await deps.channels.forPayment(payment)
   if (!order || !channel || providerReference === null) return
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
-  const wrong = CONTRADICTIONS.includes(report.outcome)
-  // an answer that says neither leaves an earlier difference as it is
-  if (!wrong && report.outcome !== 'seen') return
   // what it takes back in part is a loss, which is booked like any other
   if (report.outcome === 'seen') await applyReport(deps, payment, report)
   const subject = `order ${order.code}`
+  const wrong = CONTRADICTIONS.includes(report.outcome)
   const expected = `${report.outcome}: ${report.words}`
   const difference = { companyId, subject, what: `word of ${payment.channel}`, booked: 'paid', expected }
   await books.note(companyId, 'providers', wrong ? [difference] : [], [subject])
 }
 
-/** Asks providers whether what they called paid still is. @returns whether there may be more */
-export async function reconcilePayments(deps: PaymentDeps, books: Books, log: FastifyBaseLogger): Promise<boolean> {
+/**
+ * Asks providers whether what they called paid still is.
+ * @param askedBefore only those that were not asked since; by default once a day
+ * @returns whether there may be more
+ */
+export async function reconcilePayments(
+  deps: PaymentDeps,
+  books: Books,
+  log: FastifyBaseLogger,
+  askedBefore = new Date(deps.clock() - AGAIN_MS),
+): Promise<boolean> {
   const now = deps.clock()
-  const range = { askedBefore: new Date(now - AGAIN_MS), openedAfter: new Date(now - FOR_MS), limit: BATCH }
+  const range = { askedBefore, openedAfter: new Date(now - FOR_MS), limit: BATCH }
   const due = await listUnreconciled(deps.db, range)
   for (const { companyId, id } of due) {
     const payment = await findPayment(deps.db, companyId, id)

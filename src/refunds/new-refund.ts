@@ -1,5 +1,5 @@
 import type { Actor } from '../http/actor.ts'
-import { newId } from '../kernel/ids.ts'
+import { idFrom } from '../kernel/ids.ts'
 import type { Order } from '../orders/order.ts'
 import type { Payment } from '../payments/payment-queries.ts'
 import type { Destination } from './destination/refund-destination.ts'
@@ -20,7 +20,7 @@ export function newRefund(parts: {
   const status: RefundStatus = approval === null ? destination.status : 'needs_approval'
   return {
     companyId: order.companyId,
-    id: newId(now.getTime()),
+    id: idFrom('refund', order.companyId, order.id, number),
     orderId: order.id,
     number,
     paymentId: payment.id,

@@ -129,7 +129,7 @@ export async function lockRefund(tx: Tx, companyId: string, id: string): Promise
 
 export async function listRefundsOfOrder(q: Queryable, companyId: string, orderId: string): Promise<Refund[]> {
   const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from refunds where company_id = ${companyId} and order_id = ${orderId} order by id`)
+    select ${COLUMNS} from refunds where company_id = ${companyId} and order_id = ${orderId} order by number`)
   return rows.map(toRefund)
 }
 
@@ -155,7 +155,7 @@ export async function listRefunds(
 ): Promise<ListedRefund[]> {
   const rows = await q.many<Row & { orderCode: string }>(
     unnamed(sql`
-      select r.*, o.code as order_code ${filterSql(filter)} order by r.id desc
+      select r.*, o.code as order_code ${filterSql(filter)} order by r.created_at desc, r.id desc
       limit ${page.limit} offset ${page.offset}`),
   )
   return rows.map((row) => ({ ...toRefund(row), orderCode: row.orderCode }))
@@ -274,3 +274,16 @@ export async function countRefunds(tx: Tx, companyId: string, orderId: string): 
   )
   return Number(total)
 }
+
+/** Refunds whose sending was decided and has no end yet, over all companies. */
+export async function countRefundsUnderWay(q: Queryable): Promise<number> {
+  const { count } = await q.one<{ count: bigint }>(
+    sql`select count(*) as count from refunds where status in ('ready', 'submitted') and next_check_at is not null`,
+  )
+  return Number(count)
+}
+
+/** All of them are polled now. */
+export const wakeRefundsUnderWay = (q: Queryable, now: Date): Promise<number> =>
+  q.run(sql`
+    update refunds set next_check_at = ${now} where status in ('ready', 'submitted') and next_check_at is not null`)

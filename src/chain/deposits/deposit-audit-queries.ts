@@ -120,3 +120,9 @@ export const listBlocksAt = (q: Queryable, chainId: number, numbers: readonly bi
   q.many(sql`
     select number, hash from chain_blocks
     where chain_id = ${chainId} and number = any(${numbers.map(String)}::bigint[])`)
+
+/** Addresses ever assigned. */
+export async function countDeposits(q: Queryable): Promise<number> {
+  const { count } = await q.one<{ count: bigint }>(sql`select count(*) as count from deposit_addresses`)
+  return Number(count)
+}

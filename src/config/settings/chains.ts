@@ -1,5 +1,6 @@
+import { getAddress, isAddress } from 'viem/utils'
 import { parseXpub } from '../../kernel/xpub.ts'
-import { integer, optional, optionalInteger, type Setting, SettingFault } from '../setting.ts'
+import { integer, optional, optionalInteger, optionalUrl, type Setting, SettingFault } from '../setting.ts'
 
 type Token = { symbol: string; address: string }
 
@@ -9,12 +10,20 @@ const readToken = (entry: string): Token => {
   throw new SettingFault(`"${entry}" is not of the form SYMBOL:0x<40 hex digits>`)
 }
 
-/** 64 hexadecimal digits, with or without 0x. The key never appears in a message. */
-const privateKey = (name: string, description: string): Setting<string | null> => ({
+/** An encrypted keystore, or a bare key of 64 hexadecimal digits. Neither appears in a message. */
+const signingKey = (name: string, description: string): Setting<string | null> => ({
   ...{ name, description, fallback: null, absent: null, secret: true },
   read(given) {
-    if (/^(0x)?[0-9a-fA-F]{64}$/.test(given)) return given
-    throw new SettingFault('must be a private key of 64 hexadecimal digits')
+    if (/^(0x)?[0-9a-fA-F]{64}$/.test(given) || given.trimStart().startsWith('{')) return given
+    throw new SettingFault('must be a keystore (version 3, JSON) or a private key of 64 hexadecimal digits')
+  },
+})
+
+const address = (name: string, description: string): Setting<string | null> => ({
+  ...{ name, description, fallback: null, absent: null },
+  read(given) {
+    if (isAddress(given)) return getAddress(given)
+    throw new SettingFault('must be an address: 0x and 40 hexadecimal digits, with a right checksum')
   },
 })
 
@@ -51,6 +60,9 @@ export const CHAINS = {
   ),
 }
 
+const secret = (name: string, description: string): Setting<string | null> =>
+  optional(name, description, { secret: true })
+
 /** The settings of one chain. @param id a chain id, or `<id>` for the documentation */
 export const chainSettings = (id: string) => {
   const otherTokens: Setting<Token[]> = {
@@ -67,8 +79,24 @@ export const chainSettings = (id: string) => {
     confirmations: optionalInteger(`CHAIN_${id}_CONFIRMATIONS`, 'Confirmations until a payment is final, any amount.', {
       ...{ min: 1, max: 10_000 },
     }),
-    refundKey: privateKey(`CHAIN_${id}_REFUND_KEY`, 'Private key of the wallet that pays refunds and settlements.'),
-    relayerKey: privateKey(`CHAIN_${id}_RELAYER_KEY`, 'Private key of the wallet that pays for gas.'),
+    refundKey: signingKey(
+      `CHAIN_${id}_REFUND_KEY`,
+      'Keystore (JSON) of the wallet that pays refunds and settlements; a bare private key for tests only.',
+    ),
+    refundPassword: secret(`CHAIN_${id}_REFUND_PASSWORD`, 'Opens the keystore of the wallet that pays.'),
+    refundAddress: address(`CHAIN_${id}_REFUND_ADDRESS`, 'The wallet that pays, where Web3Signer has its key.'),
+    relayerKey: signingKey(
+      `CHAIN_${id}_RELAYER_KEY`,
+      'Keystore (JSON) of the wallet that pays for gas; a bare private key for tests only.',
+    ),
+    relayerPassword: secret(`CHAIN_${id}_RELAYER_PASSWORD`, 'Opens the keystore of the wallet that pays for gas.'),
+    relayerAddress: address(
+      `CHAIN_${id}_RELAYER_ADDRESS`,
+      'The wallet that pays for gas, where Web3Signer has its key.',
+    ),
+    web3signerUrl: optionalUrl(`CHAIN_${id}_WEB3SIGNER_URL`, 'Web3Signer that keeps the keys (docs/signers.md).', {
+      secret: true,
+    }),
   }
 }
 

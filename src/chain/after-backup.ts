@@ -1,0 +1,89 @@
+import type { Db } from '../db/db.ts'
+import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
+import { listOwnTransactions } from './deposits/balance-audit-queries.ts'
+import { type ChainReader, provenEndpoints, readLogRange } from './rescan.ts'
+import { type RpcLog, TRANSFER_TOPIC, tokensOf, toTopic } from './transfer-logs.ts'
+
+/** Money that moved after a backup was made, and that the restored database cannot explain. */
+export type UnknownTransfer = { chainId: number; txHash: string; address: string; units: bigint; index: number | null }
+
+/** Both blocks included. */
+export type BlockRange = { from: bigint; to: bigint }
+
+const WINDOW = 500
+/** This many addresses in a row without money: no later one was assigned. */
+const GAP = 5000
+
+const isUsdc = ({ network }: ChainReader, log: RpcLog): boolean =>
+  log.address.toLowerCase() === network.usdcAddress.toLowerCase()
+
+const addressIn = (topic: string | undefined): string => `0x${(topic ?? '').slice(26)}`.toLowerCase()
+
+/**
+ * Transfers to addresses that orders after the backup were given: their orders are lost, their money is not.
+ * @param skipped indexes below the xpub: from (included) to (excluded)
+ * @throws RpcError
+ */
+export async function findSkippedDeposits(
+  reader: ChainReader,
+  range: BlockRange,
+  skipped: { xpub: string; from: string; to: string },
+): Promise<UnknownTransfer[]> {
+  const { text } = parseXpub(skipped.xpub)
+  const [endpoint] = await provenEndpoints(reader)
+  if (!endpoint) return []
+  const found: UnknownTransfer[] = []
+  let lastHit = Number(skipped.from)
+  for (let start = lastHit; start < Number(skipped.to) && start - lastHit < GAP; start += WINDOW) {
+    const count = Math.min(WINDOW, Number(skipped.to) - start)
+    const indexes = new Map(
+      Array.from({ length: count }, (_, offset) => [deriveAddress(text, start + offset).toLowerCase(), start + offset]),
+    )
+    const filter = { addresses: [...indexes.keys()], tokens: tokensOf(reader.network), at: new Date(0) }
+    for (const log of await readLogRange(endpoint, filter, range)) {
+      const address = addressIn(log.topics[2])
+      const index = indexes.get(address)
+      const units = BigInt(log.data)
+      if (index === undefined || !isUsdc(reader, log) || units === 0n) continue
+      lastHit = Math.max(lastHit, index)
+      found.push({ chainId: reader.network.chainId, txHash: log.transactionHash, address, units, index })
+    }
+  }
+  return found
+}
+
+/**
+ * Transfers out of a paying wallet that no payout of this database explains: refunds and settlements after the backup.
+ * @throws RpcError
+ */
+export async function findUnknownPayouts(
+  reader: ChainReader,
+  range: BlockRange,
+  wallet: string,
+): Promise<UnknownTransfer[]> {
+  const { chainId, usdcAddress } = reader.network
+  const [endpoint] = await provenEndpoints(reader)
+  if (!endpoint) return []
+  const question = { address: usdcAddress, topics: [TRANSFER_TOPIC, toTopic(wallet)] }
+  const logs: RpcLog[] = []
+  const { blockSpan } = endpoint.limits
+  for (let from = range.from; from <= range.to; from += blockSpan) {
+    const to = from + blockSpan - 1n < range.to ? from + blockSpan - 1n : range.to
+    const place = { fromBlock: `0x${from.toString(16)}`, toBlock: `0x${to.toString(16)}` }
+    logs.push(...(await endpoint.rpc.call<RpcLog[]>('eth_getLogs', { ...question, ...place })))
+  }
+  const own = await listOwn(reader.db, chainId, logs)
+  return logs
+    .filter(({ transactionHash }) => !own.has(transactionHash))
+    .map((log) => {
+      const [txHash, address] = [log.transactionHash, addressIn(log.topics[2])]
+      return { chainId, txHash, address, units: BigInt(log.data), index: null }
+    })
+}
+
+const listOwn = (db: Db, chainId: number, logs: readonly RpcLog[]): Promise<Set<string>> =>
+  listOwnTransactions(
+    db,
+    chainId,
+    logs.map(({ transactionHash }) => transactionHash),
+  )

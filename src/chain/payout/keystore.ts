@@ -1,0 +1,65 @@
+import { createDecipheriv, pbkdf2Sync, scryptSync, timingSafeEqual } from 'node:crypto'
+import { concat, keccak256 } from 'viem/utils'
+
+type ScryptParams = { n: number; r: number; p: number; dklen: number; salt: string }
+type Pbkdf2Params = { c: number; prf: string; dklen: number; salt: string }
+type Crypto = {
+  cipher: string
+  ciphertext: string
+  cipherparams: { iv: string }
+  kdf: string
+  kdfparams: ScryptParams & Pbkdf2Params
+  mac: string
+}
+
+const MAX_MEMORY_BYTES = 512 * 1024 * 1024
+
+const fromHex = (text: string): Buffer => Buffer.from(text.replace(/^0x/, ''), 'hex')
+
+/** Whether a setting's text is a keystore and not a bare key. */
+export const isKeystore = (text: string): boolean => text.trimStart().startsWith('{')
+
+function readCrypto(text: string): Crypto {
+  let parsed: { version?: unknown; crypto?: Crypto; Crypto?: Crypto }
+  try {
+    parsed = JSON.parse(text) as typeof parsed
+  } catch {
+    throw new Error('the keystore is not valid JSON')
+  }
+  const crypto = parsed.crypto ?? parsed.Crypto
+  if (parsed.version !== 3 || !crypto?.kdfparams || !crypto.cipherparams)
+    throw new Error('the keystore is not of version 3 (Web3 Secret Storage)')
+  if (crypto.cipher !== 'aes-128-ctr') throw new Error('the keystore’s cipher is not aes-128-ctr')
+  return crypto
+}
+
+function deriveKey({ kdf, kdfparams }: Crypto, password: string): Buffer {
+  const { salt, dklen, n, r, p, c, prf } = kdfparams
+  if (dklen !== 32) throw new Error('the keystore’s derived key must have 32 bytes')
+  if (kdf === 'scrypt') {
+    try {
+      return scryptSync(password, fromHex(salt), dklen, { N: n, r, p, maxmem: MAX_MEMORY_BYTES })
+    } catch {
+      throw new Error('the keystore’s scrypt parameters are outside RFC 7914, or need more than 512 MB')
+    }
+  }
+  if (kdf === 'pbkdf2' && prf === 'hmac-sha256') return pbkdf2Sync(password, fromHex(salt), c, dklen, 'sha256')
+  throw new Error('the keystore’s key derivation is neither scrypt nor pbkdf2 with hmac-sha256')
+}
+
+/**
+ * Opens an encrypted keystore of version 3, as the Web3 Secret Storage definition on ethereum.org describes it.
+ * @returns the private key as hexadecimal text
+ * @throws Error with the reason; neither password nor key is part of it
+ */
+export function openKeystore(text: string, password: string): string {
+  const crypto = readCrypto(text)
+  const derived = deriveKey(crypto, password)
+  const ciphertext = fromHex(crypto.ciphertext)
+  const mac = fromHex(keccak256(concat([derived.subarray(16, 32), ciphertext])))
+  const expected = fromHex(crypto.mac)
+  if (expected.length !== mac.length || !timingSafeEqual(mac, expected))
+    throw new Error('the password does not open the keystore')
+  const decipher = createDecipheriv('aes-128-ctr', derived.subarray(0, 16), fromHex(crypto.cipherparams.iv))
+  return Buffer.concat([decipher.update(ciphertext), decipher.final()]).toString('hex')
+}

@@ -1,0 +1,113 @@
+import {
+  concat,
+  getAddress,
+  hashStruct,
+  keccak256,
+  publicKeyToAddress,
+  recoverAddress,
+  serializeTransaction,
+} from 'viem/utils'
+import { type Hex, RpcError } from '../endpoints/rpc.ts'
+import type { Signer, TypedData, UnsignedTransaction } from './signer.ts'
+
+const DOMAIN_FIELDS = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+]
+const ROOT = '/api/v1/eth1'
+const TIMEOUT_MS = 10_000
+
+/** The bytes whose keccak256 is the EIP-712 hash. */
+function typedDataBytes({ domain, types, primaryType, message }: TypedData): Hex {
+  const domainHash = hashStruct({
+    data: domain,
+    primaryType: 'EIP712Domain',
+    types: { EIP712Domain: DOMAIN_FIELDS },
+  })
+  return concat(['0x1901', domainHash, hashStruct({ data: message, primaryType, types })])
+}
+
+/** Web3Signer could not be asked, or did not do what was asked: nothing was signed, so it is asked again. */
+const trouble = (words: string, cause?: unknown): RpcError =>
+  new RpcError('unknown', `Web3Signer: ${words}`, null, cause)
+
+/** Requests to one Web3Signer. Its address may hold credentials and never appears in a message. */
+function openClient(url: string) {
+  const { origin, pathname, username, password } = new URL(url)
+  const base = `${origin}${pathname.replace(/\/+$/, '')}`
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const credentials = username === '' ? {} : { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+  return async (path: string, body?: unknown): Promise<string> => {
+    const post = { method: 'POST', body: JSON.stringify(body) }
+    const headers = { ...credentials, ...(body === undefined ? {} : { 'content-type': 'application/json' }) }
+    try {
+      const answer = await fetch(base + path, {
+        ...(body === undefined ? {} : post),
+        headers,
+        redirect: 'error',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      })
+      const text = await answer.text()
+      if (!answer.ok) throw trouble(`it answers ${answer.status}`)
+      return text.trim()
+    } catch (error) {
+      if (error instanceof RpcError) throw error
+      const late = (error as Error).name === 'TimeoutError'
+      throw trouble(late ? `no answer within ${TIMEOUT_MS} ms` : 'no answer', error)
+    }
+  }
+}
+
+/**
+ * A key that Consensys Web3Signer keeps (docs.web3signer.consensys.io, REST API, eth1 mode): it signs keccak256 of the
+ * data and answers r, s, v. Each signature is verified before it is used.
+ * @param address whose key it is
+ */
+export function web3signer({ url, address: given }: { url: string; address: string }): Signer {
+  const address = getAddress(given) as Hex
+  const ask = openClient(url)
+  let known: Promise<string> | undefined
+
+  const findKey = async (): Promise<string> => {
+    const text = await ask(`${ROOT}/publicKeys`)
+    let keys: unknown
+    try {
+      keys = JSON.parse(text)
+    } catch {
+      throw trouble('it does not list its keys')
+    }
+    const list = Array.isArray(keys) ? keys.filter((key) => /^0x[0-9a-f]{128}$/i.test(String(key))).map(String) : []
+    const key = list.find((one) => publicKeyToAddress(`0x04${one.slice(2)}`) === address)
+    if (key === undefined) throw trouble(`it does not have the key of ${address}`)
+    return key
+  }
+
+  const publicKey = (): Promise<string> => {
+    known ??= findKey()
+    known.catch(() => {
+      known = undefined
+    })
+    return known
+  }
+
+  const sign = async (data: Hex): Promise<Hex> => {
+    const signature = await ask(`${ROOT}/sign/${await publicKey()}`, { data })
+    if (!/^0x[0-9a-f]{128}(1b|1c)$/i.test(signature)) throw trouble('its answer is not a signature')
+    const signer = await recoverAddress({ hash: keccak256(data), signature: signature as Hex })
+    if (signer !== address) throw trouble(`the signature is not one of ${address}`)
+    return signature as Hex
+  }
+
+  return {
+    address,
+    signTypedData: (data) => sign(typedDataBytes(data)),
+    async signTransaction(transaction: UnsignedTransaction) {
+      const unsigned = { ...transaction, type: 'eip1559' } as const
+      const signature = await sign(serializeTransaction(unsigned))
+      const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)]
+      return serializeTransaction(unsigned, { r: `0x${r}`, s: `0x${s}`, yParity: v.toLowerCase() === '1c' ? 1 : 0 })
+    },
+  }
+}

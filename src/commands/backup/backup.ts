@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Config } from '../../config/config.ts'
+import { findMasterKey } from '../../config/master-key.ts'
+import { chooseBackup, pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
+import { readNewestMigration } from '../../db/installation.ts'
+import { openVault } from '../../kernel/vault.ts'
+import type { OperatorCommand } from '../admin.ts'
+import { UsageError } from '../command.ts'
+import { withDatabaseServer } from '../operator-database.ts'
+import { megabytes, startProgress } from '../progress.ts'
+
+export const BACKUP_USAGE = `comptoir backup --to PATH [--keep N] [--json]
+
+A consistent, encrypted copy of the embedded database, also while the service runs. It is read back once before it
+gets its name.
+
+  --to PATH   folder for the backup (default: BACKUP_TO)
+  --keep N    remove all but the newest N afterwards
+  --json      for programs
+
+The copy opens with MASTER_KEY only. Keep the key in another place than the backups: without it nobody can read them,
+and neither can you. See docs/backup.md.`
+
+const OUTSIDE =
+  'DATABASE_URL names a server of its own; back that one up with its own tools (pgBackRest, WAL-G, or your provider’s). ' +
+  'docs/backup.md says what to keep, and how to go on afterwards.'
+
+function readKeep(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const keep = Number(text)
+  if (Number.isInteger(keep) && keep >= 1) return keep
+  throw new UsageError('--keep takes a whole number from 1 on.')
+}
+
+/** @throws UsageError, Error with a sentence for the operator */
+export const runBackup: OperatorCommand = async (config: Config, args, say) => {
+  const options = {
+    to: { type: 'string' },
+    keep: { type: 'string' },
+    json: { type: 'boolean', default: false },
+  } as const
+  const { values } = parseArgs({ args, options })
+  const to = values.to ?? config.backupTo
+  const keep = readKeep(values.keep)
+  if (config.databaseUrl !== null) throw new Error(OUTSIDE)
+  if (to === null || to === undefined) throw new UsageError('Say where to: --to PATH, or set BACKUP_TO.')
+  if (!existsSync(join(config.dataDir, 'postgres')))
+    throw new Error(`There is no database in ${resolve(config.dataDir)} yet. Start the service first.`)
+  const key = findMasterKey(config)
+  if (!key) throw new Error('There is no master key, so nothing can be encrypted. Set MASTER_KEY.')
+  const progress = startProgress(say, 'Backup', 'MB')
+  const made = await withDatabaseServer(config, say, async (connectionString) =>
+    takeBackup({
+      ...{ connectionString, cluster: join(config.dataDir, 'postgres'), to, vault: openVault(key) },
+      facts: {
+        madeAt: new Date().toISOString(),
+        mode: config.mode,
+        schema: (await readNewestMigration(connectionString)) ?? '',
+      },
+      onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
+    }),
+  )
+  if (keep !== null) await pruneBackups(to, keep)
+  const text = `Backed up and read back: ${made.file} (${megabytes(made.bytes)} MB). It opens with your MASTER_KEY only.`
+  process.stdout.write(`${values.json ? JSON.stringify(made) : text}\n`)
+}
+
+export const RESTORE_USAGE = `comptoir restore --from PATH --data-dir DIR [--json]
+comptoir restore --already-done TIME
+
+Puts a backup into a folder that holds no database yet. Start the service there afterwards, then run
+"comptoir reconcile": until then no refund and no settlement leaves.
+
+  --from PATH      a backup, or the folder of backups: the newest one counts
+  --data-dir DIR   the new place
+  --already-done TIME   only mark: your PostgreSQL's own tools restored DATABASE_URL to this time (ISO 8601)
+  --json           for programs
+
+MASTER_KEY must be the key that was in use when the backup was made (or one of MASTER_KEY_PREVIOUS).`
+
+export type RestoreArgs = { file: string; dataDir: string; json: boolean } | { alreadyDone: Date }
+
+/** @throws UsageError, BackupFault */
+export async function readRestoreArgs(args: string[]): Promise<RestoreArgs> {
+  const options = {
+    from: { type: 'string' },
+    'data-dir': { type: 'string' },
+    'already-done': { type: 'string' },
+    json: { type: 'boolean', default: false },
+  } as const
+  const { from, 'data-dir': dataDir, 'already-done': time, json } = parseArgs({ args, options }).values
+  if (time !== undefined) {
+    const alreadyDone = new Date(time)
+    if (Number.isNaN(alreadyDone.getTime()))
+      throw new UsageError('--already-done takes a time, as 2030-01-31T12:00:00Z')
+    return { alreadyDone }
+  }
+  if (from === undefined || dataDir === undefined) throw new UsageError('Say from where and to where.')
+  return { file: await chooseBackup(from), dataDir: resolve(dataDir), json }
+}

@@ -1,0 +1,155 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { openAccounts } from '../../assembly/accounts.ts'
+import { type Commerce, openCommerce } from '../../assembly/commerce.ts'
+import type { ServiceBase } from '../../assembly/service-base.ts'
+import type { Config } from '../../config/config.ts'
+import { readMasterKey } from '../../config/master-key.ts'
+import { openDb } from '../../db/db.ts'
+import { findRestored, type Restored, updateReconciledRestore } from '../../db/restored-queries.ts'
+import { systemClock } from '../../kernel/clock.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import { openVault } from '../../kernel/vault.ts'
+import { verifyLedger } from '../../ledger/ledger-verify.ts'
+import { reconcilePayments } from '../../payments/reconcile.ts'
+import { countRefundsUnderWay, wakeRefundsUnderWay } from '../../refunds/refund-queries.ts'
+import type { OperatorCommand } from '../admin.ts'
+import { listOperatorChains } from '../operator-chains.ts'
+import { withDatabaseServer } from '../operator-database.ts'
+import { type ChainReport, reconcileChain } from './reconcile-chain.ts'
+
+export const RECONCILE_USAGE = `comptoir reconcile [--json]
+
+After a restore, while the service runs: compares what the backup knows with the chains and the providers, finishes the
+refunds that left meanwhile, lists money that nobody can assign any more, and lets refunds and settlements go again.
+Exit code 1 while something needs a person. Doing it again changes nothing.
+
+  --json   for programs`
+
+type Say = (line: string) => void
+
+export type Reconciled = {
+  backupMadeAt: string
+  chains: ChainReport[]
+  /** What could not be looked at; refunds and settlements stay held. */
+  faults: string[]
+  refundsUnderWay: number
+  ledger: 'right' | string
+  released: boolean
+}
+
+/** Refunds that left after the backup find their own transaction within this time. */
+const REFUNDS_MS = 30_000
+
+async function finishRefunds({ db, clock }: ServiceBase): Promise<number> {
+  await wakeRefundsUnderWay(db, new Date(clock()))
+  const until = Date.now() + REFUNDS_MS
+  for (;;) {
+    const left = await countRefundsUnderWay(db)
+    if (left === 0 || Date.now() > until) return left
+    await sleep(250)
+  }
+}
+
+/** Every provider is asked about each payment that it called paid. */
+async function askProviders({ clock, log }: ServiceBase, trade: Commerce): Promise<void> {
+  const askedBefore = new Date(clock())
+  while (await reconcilePayments(trade.payments, trade.settlements.books, log, askedBefore));
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+async function reconcileAll(
+  base: ServiceBase,
+  trade: Commerce,
+  { restored, say }: { restored: Restored; say: Say },
+): Promise<Reconciled> {
+  const { db, clock } = base
+  const faults: string[] = []
+  const look = async <Result>(what: string, work: () => Promise<Result>): Promise<Result | undefined> =>
+    work().catch((error: unknown) => {
+      faults.push(`${what}: ${messageOf(error)}`)
+      return undefined
+    })
+  const facts = restored.facts
+  const first: ChainReport[] = []
+  for (const chain of trade.chains) {
+    const report = await look(`chain ${chain.network.chainId}`, () => reconcileChain(base, chain, { facts, say }))
+    if (report) first.push(report)
+  }
+  await look('providers', () => askProviders(base, trade))
+  if (faults.length === 0) await updateReconciledRestore(db, new Date(clock()))
+  const refundsUnderWay = faults.length === 0 ? await finishRefunds(base) : await countRefundsUnderWay(db)
+  const chains: ChainReport[] = []
+  for (const report of first) {
+    const chain = trade.chains.find(({ network }) => network.chainId === report.chainId)
+    // a refund that found its transaction explains a transfer that was unknown before
+    const again = chain && report.unknownPayouts.length > 0
+    const second = again
+      ? await look(`chain ${report.chainId}`, () => reconcileChain(base, chain, { facts, say }))
+      : undefined
+    chains.push(second ?? report)
+  }
+  const { difference } = await verifyLedger(db)
+  const ledger = difference ? `${difference.subject}: ${difference.what}` : 'right'
+  const backupMadeAt = restored.backupMadeAt.toISOString()
+  return { backupMadeAt, chains, faults, refundsUnderWay, ledger, released: faults.length === 0 }
+}
+
+const usdc = (units: bigint): string => `${formatDecimal(units, 6)} USDC`
+
+function describe(done: Reconciled): string[] {
+  const lines = [`The backup is of ${done.backupMadeAt}.`]
+  for (const { chainId, from, to, missed, skippedDeposits, unknownPayouts } of done.chains) {
+    lines.push(`Chain ${chainId}: blocks ${from} to ${to} were compared; ${missed} missed transfers were recorded.`)
+    for (const { units, address, txHash, index } of skippedDeposits)
+      lines.push(
+        `  Paid for an order that the backup does not know: ${usdc(units)} at ${address} (index ${index}), transaction ${txHash}.`,
+      )
+    for (const { units, address, txHash } of unknownPayouts)
+      lines.push(`  Left the wallet after the backup: ${usdc(units)} to ${address}, transaction ${txHash}.`)
+  }
+  lines.push(...done.faults.map((fault) => `Not looked at: ${fault}`))
+  if (done.refundsUnderWay > 0) lines.push(`${done.refundsUnderWay} refunds are under way; see /app/refunds.`)
+  lines.push(done.ledger === 'right' ? 'The books are right.' : `The books differ: ${done.ledger}`)
+  const held = 'Refunds and settlements stay held. Put right what is named above, and run this again.'
+  lines.push(done.released ? 'Refunds and settlements go again.' : held)
+  lines.push(
+    'Orders made after the backup are gone here; shops have them, and the webhooks that they received for them.',
+  )
+  return lines
+}
+
+const isClean = ({ chains, faults, ledger }: Reconciled): boolean =>
+  faults.length === 0 &&
+  ledger === 'right' &&
+  chains.every(({ skippedDeposits, unknownPayouts }) => skippedDeposits.length + unknownPayouts.length === 0)
+
+const toJson = (done: Reconciled): string =>
+  JSON.stringify(done, (_, value) => (typeof value === 'bigint' ? value.toString() : value))
+
+/** `reconcile`: false while something needs a person. @throws Error with a sentence for the operator */
+export const runReconcile: OperatorCommand = async (given: Config, args, say) => {
+  const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
+  const config = { ...given, chains: listOperatorChains(given) }
+  return withDatabaseServer(config, say, async (connectionString, serviceRuns) => {
+    if (!serviceRuns) throw new Error('Start the service first; this works beside it.')
+    const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-reconcile' })
+    try {
+      const restored = await findRestored(db)
+      if (!restored) throw new Error('This database was not restored from a backup; there is nothing to reconcile.')
+      const vault = openVault(readMasterKey(config), config.previousMasterKeys)
+      const log = pino({ level: 'silent' })
+      const base: ServiceBase = { config, db, vault, clock: systemClock, log, metrics: new Registry() }
+      const accounts = openAccounts(base)
+      await accounts.keys.prepare()
+      const done = await reconcileAll(base, openCommerce(base, accounts), { restored, say })
+      process.stdout.write(`${json ? toJson(done) : describe(done).join('\n')}\n`)
+      return isClean(done)
+    } finally {
+      await db.close()
+    }
+  })
+}

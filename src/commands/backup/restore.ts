@@ -1,0 +1,57 @@
+import { mkdirSync } from 'node:fs'
+import type { Config } from '../../config/config.ts'
+import { findMasterKey } from '../../config/master-key.ts'
+import { finishRestore, restoreFiles } from '../../db/backup/restore-backup.ts'
+import { openDb } from '../../db/db.ts'
+import { lockDataDir } from '../../db/embedded/data-dir-lock.ts'
+import { startEmbeddedPostgres } from '../../db/embedded/embedded.ts'
+import { migrate } from '../../db/migrate.ts'
+import { markRestored } from '../../db/restored-queries.ts'
+import { openVault } from '../../kernel/vault.ts'
+import type { OperatorCommand } from '../admin.ts'
+import { UsageError } from '../command.ts'
+import { megabytes, startProgress } from '../progress.ts'
+import { readRestoreArgs } from './backup.ts'
+
+/** A database that its own server's tools restored. */
+async function markOutside(config: Config, backupMadeAt: Date): Promise<undefined> {
+  const { databaseUrl } = config
+  if (databaseUrl === null) throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
+  await migrate(databaseUrl)
+  const db = openDb({ connectionString: databaseUrl, max: 2, applicationName: 'comptoir-restore' })
+  try {
+    await db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() }))
+  } finally {
+    await db.close()
+  }
+  process.stdout.write(
+    'Marked. Start the service, then run: comptoir reconcile\nUntil then no refund and no settlement leaves.\n',
+  )
+}
+
+/** @throws UsageError, BackupFault, Error with a sentence for the operator */
+export const runRestore: OperatorCommand = async (config, args, say) => {
+  const read = await readRestoreArgs(args)
+  if ('alreadyDone' in read) return markOutside(config, read.alreadyDone)
+  const { file, dataDir, json } = read
+  const key = findMasterKey({ masterKey: config.masterKey, dataDir })
+  if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
+  const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
+  mkdirSync(dataDir, { recursive: true })
+  const progress = startProgress(say, 'Restore', 'MB')
+  const lock = await lockDataDir(dataDir)
+  const facts = await restoreFiles({
+    ...{ file, dataDir, vaults, restoredAt: new Date() },
+    onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
+  }).finally(() => lock.release())
+  say('The files are back; PostgreSQL reads its log.')
+  const server = await startEmbeddedPostgres({ dataDir, log: say })
+  try {
+    await finishRestore(server.connectionString, dataDir)
+  } finally {
+    await server.stop()
+  }
+  const next = `Start the service with DATA_DIR=${dataDir}, then run: comptoir reconcile`
+  const text = `Restored into ${dataDir}: the state of ${facts.madeAt} (${facts.mode}).\n${next}\nUntil then no refund and no settlement leaves.`
+  process.stdout.write(`${json ? JSON.stringify({ dataDir, ...facts, next }) : text}\n`)
+}

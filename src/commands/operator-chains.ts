@@ -1,0 +1,12 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ChainConfig, type Config, NO_CHAIN } from '../config/config.ts'
+
+/** The chains that are set up; the sandbox's own is not in the environment: the running sandbox records its address. */
+export function listOperatorChains(config: Config): ChainConfig[] {
+  const file = join(config.dataDir, 'sandbox.json')
+  if (config.mode === 'live' || config.chains.some(({ chainId }) => chainId === 31337) || !existsSync(file))
+    return config.chains
+  const { rpcUrl, usdcAddress } = JSON.parse(readFileSync(file, 'utf8')) as { rpcUrl: string; usdcAddress: string }
+  return [...config.chains, { ...NO_CHAIN, chainId: 31337, rpcUrls: [rpcUrl], usdcAddress }]
+}

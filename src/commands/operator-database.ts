@@ -1,0 +1,22 @@
+import type { Config } from '../config/config.ts'
+import { findEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded/embedded.ts'
+
+type Say = (line: string) => void
+
+/**
+ * The database of this installation, also while the service runs; an embedded one that does not run is started for as
+ * long as the work takes.
+ */
+export async function withDatabaseServer<Result>(
+  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  say: Say,
+  work: (connectionString: string, serviceRuns: boolean) => Promise<Result>,
+): Promise<Result> {
+  const running = config.databaseUrl ?? (await findEmbeddedPostgres(config.dataDir))
+  const own = running === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
+  try {
+    return await work(running ?? own?.connectionString ?? '', running !== null)
+  } finally {
+    await own?.stop()
+  }
+}

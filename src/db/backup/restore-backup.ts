@@ -1,0 +1,104 @@
+import { appendFileSync, createReadStream, existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Vault } from '../../kernel/vault.ts'
+import { type Db, openDb } from '../db.ts'
+import { chooseAccount, giveTo } from '../embedded/system-user.ts'
+import { migrate } from '../migrate.ts'
+import { markRestored } from '../restored-queries.ts'
+import { sql } from '../sql.ts'
+import { unpackFiles } from './archive.ts'
+import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
+import { decompressed } from './take-backup.ts'
+
+/** Lies in a restored cluster until its database says by itself that it was restored. */
+const MARK = 'comptoir.restored'
+const RECOVERY_MS = 600_000
+
+type Mark = { backupMadeAt: string; restoredAt: string }
+
+/** Files given back, and recovery through the log that came with them, onto a timeline of its own. */
+async function prepareRecovery(folder: string, mark: Mark): Promise<void> {
+  await mkdir(join(folder, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 })
+  await writeFile(join(folder, 'recovery.signal'), '', { mode: 0o600 })
+  appendFileSync(join(folder, 'postgresql.auto.conf'), "restore_command = 'false'\n")
+  await writeFile(join(folder, MARK), JSON.stringify(mark), { mode: 0o600 })
+  await chmod(folder, 0o700)
+}
+
+/**
+ * Puts a backup's files into an empty place. It appears whole or not at all.
+ * @throws BackupFault: the place is taken, or the backup is of another key, damaged or cut off
+ */
+export async function restoreFiles(request: {
+  file: string
+  dataDir: string
+  vaults: readonly Vault[]
+  restoredAt: Date
+  onProgress(done: number, of: number): void
+}): Promise<BackupFacts> {
+  const { file, dataDir, onProgress } = request
+  const cluster = join(dataDir, 'postgres')
+  if (existsSync(cluster))
+    throw new BackupFault(
+      `There is a database in ${dataDir} already. Nothing was changed; restore into another folder.`,
+    )
+  const { size } = await stat(file)
+  let read = 0
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const piece of createReadStream(file, { highWaterMark: 1 << 18 })) {
+      read += (piece as Buffer).length
+      onProgress(read, size)
+      yield piece as Buffer
+    }
+  }
+  const { facts, content } = await unseal(counted(), request.vaults)
+  const draft = `${cluster}.restoring`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { recursive: true, mode: 0o700 })
+  try {
+    await unpackFiles(decompressed(content), draft, () => {})
+    await prepareRecovery(draft, { backupMadeAt: facts.madeAt, restoredAt: request.restoredAt.toISOString() })
+    giveTo(chooseAccount(dataDir, cluster), draft)
+    await rename(draft, cluster)
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    throw error
+  }
+  return facts
+}
+
+/** @throws Error when recovery takes longer than ten minutes */
+async function awaitRecovery(db: Db): Promise<void> {
+  const until = Date.now() + RECOVERY_MS
+  for (;;) {
+    const { recovering } = await db.one<{ recovering: boolean }>(sql`select pg_is_in_recovery() as recovering`)
+    if (!recovering) return
+    if (Date.now() > until) throw new Error('PostgreSQL still reads its log after ten minutes; see postgres.log.')
+    await sleep(100)
+  }
+}
+
+/**
+ * Lets a restored database say that it was restored. Called after each start of the embedded server, because the
+ * restore may have been killed before. @returns whether it was said now
+ */
+export async function finishRestore(connectionString: string, dataDir: string): Promise<boolean> {
+  const file = join(dataDir, 'postgres', MARK)
+  if (!existsSync(file)) return false
+  const db = openDb({ connectionString, max: 2, applicationName: 'comptoir-restore' })
+  try {
+    await awaitRecovery(db)
+    // the backup may be older than the columns that the mark is written to
+    await migrate(connectionString)
+    const { backupMadeAt, restoredAt } = JSON.parse(await readFile(file, 'utf8')) as Mark
+    const at = { backupMadeAt: new Date(backupMadeAt), restoredAt: new Date(restoredAt) }
+    await db.tx((tx) => markRestored(tx, at))
+    await db.pool.query('alter system reset restore_command')
+    await rm(file)
+    return true
+  } finally {
+    await db.close()
+  }
+}

@@ -1,0 +1,48 @@
+import { type Queryable, sql, type Tx } from './db.ts'
+
+/** What the database knew when its backup was made; `reconcile` goes on from here. */
+export type RestoredFacts = {
+  /** The last block read on each chain. */
+  heads: { chainId: number; number: string }[]
+  /** Indexes of deposit addresses that orders after the backup may have been given: from (included) to (excluded). */
+  skipped: { xpub: string; from: string; to: string }[]
+}
+
+export type Restored = { backupMadeAt: Date; restoredAt: Date; facts: RestoredFacts; reconciledAt: Date | null }
+
+/**
+ * Addresses that orders after the backup may have: a restored installation hands out none of them. More than a service
+ * assigns in a day at ten orders a second.
+ */
+const SKIPPED_ADDRESSES = 1_000_000
+
+/**
+ * Marks the restore, and jumps over the deposit addresses that may have been assigned after the backup: the same
+ * address for two orders would pay the wrong one. Doing it twice changes nothing.
+ */
+export async function markRestored(tx: Tx, at: { backupMadeAt: Date; restoredAt: Date }): Promise<boolean> {
+  const done = await tx.run(sql`
+    update installation set backup_made_at = ${at.backupMadeAt}, restored_at = ${at.restoredAt}, reconciled_at = null,
+      restored_facts = jsonb_build_object(
+        'heads', (select coalesce(jsonb_agg(jsonb_build_object('chainId', chain_id, 'number', number::text)), '[]')
+          from chain_heads where number is not null),
+        'skipped', (select coalesce(jsonb_agg(jsonb_build_object('xpub', xpub, 'from', next_index::text,
+          'to', (next_index + ${SKIPPED_ADDRESSES}::bigint)::text)), '[]') from deposit_keys))
+    where restored_at is distinct from ${at.restoredAt}`)
+  if (done === 0) return false
+  await tx.run(sql`update deposit_keys set next_index = next_index + ${SKIPPED_ADDRESSES}::bigint`)
+  return true
+}
+
+/** Undefined: this database was never restored. */
+export const findRestored = (q: Queryable): Promise<Restored | undefined> =>
+  q.maybe<Restored>(sql`
+    select backup_made_at, restored_at, restored_facts as facts, reconciled_at from installation
+    where restored_at is not null`)
+
+/** When the backup was made, of a restore that was not reconciled yet. */
+export const findUnreconciled = (q: Queryable): Promise<{ backupMadeAt: Date } | undefined> =>
+  q.maybe(sql`select backup_made_at from installation where restored_at is not null and reconciled_at is null`)
+
+export const updateReconciledRestore = (q: Queryable, at: Date): Promise<number> =>
+  q.run(sql`update installation set reconciled_at = ${at} where restored_at is not null and reconciled_at is null`)

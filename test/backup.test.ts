@@ -1,0 +1,270 @@
+import assert from 'node:assert/strict'
+import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { startTestChain, type TestChain } from './harness/chain.ts'
+import { insertMerchantAt, newFolder, runOperator } from './harness/installation.ts'
+import { type Receiver, startReceiver } from './harness/receiver.ts'
+import { newAddress, payoutEnv, type RefundData } from './harness/refunds.ts'
+import { type Served, startServed } from './harness/served.ts'
+import { type Answer, callService, eventually, freePort, type Merchant, TEST_MASTER_KEY } from './harness/service.ts'
+import { chainEnv, FINAL_AFTER, type Instructions, type OrderData } from './harness/shop.ts'
+
+type Sale = { code: string; orderId: string; toAddress: string; units: bigint; refundTo: string }
+type Report = {
+  chains: {
+    skippedDeposits: { units: string; address: string }[]
+    unknownPayouts: { units: string; address: string }[]
+  }[]
+  faults: string[]
+  released: boolean
+  ledger: string
+}
+
+const places = newFolder()
+const [before_, after_, backups] = ['old', 'new', 'backups'].map((name) => join(places.path, name)) as [
+  string,
+  string,
+  string,
+]
+let chain: TestChain
+let receiver: Receiver
+let served: Served
+let merchant: Merchant
+let env: Record<string, string>
+let baseUrl: string
+
+before(async () => {
+  const port = await freePort()
+  ;[chain, receiver] = await Promise.all([startTestChain(), startReceiver()])
+  baseUrl = `http://127.0.0.1:${port}`
+  env = {
+    ...{ ...chainEnv(chain), ...(await payoutEnv(chain)) },
+    ...{ PORT: String(port), BASE_URL: baseUrl, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
+    ...{ LIMIT_COMPANY_PER_MINUTE: '0', LIMIT_PUBLIC_PER_MINUTE: '0', ORDER_CHAIN_EXPIRY_MINUTES: '60' },
+  }
+  served = startServed({ ...env, DATA_DIR: before_ })
+  await served.ready()
+  merchant = await insertMerchantAt(before_)
+})
+after(async () => {
+  await served?.end()
+  await Promise.all([chain?.stop(), receiver?.close()])
+  places.remove()
+})
+
+const call = <Data>(path: string, body?: object): Promise<Answer<Data>> =>
+  callService<Data>(baseUrl, body ? 'POST' : 'GET', path, { as: merchant, ...(body && { body }) })
+
+const create = async (): Promise<OrderData> => {
+  const { merchantIdentifier } = merchant
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier, webhookUrl: `${receiver.url}/hook` }
+  const answer = await call<{ order: OrderData }>('request', body)
+  assert.equal(answer.status, 200, answer.text)
+  return answer.data.order
+}
+
+async function sell(): Promise<Sale> {
+  const { code, _id: orderId } = await create()
+  const refundTo = newAddress()
+  const accepted = await call<Instructions>(`accept/${code}`, { paymentChannel: 'crypto', userAddress: refundTo })
+  assert.equal(accepted.status, 200, accepted.text)
+  const { toAddress, tokenAmount } = accepted.data
+  return { code, orderId, toAddress, refundTo, units: BigInt(tokenAmount.replace('.', '')) }
+}
+
+const statusOf = async (code: string): Promise<string | undefined> =>
+  (await call<OrderData>(`status/${code}`).catch(() => undefined))?.data?.status
+
+/** Blocks are mined while it is waited for. */
+const reaches = (code: string, status: string): Promise<unknown> =>
+  eventually(
+    async () => {
+      await chain.mine()
+      return statusOf(code)
+    },
+    (seen) => seen === status,
+    30_000,
+  )
+
+async function pay(sale: Sale): Promise<void> {
+  await chain.pay({ to: sale.toAddress, units: sale.units })
+  await chain.mine(FINAL_AFTER)
+}
+
+const refundOf = async ({ orderId }: Sale): Promise<RefundData | undefined> => {
+  const { data } = await call<{ refunds: RefundData[] }>('/api/next/refunds?limit=100')
+  return data.refunds.find((refund) => refund.orderId === orderId)
+}
+
+const webhookIds = (code: string, event: string): Set<string | undefined> =>
+  new Set(
+    receiver.received
+      .filter(({ body, headers }) => body.includes(code) && headers['service-event'] === event)
+      .map(({ headers }) => headers['service-webhook-id']),
+  )
+
+/** Shops that order all the time. @returns when each order was acknowledged */
+function startLoad(): { stop(): Promise<{ code: string; atMs: number }[]> } {
+  const made: { code: string; atMs: number }[] = []
+  let going = true
+  const shops = Array.from({ length: 6 }, async () => {
+    while (going) {
+      const { code } = await create()
+      made.push({ code, atMs: Date.now() })
+    }
+  })
+  return {
+    async stop() {
+      going = false
+      await Promise.all(shops)
+      return made
+    },
+  }
+}
+
+const restore = (from: string, to: string, key = TEST_MASTER_KEY) =>
+  runOperator(['restore', '--from', from, '--data-dir', to], { MASTER_KEY: key.toString('base64') })
+
+const reconcile = async (): Promise<{ code: number | null; report: Report }> => {
+  const mining = setInterval(() => void chain.mine(), 300)
+  const { code, out, err } = await runOperator(['reconcile', '--json'], { ...env, DATA_DIR: after_ })
+  clearInterval(mining)
+  assert.match(out, /^\{/, err)
+  return { code, report: JSON.parse(out) as Report }
+}
+
+let old: { paid: Sale; returning: Sale; returned: Sale; open: Sale; lost: Sale }
+let acknowledged: string[]
+
+test('a backup under load holds every order that was acknowledged before it began, and tells nothing without the key', async () => {
+  const [paid, returning, returned, open] = [await sell(), await sell(), await sell(), await sell()]
+  for (const sale of [paid, returning, returned]) await pay(sale)
+  for (const { code } of [paid, returning, returned]) await reaches(code, 'PAID')
+  await eventually(
+    async () => webhookIds(paid.code, 'order.paid').size,
+    (size) => size === 1,
+  )
+  // this refund is under way, but in no block yet
+  assert.equal((await call(`revert/${returning.code}`, {})).status, 200)
+  await eventually(
+    () => refundOf(returning),
+    (refund) => refund?.status === 'submitted',
+  )
+  const load = startLoad()
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  const beganMs = Date.now()
+  const backup = await runOperator(['backup', '--to', backups, '--json'], { ...env, DATA_DIR: before_ })
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  const made = await load.stop()
+  assert.equal(backup.code, 0, backup.err)
+  acknowledged = made.filter(({ atMs }) => atMs < beganMs).map(({ code }) => code)
+  assert.ok(acknowledged.length > 20 && made.length > acknowledged.length, `${acknowledged.length} of ${made.length}`)
+  const { file } = JSON.parse(backup.out) as { file: string }
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  const bytes = readFileSync(file)
+  for (const secret of [acknowledged[0] ?? '', 'TILL-1', 'chain_payouts']) assert.equal(bytes.includes(secret), false)
+  // what happens afterwards is in no backup
+  await pay(open)
+  await reaches(open.code, 'PAID')
+  assert.equal((await call(`revert/${returned.code}`, {})).status, 200)
+  await reaches(returned.code, 'FULL_REFUNDED')
+  await reaches(returning.code, 'FULL_REFUNDED')
+  const lost = await sell()
+  await pay(lost)
+  await reaches(lost.code, 'PAID')
+  await eventually(
+    async () => webhookIds(returned.code, 'order.full_refunded').size,
+    (size) => size === 1,
+  )
+  old = { paid, returning, returned, open, lost }
+  await served.end('SIGKILL')
+})
+
+test('a wrong key, a backup that was cut off and a place in use are refused with words, and nothing is left', async () => {
+  const [name = ''] = readdirSync(backups)
+  const whole = join(backups, name)
+  const cut = join(places.path, 'cut.backup')
+  copyFileSync(whole, cut)
+  truncateSync(cut, Math.floor(statSync(whole).size / 2))
+  const place = join(places.path, 'refused')
+  const [foreign, short, taken] = await Promise.all([
+    restore(whole, place, Buffer.alloc(32, 9)),
+    restore(cut, join(places.path, 'refused-too')),
+    restore(whole, before_),
+  ])
+  assert.match(foreign.err, /sealed with another master key .* Set MASTER_KEY to the key/)
+  assert.match(short.err, /The backup is cut off: its end is missing/)
+  assert.match(taken.err, /There is a database in .* already\. Nothing was changed/)
+  assert.deepEqual(
+    [foreign, short, taken].map(({ code, out }) => [code, out]),
+    Array.from({ length: 3 }, () => [1, '']),
+  )
+  for (const folder of [place, join(places.path, 'refused-too')])
+    assert.deepEqual(
+      readdirSync(folder).filter((file) => file.startsWith('postgres')),
+      [],
+    )
+})
+
+test('restored into a new place nothing acknowledged is missing, and no money leaves before it was reconciled', async () => {
+  const done = await restore(backups, after_)
+  assert.equal(done.code, 0, done.err)
+  served = startServed({ ...env, DATA_DIR: after_ })
+  await served.ready()
+  const missing: string[] = []
+  for (const code of [...acknowledged, old.paid.code]) if ((await statusOf(code)) === undefined) missing.push(code)
+  assert.deepEqual(missing, [])
+  assert.equal(await statusOf(old.lost.code), undefined)
+  const refused = await call(`revert/${old.returned.code}`, {})
+  assert.deepEqual([refused.status, refused.error.code], [409, 'BOOKS_DIFFER'])
+  assert.match(refused.error.message, /restored from a backup of .*comptoir reconcile/)
+})
+
+test('reconcile finds what was paid meanwhile, names money without an order, and lets money go again', async () => {
+  const { code, report } = await reconcile()
+  assert.deepEqual([code, report.faults, report.released, report.ledger], [1, [], true, 'right'])
+  const [found] = report.chains
+  const lower = (address: string): string => address.toLowerCase()
+  assert.deepEqual(
+    found?.skippedDeposits.map(({ address, units }) => [address, units]),
+    [[lower(old.lost.toAddress), String(old.lost.units)]],
+  )
+  assert.deepEqual(
+    found?.unknownPayouts.map(({ address, units }) => [address, units]),
+    [[lower(old.returned.refundTo), String(old.returned.units)]],
+  )
+  await reaches(old.open.code, 'PAID')
+})
+
+test('refunds that left after the backup stay once only, and their webhooks repeat their ids', async () => {
+  await reaches(old.returning.code, 'FULL_REFUNDED')
+  assert.equal(await chain.balanceOf(old.returning.refundTo), old.returning.units)
+  // the shop asks again for the refund that only the chain remembers
+  assert.equal((await call(`revert/${old.returned.code}`, {})).status, 200)
+  await reaches(old.returned.code, 'FULL_REFUNDED')
+  assert.equal(await chain.balanceOf(old.returned.refundTo), old.returned.units)
+  const twice = [old.returned.code, old.returning.code]
+  for (const code of twice) {
+    const times = () =>
+      receiver.received.filter(({ body }) => body.includes(code) && body.includes('FULL_REFUNDED')).length
+    await eventually(
+      async () => times(),
+      (count) => count >= 2,
+    )
+    assert.equal(webhookIds(code, 'order.full_refunded').size, 1)
+  }
+  await eventually(
+    async () => webhookIds(old.open.code, 'order.paid').size,
+    (size) => size === 1,
+  )
+  const { report } = await reconcile()
+  assert.deepEqual(report.chains[0]?.unknownPayouts, [])
+})
+
+test('a new order never gets an address that an order after the backup may have had', async () => {
+  const next = await sell()
+  assert.notEqual(next.toAddress, old.lost.toAddress)
+  await pay(next)
+  await reaches(next.code, 'PAID')
+})

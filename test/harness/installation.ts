@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDb, sql } from '../../src/db/db.ts'
+import { findEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
+import { openVault } from '../../src/kernel/vault.ts'
+import { EVENTS } from '../../src/webhooks/outbox/events.ts'
+import { insertMerchant, type Merchant, TEST_MASTER_KEY } from './service.ts'
+
+const MAIN = join(import.meta.dirname, '../../src/main.ts')
+
+export type Ended = { code: number | null; out: string; err: string }
+
+/** One command of the service's bin, as its operator types it, with nothing but this environment. */
+export function runOperator(args: readonly string[], env: Record<string, string>, cwd?: string): Promise<Ended> {
+  const { PATH = '', HOME = '', TMPDIR } = process.env
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
+}
+
+/** Short: a socket lies in it. */
+export function newFolder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'cb-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** A merchant that hears of everything, in the database that a running service keeps in its folder. */
+export async function insertMerchantAt(dataDir: string): Promise<Merchant> {
+  const connectionString = await findEmbeddedPostgres(dataDir)
+  if (connectionString === null) throw new Error(`no database answers in ${dataDir}`)
+  const db = openDb({ connectionString, max: 1 })
+  try {
+    const merchant = await insertMerchant(db, openVault(TEST_MASTER_KEY))
+    await db.run(sql`update companies set optional_events = ${[...EVENTS]} where id = ${merchant.companyId}`)
+    return merchant
+  } finally {
+    await db.close()
+  }
+}
