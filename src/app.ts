@@ -11,6 +11,7 @@ import type { Endpoint } from './chain/endpoints/endpoint.ts'
 import { checkNetwork, NetworkMismatch } from './chain/endpoints/network-check.ts'
 import type { Network } from './chain/networks.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
+import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
 import { registerDbMetrics } from './db/db-metrics.ts'
@@ -102,7 +103,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const accounts = openAccounts({ config, db, vault, clock })
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
-  const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, ...logStream })
+  const isShop = openButtonOrigins(db, clock)
+  const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, isShop, ...logStream })
   const requestLog = registerRequestLog(app, {
     ...{ db, clock, days: config.requestLogDays, perCompany: config.requestLogPerCompany },
   })

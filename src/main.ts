@@ -38,6 +38,7 @@ function printTable(facts: Record<string, unknown>, file: string): void {
     ['Service', facts.baseUrl],
     ['Back office', facts.officeUrl],
     ['Documentation', facts.docsUrl],
+    ['Demo shop', facts.demoShopUrl],
     ['Providers', `${facts.providersUrl}/payments`],
     ['Manager', `${manager.email}  ${manager.password}`],
     ['SuperAdmin', `${superAdmin.email}  ${superAdmin.password}`],

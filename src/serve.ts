@@ -9,7 +9,7 @@ import { buildService } from './app.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import { type Check, runChecks } from './checks/check.ts'
 import { claimOf, databaseChecks } from './checks/installation-checks.ts'
-import { type DemoCredentials, makeDemo } from './companies/demo.ts'
+import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
 import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
 import { readMasterKey } from './config/master-key.ts'
@@ -112,6 +112,7 @@ function writeSandboxFile(
   config: Config,
   sandbox: SandboxProcess | null,
   demo: DemoCredentials,
+  vault: Vault,
 ): Record<string, unknown> {
   const [chain] = config.chains
   const facts = {
@@ -120,6 +121,8 @@ function writeSandboxFile(
     officeUrl: config.officeUrl,
     docsUrl: `${config.baseUrl}/docs`,
     mailboxUrl: `${config.baseUrl}/mailbox`,
+    demoShopUrl: `${config.baseUrl}/demo-shop`,
+    buyButtonId: demoButtonId(vault),
     providersUrl: sandbox?.providersUrl ?? config.sandbox.providersUrl,
     rpcUrl: chain?.rpcUrls[0] ?? null,
     usdcAddress: chain?.usdcAddress ?? null,
@@ -193,11 +196,14 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
   if (config.superAdmin) await makeSuperAdmin(config.superAdmin, { db, vault, clock: systemClock, passwords })
   const demo =
     config.mode === 'sandbox'
-      ? await makeDemo({ db, vault, hashPassword: passwords.hash, hashApiSecret, scopes: API_SCOPES })
+      ? await makeDemo({
+          ...{ db, vault, hashPassword: passwords.hash, hashApiSecret },
+          ...{ scopes: API_SCOPES, baseUrl: config.baseUrl },
+        })
       : null
   const { app, stop: stopService } = await startService(config, db, vault)
   closers.add(stopService)
-  const facts = demo && writeSandboxFile(config, sandbox, demo)
+  const facts = demo && writeSandboxFile(config, sandbox, demo, vault)
   return { app, config, facts, stop: () => closers.closeAll() }
 }
 

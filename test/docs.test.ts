@@ -120,6 +120,22 @@ test('the quickstart of payment links goes from a link to PAID, and a second lin
   assert.match(output, /http.+\/pay\?code=\w+[\s\S]+ALIAS_IN_USE[\s\S]+refused[\s\S]+is PAID\.[\s\S]+INV-2026-118/)
 })
 
+test('the quickstart of a website ends at a pay page with the price of the server', async () => {
+  const { apiKey, apiSecret, buyButtonId } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
+  const env = { COMPTOIR_URL: baseUrl, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret }
+  const [source = ''] = blocks('website.md', 'js')
+  writeFileSync(join(folder, 'cart.mjs'), source)
+  const run = Object.entries({ ...env, BUTTON_ID: buyButtonId }).map(([name, value]) => `${name}=${value}`)
+  const page = await runShell(`${run.join(' ')} node cart.mjs`)
+  const session = /data-comptoir-session="(\w+)"/.exec(page)?.[1]
+  assert.ok(session && page.includes(`${baseUrl}/sdk.js`), page)
+  const headers = { origin: baseUrl }
+  const opened = await fetch(`${baseUrl}/buy-button/landing?session=${session}`, { method: 'POST', headers })
+  const code = /conversionCode&quot;:&quot;(\w+)/.exec(await opened.text())?.[1]
+  const order = await get(`/api/next/confirm_conversion/status/${code}`)
+  assert.equal(JSON.parse(order.text).data.fromAmount, '49.90')
+})
+
 test('the quickstart of a server ships after a verified webhook', async () => {
   const { apiKey, apiSecret, webhookSigningSecret } = JSON.parse(
     readFileSync(join(folder, 'data/sandbox.json'), 'utf8'),

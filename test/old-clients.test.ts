@@ -103,3 +103,150 @@ test('closing the modal deletes the session without /next, and repeating it or a
   assert.equal((await client.call('DELETE', path)).status, 200)
   assert.equal((await read()).ended, true)
 })
+
+/* The buy button: a page of the shop, our landing page in a frame, and what passes between them. */
+
+type ButtonMade = { _id: string }
+const makeButton = async (fields: Record<string, unknown> = {}) => {
+  const { client } = await registerManager(shop.host.baseUrl)
+  const site = { name: 'Tea', websiteUrl: 'https://tea.example/shop', price: '5', currency: 'EUR' }
+  const { data, text } = await client.post<ButtonMade>('buy-buttons', { ...site, ...fields })
+  assert.ok(data, text)
+  return { id: data._id, client }
+}
+
+/** As the older browser SDK writes it: brackets literal, absent values empty, a price as PHP prints it. */
+const recorded = (id: string, price = '30.299999999999997', orderRef = 'CURRENTORDER-LZ-1701'): string =>
+  `/buy-button/landing?id=${id}&orderRef=${orderRef}&price=${price}&currency=EUR` +
+  `&callbackUrl=${encodeURIComponent('https://tea.example/module/callback')}` +
+  '&goods[goodsName]=products&goods[goodsType]=01&goods[goodsCategory]=Z000&buttonName='
+
+/** What the frame posts to its parent, and to whom, read from the page that the buyer's browser gets. */
+async function openFrame(path: string, headers: Record<string, string> = {}) {
+  const { baseUrl } = shop.host
+  const answer = await fetch(baseUrl + path, { method: 'POST', headers: { origin: baseUrl, ...headers } })
+  const text = await answer.text()
+  const attribute = (name: string): string =>
+    (new RegExp(`data-${name}="([^"]*)"`).exec(text)?.[1] ?? '').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+  const messages = JSON.parse(attribute('messages') || '[]') as Record<string, string>[]
+  return {
+    answer,
+    text,
+    origin: attribute('origin'),
+    framed: attribute('framed'),
+    said: Object.assign({}, ...messages),
+  }
+}
+
+test('the recorded address opens a frame for the shop’s website only, and posts sessionId and conversionCode to it', async () => {
+  const { id } = await makeButton({ pagePrice: true })
+  const page = await fetch(shop.host.baseUrl + recorded(id))
+  assert.equal(page.status, 200)
+  assert.match(page.headers.get('content-security-policy') ?? '', /frame-ancestors https:\/\/tea\.example$/)
+  assert.equal(page.headers.get('x-frame-options'), null)
+  const before = await shop.host.db.one<{ count: string }>(sql`select count(*) from orders`)
+  await fetch(shop.host.baseUrl + recorded(id))
+  const unchanged = await shop.host.db.one<{ count: string }>(sql`select count(*) from orders`)
+  assert.deepEqual(unchanged, before, 'following a link makes no order')
+
+  const { origin, said, framed } = await openFrame(recorded(id))
+  assert.equal(origin, 'https://tea.example')
+  assert.match(said.sessionId, /^[0-9a-f]{24}$/)
+  const order = await shop.host.call<Record<string, unknown>>('GET', `${OLD}/status/${said.conversionCode}`, {
+    headers: { authorization: 'Bearer undefined', origin: 'https://tea.example' },
+  })
+  assert.deepEqual([order.data.fromAmount, order.data.state], ['30.30', 'state:created'])
+  assert.equal(order.headers.get('access-control-allow-origin'), 'https://tea.example')
+  assert.equal(order.headers.get('access-control-allow-credentials'), null)
+  assert.equal((order.data.goods as { goodsCategory: string }).goodsCategory, 'Z000')
+  const webhook = await shop.host.db.one<{ url: string }>(
+    sql`select webhook_url as url from orders where code = ${said.conversionCode}`,
+  )
+  assert.equal(webhook.url, 'https://tea.example/module/callback')
+
+  const pay = async (path: string) => (await fetch(shop.host.baseUrl + path)).headers
+  const inFrame = await pay(framed)
+  assert.match(inFrame.get('content-security-policy') ?? '', /frame-ancestors https:\/\/tea\.example$/)
+  const alone = await pay(framed.replace('&embed=1', ''))
+  assert.match(alone.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+  assert.equal(alone.get('x-frame-options'), 'DENY')
+  // an order that came through no button
+  const till = await shop.create()
+  const noShop = await pay(`/pay?code=${till.code}&embed=1`)
+  assert.match(noShop.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+})
+
+test('status is polled across origins, with a preflight, by code and by orderRef; another website may not', async () => {
+  const { id } = await makeButton({ websiteUrl: 'https://poll.example' })
+  const { said } = await openFrame(`/buy-button/landing?id=${id}&orderRef=POLL-0001`)
+  const preflight = (path: string, origin: string, method = 'GET') =>
+    fetch(shop.host.baseUrl + path, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': method, 'access-control-request-headers': 'authorization' },
+    })
+  for (const path of [`${OLD}/status/${said.conversionCode}`, `${OLD}/status/order/POLL-0001`]) {
+    const allowed = await preflight(path, 'https://poll.example')
+    assert.equal(allowed.status, 204)
+    assert.equal(allowed.headers.get('access-control-allow-origin'), 'https://poll.example')
+    assert.equal(allowed.headers.get('access-control-allow-headers'), 'authorization')
+    const foreign = await preflight(path, 'https://evil.example')
+    assert.equal(foreign.headers.get('access-control-allow-origin'), null)
+    const { data, status } = await shop.host.call<{ state: string }>('GET', path, {
+      headers: { authorization: `Bearer ${shop.host.vault.derive('stale').toString('hex')}` },
+    })
+    assert.deepEqual([status, data.state], [200, 'state:created'])
+  }
+  const other = await preflight('/api/next/confirm_conversion/request', 'https://poll.example', 'POST')
+  assert.equal(other.headers.get('access-control-allow-origin'), null, 'no other path is open to the website')
+})
+
+test('closing the modal ends the session with the token that the frame posted, and with no other', async () => {
+  const { id, client } = await makeButton({ websiteUrl: 'https://close.example' })
+  const { said } = await openFrame(`/buy-button/landing/vendorToken?id=${id}&orderRef=CLOSE-001`)
+  assert.ok(said.vendorToken, 'the key has the name that the address gives')
+  const path = `/api/buy-button/sessions/${said.sessionId}`
+  const end = (token: string) =>
+    shop.host.call('DELETE', path, {
+      headers: { authorization: `Bearer ${token}`, origin: 'https://close.example' },
+    })
+  const ended = async () => (await client.get<{ ended: boolean }>(`buy-button/sessions/${said.sessionId}`)).data.ended
+  for (const token of ['undefined', `${said.vendorToken.slice(0, -2)}xx`, 'bst_']) {
+    assert.equal((await end(token)).status, 401, token)
+    assert.equal(await ended(), false)
+  }
+  const done = await end(said.vendorToken)
+  assert.equal(done.status, 200, done.text)
+  assert.equal(done.headers.get('access-control-allow-origin'), 'https://close.example')
+  assert.equal(await ended(), true)
+  assert.equal((await end(said.vendorToken)).status, 200, 'once more does no harm')
+})
+
+test('a page cannot name its own price, its own receiver or a stranger’s order', async () => {
+  const { id } = await makeButton()
+  const cheap = await openFrame(recorded(id, '0.10', 'CHEAP-0001'))
+  assert.equal(cheap.answer.status, 400)
+  assert.match(cheap.text, /ILLEGAL_AMOUNT: This button costs 5\.00 EUR/)
+  assert.deepEqual(cheap.said, {})
+  const same = await openFrame(recorded(id, '5', 'CHEAP-0002'))
+  assert.equal(same.answer.status, 200)
+  const thief = await openFrame(
+    `/buy-button/landing?id=${id}&orderRef=THIEF-001&callbackUrl=${encodeURIComponent('https://thief.example/x')}`,
+  )
+  assert.deepEqual([thief.answer.status, thief.said], [422, {}])
+  // the same reference: who knows its code goes on with the order, who guesses it gets another
+  const first = same.said.conversionCode
+  const known = await openFrame(`${recorded(id, '5', 'CHEAP-0002')}&code=${first}`)
+  assert.equal(known.said.conversionCode, first)
+  const guessed = await openFrame(recorded(id, '5', 'CHEAP-0002'))
+  assert.notEqual(guessed.said.conversionCode, first)
+  await shop.host.db.run(sql`
+    update orders set status = 'PAID', paid_at = now() where code = ${guessed.said.conversionCode}`)
+  const twice = await openFrame(recorded(id, '5', 'CHEAP-0002'))
+  assert.equal(twice.answer.status, 409)
+  assert.ok(!twice.text.includes(guessed.said.conversionCode) && /already being paid/.test(twice.text))
+  const unknown = await openFrame('/buy-button/landing?id=000000000000000000000000')
+  assert.equal(unknown.answer.status, 404)
+  assert.match(unknown.answer.headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+  const foreign = await openFrame(recorded(id, '5', 'CHEAP-0003'), { origin: 'https://evil.example' })
+  assert.equal(foreign.answer.status, 403, 'no other website sends the form')
+})

@@ -93,6 +93,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   pages: [
     ...HTTP,
     'channels',
+    'companies',
     'compliance',
     'mail',
     'orders',

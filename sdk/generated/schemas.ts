@@ -317,6 +317,8 @@ export type BuyButton = {
   itemRef: string | null
   /** Receives the events of orders made through it. */
   callbackUrl: string | null
+  /** Whether the page that shows the button may name another price. Off by default: anyone can change a page’s address, so the shop must then compare `fromAmount` before it delivers. */
+  pagePrice: boolean
   /** When it was created. UTC, with milliseconds. */
   createdAt: string
   /** When it last changed. UTC, with milliseconds. */

@@ -48,7 +48,7 @@ function hideFromReference(route: RouteOptions): void {
 /** Every route of the API, by name. */
 export async function registerApi(
   app: FastifyInstance,
-  { config, db, clock }: ServiceBase,
+  { config, db, clock, vault }: ServiceBase,
   accounts: Accounts,
   trade: Commerce & { requestLog: RequestLog },
 ): Promise<void> {
@@ -101,14 +101,14 @@ export async function registerApi(
       await scope.register(companyRoutes, companies)
       await scope.register(tillRoutes, companies)
       await scope.register(buttonRoutes, companies)
-      await scope.register(buttonSessionRoutes, companies)
+      await scope.register(buttonSessionRoutes, { ...companies, vault })
     },
     { prefix: '/api/next' },
   )
   await app.register(
     async (scope) => {
       scope.addHook('onRoute', hideFromReference)
-      await scope.register(buttonSessionRoutes, companies)
+      await scope.register(buttonSessionRoutes, { ...companies, vault })
     },
     { prefix: '/api' },
   )

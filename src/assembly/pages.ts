@@ -1,6 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { keepsMails } from '../mail/mail-jobs.ts'
 import { verifyRoutes } from '../pages/account/verify-routes.ts'
+import { demoShopRoutes } from '../pages/button/demo-shop-routes.ts'
+import { landingRoutes } from '../pages/button/landing-routes.ts'
+import { sdkRoutes } from '../pages/button/sdk-routes.ts'
 import { docsRoutes } from '../pages/docs/docs-routes.ts'
 import { kycPageRoutes } from '../pages/identity/kyc-page-routes.ts'
 import { mailboxRoutes } from '../pages/mailbox/mailbox-routes.ts'
@@ -14,7 +17,7 @@ import type { ServiceBase } from './service-base.ts'
 /** Every page, by name. */
 export async function registerPages(
   app: FastifyInstance,
-  { config, db }: ServiceBase,
+  { config, db, vault }: ServiceBase,
   { auth }: Accounts,
   trade: Commerce,
 ): Promise<void> {
@@ -25,6 +28,9 @@ export async function registerPages(
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
+  await app.register(landingRoutes, { ...trade.companies, config, vault, createOrder: trade.createOrder })
+  await app.register(sdkRoutes, { config })
+  if (config.mode === 'sandbox') await app.register(demoShopRoutes, { db, config, vault })
   await app.register(docsRoutes)
   await app.register(verifyRoutes, auth)
   await app.register(officeRoutes)

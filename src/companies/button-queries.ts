@@ -10,27 +10,30 @@ export type BuyButton = {
   currency: string
   itemRef: string | null
   callbackUrl: string | null
+  /** Whether the page that shows the button may name another price. */
+  pagePrice: boolean
   createdAt: Date
   updatedAt: Date
 }
 
-const BUTTON = sql`id, company_id, name, website_url, website_origin, price, currency, item_ref, callback_url, created_at,
-  updated_at`
+const BUTTON = sql`id, company_id, name, website_url, website_origin, price, currency, item_ref, callback_url, page_price,
+  created_at, updated_at`
 
 export async function insertButton(tx: Tx, button: BuyButton): Promise<void> {
   await tx.run(sql`
     insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, item_ref, callback_url,
-      created_at, updated_at)
+      page_price, created_at, updated_at)
     values (${button.id}, ${button.companyId}, ${button.name}, ${button.websiteUrl}, ${button.websiteOrigin},
-      ${button.price}, ${button.currency}, ${button.itemRef}, ${button.callbackUrl}, ${button.createdAt},
-      ${button.updatedAt})`)
+      ${button.price}, ${button.currency}, ${button.itemRef}, ${button.callbackUrl}, ${button.pagePrice},
+      ${button.createdAt}, ${button.updatedAt})`)
 }
 
 export async function updateButton(tx: Tx, button: BuyButton): Promise<void> {
   await tx.run(sql`
     update buy_buttons set name = ${button.name}, website_url = ${button.websiteUrl},
       website_origin = ${button.websiteOrigin}, price = ${button.price}, currency = ${button.currency},
-      item_ref = ${button.itemRef}, callback_url = ${button.callbackUrl}, updated_at = ${button.updatedAt}
+      item_ref = ${button.itemRef}, callback_url = ${button.callbackUrl},
+      page_price = ${button.pagePrice}, updated_at = ${button.updatedAt}
     where id = ${button.id}`)
 }
 
@@ -123,4 +126,33 @@ export async function insertButtonSession(
 
 export async function updateButtonSessionEnded(tx: Tx, id: string, at: Date): Promise<void> {
   await tx.run(sql`update button_sessions set ended_at = coalesce(ended_at, ${at}) where id = ${id}`)
+}
+
+/** The live session of a reference with its newest order, locked until the transaction ends. */
+export type LiveSession = { id: string; buttonId: string; orderCode: string | null; orderStatus: string | null }
+
+export async function lockLiveSession(
+  tx: Tx,
+  { companyId, orderRef }: { companyId: string; orderRef: string },
+): Promise<LiveSession | undefined> {
+  return tx.maybe<LiveSession>(sql`
+    select s.id, s.button_id, o.code as order_code, o.status as order_status
+    from button_sessions s left join orders o on o.company_id = s.company_id and o.id = s.order_id
+    where s.company_id = ${companyId} and s.order_ref = ${orderRef} and s.ended_at is null for update of s`)
+}
+
+/** The newest order that was made through a session; of a deleted button too. */
+export async function findSessionOrder(
+  q: Queryable,
+  session: { companyId: string; orderId: string | null },
+): Promise<{ code: string; status: string } | undefined> {
+  return q.maybe(sql`
+    select code, status from orders where company_id = ${session.companyId} and id = ${session.orderId}`)
+}
+
+/** Whether any button is registered for this website. */
+export async function hasButtonOrigin(q: Queryable, origin: string): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
+    select exists (select 1 from buy_buttons where website_origin = ${origin} and deleted_at is null) as found`)
+  return found
 }

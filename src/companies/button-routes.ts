@@ -3,6 +3,8 @@ import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
+import type { Vault } from '../kernel/vault.ts'
+import { bearsSessionToken } from './button-landing.ts'
 import * as service from './button-service.ts'
 import * as schemas from './company-schemas.ts'
 
@@ -104,7 +106,11 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
 }
 
 /** Buy-button sessions: each order on a website belongs to one. */
-export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async (app, deps) => {
+export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps & { vault: Vault }> = async (
+  app,
+  deps,
+) => {
+  const sessionKey = deps.vault.derive('button-session')
   app.post(
     '/buy-button/sessions',
     {
@@ -160,7 +166,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
   app.delete(
     '/buy-button/sessions/:id',
     {
-      config: { permission: 'buttonSessions.write' },
+      config: { permission: 'buttonSessions.end' },
       schema: {
         operationId: 'endBuyButtonSession',
         summary: 'End a session',
@@ -170,7 +176,10 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> 
       },
     },
     async (request) => {
-      await service.endSession(deps, actorOf(request), request.params.id)
+      const { headers, params } = request
+      // the buyer's own page ends its session with the token that it was given
+      if (bearsSessionToken(sessionKey, params.id, headers.authorization)) await service.endOwnSession(deps, params.id)
+      else await service.endSession(deps, actorOf(request), params.id)
       return ok(null)
     },
   )

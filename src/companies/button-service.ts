@@ -20,6 +20,7 @@ export type ButtonFields = {
   currency: string
   itemRef?: string
   callbackUrl?: string
+  pagePrice?: boolean
 }
 
 export const viewButton = (button: BuyButton): Static<typeof ButtonSchema> => ({
@@ -31,6 +32,7 @@ export const viewButton = (button: BuyButton): Static<typeof ButtonSchema> => ({
   currency: button.currency,
   itemRef: button.itemRef,
   callbackUrl: button.callbackUrl,
+  pagePrice: button.pagePrice,
   createdAt: button.createdAt.toISOString(),
   updatedAt: button.updatedAt.toISOString(),
 })
@@ -63,7 +65,7 @@ function numberUnits(price: number, asset: Fiat): bigint | undefined {
 }
 
 /** A price in the currency's own digits. @throws VALIDATION_FAILED */
-function readPrice(
+export function readPrice(
   { fiatAssets }: ButtonDeps,
   price: string | number,
   currency: string,
@@ -89,7 +91,7 @@ function readOptionalUrl(path: string, text: string | undefined): string | null 
   return text
 }
 
-function readCallback({ callbackFault }: ButtonDeps, text: string | undefined): string | null {
+export function readCallback({ callbackFault }: ButtonDeps, text: string | undefined): string | null {
   if (text === undefined) return null
   const fault = callbackFault(text)
   if (fault !== null) throw invalid('callbackUrl', fault)
@@ -117,6 +119,7 @@ export async function createButton(
     ...readPrice(deps, fields.price, fields.currency),
     itemRef: fields.itemRef ?? null,
     callbackUrl: readCallback(deps, fields.callbackUrl),
+    pagePrice: fields.pagePrice ?? false,
     createdAt: at,
     updatedAt: at,
   }
@@ -169,6 +172,7 @@ export async function changeButton(
       ...readPrice(deps, fields.price ?? button.price, fields.currency ?? button.currency),
       itemRef: fields.itemRef ?? button.itemRef,
       callbackUrl: readCallback(deps, fields.callbackUrl) ?? button.callbackUrl,
+      pagePrice: fields.pagePrice ?? button.pagePrice,
       updatedAt: new Date(deps.clock()),
     }
     await queries.updateButton(tx, changed)
@@ -260,4 +264,9 @@ export async function readSession(
 export async function endSession(deps: ButtonDeps, actor: Actor, id: string): Promise<void> {
   const session = await readSession(deps, actor, { id })
   await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, session.id, new Date(deps.clock())))
+}
+
+/** For the page that holds the session's token. Idempotent. */
+export async function endOwnSession(deps: ButtonDeps, id: string): Promise<void> {
+  await deps.db.tx((tx) => queries.updateButtonSessionEnded(tx, id, new Date(deps.clock())))
 }

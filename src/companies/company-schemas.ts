@@ -212,6 +212,7 @@ export const ButtonBody = Type.Object({
   currency: Type.String({ maxLength: 8, examples: ['EUR'] }),
   itemRef: Type.Optional(Type.String({ maxLength: 100 })),
   callbackUrl: Type.Optional(Url),
+  pagePrice: Type.Optional(Type.Boolean()),
 })
 export const ButtonChange = Type.Partial(ButtonBody)
 export const ButtonSchema = Type.Object(
@@ -224,6 +225,7 @@ export const ButtonSchema = Type.Object(
     currency: Type.String(),
     itemRef: Nullable(Type.String()),
     callbackUrl: Nullable(Type.String()),
+    pagePrice: Type.Boolean(),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },

@@ -16,6 +16,9 @@ export type DemoRows = {
   apiKey: string
   apiSecretHash: string
   scopes: readonly string[]
+  buttonId: string
+  /** Where the demo shop stands. */
+  baseUrl: string
 }
 
 /** The demo merchant: company, manager, till and API key. Leaves existing rows unchanged. */
@@ -40,6 +43,10 @@ export async function insertDemo(q: Queryable, demo: DemoRows): Promise<void> {
     ), till as (
       insert into collectors (id, company_id, sales_point_id, identifier)
       values (${demo.collectorId}, ${demo.companyId}, ${demo.salesPointId}, ${demo.merchantIdentifier}) on conflict do nothing
+    ), button as (
+      insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency)
+      values (${demo.buttonId}, ${demo.companyId}, 'Demo shop', ${demo.baseUrl}, ${demo.baseUrl}, '12.50', 'EUR')
+      on conflict (id) do update set website_url = excluded.website_url, website_origin = excluded.website_origin
     )
     insert into api_keys (id, company_id, name, public_id, secret_hash, scopes)
     values (${demo.apiKeyId}, ${demo.companyId}, 'Demo server', ${demo.apiKey}, ${demo.apiSecretHash}, ${demo.scopes})

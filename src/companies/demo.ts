@@ -27,6 +27,12 @@ function demoCredentials(vault: Vault): DemoCredentials {
   }
 }
 
+const demoId = (vault: Vault, purpose: string): string =>
+  vault.derive(`demo-id:${purpose}`).toString('hex').slice(0, 24)
+
+/** The buy button that the demo shop shows. */
+export const demoButtonId = (vault: Vault): string => demoId(vault, 'button')
+
 /** Creates the demo merchant, once per database. */
 export async function makeDemo(deps: {
   db: Db
@@ -34,10 +40,12 @@ export async function makeDemo(deps: {
   hashPassword: (password: string) => Promise<string>
   hashApiSecret: (secret: string) => string
   scopes: readonly string[]
+  /** The demo shop is a page of the service itself. */
+  baseUrl: string
 }): Promise<DemoCredentials> {
   const { db, vault, hashPassword } = deps
   const credentials = demoCredentials(vault)
-  const id = (purpose: string): string => vault.derive(`demo-id:${purpose}`).toString('hex').slice(0, 24)
+  const id = (purpose: string): string => demoId(vault, purpose)
   const companyId = id('company')
   const rows: DemoRows = {
     companyId,
@@ -55,6 +63,8 @@ export async function makeDemo(deps: {
     apiKey: credentials.apiKey,
     apiSecretHash: deps.hashApiSecret(credentials.apiSecret),
     scopes: deps.scopes,
+    buttonId: demoButtonId(vault),
+    baseUrl: new URL(deps.baseUrl).origin,
   }
   await insertDemo(db, rows)
   return credentials

@@ -29,6 +29,29 @@ export function registerCors(app: FastifyInstance, origins: readonly string[]): 
   })
 }
 
+/** What a shop's page calls in its buyer's browser: status reads, and ending the buyer's own session. */
+const SHOP_PATHS = /^\/api\/(next\/)?(confirm_conversion\/status\/|buy-button\/sessions\/[^/?]+(\?|$))/
+
+/**
+ * Websites with a buy button may read these few paths, without cookies: what a page may do there depends on the code or
+ * token that it sends, never on who sits in front of the browser.
+ * @param isShop whether a button is registered for this origin
+ */
+export function registerShopCors(app: FastifyInstance, isShop: (origin: string) => Promise<boolean>): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { origin } = request.headers
+    if (!SHOP_PATHS.test(request.url)) return
+    void reply.header('vary', 'origin')
+    if (origin === undefined || reply.getHeader('access-control-allow-origin') !== undefined) return
+    if (!(await isShop(origin))) return
+    void reply.headers({
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': EXPOSED,
+      'cross-origin-resource-policy': 'cross-origin',
+    })
+  })
+}
+
 /** Answers a preflight with the methods that exist at its address. @returns undefined where nothing exists */
 export function answerPreflight(
   request: FastifyRequest,

@@ -14,6 +14,8 @@ export type Rule = {
   ignoreCredential?: true
   /** A missing, expired or malformed credential counts as none (old clients send stale ones). */
   staleIsNone?: true
+  /** A bearer that begins like this is no access token: the route checks it, and it opens this route alone. */
+  ownToken?: string
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
   limit: Limit
@@ -116,6 +118,12 @@ export const PERMISSIONS = {
   'buttons.write': { roles: MANAGERS, limit: 'company' },
   'buttonSessions.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
   'buttonSessions.write': { roles: [...MANAGERS, 'Service'], scope: 'sessions:write', limit: 'company' },
+  'buttonSessions.end': {
+    roles: [...MANAGERS, 'Service'],
+    scope: 'sessions:write',
+    ownToken: 'bst_',
+    limit: 'company',
+  },
   'apiKeys.read': { roles: MANAGERS, limit: 'company' },
   'apiKeys.create': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'apiKeys.revoke': { roles: MANAGERS, limit: 'company' },

@@ -12,7 +12,7 @@ import type { Actor, Authenticate } from './actor.ts'
 import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { answerBroken, answerUnroutable } from './broken-requests.ts'
-import { registerCors } from './cors.ts'
+import { registerCors, registerShopCors } from './cors.ts'
 import { registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
@@ -27,6 +27,8 @@ export type ServerDeps = {
   authenticate: Authenticate
   limits: RateLimits
   vault: Vault
+  /** Whether a buy button is registered for this website; without it no shop's page calls the API. */
+  isShop?: (origin: string) => Promise<boolean>
   /** Where log lines go; standard output when absent. */
   logStream?: { write(line: string): void }
   metrics: Registry
@@ -70,6 +72,10 @@ function registerPermissions(app: FastifyInstance, { authenticate, clock, limits
     if (page) await limits.checkPage(request, reply)
     if (permission === undefined || !isPermission(permission)) return
     const rule = ruleOf(permission)
+    if (rule.ownToken !== undefined && request.headers.authorization?.startsWith(`Bearer ${rule.ownToken}`)) {
+      await limits.checkAddress(request, reply, 'public')
+      return
+    }
     await limits.checkAddress(request, reply, rule.limit)
     if (!rule.ignoreCredential) request.actor = await readActor(request, reply, rule)
     if (rule.limit === 'company') await limits.checkCompany(request, reply)
@@ -173,6 +179,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     done()
   })
   registerHeaders(app, config)
+  if (deps.isShop) registerShopCors(app, deps.isShop)
   await app.register(cookie)
   registerMetrics(app, deps.metrics)
   registerPermissions(app, deps)

@@ -15,7 +15,7 @@ const GOODS_CATEGORIES = [
   ),
 ]
 
-const GoodsSchema = Type.Object(
+export const GoodsSchema = Type.Object(
   {
     goodsName: Type.Optional(Type.String({ maxLength: 256 })),
     goodsType: Type.Optional(Type.String({ enum: GOODS_TYPES, description: '01 tangible, 02 virtual' })),

@@ -327,7 +327,7 @@ const SHOPS: Cases = {
     },
   },
   endBuyButtonSession: {
-    row: 'buttonSessions.write',
+    row: 'buttonSessions.end',
     make: async (place) => ({ params: { id: (await session(place))._id } }),
   },
 }

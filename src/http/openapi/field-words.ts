@@ -108,6 +108,10 @@ const ORDERS: Record<string, Word> = {
   goodsDetail: ['More about the goods.', 'First flush 2026'],
   goodsQuantity: ['How many.', '1'],
   merchantIdentifier: ['The till.', 'TILL-1'],
+  pagePrice: [
+    'Whether the page that shows the button may name another price. Off by default: anyone can change a page’s address, so the shop must then compare `fromAmount` before it delivers.',
+    false,
+  ],
   websiteUrl: ['The shop’s website.', 'https://shop.example'],
   webhookUrl: ['Receives the order’s events.', 'https://shop.example/webhooks/comptoir'],
   returnUrl: ['Where the payer goes after paying.', 'https://shop.example/thank-you'],

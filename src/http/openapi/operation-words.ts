@@ -243,7 +243,10 @@ const COMPANIES: Record<string, OperationWords> = {
     refuses: ['OBJECT_CONFLICT', 'ILLEGAL_AMOUNT', 'ALIAS_IN_USE', 'WEBSITE_MISMATCH', 'OBJECT_NOT_FOUND'],
   },
   getBuyButtonSession: { does: 'One session, and the order made through it.' },
-  endBuyButtonSession: { does: 'Ends the session. An order made through it stays as it is.', refuses: CHANGED },
+  endBuyButtonSession: {
+    does: 'Ends the session. An order made through it stays as it is. The buyer’s page may do it with the token that the landing page gave it.',
+    refuses: CHANGED,
+  },
   getBuyButtonSessionByCode: { does: 'The session that an order was made through.' },
 }
 

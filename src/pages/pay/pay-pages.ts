@@ -6,7 +6,9 @@ import type { Html } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
+import { allowFrame } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
+import { codeOf, embeddedPolicy, isEmbedded, renderWayOut, withEmbedScript } from './embed.ts'
 import type { PageContext } from './pay-parts.ts'
 import { contentSecurityPolicy } from './pay-view.ts'
 
@@ -17,17 +19,22 @@ export type PayPages = {
   /** Back to the order's page, which shows how things stand; a failure is named there in the payer's words. */
   sendBack(request: FastifyRequest, reply: FastifyReply, code: string, problem?: AppError): FastifyReply
   /** To another page of ours, on the host that was called. */
-  sendOn(reply: FastifyReply, to: URL): FastifyReply
+  sendOn(request: FastifyRequest, reply: FastifyReply, to: URL): Promise<FastifyReply>
 }
 
 export function openPayPages(deps: {
   config: Pick<Config, 'payUrl'>
   clock: Clock
   providersUrl: string | null
+  /** The website of the button that the order came through; null for other orders. */
+  findShopOrigin(code: string): Promise<string | null>
 }): PayPages {
-  const { config, clock, providersUrl } = deps
+  const { config, clock, providersUrl, findShopOrigin } = deps
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
   const policy = contentSecurityPolicy(providersUrl)
+  /** The one website that may show this answer in a frame; null: none. */
+  const framingOf = async (request: FastifyRequest): Promise<string | null> =>
+    isEmbedded(request) ? findShopOrigin(codeOf(request)) : null
   return {
     contextOf: (language) => ({
       language,
@@ -39,21 +46,29 @@ export function openPayPages(deps: {
       nowMs: clock(),
     }),
     async send(request, reply, status, page) {
+      const origin = await framingOf(request)
+      if (origin !== null) allowFrame(reply)
       void reply.code(status).headers({
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': policy,
+        'content-security-policy': origin === null ? policy : embeddedPolicy(policy, origin),
         // with no-referrer the browser would send `Origin: null` with our own forms
         'referrer-policy': 'same-origin',
         'cache-control': 'no-store',
         'content-language': languageOf(request),
       })
-      return reply.send(await compressPage(request, reply, page.text))
+      const text = origin === null ? page.text : withEmbedScript(page.text, origin, codeOf(request))
+      return reply.send(await compressPage(request, reply, text))
     },
-    sendOn: (reply, { pathname, search }) => reply.redirect(pathname + search, 303),
+    async sendOn(request, reply, { pathname, search }) {
+      const to = pathname + search
+      if ((await framingOf(request)) === null) return reply.redirect(to, 303)
+      return this.send(request, reply, 200, renderWayOut(request, to))
+    },
     sendBack(request, reply, code, problem) {
       const { lang } = request.query as { lang?: string }
       const query = new URLSearchParams({ code })
       if (lang) query.set('lang', lang)
+      if (isEmbedded(request)) query.set('embed', '1')
       if (problem) query.set('problem', problem.code)
       return reply.redirect(`${basePath}/pay?${query}`, 303)
     },

@@ -16,6 +16,7 @@ import { TEXTS } from '../../texts/languages.ts'
 import { sendBusyPage } from '../shared/busy-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
+import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
 import { openPayPages, type PayPages } from './pay-pages.ts'
@@ -36,6 +37,7 @@ export type PayPageDeps = Omit<DepositCheckDeps, 'config'> & {
 const Query = Type.Object({
   code: Type.Optional(Type.String()),
   lang: Type.Optional(Type.String()),
+  embed: Type.Optional(Type.String()),
   last: Type.Optional(Type.String({ maxLength: 200 })),
   problem: Type.Optional(Type.String({ maxLength: 40 })),
 })
@@ -125,7 +127,7 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
       if (known.code === 'INTERNAL_ERROR' || known.code === 'ORDER_NOT_FOUND') throw error
       request.log.info({ code: known.code }, 'a payer’s step was refused')
       const check = known.code === 'KYC_REQUIRED' ? known.details?.find(({ path }) => path === 'kycUrl') : undefined
-      if (check) return pages.sendOn(reply, new URL(check.message))
+      if (check) return pages.sendOn(request, reply, new URL(check.message))
       return pages.sendBack(request, reply, form.code, known)
     }
   }
@@ -149,7 +151,8 @@ async function lookUpTransaction(deps: PayPageDeps, code: string, txHash: string
 export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, deps) => {
   const payerKey = deps.vault.derive('payer')
   const providersUrl = deps.config.mode === 'sandbox' ? deps.providersUrl : null
-  const pages = openPayPages({ config: deps.config, clock: deps.clock, providersUrl })
+  const findShopOrigin = (code: string) => findOriginOfOrder(deps.db, code)
+  const pages = openPayPages({ config: deps.config, clock: deps.clock, providersUrl, findShopOrigin })
   const viewDeps: PayViewDeps = { ...deps, payerKey }
   const streams = openPayStreams({
     feed: deps.feed,

@@ -159,7 +159,7 @@ const PARTS: Record<PayState, Part> = {
 export function renderFragment(view: PayView, page: PageContext): Html {
   const say = page.texts.states[view.state]
   const final = view.final && html` data-final="1"`
-  return html`<div data-say="${say}" data-title="${say} · ${view.merchant}"${final}>
+  return html`<div data-state="${view.state}" data-say="${say}" data-title="${say} · ${view.merchant}"${final}>
     ${headline(view, page)}${PARTS[view.state](view, page)}</div>`
 }
 

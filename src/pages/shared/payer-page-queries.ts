@@ -5,6 +5,16 @@ export async function findMerchantName(q: Queryable, companyId: string): Promise
   return row?.name
 }
 
+/** The website of the buy button that an order came through; null for any other order. */
+export async function findOriginOfOrder(q: Queryable, code: string): Promise<string | null> {
+  const row = await q.maybe<{ origin: string }>(sql`
+    select b.website_origin as origin
+    from orders o join button_sessions s on s.company_id = o.company_id and s.id = o.button_session_id
+      join buy_buttons b on b.id = s.button_id and b.deleted_at is null
+    where o.code = ${code}`)
+  return row?.origin ?? null
+}
+
 /** For each order one text that changes whenever something about it changes that its payer should see. */
 export async function listOrderMarks(
   q: Queryable,

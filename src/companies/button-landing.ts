@@ -1,0 +1,132 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Tx } from '../db/db.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import { newId, newOrderCode } from '../kernel/ids.ts'
+import type { ButtonSession, BuyButton } from './button-queries.ts'
+import * as queries from './button-queries.ts'
+import { type ButtonDeps, readCallback, readPrice } from './button-service.ts'
+
+/** What a page says about one purchase. A page can say anything: nothing here is trusted. */
+export type PageWish = {
+  orderRef?: string
+  price?: string
+  currency?: string
+  buttonName?: string
+  callbackUrl?: string
+  /** The code of an order that this buyer has seen before: proof that the order is his. */
+  code?: string
+}
+
+/** Where a purchase goes on: an order that exists, or a session that an order is to be made for. */
+export type Landing = { session: Pick<ButtonSession, 'id'>; button: BuyButton } & (
+  | { code: string }
+  | { code: null; price: string; currency: string }
+)
+
+const OPEN = ['INITIAL', 'PENDING', 'AWAITING']
+const ENDED = ['EXPIRED', 'CANCELLED', 'ERROR']
+
+/** @throws OBJECT_NOT_FOUND */
+export async function findLandingButton({ db }: Pick<ButtonDeps, 'db'>, id: string): Promise<BuyButton> {
+  const button = await queries.findButton(db, id)
+  if (!button) throw new AppError('OBJECT_NOT_FOUND')
+  return button
+}
+
+/**
+ * The price of the button, or the page's own where the button allows that.
+ * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED
+ */
+function readPagePrice(deps: ButtonDeps, button: BuyButton, wish: PageWish): { price: string; currency: string } {
+  const { price, currency } = wish
+  const own = { price: button.price, currency: button.currency }
+  if (price === undefined && (currency === undefined || currency.toUpperCase() === button.currency)) return own
+  // pages print numbers with as many digits as their language gives, such as 30.299999999999997
+  const isLong = /^\d+\.\d{7,}$/.test(price ?? '')
+  const wanted = readPrice(deps, isLong ? Number(price) : (price ?? button.price), currency ?? button.currency)
+  const isSame = wanted.price === own.price && wanted.currency === own.currency
+  if (isSame || button.pagePrice) return wanted
+  throw new AppError('ILLEGAL_AMOUNT', {
+    message: `This button costs ${own.price} ${own.currency}. The shop can allow other prices in the button’s settings.`,
+  })
+}
+
+/** A page may send events only to the shop itself: to its website, or to where the button sends them anyway. */
+function readPageCallback(deps: ButtonDeps, button: BuyButton, url: string | undefined): string | null {
+  const callback = readCallback(deps, url)
+  if (callback === null) return null
+  const known = [button.websiteUrl, button.callbackUrl ?? button.websiteUrl].map((one) => new URL(one).origin)
+  if (known.includes(new URL(callback).origin)) return callback
+  throw invalid('callbackUrl', 'must be at the website of the button')
+}
+
+function readReference(orderRef: string | undefined): string {
+  if (orderRef === undefined) return `BUTTON-${newOrderCode()}`
+  if (orderRef.length < 6) throw invalid('orderRef', 'must be 6 to 100 characters')
+  return orderRef
+}
+
+/**
+ * A buyer arrives with a button. The order of the same reference is shown only to who knows its code: references can
+ * be guessed. For others an unpaid one is replaced, so that a second try is no dead end.
+ * @throws ILLEGAL_AMOUNT, VALIDATION_FAILED; ORDER_STATE_CONFLICT when the reference is being paid, or is paid
+ */
+export async function openLanding(deps: ButtonDeps, button: BuyButton, wish: PageWish): Promise<Landing> {
+  const at = new Date(deps.clock())
+  const session = {
+    id: newId(at.getTime()),
+    companyId: button.companyId,
+    buttonId: button.id,
+    code: newOrderCode(),
+    orderRef: readReference(wish.orderRef),
+    ...readPagePrice(deps, button, wish),
+    buttonName: wish.buttonName ?? button.name,
+    callbackUrl: readPageCallback(deps, button, wish.callbackUrl),
+    ...{ cancelUrl: null, returnUrl: null, createdAt: at },
+  }
+  return deps.db.tx(async (tx) => {
+    // one at a time: two windows of one buyer do not make two sessions of one reference
+    await queries.lockButton(tx, button.id)
+    const live = await queries.lockLiveSession(tx, session)
+    const kept = live && (await keepOrEnd(tx, live, { button, wish, at }))
+    if (kept) return kept
+    await queries.insertButtonSession(tx, session)
+    return { session, button, code: null, price: session.price, currency: session.currency }
+  })
+}
+
+async function keepOrEnd(
+  tx: Tx,
+  live: queries.LiveSession,
+  { button, wish, at }: { button: BuyButton; wish: PageWish; at: Date },
+): Promise<Landing | undefined> {
+  const { orderCode, orderStatus } = live
+  const isOver = orderStatus === null || ENDED.includes(orderStatus)
+  if (orderCode !== null && orderCode === wish.code && !isOver) return { session: live, button, code: orderCode }
+  if (!isOver && !OPEN.includes(orderStatus)) throw new AppError('ORDER_STATE_CONFLICT')
+  await queries.updateButtonSessionEnded(tx, live.id, at)
+  return undefined
+}
+
+/** A session that the shop's server made; its code cannot be guessed. @throws UNKNOWN_SESSION */
+export async function openServerSession({ db }: ButtonDeps, code: string): Promise<Landing> {
+  const session = await queries.findButtonSessionByCode(db, code)
+  const button = session && (await queries.findButton(db, session.buttonId))
+  if (!session || !button || session.endedAt) throw new AppError('UNKNOWN_SESSION')
+  const order = await queries.findSessionOrder(db, session)
+  if (order && !ENDED.includes(order.status)) return { session, button, code: order.code }
+  return { session, button, code: null, price: session.price, currency: session.currency }
+}
+
+const PREFIX = 'bst_'
+
+/** What a page may end its own session with, and nothing else: HMAC-SHA-256 of the session's id. */
+export const sessionTokenOf = (key: Buffer, id: string): string =>
+  PREFIX + createHmac('sha256', key).update(`button-session:${id}`).digest('base64url')
+
+/** @param authorization the header as it came */
+export function bearsSessionToken(key: Buffer, id: string, authorization: string | undefined): boolean {
+  const given = Buffer.from(/^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '')
+  const expected = Buffer.from(sessionTokenOf(key, id))
+  return given.length === expected.length && timingSafeEqual(given, expected)
+}

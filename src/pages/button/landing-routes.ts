@@ -1,0 +1,164 @@
+import formbody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import {
+  findLandingButton,
+  type Landing,
+  openLanding,
+  openServerSession,
+  sessionTokenOf,
+} from '../../companies/button-landing.ts'
+import type { ButtonDeps } from '../../companies/button-service.ts'
+import type { Config } from '../../config/config.ts'
+import { toAppError } from '../../http/failures.ts'
+import { contextAs } from '../../http/request-context.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Html } from '../../kernel/html.ts'
+import type { Vault } from '../../kernel/vault.ts'
+import type { CreateOrder } from '../../orders/order-create.ts'
+import { type CreateOrderBody, GoodsSchema } from '../../orders/order-schemas.ts'
+import { BUTTON_TEXTS } from '../../texts/button-texts.ts'
+import { sendBusyPage } from '../shared/busy-page.ts'
+import { compressPage } from '../shared/compress.ts'
+import { allowFrame } from '../shared/framing.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { checkSameOrigin, payerOf } from '../shared/payer.ts'
+import { landingPolicy, renderHandOver, renderLanding, renderRefusal } from './landing-view.ts'
+
+export type LandingDeps = ButtonDeps & {
+  config: Pick<Config, 'payUrl' | 'baseUrl'>
+  vault: Vault
+  createOrder: CreateOrder
+}
+
+const Text = (maxLength: number) => Type.Optional(Type.String({ maxLength }))
+const { goodsName, goodsType, goodsCategory } = GoodsSchema.properties
+/** Names (compat): docs/old-clients.md. */
+const Query = Type.Object({
+  id: Text(64),
+  session: Text(100),
+  orderRef: Text(100),
+  price: Text(40),
+  currency: Text(8),
+  callbackUrl: Text(2048),
+  buttonName: Text(200),
+  'goods[goodsName]': goodsName,
+  'goods[goodsType]': goodsType,
+  'goods[goodsCategory]': goodsCategory,
+  code: Text(64),
+  lang: Text(20),
+  tokenKey: Type.Optional(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,39}$' })),
+})
+type Query = Static<typeof Query>
+const Params = Type.Object({ tokenKey: Query.properties.tokenKey })
+
+const OPEN = { open: true, page: true } as const
+const DEFAULT_TOKEN_KEY = 'comptoirToken'
+
+/** Older clients write `name=` for what is absent. */
+function dropEmpty(request: FastifyRequest): void {
+  const query = request.query as Record<string, unknown>
+  for (const [name, value] of Object.entries(query)) if (value === '') delete query[name]
+}
+
+async function sendPage(request: FastifyRequest, reply: FastifyReply, page: Html, origin: string | null) {
+  void reply.headers({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': landingPolicy(origin),
+    // a page that the button opened in a window tells the shop's page its order before it goes on
+    'cross-origin-opener-policy': 'unsafe-none',
+    'referrer-policy': 'same-origin',
+    'cache-control': 'no-store',
+    'content-language': languageOf(request),
+  })
+  if (origin !== null) allowFrame(reply)
+  return reply.send(await compressPage(request, reply, page.text))
+}
+
+/** The button is the shop's matter, the rate is ours: each failure says whose turn it is. */
+function refusalOf(error: AppError, request: FastifyRequest) {
+  const texts = BUTTON_TEXTS[languageOf(request)]
+  const detail = error.details?.map(({ path, message }) => `${path} ${message}`).join('; ')
+  const hint = `${error.code}: ${detail ?? error.message}`
+  if (error.code === 'ORDER_STATE_CONFLICT') return { title: texts.paidTitle, text: texts.paid }
+  if (error.code === 'OBJECT_NOT_FOUND' || error.code === 'UNKNOWN_SESSION')
+    return { title: texts.failedTitle, text: texts.unknownButton }
+  if (error.code === 'INVALID_EXCHANGE_RATE' || error.status >= 500)
+    return { title: texts.failedTitle, text: texts.later, again: request.url }
+  return { title: texts.failedTitle, text: texts.wrongSetUp, hint }
+}
+
+/** `{baseUrl}/buy-button/landing`: between a shop's button and the pay page. A page, not API. */
+export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app, deps) => {
+  const { config, createOrder } = deps
+  const tokenKey = deps.vault.derive('button-session')
+  const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
+  await app.register(formbody)
+  rememberLanguage(app)
+  app.addHook('preValidation', async (request) => dropEmpty(request))
+
+  /** The website that may show this page, as far as the request names a button that exists. */
+  const originOf = async ({ id, session }: Query): Promise<string | null> => {
+    const button = await (session === undefined
+      ? findLandingButton(deps, id ?? '')
+      : openServerSession(deps, session).then((landing) => landing.button))
+    return button.websiteOrigin
+  }
+  app.setErrorHandler(async (thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
+    if (error.status >= 500) request.log.error({ err: thrown }, 'landing page failed')
+    const origin = await originOf(request.query as Query).catch(() => null)
+    const { again = null, ...words } = refusalOf(error, request)
+    return sendPage(request, reply.code(error.status), renderRefusal(languageOf(request), words, again), origin)
+  })
+
+  const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const origin = await originOf(request.query as Query)
+    return sendPage(request, reply, renderLanding(languageOf(request), request.url), origin)
+  }
+
+  const makeOrder = async (request: FastifyRequest, landing: Landing): Promise<string> => {
+    if (landing.code !== null) return landing.code
+    const query = request.query as Query
+    const goods = {
+      ...(query['goods[goodsName]'] === undefined ? {} : { goodsName: query['goods[goodsName]'] }),
+      ...(query['goods[goodsType]'] === undefined ? {} : { goodsType: query['goods[goodsType]'] }),
+      ...(query['goods[goodsCategory]'] === undefined ? {} : { goodsCategory: query['goods[goodsCategory]'] }),
+    }
+    const { session, button, price, currency } = landing
+    const body: CreateOrderBody = {
+      ...{ amount: price, fromAsset: currency, websiteUrl: button.websiteUrl, sessionId: session.id },
+      ...(Object.keys(goods).length > 0 ? { goods } : {}),
+    }
+    const context = contextAs(request, payerOf(session.id))
+    const made = await createOrder({ context, body, claim: null })
+    if ('replay' in made) throw new AppError('INTERNAL_ERROR')
+    return made.created.code
+  }
+
+  const begin = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    checkSameOrigin(request, config.payUrl)
+    const query = request.query as Query
+    const landing =
+      query.session === undefined
+        ? await openLanding(deps, await findLandingButton(deps, query.id ?? ''), query)
+        : await openServerSession(deps, query.session)
+    const code = await makeOrder(request, landing)
+    const { websiteOrigin } = landing.button
+    const sessionId = landing.session.id
+    const named = (request.params as Static<typeof Params>).tokenKey ?? query.tokenKey ?? DEFAULT_TOKEN_KEY
+    const next = `${basePath}/pay?${new URLSearchParams({ code, lang: languageOf(request) })}`
+    const messages = [{ [named]: sessionTokenOf(tokenKey, sessionId) }, { sessionId }, { conversionCode: code }]
+    const page = renderHandOver(languageOf(request), {
+      ...{ messages, origin: websiteOrigin, next, framed: `${next}&embed=1` },
+    })
+    return sendPage(request, reply, page, websiteOrigin)
+  }
+  const schema = { hide: true, querystring: Query, params: Params }
+  for (const path of ['/buy-button/landing', '/buy-button/landing/:tokenKey']) {
+    app.get(path, { config: OPEN, schema }, show)
+    app.post(path, { config: OPEN, schema }, begin)
+  }
+}

@@ -1,0 +1,78 @@
+import { type Html, html, raw } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
+import { BUTTON_TEXTS } from '../../texts/button-texts.ts'
+import { hashOf } from '../shared/framing.ts'
+import { PAY_STYLE } from '../shared/page-style.ts'
+
+/** The order is made by a POST: what only follows links (previews, search engines) makes none. */
+const SUBMIT = "document.getElementById('go').submit()"
+
+/** Tells the website that shows the page which order it is, and goes on to the pay page. */
+const HAND_OVER = `(() => {
+const { messages, origin, next, framed } = document.currentScript.dataset
+const shop = parent !== window ? parent : opener
+if (shop) for (const message of JSON.parse(messages)) shop.postMessage(message, origin)
+location.replace(parent !== window ? framed : next)
+})()`
+
+/** @param origin the website that may show the page in a frame; null: none */
+export const landingPolicy = (origin: string | null): string =>
+  [
+    "default-src 'none'",
+    `style-src ${hashOf(PAY_STYLE)}`,
+    `script-src ${hashOf(SUBMIT)} ${hashOf(HAND_OVER)}`,
+    "form-action 'self'",
+    "base-uri 'none'",
+    `frame-ancestors ${origin ?? "'none'"}`,
+  ].join('; ')
+
+const shell = (lang: Lang, title: string, body: Html): Html =>
+  html`<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>${title}</title>
+    <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
+    <style>${raw(PAY_STYLE)}</style></head><body><main>${body}</main></body></html>`
+
+/** @param action this page's own address, with everything that the button said */
+export function renderLanding(lang: Lang, action: string): Html {
+  const texts = BUTTON_TEXTS[lang]
+  return shell(
+    lang,
+    texts.opening,
+    html`<div class="state busy"><span class="dot"></span><h1>${texts.opening}</h1></div>
+      <form method="post" id="go" action="${action}"><button class="main">${texts.goOn}</button></form>
+      <script>${raw(SUBMIT)}</script>`,
+  )
+}
+
+export type HandOver = {
+  /** Each a plain object; a page of an older client reads one key of each. */
+  messages: readonly Record<string, string>[]
+  /** Who may read the messages. */
+  origin: string
+  /** The pay page, and the same inside a frame. */
+  next: string
+  framed: string
+}
+
+export function renderHandOver(lang: Lang, { messages, origin, next, framed }: HandOver): Html {
+  const texts = BUTTON_TEXTS[lang]
+  const script = html`<script data-messages="${JSON.stringify(messages)}" data-origin="${origin}" data-next="${next}"
+    data-framed="${framed}">${raw(HAND_OVER)}</script>`
+  return shell(
+    lang,
+    texts.opening,
+    html`<div class="state busy"><span class="dot"></span><h1>${texts.opening}</h1></div>
+      <a class="button main" href="${next}">${texts.goOn}</a>${script}`,
+  )
+}
+
+/** @param again where to try once more; null: it would not help */
+export function renderRefusal(lang: Lang, words: { title: string; text: string; hint?: string }, again: string | null) {
+  const { title, text, hint } = words
+  return shell(
+    lang,
+    title,
+    html`<div class="state quiet"><h1>${title}</h1><p class="soft">${text}</p></div>
+      ${hint && html`<p class="hint mono">${hint}</p>`}
+      ${again && html`<form method="post" action="${again}"><button class="main">${BUTTON_TEXTS[lang].tryAgain}</button></form>`}`,
+  )
+}

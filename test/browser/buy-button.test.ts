@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { brotliCompressSync } from 'node:zlib'
+import type { Browser, Frame, Page } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import { startBrowser, visit } from '../harness/browser.ts'
+import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
+import { eventually } from '../harness/service.ts'
+import { type ShopPage, startShopPage } from '../harness/shop-page.ts'
+
+/* The buy button in a page of another website, with the policy of a careful shop. */
+
+let world: PayWorld
+let shop: ShopPage
+let stranger: ShopPage
+let browser: Browser
+let button: string
+before(async () => {
+  world = await startPayWorld()
+  shop = await startShopPage(world.host.baseUrl)
+  stranger = await startShopPage(world.host.baseUrl)
+  browser = await startBrowser()
+  button = await addButton(shop.origin)
+})
+after(async () => {
+  await browser?.close()
+  await shop?.stop()
+  await stranger?.stop()
+  await world?.stop()
+})
+
+async function addButton(origin: string, pagePrice = false): Promise<string> {
+  const id = newId()
+  await world.host.db.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency, page_price)
+    values (${id}, ${world.merchant.companyId}, 'Tea', ${`${origin}/`}, ${origin}, '12.50', 'EUR', ${pagePrice})`)
+  return id
+}
+
+const script = (more = ''): string => `<script src="${world.host.baseUrl}/sdk.js" async ${more}></script>`
+const statusOf = async (code: string): Promise<string> =>
+  (await world.host.call<{ status: string }>('GET', `status/${code}`)).data.status
+type Heard = [origin: string, data: Record<string, unknown>][]
+const heardBy = (page: Page): Promise<Heard> => page.evaluate('window.heard') as Promise<Heard>
+const codeIn = async (page: Page): Promise<string> => {
+  const messages = await eventually(
+    () => heardBy(page),
+    (list) => list.some(([, data]) => typeof data.conversionCode === 'string'),
+  )
+  return String(messages.find(([, data]) => data.conversionCode)?.[1].conversionCode)
+}
+const payFrame = (page: Page): Promise<Frame> =>
+  eventually(
+    async () => page.frames().find((frame) => frame.url().includes('/pay?')),
+    (frame) => frame !== undefined,
+  ) as Promise<Frame>
+
+/** Chooses the wallet, pays on the chain, and waits for the frame to say so. */
+async function payIn(frame: Frame, code: string): Promise<void> {
+  await frame
+    .getByRole('button', { name: 'Pay all', exact: false })
+    .or(frame.locator('.sandbox button'))
+    .first()
+    .click()
+  await eventually(
+    () => statusOf(code),
+    (status) => status === 'WAITING_CHAIN_CONFIRMATION' || status === 'PAID',
+  )
+  await world.chain.mine(3)
+  await eventually(
+    () => statusOf(code),
+    (status) => status === 'PAID',
+  )
+}
+
+test('the script is a few kB and any website may load it', async () => {
+  const answer = await fetch(`${world.host.baseUrl}/sdk.js`)
+  const text = await answer.text()
+  assert.ok(brotliCompressSync(text).length < 5 * 1024, `${brotliCompressSync(text).length} bytes`)
+  assert.equal(answer.headers.get('cross-origin-resource-policy'), 'cross-origin')
+  assert.ok(!text.includes('__BASE__') && text.includes(world.host.baseUrl))
+  const again = await fetch(`${world.host.baseUrl}/sdk.js`, {
+    headers: { 'if-none-match': answer.headers.get('etag') ?? '' },
+  })
+  assert.equal(again.status, 304)
+})
+
+test('a modal: opens under a strict policy, pays, tells the shop’s page, and closes', async () => {
+  shop.show(`${script()}<button id="buy" data-comptoir="${button}" data-comptoir-order-ref="MODAL-1">Pay</button>`)
+  const { page, context, complaints } = await visit(browser, shop.origin)
+  await page.evaluate(`window.told = []; for (const name of ['order', 'state', 'paid', 'closed'])
+    addEventListener('comptoir:' + name, ({ detail }) => told.push([name, detail.state]))`)
+  await page.getByRole('button', { name: 'Pay' }).click()
+  const code = await codeIn(page)
+  const frame = await payFrame(page)
+  await frame.locator('.sandbox').waitFor()
+  // the dialog covers the phone's screen and is drawn although the page allows no inline style
+  const box = await page.locator('dialog iframe').boundingBox()
+  assert.deepEqual([box?.width, box?.height], [390, 844])
+  await payIn(frame, code)
+  await frame.locator('[data-state=paid]').waitFor()
+  const told = (await page.evaluate('window.told')) as [string, string | undefined][]
+  assert.ok(
+    told.some(([name, state]) => name === 'paid' && state === 'paid'),
+    JSON.stringify(told),
+  )
+  await page.getByRole('button', { name: 'Close' }).click()
+  assert.equal(await page.locator('dialog').count(), 0)
+  assert.deepEqual(
+    complaints.filter((text) => /policy|trusted|refused/i.test(text)),
+    [],
+  )
+  const { reference } = await world.host.db.one<{ reference: string }>(sql`
+    select s.order_ref as reference from orders o join button_sessions s on s.id = o.button_session_id
+    where o.code = ${code}`)
+  assert.equal(reference, 'MODAL-1')
+  await context.close()
+})
+
+test('closing before a way to pay is chosen frees the reference; a reload in the middle leads back to the order', async () => {
+  const two = await addButton(shop.origin)
+  // a second channel, so that the page asks first
+  shop.show(`${script()}<button data-comptoir="${two}" data-comptoir-order-ref="RELOAD-1">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  await page.getByRole('button', { name: 'Pay' }).click()
+  const code = await codeIn(page)
+  await (await payFrame(page)).locator('[data-state=waiting]').waitFor()
+  await page.reload()
+  await page.getByRole('button', { name: 'Pay' }).click()
+  assert.equal(await codeIn(page), code, 'the same order, not a second one')
+  const { count } = await world.host.db.one<{ count: number }>(sql`
+    select count(*)::int as count from button_sessions where order_ref = 'RELOAD-1'`)
+  assert.equal(count, 1)
+  // another browser that only knows the reference never sees that order
+  const other = await visit(browser, shop.origin)
+  await other.page.getByRole('button', { name: 'Pay' }).click()
+  assert.notEqual(await codeIn(other.page), code)
+  await other.context.close()
+  await context.close()
+})
+
+test('inline: the frame stands in its place and grows with the page inside', async () => {
+  shop.show(`${script()}<div data-comptoir="${button}" data-comptoir-display="inline" data-comptoir-lang="de"></div>`)
+  const { page, context } = await visit(browser, shop.origin, { viewport: { width: 1280, height: 900 } })
+  const frame = await payFrame(page)
+  await frame.locator('[data-state=waiting]').waitFor()
+  assert.equal(await frame.locator('html').getAttribute('lang'), 'de')
+  const [inner, height] = await eventually(
+    async () => [
+      Number(await frame.evaluate('document.body.scrollHeight').catch(() => 0)),
+      (await page.locator('iframe').boundingBox())?.height ?? 0,
+    ],
+    ([inside = 0, outside = 0]) => inside > 700 && Math.abs(outside - inside) < 40,
+  )
+  assert.ok(Number(inner) > 0 && Number(height) > 700)
+  await context.close()
+})
+
+test('a new page: the shop’s page learns the order’s code and its end', async () => {
+  shop.show(
+    `${script()}<button data-comptoir="${button}" data-comptoir-display="page" data-comptoir-order-ref="PAGE-01"
+      data-comptoir-auto-subscribe-transaction="true">Pay</button>`,
+  )
+  const { page, context } = await visit(browser, shop.origin)
+  const [popup] = await Promise.all([context.waitForEvent('page'), page.getByRole('button', { name: 'Pay' }).click()])
+  const code = await codeIn(page)
+  await popup.waitForURL(/\/pay\?/)
+  assert.ok(!popup.url().includes('embed'))
+  const seen = (await page.evaluate(`new Promise((resolve) => Comptoir.subscribeTransaction({
+    code: '${code}', interval: 200, success: () => resolve('success'), error: ({ data }) => resolve(data.state) }))
+    && fetch('${world.host.baseUrl}/api/confirm_conversion/status/${code}').then((r) => r.json())`)) as {
+    data: { state: string }
+  }
+  assert.match(seen.data.state, /^state:/)
+  await context.close()
+})
+
+test('a session of the shop’s server has the price that the server gave, whatever the page says', async () => {
+  const made = await world.host.call<{ code: string; _id: string }>('POST', '/api/next/buy-button/sessions', {
+    as: world.merchant,
+    body: { button, orderRef: 'CART-0042', price: '99.90' },
+  })
+  assert.equal(made.status, 200, made.text)
+  shop.show(`${script()}<button data-comptoir-session="${made.data.code}" data-comptoir-price="0.10">Pay</button>`)
+  const { page, context } = await visit(browser, shop.origin)
+  await page.getByRole('button', { name: 'Pay' }).click()
+  const code = await codeIn(page)
+  const order = await world.host.call<{ fromAmount: string }>('GET', `status/${code}`)
+  assert.equal(order.data.fromAmount, '99.90')
+  await context.close()
+})
+
+test('a foreign website can neither frame the payment nor hear of it', async () => {
+  const code = await eventually(
+    async () => {
+      const row = await world.host.db.maybe<{ code: string }>(sql`
+        select code from orders where button_session_id is not null limit 1`)
+      return row?.code ?? ''
+    },
+    (found) => found !== '',
+  )
+  const addresses = [
+    `${world.host.baseUrl}/buy-button/landing?id=${button}`,
+    `${world.host.baseUrl}/pay?code=${code}&embed=1`,
+    `${world.host.baseUrl}/pay?code=${code}`,
+  ]
+  stranger.show(
+    addresses.map((url) => `<iframe src="${url.replaceAll('&', '&amp;')}"></iframe>`).join('') +
+      `${script()}<button data-comptoir="${button}">Pay</button>`,
+  )
+  const { page, context } = await visit(browser, stranger.origin)
+  await page.getByRole('button', { name: 'Pay' }).click()
+  // a window that it opens itself is the buyer's, but says nothing to it
+  const [popup] = await Promise.all([
+    context.waitForEvent('page'),
+    page.evaluate(`void window.open('${addresses[0]}')`),
+  ])
+  await popup.waitForURL(/\/pay\?/)
+  for (const frame of page.frames().slice(1)) {
+    const text = await frame.evaluate('document.body?.innerText ?? ""').catch(() => '')
+    assert.ok(!/USDC|Preparing/.test(String(text)), `${frame.url()} is shown: ${text}`)
+  }
+  assert.deepEqual(await heardBy(page), [])
+  await context.close()
+})

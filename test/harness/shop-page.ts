@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type ShopPage = {
+  /** Its origin: another website than the service. */
+  origin: string
+  /** What the page at `/` consists of. */
+  show(body: string): void
+  /** Every request that came, newest last. */
+  callbacks: { path: string; body: string }[]
+  stop(): Promise<void>
+}
+
+/** A website of a careful shop: its policy allows the service's script and frames, and no inline code or style. */
+export async function startShopPage(serviceOrigin: string): Promise<ShopPage> {
+  let page = ''
+  const callbacks: ShopPage['callbacks'] = []
+  const policy = [
+    "default-src 'none'",
+    `script-src ${serviceOrigin} 'self'`,
+    `frame-src ${serviceOrigin}`,
+    `connect-src ${serviceOrigin}`,
+    "style-src 'none'",
+    'img-src data:',
+    "require-trusted-types-for 'script'",
+  ].join('; ')
+  const server = createServer(async (request, response) => {
+    if (request.url === '/probe.js') {
+      const collect = 'window.heard = []; addEventListener("message", (e) => heard.push([e.origin, e.data]))'
+      response.writeHead(200, { 'content-type': 'text/javascript' }).end(collect)
+      return
+    }
+    if (request.method === 'POST') {
+      let body = ''
+      for await (const chunk of request) body += String(chunk)
+      callbacks.push({ path: request.url ?? '', body })
+      response.writeHead(200).end()
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy })
+    response.end(
+      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title><meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">` +
+        `<script src="/probe.js"></script></head><body>${page}</body></html>`,
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    show(body) {
+      page = body
+    },
+    callbacks,
+    async stop() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
