@@ -1,9 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { type Facts, quantile, withService } from './service.ts'
 
 /*
  * What logging in costs the others: p99 of a status read while 200 logins arrive at once, and whether the time of a
@@ -13,31 +8,6 @@ import { join } from 'node:path'
 const LOGINS = 200
 const SAMPLES = 400
 const READS_PER_SECOND = 100
-
-type Facts = { baseUrl: string; manager: { email: string; password: string }; apiKey: string; apiSecret: string }
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
-async function startService(dataDir: string): Promise<{ child: ChildProcess; facts: Facts }> {
-  const limits = Object.fromEntries(
-    ['ACCOUNT', 'ADDRESS', 'PUBLIC', 'COMPANY'].map((name) => [`LIMIT_${name}_PER_MINUTE`, '0']),
-  )
-  const env = { ...process.env, ...limits, DATA_DIR: dataDir, PORT: String(await freePort()), LOG_LEVEL: 'error' }
-  const main = join(import.meta.dirname, '../src/main.ts')
-  const child = spawn(process.execPath, [main, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  for await (const chunk of child.stdout) if (String(chunk).includes('is ready')) break
-  return { child, facts: JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as Facts }
-}
-
-const quantile = (list: number[], share: number): number =>
-  [...list].sort((left, right) => left - right)[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0
 
 async function post(baseUrl: string, path: string, body: unknown, headers: Record<string, string> = {}) {
   const startedAt = performance.now()
@@ -123,15 +93,8 @@ async function measureSecrecy({ baseUrl, manager }: Facts): Promise<void> {
 }
 
 /** A flood of logins beside status reads, and whether a refused login tells who has an account. */
-export async function run(): Promise<void> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
-  const { child, facts } = await startService(dataDir)
-  try {
+export const run = (): Promise<void> =>
+  withService(async (facts) => {
     await measureFlood(facts)
     await measureSecrecy(facts)
-  } finally {
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-    rmSync(dataDir, { recursive: true, force: true })
-  }
-}
+  })

@@ -1,7 +1,6 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Db, openDb, type Queryable, type Sql, sql } from '../src/db/db.ts'
@@ -10,8 +9,8 @@ import { insertOrders, type NewOrder } from '../src/orders/order-insert-queries.
 import { findOrderByCode } from '../src/orders/order-queries.ts'
 import type { Load, LoadResult } from './http-load.ts'
 import { KNOWN_ORDERS, type Limit, openLimit } from './limit.ts'
+import { startService } from './service.ts'
 
-const ROOT = join(import.meta.dirname, '..')
 /** Twelve digits, as the limit's numbers have. */
 const readCode = (index: number): string => `readread0000${index.toString(16).padStart(12, '0')}`
 
@@ -28,45 +27,19 @@ const seconds = Number(BENCH_SECONDS)
 
 type Service = { port: number; headers: string; child: ChildProcess; stop(): Promise<void> }
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  await new Promise((resolve) => probe.close(resolve))
-  return port
-}
-
-/** The service as a process of its own: the API alone, limits off, on the same server as the limit. */
-async function startService(dataDir: string, connectionString: string): Promise<Service> {
-  const port = await freePort()
-  const limits = ['ACCOUNT', 'ADDRESS', 'PUBLIC', 'COMPANY'].map((name) => [`LIMIT_${name}_PER_MINUTE`, '0'])
-  const child = spawn(
-    process.execPath,
-    [...BENCH_NODE_OPTIONS.split(' ').filter(Boolean), join(ROOT, 'src/main.ts'), 'serve'],
-    {
-      env: {
-        ...process.env,
-        ...Object.fromEntries(limits),
-        ...{ DATABASE_URL: connectionString, DATA_DIR: dataDir, PORT: String(port), ROLES: 'api', LOG_LEVEL: 'warn' },
-        // a chain that is named and never asked: no sandbox starts beside the measurement
-        ...{
-          CHAIN_31337_RPC_URL: 'http://127.0.0.1:9',
-          CHAIN_MAX_LAG_SECONDS: '86400',
-          CHAIN_31337_USDC: `0x${'0'.repeat(40)}`,
-        },
-      },
-      stdio: ['ignore', 'pipe', 'inherit'],
+/** The API alone, on the same server as the limit. */
+async function startApi(dataDir: string, connectionString: string): Promise<Service> {
+  const { facts, ...service } = await startService(dataDir, {
+    env: {
+      ...{ DATABASE_URL: connectionString, ROLES: 'api', LOG_LEVEL: 'warn' },
+      // a chain that is named and never asked: no sandbox starts beside the measurement
+      ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_MAX_LAG_SECONDS: '86400' },
+      CHAIN_31337_USDC: `0x${'0'.repeat(40)}`,
     },
-  )
-  for await (const chunk of child.stdout) if (String(chunk).includes('Comptoir is ready')) break
-  child.stdout.resume()
-  const { apiKey, apiSecret } = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8'))
-  const headers = `host: localhost\r\nx-api-key: ${apiKey}\r\nx-api-secret: ${apiSecret}\r\n`
-  const stop = async (): Promise<void> => {
-    child.kill('SIGTERM')
-    await once(child, 'exit')
-  }
-  return { port, headers, child, stop }
+    nodeOptions: BENCH_NODE_OPTIONS.split(' ').filter(Boolean),
+  })
+  const headers = `host: localhost\r\nx-api-key: ${facts.apiKey}\r\nx-api-secret: ${facts.apiSecret}\r\n`
+  return { ...service, headers }
 }
 
 /** The statement that a query function runs, without running it. */
@@ -224,7 +197,7 @@ export async function benchOrders(): Promise<void> {
   chmodSync(folder, 0o711)
   const server = await startEmbeddedPostgres({ dataDir: folder, log: console.error })
   const generator = fork(join(import.meta.dirname, 'http-load.ts'))
-  const service = await startService(join(folder, 'service'), server.connectionString)
+  const service = await startApi(join(folder, 'service'), server.connectionString)
   const db = openDb({ connectionString: server.connectionString, max: 2 })
   try {
     const limit = openLimit(folder, server.connectionString)

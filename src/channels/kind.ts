@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts'
-import type { Channel, ChannelId } from './channel.ts'
+import type { Channel, ChannelId, PaymentKey } from './channel.ts'
 import type { ProviderHttp } from './provider-http.ts'
 
 /** One value that an operator, or a company of its own, gives a channel. */
@@ -34,6 +34,8 @@ export type ChannelKind = {
   /** Whether it is offered with these values; absent: always. */
   isOffered?(values: Readonly<Record<string, string>>): boolean
   open(values: Readonly<Record<string, string>>, context: ChannelContext): Channel
+  /** Asks about a payment that does not exist, where the opened channel needs more than its provider to do so. */
+  probe?(values: Readonly<Record<string, string>>, context: ChannelContext, payment: PaymentKey): Promise<unknown>
 }
 
 /** Ties the names of the settings to what `open` receives. */
@@ -43,6 +45,7 @@ export function defineChannel<Name extends string>(kind: {
   settings: Readonly<Record<Name, Setting>>
   isOffered?(values: Readonly<Record<Name, string>>): boolean
   open(values: Readonly<Record<Name, string>>, context: ChannelContext): Channel
+  probe?(values: Readonly<Record<Name, string>>, context: ChannelContext, payment: PaymentKey): Promise<unknown>
 }): ChannelKind {
   return kind as ChannelKind
 }

@@ -38,7 +38,9 @@ const credentialCheck = (kind: ChannelKind, values: Readonly<Record<string, stri
     const secrets = Object.entries(values).flatMap(([name, value]) => (kind.settings[name]?.secret ? [value] : []))
     const { http, close } = openProviderHttp({ secrets })
     try {
-      await kind.open(values, { http, clock: systemClock, live }).fetchPayment(unknownPayment())
+      const context = { http, clock: systemClock, live }
+      if (kind.probe) await kind.probe(values, context, unknownPayment())
+      else await kind.open(values, context).fetchPayment(unknownPayment())
       return good('The provider accepts the credentials.')
     } catch (error) {
       return judge(kind, error)
@@ -48,12 +50,9 @@ const credentialCheck = (kind: ChannelKind, values: Readonly<Record<string, stri
   },
 })
 
-/**
- * One check for each provider that is set up: a question about a payment that does not exist, signed as any other. An
- * on-ramp pays to a wallet of ours and is asked when its first payment is.
- */
+/** One check for each provider that is set up: a signed question about a payment that does not exist. */
 export function credentialChecks({ provider, live }: { provider: Provider; live: boolean }): Check[] {
-  return CHANNEL_KINDS.filter(({ id }) => id !== 'coinbase').flatMap((kind) => {
+  return CHANNEL_KINDS.flatMap((kind) => {
     const reading = readSettings(kind, settingsOfEnv(kind, provider))
     if (reading.outcome !== 'set' || kind.isOffered?.(reading.values) === false) return []
     return [credentialCheck(kind, reading.values, live)]

@@ -17,6 +17,7 @@ import { registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
+import { openTurns } from './limits/turns.ts'
 import { checkPermission, isPermission, type Rule, ruleOf } from './permissions.ts'
 import { registerOpenApi } from './reference/openapi.ts'
 
@@ -89,9 +90,19 @@ function sharerOf({ actor, ip }: FastifyRequest): string {
   return actor.companyId === null ? `user:${actor.id}` : `company:${actor.companyId}`
 }
 
-/** After the body was read, whose events know nothing of who asked; everything later in the request counts. */
+/**
+ * A caller's turn, and its share of the database's connections. After the body was read, whose events know nothing of
+ * who asked; everything later in the request counts. What is sent for long (a file, a live stream) has its own limits.
+ */
 function registerShares(app: FastifyInstance): void {
-  app.addHook('preValidation', (request, _reply, done) => askFor(sharerOf(request), done))
+  const turns = openTurns()
+  app.addHook('preValidation', (request, reply, done) => {
+    const sharer = sharerOf(request)
+    turns.take(sharer).then((end) => {
+      reply.raw.once('close', end)
+      askFor(sharer, done)
+    }, done)
+  })
 }
 
 function registerMetrics(app: FastifyInstance, metrics: Registry): void {

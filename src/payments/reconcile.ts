@@ -22,10 +22,12 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   const channel = await deps.channels.forPayment(payment)
   if (!order || !channel || providerReference === null) return
   const report = await channel.fetchPayment({ ...keyOf(order, payment), providerReference })
+  const wrong = CONTRADICTIONS.includes(report.outcome)
+  // an answer that says neither leaves an earlier difference as it is
+  if (!wrong && report.outcome !== 'seen') return
   // what it takes back in part is a loss, which is booked like any other
   if (report.outcome === 'seen') await applyReport(deps, payment, report)
   const subject = `order ${order.code}`
-  const wrong = CONTRADICTIONS.includes(report.outcome)
   const expected = `${report.outcome}: ${report.words}`
   const difference = { companyId, subject, what: `word of ${payment.channel}`, booked: 'paid', expected }
   await books.note(companyId, 'providers', wrong ? [difference] : [], [subject])

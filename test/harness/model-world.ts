@@ -14,6 +14,7 @@ import type { MispaymentDeps } from '../../src/payments/mispayments/mispayment-s
 import type { PaymentDeps } from '../../src/payments/payment-service.ts'
 import { openRates } from '../../src/rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../../src/refunds/mispayment-refund.ts'
+import { openRefundLinks } from '../../src/refunds/refund-link.ts'
 import { openScreeningGate } from '../../src/screening/screening-gate.ts'
 import { openChannels } from './one-channel-set.ts'
 import { type Merchant, startTestService, type TestService } from './service.ts'
@@ -71,7 +72,7 @@ const CHAIN = {
   stop: async () => true,
 }
 
-export async function startModelWorld(): Promise<ModelWorld> {
+export async function startModelWorld({ fetchPayment }: Partial<Channel> = {}): Promise<ModelWorld> {
   const host = await startTestService()
   const { db, vault, config } = host
   const time = { nowMs: Date.now() }
@@ -87,19 +88,19 @@ export async function startModelWorld(): Promise<ModelWorld> {
     audit: NO_AUDIT,
     tellEmailChanged: async () => {},
   }
-  const channels = openChannels([provider])
+  const channels = openChannels([fetchPayment ? { ...provider, fetchPayment } : provider])
   const books = openBooks({ db, clock, log, alarm: async () => {}, tokens: [] })
   const nothing = async (): Promise<void> => {}
   const screening = openScreeningGate({ clock, screens: false, wake: () => {} })
   const desk = { db, clock, transition, audit: NO_AUDIT, screening }
-  const links = { urlOf: () => '', read: () => undefined }
+  const links = openRefundLinks({ vault, payUrl: config.payUrl })
   return {
     ...{ host, clock: time, books },
     payments: {
       ...{ db, clock, vault, config, channels, transition, payers, dustUnits: 10_000n },
       ...{ screening, onRefunded: nothing, gate: async () => null, onLoss: nothing },
     },
-    refunds: { ...desk, channels, payers, books, askForAddress: nothing, links: links as never },
+    refunds: { ...desk, channels, payers, books, askForAddress: nothing, links },
     mispayments: { ...desk, onDecided: () => {} },
     settlements: { ...desk, books, chains: [CHAIN] },
     async makeOrder(merchant) {

@@ -47,14 +47,21 @@ async function reportWith(onChain: PaymentReport, askHint: () => Promise<Hint | 
   return onChain.outcome === 'seen' ? { ...onChain, ...hint } : { ...onChain, words: hint.words }
 }
 
+const openOwnOnramp = (values: CoinbaseValues, context: ChannelContext) =>
+  openOnramp(
+    openCoinbaseApi(context.http, context.clock, readCdpKey(values.KEY_ID, values.KEY_SECRET)),
+    values,
+    context,
+  )
+
 /**
  * The payer buys USDC at Coinbase, which sends it to a deposit address of ours: the wallet's channel makes the address,
  * sees the money and sends it back.
  */
 function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel {
   const { wallet, chainId, networkName } = choosePlace(values, context)
-  const { http, clock, live } = context
-  const onramp = openOnramp(openCoinbaseApi(http, clock, readCdpKey(values.KEY_ID, values.KEY_SECRET)), values, context)
+  const { clock, live } = context
+  const onramp = openOwnOnramp(values, context)
   const hints = rememberHints(onramp.fetchHint, clock)
   const placed = (refund: RefundRequest): RefundRequest => ({ ...refund, network: refund.network ?? chainId })
   const { refundPayment, checkRefundTransaction } = wallet
@@ -100,4 +107,10 @@ function openCoinbase(values: CoinbaseValues, context: ChannelContext): Channel 
   }
 }
 
-export const coinbase = defineChannel({ id: 'coinbase', env: 'COINBASE', settings, open: openCoinbase })
+export const coinbase = defineChannel({
+  id: 'coinbase',
+  env: 'COINBASE',
+  settings,
+  open: openCoinbase,
+  probe: (values, context, payment) => openOwnOnramp(values, context).fetchHint(payment, ''),
+})

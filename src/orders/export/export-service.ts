@@ -7,7 +7,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { type FilterInput, filterOf, scopeOf } from '../order-service.ts'
 import type { ExportPlan } from './export-file.ts'
 import { findExportBounds } from './export-queries.ts'
-import { exportInThread } from './export-thread.ts'
+import { openExportThreads } from './export-thread.ts'
 import { checkSheetSize } from './export-xlsx.ts'
 
 /** Files under way on one node: each has a thread, at most some fifty megabytes, and one database connection. */
@@ -56,6 +56,7 @@ function openSlots(): (key: string) => () => void {
 /** Streams files of orders page by page at the reader’s speed: constant memory, no long snapshot. */
 export function openOrderExports({ db, clock, connectionString, config }: ExportDeps): ExportOrders {
   const takeSlot = openSlots()
+  const threads = openExportThreads()
   return async (actor, { format, headers, bom, newestFirst, ...query }) => {
     const scope = scopeOf(actor)
     const filter = filterOf(actor, query)
@@ -66,7 +67,7 @@ export function openOrderExports({ db, clock, connectionString, config }: Export
       const at = new Date(clock())
       const { payUrl } = config
       const plan: ExportPlan = { scope, filter, newestFirst, lastId, format, headers, bom, payUrl, at }
-      const body = exportInThread({ connectionString, plan })
+      const body = threads.write({ connectionString, plan })
       body.once('close', giveBack)
       const fileName = `orders-${at.toISOString().slice(0, 10)}.${format}`
       return { fileName, contentType: CONTENT_TYPES[format], total, body }

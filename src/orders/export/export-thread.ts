@@ -1,35 +1,76 @@
 import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
+import { SECOND } from '../../kernel/clock.ts'
 import type { ExportPlan } from './export-file.ts'
 
 /** V8 lets garbage grow while memory is free; a thread can have a limit. It needs about 15 MB. */
 const LIMITS = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 24 }
+/** Starting a thread costs more than a small file, so an idle thread waits this long for the next one. */
+const IDLE_MS = 30 * SECOND
 
 export type ExportJob = { connectionString: string; plan: ExportPlan }
 
-/** From the thread: a piece of the file, or null for its end. To the thread: null, one more piece is wanted. */
+/** To the thread: a job to begin, or null for one more piece of it. */
+export type ExportOrder = ExportJob | null
+/** From the thread: a piece of the file, or null for its end. */
 export type ExportNews = Uint8Array | null
 
-/**
- * Streams the file from a separate thread: a million rows take seconds of processor time, which must not delay payers.
- * It is written at the reader’s speed; destroying the stream ends the thread.
- */
-export function exportInThread(job: ExportJob): Readable {
-  const file = new URL('./export-worker.ts', import.meta.url)
-  const worker = new Worker(file, { workerData: job, resourceLimits: LIMITS, execArgv: [] })
-  let ended = false
-  const body = new Readable({
-    highWaterMark: 1 << 16,
-    read: () => worker.postMessage(null),
-    destroy: (error, done) => void worker.terminate().then(() => done(error), done),
-  })
-  worker.on('message', (news: ExportNews) => {
-    ended = news === null
-    body.push(news)
-  })
-  worker.once('error', (error) => body.destroy(error))
-  worker.once('exit', () => {
-    if (!ended) body.destroy(new Error('the export ended too early'))
-  })
-  return body
+export type ExportThreads = {
+  /**
+   * Streams the file from a separate thread: a million rows take seconds of processor time, which must not delay
+   * payers. It is written at the reader’s speed; destroying the stream before its end ends the thread.
+   */
+  write(job: ExportJob): Readable
+}
+
+/** Threads for exports, started on demand. */
+export function openExportThreads(): ExportThreads {
+  const idle = new Map<Worker, NodeJS.Timeout>()
+
+  const start = (): Worker => {
+    const worker = new Worker(new URL('./export-worker.ts', import.meta.url), { resourceLimits: LIMITS, execArgv: [] })
+    worker.once('exit', () => {
+      clearTimeout(idle.get(worker))
+      idle.delete(worker)
+    })
+    return worker
+  }
+  const take = (): Worker => {
+    const [waiting] = idle.keys()
+    if (!waiting) return start()
+    clearTimeout(idle.get(waiting))
+    idle.delete(waiting)
+    waiting.ref()
+    return waiting
+  }
+  const giveBack = (worker: Worker): void => {
+    worker.unref()
+    idle.set(worker, setTimeout(() => void worker.terminate(), IDLE_MS).unref())
+  }
+  return {
+    write(job) {
+      const worker = take()
+      let ended = false
+      const onNews = (news: ExportNews): void => {
+        ended = news === null
+        body.push(news)
+      }
+      const onError = (error: Error): void => void body.destroy(error)
+      const onExit = (): void => void body.destroy(new Error('the export ended too early'))
+      const body = new Readable({
+        highWaterMark: 1 << 16,
+        read: () => worker.postMessage(null),
+        destroy(error, done) {
+          worker.off('message', onNews).off('error', onError).off('exit', onExit)
+          if (ended) {
+            giveBack(worker)
+            done(error)
+          } else worker.terminate().then(() => done(error), done)
+        },
+      })
+      worker.on('message', onNews).once('error', onError).once('exit', onExit)
+      worker.postMessage(job)
+      return body
+    },
+  }
 }

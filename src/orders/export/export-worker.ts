@@ -1,16 +1,14 @@
-import { parentPort, workerData } from 'node:worker_threads'
-import { openDb } from '../../db/db.ts'
+import { parentPort } from 'node:worker_threads'
+import { type Db, openDb } from '../../db/db.ts'
 import { exportFile } from './export-file.ts'
-import type { ExportJob, ExportNews } from './export-thread.ts'
+import type { ExportJob, ExportNews, ExportOrder } from './export-thread.ts'
 
-/** The thread of one export, started by `exportInThread`; sends one piece per request. */
-async function writeFile({ connectionString, plan }: ExportJob, port: NonNullable<typeof parentPort>): Promise<void> {
+/** A thread of `openExportThreads`: writes one file after another and sends one piece per request. */
+function serve(port: NonNullable<typeof parentPort>): void {
+  let db: Db | undefined
   let asked = 0
   let wake = (): void => {}
-  port.on('message', () => {
-    asked += 1
-    wake()
-  })
+
   const send = async (news: ExportNews): Promise<void> => {
     while (asked === 0) {
       await new Promise<void>((resolve) => {
@@ -20,11 +18,18 @@ async function writeFile({ connectionString, plan }: ExportJob, port: NonNullabl
     asked -= 1
     port.postMessage(news)
   }
-  const db = openDb({ connectionString, max: 1, applicationName: 'comptoir-export' })
-  for await (const piece of exportFile(db, plan)) await send(typeof piece === 'string' ? Buffer.from(piece) : piece)
-  await db.close()
-  await send(null)
-  port.close()
+  const write = async ({ connectionString, plan }: ExportJob): Promise<void> => {
+    db ??= openDb({ connectionString, max: 1, applicationName: 'comptoir-export' })
+    for await (const piece of exportFile(db, plan)) await send(typeof piece === 'string' ? Buffer.from(piece) : piece)
+    await send(null)
+  }
+  port.on('message', (order: ExportOrder) => {
+    if (order !== null) void write(order)
+    else {
+      asked += 1
+      wake()
+    }
+  })
 }
 
-if (parentPort) await writeFile(workerData as ExportJob, parentPort)
+if (parentPort) serve(parentPort)

@@ -118,7 +118,15 @@ test('malformed, too long, foreign-scheme, credential and bad-port addresses are
       'https://shop.example/\u0000',
       'https://shop.example/\u0085',
     ],
-    ...['http://shop.example/', `https://shop.example/${'x'.repeat(2048)}`, 'https://[::1', 'https://1.2.3.4.5.6:1:2/'],
+    ...[
+      'http:///x',
+      'https:///x',
+      'https://',
+      'http://shop.example/',
+      `https://shop.example/${'x'.repeat(2048)}`,
+      'https://[::1',
+      'https://1.2.3.4.5.6:1:2/',
+    ],
   ]
   for (const url of bad) {
     assert.throws(
@@ -133,6 +141,7 @@ test('the configured ranges are open, and nothing beside them', () => {
   assert.equal(webhookUrlFault('http://127.0.0.1:9000/', SANDBOX), null)
   assert.equal(webhookUrlFault('http://localhost:9000/', SANDBOX), null)
   assert.equal(webhookUrlFault('http://[::1]:9000/', SANDBOX), null)
+  assert.notEqual(webhookUrlFault('http:///x', SANDBOX), null)
   assert.notEqual(webhookUrlFault('http://10.0.0.1/', SANDBOX), null)
   assert.notEqual(webhookUrlFault('http://[::ffff:10.0.0.1]/', SANDBOX), null)
   assert.equal(addressRule(['10.20.0.0/16'])('::ffff:10.20.1.1'), true)

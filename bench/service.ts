@@ -1,0 +1,78 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What the sandbox writes down about itself. */
+export type Facts = {
+  baseUrl: string
+  providersUrl: string
+  manager: { email: string; password: string }
+  superAdmin: { email: string; password: string }
+  mailboxUrl: string
+  apiKey: string
+  apiSecret: string
+}
+
+export type BenchService = { child: ChildProcess; port: number; facts: Facts; stop(): Promise<void> }
+
+const LIMITS = ['ACCOUNT', 'ADDRESS', 'PUBLIC', 'COMPANY'].map((name) => [`LIMIT_${name}_PER_MINUTE`, '0'])
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as { port: number }
+  probe.close()
+  await once(probe, 'close')
+  return port
+}
+
+/** The service as a process of its own, with its rate limits off. */
+export async function startService(
+  dataDir: string,
+  { env = {}, nodeOptions = [] }: { env?: Record<string, string>; nodeOptions?: readonly string[] } = {},
+): Promise<BenchService> {
+  const port = await freePort()
+  const main = join(import.meta.dirname, '../src/main.ts')
+  const child = spawn(process.execPath, [...nodeOptions, main, 'serve'], {
+    env: {
+      ...process.env,
+      ...Object.fromEntries(LIMITS),
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      LOG_LEVEL: 'fatal',
+      ...env,
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const chunk of child.stdout) if (String(chunk).includes('Comptoir is ready')) break
+  child.stdout.resume()
+  const facts = JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as Facts
+  return {
+    child,
+    port,
+    facts,
+    async stop() {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+/** Runs something with a fresh sandbox, and leaves nothing behind. */
+export async function withService(work: (facts: Facts) => Promise<void>): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
+  const service = await startService(dataDir)
+  try {
+    await work(service.facts)
+  } finally {
+    await service.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** The value below which that share of a list lies; 0 for an empty list. */
+export const quantile = (list: readonly number[], share: number): number =>
+  [...list].sort((left, right) => left - right)[Math.min(list.length - 1, Math.floor(list.length * share))] ?? 0

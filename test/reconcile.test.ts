@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type PaymentReport, paidReport } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { DAY, HOUR } from '../src/kernel/clock.ts'
+import { AppError } from '../src/kernel/errors.ts'
+import { createSettlement } from '../src/ledger/settlement-service.ts'
+import type { Order } from '../src/orders/order.ts'
+import { findOrderById } from '../src/orders/order-queries.ts'
+import { acceptOrder } from '../src/payments/payment-accept.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { reconcilePayments } from '../src/payments/reconcile.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import type { Merchant } from './harness/service.ts'
+
+/*
+ * What a provider says today of a payment that it called paid: asked once a day for sixty days, by a clock that the
+ * test moves.
+ */
+
+type Word = 'paid' | 'expired' | 'cancelled' | 'failed' | 'unknown' | 'halved'
+
+let world: ModelWorld
+/** What the provider answers, by its reference; how often it was asked. */
+const words = new Map<string, Word>()
+const asked = new Map<string, number>()
+
+function answer(providerReference: string): PaymentReport {
+  const word = words.get(providerReference) ?? 'paid'
+  if (word === 'paid') return paidReport(providerReference, { final: DUE, words: 'PAID' })
+  if (word === 'halved') return paidReport(providerReference, { final: DUE / 2n, words: 'PAID' })
+  return { outcome: word, providerReference, words: word.toUpperCase() }
+}
+
+before(async () => {
+  world = await startModelWorld({
+    fetchPayment: async ({ providerReference }) => {
+      const reference = providerReference ?? ''
+      asked.set(reference, (asked.get(reference) ?? 0) + 1)
+      return answer(reference)
+    },
+  })
+})
+after(() => world?.stop())
+
+type Sale = { merchant: Merchant; order: Order; reference: string }
+
+async function sell(): Promise<Sale> {
+  const merchant = await world.host.createMerchant()
+  await world.host.db.run(sql`update companies set settlement_address = ${`0x${'12'.repeat(20)}`},
+    settlement_network = 31337 where id = ${merchant.companyId}`)
+  const made = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code: made.code, body: { paymentChannel: 'binance' } })
+  const { id, reference } = await world.host.db.one<{ id: string; reference: string }>(
+    sql`select id, provider_reference as reference from payments where order_id = ${made.id}`,
+  )
+  const key = { companyId: merchant.companyId, id }
+  await applyReport(world.payments, key, paidReport(reference, { final: DUE, words: 'PAID' }))
+  const order = await findOrderById(world.host.db, merchant.companyId, made.id)
+  assert.equal(order?.status, 'PAID')
+  return { merchant, order: order as Order, reference }
+}
+
+/** A day passes, and every provider is asked. */
+async function nextDay(): Promise<void> {
+  world.clock.nowMs += DAY
+  await reconcilePayments(world.payments, world.books, world.host.service.app.log)
+}
+
+const settle = ({ merchant }: Sale) =>
+  createSettlement(world.settlements, contextFor({ ...actorOf(merchant), kind: 'user', role: 'SuperAdmin' }), {
+    companyId: merchant.companyId,
+  })
+const refund = ({ merchant, order }: Sale) =>
+  revertOrder(world.refunds, contextFor(actorOf(merchant)), order.code, { amount: '1' })
+const isStopped = (error: unknown): boolean => error instanceof AppError && error.code === 'BOOKS_DIFFER'
+const differences = ({ merchant }: Sale) =>
+  world.host.db.many<{ source: string; subject: string; expected: string }>(sql`
+    select source, subject, expected from ledger_differences where company_id = ${merchant.companyId} and status = 'open'`)
+
+for (const word of ['expired', 'cancelled', 'failed'] as const) {
+  test(`a payment that the provider calls ${word} after it called it paid stops the company's money`, async () => {
+    const sale = await sell()
+    const other = await sell()
+    words.set(sale.reference, word)
+    await nextDay()
+    const [difference, ...more] = await differences(sale)
+    assert.deepEqual(more, [])
+    assert.equal(difference?.source, 'providers')
+    assert.equal(difference?.subject, `order ${sale.order.code}`)
+    assert.match(difference?.expected ?? '', new RegExp(`${word}: ${word.toUpperCase()}`))
+    await assert.rejects(settle(sale), isStopped)
+    await assert.rejects(refund(sale), isStopped)
+    assert.equal((await findOrderById(world.host.db, sale.order.companyId, sale.order.id))?.status, 'PAID')
+    assert.deepEqual(await differences(other), [], 'another company goes on')
+
+    words.set(sale.reference, 'paid')
+    await nextDay()
+    assert.deepEqual(await differences(sale), [])
+    await settle(sale)
+  })
+}
+
+test('an answer that says nothing changes nothing, in either direction', async () => {
+  const sale = await sell()
+  words.set(sale.reference, 'unknown')
+  await nextDay()
+  assert.deepEqual(await differences(sale), [])
+  words.set(sale.reference, 'failed')
+  await nextDay()
+  words.set(sale.reference, 'unknown')
+  await nextDay()
+  assert.equal((await differences(sale)).length, 1, 'only the word "paid" ends a difference')
+})
+
+test('money that a provider takes back in part is a loss, not a difference', async () => {
+  const sale = await sell()
+  words.set(sale.reference, 'halved')
+  await nextDay()
+  const { lost } = await world.host.db.one<{ lost: bigint }>(
+    sql`select coalesce(sum(units), 0)::int8 as lost from mispayments where order_id = ${sale.order.id} and kind = 'orphaned'`,
+  )
+  assert.equal(lost, DUE - DUE / 2n)
+})
+
+test('a provider is asked once a day, and no longer after sixty days', async () => {
+  const sale = await sell()
+  const { log } = world.host.service.app
+  const begun = asked.get(sale.reference) ?? 0
+  const askedSince = (): number => (asked.get(sale.reference) ?? 0) - begun
+  const look = () => reconcilePayments(world.payments, world.books, log)
+  world.clock.nowMs += DAY - HOUR
+  await look()
+  assert.equal(askedSince(), 0)
+  world.clock.nowMs += HOUR
+  await look()
+  await look()
+  assert.equal(askedSince(), 1)
+  world.clock.nowMs += 58 * DAY
+  await look()
+  assert.equal(askedSince(), 2)
+  world.clock.nowMs += DAY + HOUR
+  await look()
+  assert.equal(askedSince(), 2)
+})
+
+test('a provider that does not answer is asked the next day, and holds up no other', async () => {
+  const [broken, fine] = [await sell(), await sell()]
+  const { channels } = world.payments
+  words.set(fine.reference, 'failed')
+  const before = asked.get(fine.reference) ?? 0
+  const failing = {
+    ...channels,
+    forPayment: async (payment: Parameters<typeof channels.forPayment>[0]) => {
+      if (payment.companyId === broken.merchant.companyId) throw new Error('the provider hangs')
+      return channels.forPayment(payment)
+    },
+  }
+  world.clock.nowMs += DAY
+  await reconcilePayments({ ...world.payments, channels: failing }, world.books, world.host.service.app.log)
+  assert.equal((asked.get(fine.reference) ?? 0) - before, 1)
+  assert.equal((await differences(fine)).length, 1)
+  await nextDay()
+  assert.ok((asked.get(broken.reference) ?? 0) > 0)
+})
