@@ -11,7 +11,7 @@ import { invalid } from '../../kernel/errors.ts'
 import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
-import { listOffers, type OfferedPrice } from '../offers.ts'
+import { listOffers, type OfferedPrice } from '../accept/offers.ts'
 import { AccountBody, AccountSchema, OfferQuery, OfferSchema, ProviderCallSchema } from '../payment-schemas.ts'
 import {
   type ChannelSettingsDeps,

@@ -9,7 +9,7 @@ import type { Actor } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
-import { callbackUrlOf } from '../payment-create.ts'
+import { callbackUrlOf } from '../accept/create-at-provider.ts'
 import { listPaymentsOfOrder } from '../payment-queries.ts'
 import type { PaymentDeps } from '../payment-service.ts'
 

@@ -1,8 +1,8 @@
-import type { Channel, ChannelId, ChannelLimits } from '../channels/channel.ts'
-import { ProviderRefusal } from '../channels/provider-errors.ts'
-import type { ChannelSet } from '../channels/registry.ts'
-import { AppError } from '../kernel/errors.ts'
-import { formatMoney, type Money } from '../kernel/money.ts'
+import type { Channel, ChannelId, ChannelLimits } from '../../channels/channel.ts'
+import { ProviderRefusal } from '../../channels/provider-errors.ts'
+import type { ChannelSet } from '../../channels/registry.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { formatMoney, type Money } from '../../kernel/money.ts'
 
 /** One way to pay an order, or why it is hidden from the payer. */
 export type Offer = { channel: ChannelId; networks: readonly number[]; available: boolean; reason: string | null }

@@ -1,5 +1,5 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
-import type { Order } from '../orders/order.ts'
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { Order } from '../../orders/order.ts'
 
 export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | null }
 

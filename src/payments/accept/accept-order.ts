@@ -1,20 +1,21 @@
-import type { Channel, ChannelId } from '../channels/channel.ts'
-import type { Tx } from '../db/db.ts'
-import { nameOf, type RequestContext } from '../http/request-context.ts'
-import { readAddress } from '../kernel/addresses.ts'
-import { crashPoint } from '../kernel/crash-point.ts'
-import { AppError, invalid } from '../kernel/errors.ts'
-import type { Order } from '../orders/order.ts'
-import { readPageUrl } from '../orders/order-rules.ts'
-import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
-import { nextStatus } from '../orders/order-states.ts'
-import { checkIdentity, findEuroRate, notePayerEmail, writePayerAudit } from '../payers/payer-service.ts'
-import { writerOf } from '../payers/payer-word.ts'
+import type { Channel, ChannelId } from '../../channels/channel.ts'
+import type { Tx } from '../../db/db.ts'
+import { nameOf, type RequestContext } from '../../http/request-context.ts'
+import { readAddress } from '../../kernel/addresses.ts'
+import { crashPoint } from '../../kernel/crash-point.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import type { Order } from '../../orders/order.ts'
+import { readPageUrl } from '../../orders/order-rules.ts'
+import { findReachableOrder, lockReachableOrder } from '../../orders/order-service.ts'
+import { nextStatus } from '../../orders/order-states.ts'
+import { checkIdentity, findEuroRate, notePayerEmail, writePayerAudit } from '../../payers/payer-service.ts'
+import { writerOf } from '../../payers/payer-word.ts'
+import { findPayment, lockPayment, type Payment, updatePayment } from '../payment-queries.ts'
+import type { AcceptBody } from '../payment-schemas.ts'
+import { type Accepted, createAtProvider } from './create-at-provider.ts'
 import { checkOffer, findNetworkFault, unavailableNow } from './offers.ts'
-import { type AcceptDeps, type Accepted, type ChannelCall, createAtProvider, startPayment } from './payment-create.ts'
-import { findPayment, lockPayment, type Payment, updatePayment } from './payment-queries.ts'
-import type { AcceptBody } from './payment-schemas.ts'
 import { type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
+import { type AcceptDeps, startPayment } from './start-payment.ts'
 
 export type AcceptRequest = {
   context: RequestContext
@@ -143,8 +144,7 @@ export async function acceptOrder(deps: AcceptDeps, request: AcceptRequest): Pro
   crashPoint('accept:after-choice')
   const channel = fresh ? choice.channel : ((await deps.channels.forPayment(payment)) ?? choice.channel)
   const payer = { email: request.body.payerEmail ?? null, ip: request.payerIp ?? null }
-  const called: ChannelCall = { channel, order, payment, payer, requestId: request.context.requestId }
-  const accepted = await createAtProvider(deps, called, fresh, (tx, answer) => request.context.remember(tx, answer))
+  const accepted = await createAtProvider(deps, { channel, order, payment, payer, context: request.context }, fresh)
   crashPoint('accept:after-forward')
   if (!PAYABLE.includes(accepted.status)) {
     throw new AppError('ORDER_STATE_CONFLICT', {

@@ -1,0 +1,261 @@
+import type { Channel, ChannelId, Instructions, PaymentRequest } from '../../channels/channel.ts'
+import { isForOperator, ProviderRefusal } from '../../channels/provider-errors.ts'
+import { askProvider, type PaymentAccount, unavailable } from '../../channels/registry.ts'
+import type { Tx } from '../../db/db.ts'
+import { LeaseLost, pollNow } from '../../db/polling.ts'
+import { type AnyContext, systemContext } from '../../http/request-context.ts'
+import { MINUTE } from '../../kernel/clock.ts'
+import { crashPoint } from '../../kernel/crash-point.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Order } from '../../orders/order.ts'
+import { findOrderById, lockOrderById } from '../../orders/order-queries.ts'
+import { allows } from '../../orders/order-states.ts'
+import {
+  findPayment,
+  lockPayment,
+  PAYMENT_POLLS,
+  type Payment,
+  updatePayment,
+  updatePaymentInstructions,
+  updatePaymentLinks,
+  updatePaymentNextCheck,
+  updatePaymentReference,
+} from '../payment-queries.ts'
+import { nextCheckDelayMs } from '../payment-rules.ts'
+import { type AcceptDeps, keyOf, startPayment } from './start-payment.ts'
+
+export type Accepted = { paymentChannel: string; status: string; expiresAt: string } & Instructions
+
+/** How long a repeated accept waits for the answer to the first one. */
+const WAIT_MS = 8_000
+
+/** One payment to be created at its provider. */
+export type Creation = {
+  channel: Channel
+  order: Order
+  payment: Payment
+  payer: Payer
+  context: AnyContext
+}
+
+/**
+ * What the payer needs, not stored yet: of a payment that the provider has just created, a fresh link to one that
+ * existed, or what was stored before. The payment may be another one than was asked for.
+ */
+type Reached = Pick<Creation, 'order' | 'payment'> &
+  (
+    | { what: 'created'; instructions: Instructions & { providerReference: string } }
+    | { what: 'link' | 'stored'; instructions: Instructions }
+  )
+
+type Payer = { email: string | null; ip: string | null }
+const NOBODY: Payer = { email: null, ip: null }
+
+function requestOf(deps: AcceptDeps, order: Order, payment: Payment, payer: Payer): PaymentRequest {
+  return {
+    ...keyOf(order, payment),
+    description: order.goods?.goodsName ?? `Order ${order.shortCode}`,
+    goods: order.goods,
+    returnUrl: payment.returnUrl ?? order.returnUrl,
+    cancelUrl: payment.cancelUrl ?? order.cancelUrl,
+    payerEmail: payer.email,
+    payerIp: payer.ip,
+    userAddress: payment.userAddress,
+    callbackUrl: callbackUrlOf(deps.config.baseUrl, payment),
+  }
+}
+
+/** The callback address of a payment’s provider. */
+export const callbackUrlOf = (baseUrl: string, { channel, companyId, ownAccount }: PaymentAccount): string =>
+  `${baseUrl}/api/next/channels/${channel}/callback${ownAccount ? `/${companyId}` : ''}`
+
+/** The provider refused: the payment failed, and the order may be paid another way. */
+async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, words: string): Promise<void> {
+  await deps.db.tx(async (tx) => {
+    const current = await lockPayment(tx, payment.companyId, payment.id)
+    if (current?.status !== 'creating') return
+    await updatePayment(tx, current, { status: 'failed', words, nextCheckAt: null }, new Date(deps.clock()))
+  })
+}
+
+/**
+ * Waits for the provider. Reports its refusal; anything else leaves the payment to the next poll.
+ * @throws CHANNEL_NOT_AVAILABLE, CHANNEL_UNAVAILABLE
+ */
+async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<Answer>): Promise<Answer> {
+  try {
+    return await ask
+  } catch (error) {
+    if (error instanceof ProviderRefusal) {
+      await recordProviderRefusal(deps, payment, error.message)
+      // a fault for the operator to fix: the payer may try again soon
+      if (isForOperator(error.reason)) throw unavailable(error)
+      const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
+      throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
+    }
+    await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + nextCheckDelayMs(payment.checks)))
+    throw unavailable(error)
+  }
+}
+
+/** Asks the provider for the payment. */
+async function create(deps: AcceptDeps, creation: Creation): Promise<Reached> {
+  const { channel, order, payment, payer } = creation
+  const instructions = await askFor(deps, payment, channel.createPayment(requestOf(deps, order, payment, payer)))
+  crashPoint('accept:after-provider')
+  return { order, payment, instructions, what: 'created' }
+}
+
+/** The earlier creation exists but cannot be paid: closes it and starts a payment with a new reference. */
+async function replacePayment(deps: AcceptDeps, creation: Creation, lost: string): Promise<Reached> {
+  const { channel, payment: old } = creation
+  const attempt = await deps.db.tx(async (tx) => {
+    const order = await lockOrderById(tx, old.companyId, old.orderId)
+    const current = await lockPayment(tx, old.companyId, old.id)
+    if (!order || current?.status !== 'creating') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
+    const now = new Date(deps.clock())
+    await updatePaymentReference(tx, current, lost)
+    const words = 'its links could not be had again'
+    await updatePayment(tx, current, { status: 'closing', words, nextCheckAt: now }, now)
+    if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
+    const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own } = current
+    const place = { channel: channel.id, own, network, cancelUrl, returnUrl }
+    const choice = { ...place, userAddress, userAddressBy, pastOrders: null }
+    return startPayment(deps, tx, order, {
+      choice,
+      move: { actor: `channel:${channel.id}`, requestId: creation.context.requestId },
+    })
+  })
+  if (!attempt) throw new AppError('ORDER_STATE_CONFLICT')
+  return create(deps, { ...creation, ...attempt })
+}
+
+/** Asks about an unanswered creation before repeating it, so that the provider holds one order only. */
+async function recover(deps: AcceptDeps, creation: Creation): Promise<Reached> {
+  const { channel, order, payment, payer } = creation
+  if (!channel.recoverPayment) return create(deps, creation)
+  const found = await askFor(deps, payment, channel.recoverPayment(requestOf(deps, order, payment, payer)))
+  if (found.outcome === 'absent') return create(deps, creation)
+  if (found.outcome === 'lost') return replacePayment(deps, creation, found.providerReference)
+  return { order, payment, instructions: found.instructions, what: 'created' }
+}
+
+/** Another request is asking the provider: waits for its answer, even one for another payment of the order. */
+async function waitForAnswer(
+  deps: AcceptDeps,
+  { payment: { companyId, orderId, channel } }: Creation,
+): Promise<Reached> {
+  for (let waited = 0; waited < WAIT_MS; waited += 200) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    const order = await findOrderById(deps.db, companyId, orderId)
+    const payment = order?.paymentId ? await findPayment(deps.db, companyId, order.paymentId) : undefined
+    if (!order || payment?.channel !== channel || payment.status === 'failed') break
+    if (payment.instructions !== null) return stored(order, payment)
+  }
+  throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
+}
+
+/** @throws CHANNEL_UNAVAILABLE while the payment has none */
+function stored(order: Order, payment: Payment): Reached {
+  if (payment.instructions === null) throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
+  return { order, payment, instructions: payment.instructions, what: 'stored' }
+}
+
+/** Stores a creation's instructions and moves the order to AWAITING. */
+async function forward(
+  deps: AcceptDeps,
+  tx: Tx,
+  { payment, instructions }: Reached & { what: 'created' },
+  { requestId }: AnyContext,
+): Promise<{ order: Order; instructions: Instructions }> {
+  const order = await lockOrderById(tx, payment.companyId, payment.orderId)
+  const current = await lockPayment(tx, payment.companyId, payment.id)
+  if (!order || !current) throw new AppError('ORDER_NOT_FOUND')
+  const now = new Date(deps.clock())
+  const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs(0))
+  if (current.status === 'creating') await updatePaymentInstructions(tx, current, instructions, { nextCheckAt, now })
+  const mine = order.paymentId === payment.id
+  const moved =
+    mine && allows(order.status, 'forward')
+      ? await forwardOrder(deps, tx, order, { channel: payment.channel, requestId, now })
+      : order
+  return { order: moved, instructions: current.instructions ?? instructions }
+}
+
+function forwardOrder(
+  deps: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  { channel, requestId, now }: { channel: ChannelId; requestId: string | null; now: Date },
+): Promise<Order> {
+  const chainExpiry = new Date(now.getTime() + deps.config.orders.chainExpiryMinutes * MINUTE)
+  const extend = channel === 'crypto' && order.expiresAt < chainExpiry ? { change: { expiresAt: chainExpiry } } : {}
+  return deps.transition(tx, order, { trigger: 'forward', actor: `channel:${channel}`, requestId, ...extend })
+}
+
+/** Stores what the provider gave, and the answer under its idempotency key, in one transaction. */
+function keep(deps: AcceptDeps, reached: Reached, context: AnyContext): Promise<Accepted> {
+  return deps.db.tx(async (tx) => {
+    if (reached.what === 'link') await updatePaymentLinks(tx, reached.payment, reached.instructions)
+    const { order, instructions } = reached.what === 'created' ? await forward(deps, tx, reached, context) : reached
+    const accepted: Accepted = {
+      paymentChannel: reached.payment.channel,
+      status: order.status,
+      expiresAt: order.expiresAt.toISOString(),
+      ...instructions,
+    }
+    await context.remember(tx, accepted)
+    return accepted
+  })
+}
+
+/** Asks the provider ahead of the polling engine. Undefined: another request or node is asking. */
+async function recoverNow(deps: AcceptDeps, creation: Creation): Promise<Accepted | undefined> {
+  try {
+    const taken = await pollNow(deps, PAYMENT_POLLS, creation.payment, async (db) => {
+      const leased = { ...deps, db }
+      return keep(leased, await recover(leased, creation), creation.context)
+    })
+    return taken?.result
+  } catch (error) {
+    throw error instanceof LeaseLost ? unavailable(error) : error
+  }
+}
+
+/** What the payer needs for a payment that has been created, or that no other request creates. */
+async function reach(deps: AcceptDeps, creation: Creation, isNew: boolean): Promise<Reached | undefined> {
+  const { channel, order, payment, payer } = creation
+  // deposit addresses are ours: asking twice is safe
+  if (isNew || (payment.status === 'creating' && channel.onChain)) return create(deps, creation)
+  if (payment.status === 'creating') return undefined
+  if (!channel.singleUseLink || payment.status !== 'awaiting') return stored(order, payment)
+  const instructions = await askProvider(channel.createPayment(requestOf(deps, order, payment, payer)))
+  return { order, payment, instructions, what: 'link' }
+}
+
+/**
+ * Creates the payment at its provider: once, even after earlier tries.
+ * @param isNew false: it was started by an earlier request
+ */
+export async function createAtProvider(deps: AcceptDeps, creation: Creation, isNew: boolean): Promise<Accepted> {
+  const reached = await reach(deps, creation, isNew)
+  if (reached) return keep(deps, reached, creation.context)
+  const recovered = await recoverNow(deps, creation)
+  return recovered ?? keep(deps, await waitForAnswer(deps, creation), creation.context)
+}
+
+/** Retries an unanswered creation from a job. The provider’s refusal ends it. */
+export async function resumePayment(deps: AcceptDeps, { companyId, id, orderId }: Payment): Promise<void> {
+  const [order, payment] = await Promise.all([
+    findOrderById(deps.db, companyId, orderId),
+    findPayment(deps.db, companyId, id),
+  ])
+  const channel = payment && (await deps.channels.forPayment(payment))
+  if (!order || !channel || payment.status !== 'creating') return
+  const creation = { channel, order, payment, payer: NOBODY, context: systemContext('time') }
+  try {
+    await keep(deps, await recover(deps, creation), creation.context)
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'CHANNEL_NOT_AVAILABLE')) throw error
+  }
+}

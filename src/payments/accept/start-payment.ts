@@ -1,0 +1,84 @@
+import type { PaymentKey } from '../../channels/channel.ts'
+import type { Channels } from '../../channels/registry.ts'
+import type { PayerGate } from '../../compliance/payer-gate.ts'
+import type { Config } from '../../config/config.ts'
+import type { Db, Tx } from '../../db/db.ts'
+import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { newId } from '../../kernel/ids.ts'
+import type { Vault } from '../../kernel/vault.ts'
+import type { Order } from '../../orders/order.ts'
+import type { OrderChange } from '../../orders/order-queries.ts'
+import type { TransitionOrder } from '../../orders/order-transition.ts'
+import type { PayerDeps } from '../../payers/payer-service.ts'
+import { countPayments, findPayment, insertPayment, type NewPayment, type Payment } from '../payment-queries.ts'
+
+export type AcceptDeps = {
+  db: Db
+  clock: Clock
+  vault: Vault
+  config: Pick<Config, 'orders' | 'baseUrl'>
+  channels: Channels
+  transition: TransitionOrder
+  payers: PayerDeps
+  /** On a chain, a transfer of less than this moves no order. */
+  dustUnits: bigint
+  /** Identity checks and spending limits. */
+  gate: PayerGate
+}
+
+/** Longer than a provider may take to answer: until then a creation is under way and not repeated. */
+const FIRST_CHECK_MS = 15 * SECOND
+
+type NewAttempt = {
+  choice: { own: boolean } & Pick<
+    NewPayment,
+    'channel' | 'network' | 'userAddress' | 'userAddressBy' | 'pastOrders' | 'cancelUrl' | 'returnUrl'
+  >
+  move: {
+    actor: string
+    requestId: string | null
+    trigger?: 'accept' | 'requote'
+    change?: Omit<OrderChange, 'status'>
+  }
+}
+
+/** Stores the payment and points the order to it before the provider is called, so that a crash loses neither. */
+export async function startPayment(
+  deps: AcceptDeps,
+  tx: Tx,
+  order: Order,
+  { choice, move }: NewAttempt,
+): Promise<{ order: Order; payment: Payment }> {
+  const now = new Date(deps.clock())
+  const number = (await countPayments(tx, order.companyId, order.id)) + 1
+  const id = newId(now.getTime())
+  const { own, ...fields } = choice
+  await insertPayment(tx, {
+    ...fields,
+    companyId: order.companyId,
+    id,
+    orderId: order.id,
+    number,
+    ownAccount: own,
+    merchantReference: `${order.id}${String(number).padStart(2, '0')}`,
+    dueUnits: order.to.units,
+    nextCheckAt: new Date(now.getTime() + FIRST_CHECK_MS),
+    at: now,
+  })
+  const change = { ...move.change, paymentChannel: choice.channel, paymentId: id }
+  const moved = await deps.transition(tx, order, { trigger: 'accept', ...move, change })
+  const payment = await findPayment(tx, order.companyId, id)
+  if (!payment) throw new Error('the payment was not stored')
+  return { order: moved, payment }
+}
+
+export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
+  companyId: order.companyId,
+  // an unmatched payment appends its provider's id
+  merchantReference: payment.merchantReference.slice(0, 26),
+  providerReference: payment.providerReference,
+  network: payment.network,
+  due: { asset: 'USDC', units: payment.dueUnits },
+  fiat: order.from,
+  expiresAt: order.expiresAt,
+})
