@@ -251,6 +251,20 @@ test('a reader that goes away ends the work, one that stands still holds no stat
   )
 })
 
+test('a CSV that broke off goes on behind its last whole row, with every order once', async () => {
+  const shop = await host.createMerchant()
+  await insertOrders(shop.companyId, 1300)
+  const whole = await (await download('', shop)).text()
+  const lines = whole.split('\r\n')
+  const lastId = lines[700]?.split(',')[0]
+  const rest = await (await download(`?after=${lastId}`, shop)).text()
+  assert.equal(`${lines.slice(0, 701).join('\r\n')}\r\n${rest}`, whole)
+  const refused = await download(`?after=${lastId}&format=xlsx`, shop)
+  assert.equal(refused.status, 422)
+  const other = await host.createMerchant()
+  assert.equal((await download(`?after=${lastId}`, other)).status, 422, 'an order of another company is no place')
+})
+
 test('a file that breaks off does not look like a whole one', async () => {
   const shop = await host.createMerchant()
   await insertOrders(shop.companyId, 60_000)

@@ -6,14 +6,8 @@ import { brotliDecompressSync } from 'node:zlib'
 import { type Client, logIn } from './harness/accounts.ts'
 import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
 
-type Story = {
-  events: { status: string; actor: string; name: string | null }[]
-  payments: { paymentChannel: string; receivedAmount: string }[]
-  transfers: { txHash: string; amount: string; status: string }[]
-  deliveries: { event: string; status: string }[]
-  refunds: { status: string; amount: string }[]
-  rate: { rate: string; evidence: unknown } | null
-}
+type Entry = { at: string; kind: string; facts: Record<string, string | number | null> }
+type Story = { entries: Entry[]; rate: { rate: string; evidence: unknown } | null }
 type Summary = {
   days: { day: string; created: number; paid: number; paidAmount: string; refundedAmount: string }[]
   channels: { paymentChannel: string; paid: number; paidAmount: string }[]
@@ -32,31 +26,34 @@ before(async () => {
 })
 after(() => world?.stop())
 
-const historyOf = (client: Client, code: string) => client.get<Story>(`confirm_conversion/history/${code}`)
+const storyOf = (client: Client, code: string) => client.get<Story>(`confirm_conversion/story/${code}`)
+const ofKind = ({ entries }: Story, kind: string) => entries.filter((entry) => entry.kind === kind)
 
-test('the history tells states with names, payments, transfers, webhooks and the proof of the rate', async () => {
-  const { data } = await historyOf(manager, world.orders.paid)
-  const states = data.events.map(({ status }) => status)
-  assert.deepEqual([states[0], states.at(-1)], ['INITIAL', 'PAID'])
-  assert.equal(data.events[0]?.name, 'test', 'an API key is told by its name')
+test('the story tells states with names, payments, transfers, webhooks and the proof of the rate', async () => {
+  const { data } = await storyOf(manager, world.orders.paid)
+  const states = ofKind(data, 'state').map(({ facts }) => facts)
+  assert.deepEqual([states[0]?.to, states.at(-1)?.to], ['INITIAL', 'PAID'])
+  assert.equal(states[0]?.name, 'test', 'an API key is told by its name')
+  const [payment] = ofKind(data, 'payment')
+  assert.equal(payment?.facts.channel, 'crypto')
   assert.deepEqual(
-    data.payments.map(({ paymentChannel }) => paymentChannel),
-    ['crypto'],
+    ofKind(data, 'transfer').map(({ facts }) => [facts.status, facts.finalAt !== null, facts.units, facts.network]),
+    [['seen', true, payment?.facts.receivedUnits, payment?.facts.network]],
   )
-  assert.deepEqual(
-    data.transfers.map(({ status, amount }) => [status, amount]),
-    [['final', data.payments[0]?.receivedAmount]],
-  )
-  assert.ok(data.deliveries.some(({ event }) => event === 'order.paid'))
+  const [delivery] = ofKind(data, 'webhook').filter(({ facts }) => facts.event === 'order.paid')
+  assert.ok(ofKind(data, 'attempt').some(({ facts }) => facts.delivery === delivery?.facts.id))
   assert.ok(data.rate?.evidence, 'the quote is kept with every answer that made it')
+  const times = data.entries.map(({ at }) => at)
+  assert.deepEqual(times, [...times].sort(), 'oldest first')
 })
 
-test('the history of an order belongs to those who may see the order; webhooks to those who may see deliveries', async () => {
-  const till = await historyOf(cashier, world.orders.paid)
-  assert.equal(till.data.events.at(-1)?.status, 'PAID')
-  assert.deepEqual(till.data.deliveries, [], 'a cashier sees no deliveries')
+test('the story belongs to those who may see the order; what lies behind the counter to those who see deliveries', async () => {
+  const till = await storyOf(cashier, world.orders.paid)
+  assert.equal(ofKind(till.data, 'state').at(-1)?.facts.to, 'PAID')
+  for (const kind of ['webhook', 'attempt', 'booking', 'provider', 'identity'])
+    assert.deepEqual(ofKind(till.data, kind), [], `a cashier sees no ${kind}`)
   const stranger = await logIn(base(), world.people.Association.email)
-  const refused = await historyOf(stranger, world.orders.paid)
+  const refused = await storyOf(stranger, world.orders.paid)
   assert.equal(refused.error.code, 'ORDER_NOT_FOUND')
   assert.equal(refused.data, null)
 })

@@ -153,7 +153,7 @@ export interface Operations {
     }
     data: Array<Order>
   }
-  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first. `comptoir explain` turns it into words. */
+  /** Everything that happened to an order. Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries. */
   getOrderStory: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -171,6 +171,15 @@ export interface Operations {
         /** What is known of it, by kind. Amounts are in the smallest units of their asset. */
         facts: Record<string, string | number | null>
       }>
+      /** The rate of the order and its proof; null once the proof is no longer kept. */
+      rate: {
+        /** USDC for one unit of the order’s currency. */
+        rate: string
+        /** When it was asked for. */
+        at: string
+        /** Every source that was asked, taken or dropped, with the reason. */
+        evidence: unknown
+      } | null
     }
   }
   /** Download orders as CSV or XLSX. Every order that fits the filters when the download begins, once. `X-Total-Count` is their number. A transfer that breaks off is never ended normally: clients must treat such a file as incomplete. */
@@ -196,117 +205,12 @@ export interface Operations {
       headers?: "en" | "fr" | "de" | "es" | "it"
       /** CSV with a byte order mark, for old spreadsheets. */
       bom?: boolean
+      /** CSV that broke off: the `_id` of its last whole row. What comes is the rest, without the line of titles, with the same filters and sort. */
+      after?: string
       /** Order of the list; a minus means descending. */
       sort?: "-createdAt" | "createdAt"
     }
     data: Response
-  }
-  /** Everything that happened to an order. States with who caused them, payments, transfers on the chain, webhooks, refunds, and the proof of the rate. */
-  getOrderHistory: {
-    params: {
-      /** Order code: unguessable, used in paths. */
-      code: string
-    }
-    data: {
-      /** Order code: unguessable, used in paths. */
-      code: string
-      /** Events. */
-      events: Array<{
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-        /** Number of the event within the order, from 1. */
-        seq: number
-        /** What moved the order, as in the table of states. */
-        trigger: string
-        /** The state from then on. */
-        status: string
-        /** What happened. */
-        event: string | null
-        /** `user:…`, `apiKey:…`, `payer:…` or a part of the service. */
-        actor: string
-        /** Of the person or the API key. */
-        name: string | null
-        /** `X-Request-Id` of the call that caused it. */
-        requestId: string | null
-      }>
-      /** Every attempt to pay the order, oldest first. */
-      payments: Array<{
-        /** 1 to 5. */
-        number: number
-        /** Payment channel. */
-        paymentChannel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
-        /** Where the object stands. */
-        status: string
-        /** Id of the payment at the provider. */
-        providerReference: string | null
-        /** Chain id. */
-        network: number | null
-        /** Where to send the payment. */
-        toAddress: string | null
-        /** Decimal text with 6 digits. */
-        dueAmount: string
-        /** Decimal text with 6 digits. */
-        receivedAmount: string
-        /** When the provider or the chain was ready for it. UTC. */
-        openedAt: string
-        /** When it last changed. UTC, with milliseconds. */
-        updatedAt: string
-      }>
-      /** Token movements to its deposit addresses. */
-      transfers: Array<{
-        /** Hash of the transaction. */
-        txHash: string
-        /** Chain id. */
-        network: number
-        /** The token; null for one that is not known. */
-        symbol: string
-        /** Where the tokens came from. */
-        fromAddress: string
-        /** Decimal text with 6 digits. */
-        amount: string | null
-        /** Where the object stands. */
-        status: "seen" | "final" | "orphaned"
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-        /** When the transfer became final; null before that. */
-        finalAt: string | null
-      }>
-      /** The deliveries of this page. */
-      deliveries: Array<{
-        /** Identifier: 24 hex characters. */
-        id: string
-        /** What happened. */
-        event: string
-        /** Where the object stands. */
-        status: string
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-      }>
-      /** The refunds of this page. */
-      refunds: Array<{
-        /** Internal identifier: 24 hex characters, in order of creation. */
-        _id: string
-        /** Where the object stands. */
-        status: string
-        /** Decimal text with 6 digits. */
-        amount: string
-        /** Hash of the transaction. */
-        txHash: string | null
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-        /** When the money had arrived; null before. */
-        settledAt: string | null
-      }>
-      /** Units of `toAsset` for one unit of `fromAsset`. */
-      rate: {
-        /** Units of `toAsset` for one unit of `fromAsset`. */
-        rate: string
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-        /** Every source that was asked, taken or dropped, with the reason. */
-        evidence: unknown
-      } | null
-    }
   }
   /** Choose a payment channel. Answers what the payer needs. Repeating it with the same channel gives the same instructions. */
   acceptOrder: {
@@ -3364,8 +3268,7 @@ export const OPERATIONS = {
   listOrders: { method: 'GET', path: '/api/next/confirm_conversion', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'page', 'limit', 'sort', 'cursor'], keyed: false, json: true },
   listPaymentLinks: { method: 'GET', path: '/api/next/confirm_conversion/links', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'limit', 'cursor'], keyed: false, json: true },
   getOrderStory: { method: 'GET', path: '/api/next/confirm_conversion/story/{code}', query: [], keyed: false, json: true },
-  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'format', 'headers', 'bom', 'sort'], keyed: false, json: false },
-  getOrderHistory: { method: 'GET', path: '/api/next/confirm_conversion/history/{code}', query: [], keyed: false, json: true },
+  downloadOrders: { method: 'GET', path: '/api/next/confirm_conversion/download', query: ['status', 'search', 'managerEmail', 'companyId', 'from', 'to', 'paymentChannel', 'format', 'headers', 'bom', 'after', 'sort'], keyed: false, json: false },
   acceptOrder: { method: 'POST', path: '/api/next/confirm_conversion/accept/{code}', query: [], keyed: true, json: true },
   confirmOrder: { method: 'POST', path: '/api/next/confirm_conversion/confirm/{code}', query: [], keyed: true, json: true },
   nameTransaction: { method: 'POST', path: '/api/next/confirm_conversion/transaction/{code}', query: [], keyed: true, json: true },

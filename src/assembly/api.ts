@@ -9,7 +9,6 @@ import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { settlementRoutes } from '../ledger/settlement-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
-import { orderStoryRoutes } from '../orders/history/order-history-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
 import { storyRoutes } from '../orders/story/story-routes.ts'
 import { summaryRoutes } from '../orders/summary/summary-routes.ts'
@@ -66,7 +65,6 @@ export async function registerApi(
         await scope.register(orderRoutes, { db, config, transition, createOrder })
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
-        await scope.register(orderStoryRoutes, { db })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
         await scope.register(payerRoutes, trade.payers)
         await scope.register(revertRoutes, trade.refunds)

@@ -17,7 +17,6 @@ import { newId } from './permission-world.ts'
 import { newAddress } from './refunds.ts'
 
 export const ORDERS: Cases = {
-  getOrderHistory: { row: 'orders.history', personal: true, make: byCode },
   getSummary: { row: 'orders.summary', make: (place) => ({ query: choice(place), shows: 'paidAmount' }) },
   createOrder: {
     row: 'orders.create',
@@ -31,7 +30,7 @@ export const ORDERS: Cases = {
     },
   },
   getOrderByCode: { row: 'orders.status', make: byCode },
-  getOrderStory: { row: 'orders.list', make: byCode },
+  getOrderStory: { row: 'orders.history', personal: true, make: byCode },
   getOrderByReference: {
     row: 'orders.status',
     async make(place) {

@@ -24,8 +24,8 @@ const csvRow = (cells: readonly (string | null)[]): string => `${cells.map(csvCe
 export async function* csvFile(
   headers: readonly string[],
   rows: AsyncIterable<readonly (string | null)[][]>,
-  options: { bom: boolean },
+  options: { bom: boolean; after: unknown },
 ): AsyncGenerator<string> {
-  yield `${options.bom ? '\uFEFF' : ''}${headers.map(quote).join(',')}\r\n`
+  if (options.after === null) yield `${options.bom ? '\uFEFF' : ''}${headers.map(quote).join(',')}\r\n`
   for await (const group of rows) yield group.map(csvRow).join('')
 }

@@ -16,6 +16,8 @@ export type ExportPlan = {
   newestFirst: boolean
   /** The newest order in the file; null: no orders. */
   lastId: string | null
+  /** Continues a file that broke off behind this order; then without the line of titles. */
+  after: { companyId: string; id: string } | null
   format: 'csv' | 'xlsx'
   headers: HeaderLanguage | null
   bom: boolean
@@ -24,14 +26,17 @@ export type ExportPlan = {
 }
 
 /** Every order once: a page starts after the last order of the previous page and never reads past `lastId`. */
-async function* pagesOf(db: Db, { scope, filter, newestFirst, lastId }: ExportPlan): AsyncGenerator<ExportedOrder[]> {
+async function* pagesOf(
+  db: Db,
+  { scope, filter, newestFirst, lastId, after }: ExportPlan,
+): AsyncGenerator<ExportedOrder[]> {
   if (lastId === null) return
-  const fetchPage = (after: { companyId: string; id: string } | null): Promise<ExportedOrder[]> => {
-    const page = listExportedOrders(db, scope, filter, { newestFirst, lastId, after, limit: PAGE_ORDERS })
+  const fetchPage = (place: ExportPlan['after']): Promise<ExportedOrder[]> => {
+    const page = listExportedOrders(db, scope, filter, { newestFirst, lastId, after: place, limit: PAGE_ORDERS })
     page.catch(() => {}) // handled where the page is awaited, if it still is
     return page
   }
-  let next: Promise<ExportedOrder[]> | null = fetchPage(null)
+  let next: Promise<ExportedOrder[]> | null = fetchPage(after)
   while (next) {
     const page: ExportedOrder[] = await next
     const last = page.at(-1)?.order

@@ -14,6 +14,19 @@ export async function findExportBounds(
   return { total: Number(total), lastId }
 }
 
+const NO_FILTER: OrderFilter = {
+  ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
+  ...{ paymentChannel: null, linksOnly: false },
+}
+
+/** Where a file that broke off goes on. */
+export const findExportPlace = (
+  q: Queryable,
+  scope: OrderScope,
+  id: string,
+): Promise<{ companyId: string; id: string } | undefined> =>
+  q.maybe(unnamed(sql`select company_id, id from orders where id = ${id} and ${filterSql(scope, NO_FILTER)}`))
+
 export type ExportPage = {
   newestFirst: boolean
   limit: number

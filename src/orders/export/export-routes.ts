@@ -21,6 +21,13 @@ const DownloadQuery = Type.Object({
   bom: Type.Optional(
     Type.Boolean({ default: false, description: 'CSV with a byte order mark, for old spreadsheets.' }),
   ),
+  after: Type.Optional(
+    Type.String({
+      pattern: '^[0-9a-f]{24}$',
+      description:
+        'CSV that broke off: the `_id` of its last whole row. What comes is the rest, without the line of titles, with the same filters and sort.',
+    }),
+  ),
   sort: Type.Optional(Type.String({ enum: ['-createdAt', 'createdAt'], default: '-createdAt' })),
 })
 
@@ -71,6 +78,7 @@ export const orderExportRoutes: FastifyPluginAsyncTypebox<{ exportOrders: Export
         format: (query.format ?? 'csv') as ExportFormat,
         headers: (query.headers ?? null) as HeaderLanguage | null,
         bom: query.bom ?? false,
+        after: query.after ?? null,
         newestFirst: query.sort !== 'createdAt',
       })
       return sendExport(reply, file)

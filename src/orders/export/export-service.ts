@@ -3,10 +3,10 @@ import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { Clock } from '../../kernel/clock.ts'
-import { AppError } from '../../kernel/errors.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
 import { type FilterInput, filterOf, scopeOf } from '../order-service.ts'
 import type { ExportPlan } from './export-file.ts'
-import { findExportBounds } from './export-queries.ts'
+import { findExportBounds, findExportPlace } from './export-queries.ts'
 import { openExportThreads } from './export-thread.ts'
 import { checkSheetSize } from './export-xlsx.ts'
 
@@ -16,7 +16,11 @@ const MAX_PER_COMPANY = 2
 
 export type ExportFormat = ExportPlan['format']
 
-export type ExportRequest = FilterInput & Pick<ExportPlan, 'format' | 'headers' | 'bom' | 'newestFirst'>
+export type ExportRequest = FilterInput &
+  Pick<ExportPlan, 'format' | 'headers' | 'bom' | 'newestFirst'> & {
+    /** The `_id` of the last whole row of a file that broke off. */
+    after: string | null
+  }
 
 export type OrderExport = { fileName: string; contentType: string; total: number; body: Readable }
 
@@ -57,16 +61,19 @@ function openSlots(): (key: string) => () => void {
 export function openOrderExports({ db, clock, connectionString, config }: ExportDeps): ExportOrders {
   const takeSlot = openSlots()
   const threads = openExportThreads()
-  return async (actor, { format, headers, bom, newestFirst, ...query }) => {
+  return async (actor, { format, headers, bom, newestFirst, after, ...query }) => {
+    if (after !== null && format !== 'csv') throw invalid('after', 'continues a CSV only; start the spreadsheet again')
     const scope = scopeOf(actor)
     const filter = filterOf(actor, query)
+    const place = after === null ? null : await findExportPlace(db, scope, after)
+    if (place === undefined) throw invalid('after', 'is the _id of no order of yours')
     const giveBack = takeSlot(actor.companyId ?? actor.id)
     try {
       const { total, lastId } = await findExportBounds(db, scope, filter)
       if (format === 'xlsx') checkSheetSize(total)
       const at = new Date(clock())
       const { payUrl } = config
-      const plan: ExportPlan = { scope, filter, newestFirst, lastId, format, headers, bom, payUrl, at }
+      const plan: ExportPlan = { scope, filter, newestFirst, lastId, after: place, format, headers, bom, payUrl, at }
       const body = threads.write({ connectionString, plan })
       body.once('close', giveBack)
       const fileName = `orders-${at.toISOString().slice(0, 10)}.${format}`

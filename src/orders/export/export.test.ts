@@ -16,7 +16,7 @@ async function csvCell(alias: string): Promise<string> {
     yield [rowWith(alias)]
   }
   let line = ''
-  for await (const part of csvFile(headersOf(null), rows(), { bom: false })) line = part
+  for await (const part of csvFile(headersOf(null), rows(), { bom: false, after: null })) line = part
   return line.replace(/^,+|,*\r\n$/g, '')
 }
 

@@ -5,9 +5,13 @@ export type StoryRow = { at: Date; kind: string; facts: Record<string, string | 
 /** What happened to the order itself, to its payments, refunds, money that did not fit, and the books. */
 const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
   q.many<StoryRow>(sql`
-    select at, 'state' as kind, jsonb_build_object('trigger', trigger, 'from', from_status, 'to', to_status, 'event', event,
-        'actor', actor, 'requestId', request_id) as facts
-      from order_events where company_id = ${companyId} and order_id = ${orderId}
+    select s.at, 'state' as kind, jsonb_build_object('trigger', s.trigger, 'from', s.from_status, 'to', s.to_status,
+        'event', s.event, 'actor', s.actor, 'requestId', s.request_id, 'name',
+        case when person.id is not null then person.first_name || ' ' || person.last_name else key.name end) as facts
+      from order_events s
+      left join users person on s.actor = 'user:' || person.id
+      left join api_keys key on s.actor = 'apiKey:' || key.id
+      where s.company_id = ${companyId} and s.order_id = ${orderId}
     union all
     select opened_at, 'payment', jsonb_build_object('number', number, 'channel', channel, 'status', status,
         'providerReference', provider_reference, 'network', network, 'toAddress', deposit_address, 'dueAsset', due_asset,
@@ -18,8 +22,8 @@ const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number
         'reference', source_reference, 'decidedBy', decided_by, 'reason', reason)
       from mispayments where company_id = ${companyId} and order_id = ${orderId}
     union all
-    select created_at, 'refund', jsonb_build_object('number', number, 'status', status, 'units', units::text, 'channel',
-        channel, 'txHash', tx_hash, 'requestedBy', requested_by, 'decidedBy', decided_by, 'reason', reason, 'message',
+    select created_at, 'refund', jsonb_build_object('id', id, 'number', number, 'status', status, 'units', units::text, 'channel',
+        channel, 'network', network, 'txHash', tx_hash, 'requestedBy', requested_by, 'decidedBy', decided_by, 'reason', reason, 'message',
         last_words, 'settledAt', settled_at)
       from refunds where company_id = ${companyId} and order_id = ${orderId}
     union all
@@ -31,7 +35,7 @@ const listOwn = (q: Queryable, companyId: string, orderId: string, limit: number
         h.edd_status, 'eddOutcome', h.edd_outcome)
       from kyc_orders o join kyc_history h on h.company_id = o.company_id and h.kyc_id = o.kyc_id
       where o.company_id = ${companyId} and o.order_id = ${orderId}
-    limit ${limit}`)
+    order by 1 limit ${limit}`)
 
 /** Which addresses were screened, and what each source said last. */
 const listScreened = (q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> =>
@@ -53,19 +57,25 @@ const listAround = (q: Queryable, companyId: string, orderId: string, limit: num
         on x.company_id = p.company_id and x.merchant_reference = p.merchant_reference
       where p.company_id = ${companyId} and p.order_id = ${orderId}
     union all
-    select t.first_seen_at, 'transfer', jsonb_build_object('txHash', t.tx_hash, 'symbol', t.symbol, 'units', t.units::text,
+    select t.first_seen_at, 'transfer', jsonb_build_object('txHash', t.tx_hash, 'network', t.chain_id, 'symbol', t.symbol, 'units', t.units::text,
         'fromAddress', t.from_address, 'status', t.status, 'block', t.block_number::text, 'finalAt', t.final_at)
-      from payments p join chain_transfers t on lower(t.to_address) = lower(p.deposit_address)
+      from payments p join chain_transfers t on t.to_address = p.deposit_address and t.chain_id = p.network
       where p.company_id = ${companyId} and p.order_id = ${orderId}
     union all
     select created_at, 'webhook', jsonb_build_object('id', id, 'event', event, 'status', status, 'url', url)
       from deliveries where company_id = ${companyId} and order_id = ${orderId}
     union all
-    select a.started_at, 'attempt', jsonb_build_object('event', d.event, 'number', a.number, 'series', a.series, 'statusCode',
+    select a.started_at, 'attempt', jsonb_build_object('delivery', d.id, 'event', d.event, 'number', a.number, 'series', a.series, 'statusCode',
         a.status_code, 'errorCode', a.error_code, 'durationMs', a.duration_ms)
       from deliveries d join delivery_attempts a on a.company_id = d.company_id and a.delivery_id = d.id
       where d.company_id = ${companyId} and d.order_id = ${orderId} and a.started_at >= d.created_at
-    limit ${limit}`)
+    order by 1 limit ${limit}`)
+
+export type QuoteRow = { rate: string; evidence: unknown; createdAt: Date }
+
+/** The rate of the order with its proof. */
+export const findQuote = (q: Queryable, id: string): Promise<QuoteRow | undefined> =>
+  q.maybe(sql`select rate, evidence, created_at from rate_quotes where id = ${id}`)
 
 /** Everything that is known of an order, oldest first. */
 export async function listStory(q: Queryable, companyId: string, orderId: string, limit: number): Promise<StoryRow[]> {

@@ -5,7 +5,7 @@ import { Envelope, ok } from '../../http/envelope.ts'
 import { ruleOf } from '../../http/permissions.ts'
 import { CodeParams } from '../order-schemas.ts'
 import { findReachableOrder, type OrderDeps } from '../order-service.ts'
-import { listStory, type StoryRow } from './story-queries.ts'
+import { findQuote, listStory, type StoryRow } from './story-queries.ts'
 
 const KINDS = [
   ...['state', 'payment', 'provider', 'transfer', 'mispayment'],
@@ -23,10 +23,26 @@ const Entry = Type.Object({
   }),
 })
 
+const Rate = Type.Union(
+  [
+    Type.Object({
+      rate: Type.String(),
+      at: Type.String({ format: 'date-time', description: 'When it was asked for.' }),
+      evidence: Type.Unknown({ description: 'Every source that was asked, taken or dropped, with the reason.' }),
+    }),
+    Type.Null(),
+  ],
+  { description: 'The rate of the order and its proof; null once the proof is no longer kept.' },
+)
+
+/** What lies behind the counter: a cashier or a buyer sees what happened to the order, not how it was done. */
+const BEHIND = ['provider', 'webhook', 'attempt', 'booking', 'identity']
+
 /** A buyer's own account must not learn why a payment waits; a shop's server may, it explains orders to its people. */
 const mayShow =
   ({ role }: Actor) =>
   ({ kind, facts }: StoryRow): boolean => {
+    if (BEHIND.includes(kind) && !ruleOf('webhooks.deliveries').roles.includes(role)) return false
     const isAbout = kind === 'screening' || (kind === 'mispayment' && facts.kind === 'held')
     return !isAbout || role === 'Service' || ruleOf('screenings.read').roles.includes(role)
   }
@@ -36,23 +52,25 @@ export const storyRoutes: FastifyPluginAsyncTypebox<Pick<OrderDeps, 'db'>> = asy
   app.get(
     '/story/:code',
     {
-      config: { permission: 'orders.list' },
+      config: { permission: 'orders.history' },
       schema: {
         operationId: 'getOrderStory',
         summary: 'Everything that happened to an order',
         description:
-          'Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first. `comptoir explain` turns it into words.',
+          'Every state, payment, call to a provider, transfer, refund, webhook with its attempts, booking, identity check and screening, oldest first, and the proof of the rate. `comptoir explain` and the back office turn it into words. What lies behind the counter (webhooks, provider calls, bookings, identity) is shown to those who may see deliveries.',
         tags: ['orders'],
         params: CodeParams,
-        response: { 200: Envelope(Type.Object({ code: Type.String(), entries: Type.Array(Entry) })) },
+        response: { 200: Envelope(Type.Object({ code: Type.String(), entries: Type.Array(Entry), rate: Rate })) },
       },
     },
     async (request) => {
       const order = await findReachableOrder(db, actorOf(request), request.params.code)
+      const quote = await findQuote(db, order.quoteId)
       const rows = (await listStory(db, order.companyId, order.id, MOST)).filter(mayShow(actorOf(request)))
       return ok({
         code: order.code,
         entries: rows.map(({ at, kind, facts }) => ({ at: at.toISOString(), kind, facts })),
+        rate: quote ? { rate: quote.rate, at: quote.createdAt.toISOString(), evidence: quote.evidence } : null,
       })
     },
   )

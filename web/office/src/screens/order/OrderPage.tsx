@@ -18,7 +18,7 @@ export function OrderPage() {
   const can = useCan()
   const order = useApi('GET /api/next/confirm_conversion/status/{code}', { path: { code } }, { liveMs: LIVE_MS })
   const history = useApi(
-    'GET /api/next/confirm_conversion/history/{code}',
+    'GET /api/next/confirm_conversion/story/{code}',
     { path: { code } },
     { liveMs: LIVE_MS, enabled: can('orders.history') },
   )
@@ -41,7 +41,7 @@ export function OrderPage() {
         >
           <div className="grid items-start gap-x-5 lg:grid-cols-[minmax(0,1fr)_22rem]">
             <Panel title={t.story}>
-              <Loaded query={history}>{(story) => <Story story={story} />}</Loaded>
+              <Loaded query={history}>{(story) => <Story story={story} order={data} />}</Loaded>
             </Panel>
             <div>
               <OrderFacts order={data} />

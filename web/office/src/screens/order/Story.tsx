@@ -1,15 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Data, Order } from '../../api/call.ts'
-import { useCan } from '../../api/session.ts'
+import type { Order } from '../../api/call.ts'
 import { transactionUrl } from '../../kit/explorer.ts'
 import { formatMoney } from '../../kit/format.ts'
 import { Code, OrderStatus, Panel, Time, type Tone } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { decimalOf, type Facts, type Group, groupEntries, type StoryData, toneOf, word } from './story-steps.ts'
+import { storyTexts } from './story-texts.ts'
 import { texts } from './texts.ts'
-
-type StoryData = Data<'getOrderHistory'>
-type Step = { key: string; at: string; tone: Tone; title: ReactNode; more?: ReactNode }
 
 const DOTS: Record<Tone, string> = {
   good: 'bg-good',
@@ -19,100 +17,153 @@ const DOTS: Record<Tone, string> = {
   plain: 'bg-soft',
 }
 
-function Actor({ actor, name }: { actor: string; name: string | null }) {
-  const t = useTexts(texts)
-  const kind = actor.split(':')[0] ?? ''
-  const who = name ?? t.who[kind as keyof typeof t.who] ?? t.who.system
-  return <span className="text-soft">{t.by(who)}</span>
+const Soft = ({ children }: { children: ReactNode }) => <span className="text-soft">{children}</span>
+
+function useMoney(): (units: Facts[string] | undefined, asset: Facts[string] | undefined) => string {
+  const lang = useLang()
+  return (units, asset) => {
+    const amount = decimalOf(units, word(asset))
+    return amount === null ? word(asset) : formatMoney(lang, amount, word(asset))
+  }
 }
 
-type TransferProps = { from: string; isFinal: boolean; network: number; hash: string }
-
-function Transfer({ from, isFinal, network, hash }: TransferProps) {
+function Hash({ network, hash }: { network: Facts[string] | undefined; hash: Facts[string] | undefined }) {
   const t = useTexts(texts)
-  const url = transactionUrl(network, hash)
+  const text = word(hash)
+  if (text === '') return null
+  const url = transactionUrl(Number(network), text)
   return (
-    <span className="text-soft">
-      {t.from} <Code text={from} /> · {isFinal ? t.final : t.waiting} · <Code text={hash} />{' '}
+    <>
+      <Code text={text} />{' '}
       {url && (
         <a className="link" href={url} target="_blank" rel="noreferrer">
           {t.explorer}
         </a>
       )}
-    </span>
+    </>
   )
 }
 
-function useSteps(story: StoryData): Step[] {
+/** States, payments, transfers and refunds: what happened to the order and its money. */
+function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNode, ReactNode?]>> {
   const t = useTexts(texts)
+  const s = useTexts(storyTexts)
   const core = useCore()
-  const lang = useLang()
-  const can = useCan()
-  const states = story.events.map(
-    ({ seq, at, status, actor, name }): Step => ({
-      key: `event-${seq}`,
-      at,
-      tone: status === 'PAID' ? 'good' : /ERROR|FAILED/.test(status) ? 'bad' : 'info',
-      title: <OrderStatus status={status} />,
-      more: <Actor actor={actor} name={name} />,
-    }),
-  )
-  const transfers = story.transfers.map(({ txHash, network, symbol, amount, status, at, fromAddress }): Step => {
-    const money = amount === null ? symbol : formatMoney(lang, amount, symbol)
-    const isLost = status === 'orphaned'
-    return {
-      key: `transfer-${network}-${txHash}`,
-      at,
-      tone: isLost ? 'bad' : 'good',
-      title: isLost ? t.transferOrphaned(money) : t.transfer(money),
-      more: <Transfer from={fromAddress} isFinal={status === 'final'} network={network} hash={txHash} />,
-    }
-  })
-  const payments = story.payments.map(
-    ({ number, paymentChannel, openedAt, providerReference }): Step => ({
-      key: `payment-${number}`,
-      at: openedAt,
-      tone: 'plain',
-      title: t.attempt(wordFor(core.channels, paymentChannel)),
-      more: providerReference && <Code text={providerReference} />,
-    }),
-  )
-  const deliveries = story.deliveries.map(({ id, event, status, at }): Step => {
-    const words = `${t.delivery(event)}: ${wordFor(t.deliveryStatus, status)}`
-    const tone = status === 'delivered' ? 'plain' : status === 'pending' ? 'info' : 'bad'
-    return { key: id, at, tone, title: can('webhooks.deliveries') ? <DeliveryLink id={id} words={words} /> : words }
-  })
-  const refunds = story.refunds.map(({ _id, at, amount, status, txHash }): Step => {
-    const title = `${t.refundStep(formatMoney(lang, amount, 'USDC'))}: ${wordFor(t.refundStatus, status)}`
-    return { key: _id, at, tone: 'warn', title, more: txHash && <Code text={txHash} /> }
-  })
-  return [...states, ...transfers, ...payments, ...deliveries, ...refunds].sort((a, b) => a.at.localeCompare(b.at))
+  const money = useMoney()
+  return {
+    state: ({ to, actor, name }) => {
+      const kind = word(actor).split(':')[0] as keyof typeof t.who
+      return [
+        <OrderStatus key="state" status={word(to)} />,
+        <Soft key="by">{t.by(word(name) || (t.who[kind] ?? t.who.system))}</Soft>,
+      ]
+    },
+    payment: ({ channel, providerReference }) => [
+      t.attempt(wordFor(core.channels, word(channel))),
+      providerReference ? <Code key="reference" text={word(providerReference)} /> : null,
+    ],
+    transfer: ({ symbol, units, status, fromAddress, finalAt, network, txHash }) => [
+      status === 'orphaned' ? t.transferOrphaned(money(units, symbol)) : t.transfer(money(units, symbol)),
+      <Soft key="from">
+        {t.from} <Code text={word(fromAddress)} /> · {finalAt ? t.final : t.waiting} ·{' '}
+        <Hash network={network} hash={txHash} />
+      </Soft>,
+    ],
+    refund: ({ units, status, txHash, network, reason }) => [
+      `${t.refundStep(money(units, 'USDC'))}: ${wordFor(t.refundStatus, word(status))}`,
+      <Soft key="why">
+        {word(reason)} <Hash network={network} hash={txHash} />
+      </Soft>,
+    ],
+    mispayment: ({ kind, units, asset, status, reason }) => [
+      `${s.mispayment(money(units, asset), wordFor(s.kinds, word(kind)))}: ${wordFor(s.decided, word(status))}`,
+      reason ? <Soft key="why">{word(reason)}</Soft> : null,
+    ],
+  }
 }
 
-const DeliveryLink = ({ id, words }: { id: string; words: string }) => (
-  <Link to="/webhooks" search={{ delivery: id }} className="link">
-    {words}
-  </Link>
-)
+/** Webhooks, provider calls, bookings and checks: how it was done. */
+function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [ReactNode, ReactNode?]>> {
+  const t = useTexts(texts)
+  const s = useTexts(storyTexts)
+  const core = useCore()
+  const money = useMoney()
+  return {
+    webhook: ({ facts: { id, event, status }, more }) => [
+      <Link key="delivery" to="/webhooks" search={{ delivery: word(id) }} className="link">
+        {`${t.delivery(word(event))}: ${wordFor(t.deliveryStatus, word(status))}`}
+      </Link>,
+      <Soft key="attempts">
+        {more
+          .map(({ facts }) =>
+            s.attemptLine(word(facts.number), word(facts.statusCode) || word(facts.errorCode) || s.noAnswer),
+          )
+          .join(' · ')}
+      </Soft>,
+    ],
+    provider: ({ facts: { channel, step, status, durationMs }, more }) => [
+      s.asked(wordFor(core.channels, word(channel)), wordFor(s.steps, word(step))),
+      <Soft key="answer">
+        {word(status) || s.noAnswer} · {more.length > 0 ? s.times(more.length + 1) : `${word(durationMs)} ms`}
+      </Soft>,
+    ],
+    booking: ({ facts, more }) => [
+      `${s.booked}: ${word(facts.what).replaceAll('_', ' ')}`,
+      <Soft key="legs">
+        {[facts, ...more.map((entry) => entry.facts)]
+          .map(({ account, units, asset }) => `${word(account)} ${money(units, asset)}`)
+          .join(' · ')}
+      </Soft>,
+    ],
+    identity: ({ facts: { status } }) => [`${s.identity}: ${wordFor(s.identityStatus, word(status))}`],
+    screening: ({ facts: { status, said, reason } }) => [
+      `${s.screening}: ${wordFor(s.screeningStatus, word(status))}`,
+      <Soft key="said">{[said, reason].map(word).filter(Boolean).join(' · ')}</Soft>,
+    ],
+  }
+}
 
 /** Everything that happened, oldest first. */
-export function Story({ story }: { story: StoryData }) {
-  const steps = useSteps(story)
+export function Story({ story, order }: { story: StoryData; order: Order }) {
+  const s = useTexts(storyTexts)
+  const own = useOwnWords()
+  const other = useOtherWords()
+  const sources = Array.isArray(story.rate?.evidence) ? story.rate.evidence.length : 0
   return (
     <ol className="relative ml-2 border-l border-line">
-      {steps.map(({ key, at, tone, title, more }) => (
-        <li key={key} className="relative mb-4 pl-5 last:mb-0">
-          <span className={`absolute top-1.5 -left-[5px] size-2.5 rounded-full ${DOTS[tone]}`} aria-hidden="true" />
-          <div className="flex flex-wrap items-baseline justify-between gap-x-4">
-            <span className="font-medium">{title}</span>
-            <span className="text-[13px] text-soft">
-              <Time at={at} long />
-            </span>
-          </div>
-          {more && <div className="text-sm">{more}</div>}
-        </li>
-      ))}
+      {story.rate && (
+        <Step
+          at={story.rate.at}
+          tone="plain"
+          title={`${s.rate}: 1 ${order.fromAsset} = ${story.rate.rate} ${order.toAsset}`}
+        >
+          {sources > 0 && <Soft>{s.sources(sources)}</Soft>}
+        </Step>
+      )}
+      {groupEntries(story.entries).map((group) => {
+        const [title, more] = own[group.kind]?.(group.facts) ?? other[group.kind]?.(group) ?? [group.kind]
+        return (
+          <Step key={group.key} at={group.at} tone={toneOf(group)} title={title}>
+            {more}
+          </Step>
+        )
+      })}
     </ol>
+  )
+}
+
+function Step({ at, tone, title, children }: { at: string; tone: Tone; title: ReactNode; children?: ReactNode }) {
+  return (
+    <li className="relative mb-4 break-inside-avoid pl-5 last:mb-0">
+      <span className={`absolute top-1.5 -left-[5px] size-2.5 rounded-full ${DOTS[tone]}`} aria-hidden="true" />
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <span className="min-w-0 font-medium break-words">{title}</span>
+        <span className="text-[13px] text-soft">
+          <Time at={at} long />
+        </span>
+      </div>
+      {children && <div className="min-w-0 text-sm break-words">{children}</div>}
+    </li>
   )
 }
 

@@ -1,31 +1,84 @@
 import { useState } from 'react'
 import { request } from '../../api/call.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { stringifySearch } from '../../search.ts'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 import { type OrderSearch, toQuery } from './views.ts'
+import { RowCollector } from './whole-rows.ts'
 
-const sizeOf = (bytes: number): string =>
-  bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
+type Format = 'csv' | 'xlsx'
+type Progress = { done: number; total: number; isResuming: boolean }
+type Saved = { blob: Blob; name: string }
 
-async function collect(response: Response, onBytes: (bytes: number) => void): Promise<Blob> {
+/** How often a broken connection is continued, and the pause before, which grows. */
+const TRIES = 6
+const PAUSE_MS = 1000
+
+const nameOf = (response: Response): string =>
+  /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? 'orders'
+const totalOf = (response: Response): number => Number(response.headers.get('x-total-count') ?? 0)
+
+async function* chunksOf(response: Response): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   const reader = response.body?.getReader()
-  const parts: Uint8Array<ArrayBuffer>[] = []
-  let bytes = 0
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-    if (done || !value) break
-    parts.push(value as Uint8Array<ArrayBuffer>)
-    bytes += value.length
-    onBytes(bytes)
+    if (done || !value) return
+    yield value as Uint8Array<ArrayBuffer>
   }
-  return new Blob(parts, { type: response.headers.get('content-type') ?? 'application/octet-stream' })
 }
 
-function saveAs(blob: Blob, name: string): void {
+type Ask = (after: string | null) => Promise<Response>
+type Tell = (progress: Progress) => void
+
+/** A CSV goes on behind its last whole row after the connection broke; nothing is loaded twice. */
+async function loadRows(ask: Ask, tell: Tell): Promise<Saved> {
+  const rows = new RowCollector()
+  let [total, name, tries] = [0, '', 0]
+  for (;;) {
+    try {
+      const response = await ask(rows.lastId)
+      if (total === 0) [total, name] = [totalOf(response), nameOf(response)]
+      const decoder = new TextDecoder()
+      for await (const chunk of chunksOf(response)) {
+        const before = rows.count
+        rows.push(decoder.decode(chunk, { stream: true }))
+        if (rows.count > before) tries = 0
+        tell({ done: rows.count, total, isResuming: false })
+      }
+      return { name, blob: new Blob([rows.whole().text], { type: 'text/csv' }) }
+    } catch (error) {
+      tries += 1
+      if (tries >= TRIES) throw error
+      rows.cut()
+      tell({ done: rows.count, total, isResuming: true })
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries))
+    }
+  }
+}
+
+/** A spreadsheet is one packed whole: after a broken connection it starts again. */
+async function loadSheet(ask: Ask, tell: Tell): Promise<Saved> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const response = await ask(null)
+      const total = totalOf(response)
+      const parts: Uint8Array<ArrayBuffer>[] = []
+      tell({ done: 0, total, isResuming: tries > 1 })
+      for await (const chunk of chunksOf(response)) parts.push(chunk)
+      const type = response.headers.get('content-type') ?? 'application/octet-stream'
+      return { name: nameOf(response), blob: new Blob(parts, { type }) }
+    } catch (error) {
+      if (tries >= TRIES) throw error
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries))
+    }
+  }
+}
+
+function saveAs({ blob, name }: Saved): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(blob)
   link.download = name
@@ -33,42 +86,44 @@ function saveAs(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }
 
-/** The list's filters as a file, streamed, with its size while it comes. */
+/** The list's filters as a file, with the number of orders while it comes. */
 export function Export({ search }: { search: OrderSearch }) {
   const t = useTexts(texts)
   const lang = useLang()
   const company = useCompanyQuery()
-  const [bytes, setBytes] = useState<number | null>(null)
-  const run = async (format: 'csv' | 'xlsx'): Promise<void> => {
-    setBytes(0)
+  const [progress, setProgress] = useState<Progress | null>(null)
+  const run = async (format: Format): Promise<void> => {
+    setProgress({ done: 0, total: 0, isResuming: false })
+    const { status, sort: _, ...rest } = toQuery(search)
+    const ask: Ask = (after) => {
+      const query = stringifySearch({ ...rest, ...company, status: status?.[0], format, headers: lang, after })
+      return request({
+        method: 'GET',
+        url: `/api/next/confirm_conversion/download${query}`,
+        body: undefined,
+        key: null,
+      })
+    }
     try {
-      const { status, sort: _, ...rest } = toQuery(search)
-      const query = stringifySearch({ ...rest, ...company, status: status?.[0], format, headers: lang })
-      const url = `/api/next/confirm_conversion/download${query}`
-      const response = await request({ method: 'GET', url, body: undefined, key: null })
-      const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1]
-      saveAs(await collect(response, setBytes), name ?? `orders.${format}`)
+      saveAs(await (format === 'csv' ? loadRows(ask, setProgress) : loadSheet(ask, setProgress)))
       say(t.exported)
     } catch {
       say(t.exportFailed)
     }
-    setBytes(null)
+    setProgress(null)
   }
-  if (bytes !== null) {
+  if (progress !== null) {
+    const { done, total, isResuming } = progress
     return (
       <p role="status" className="btn">
-        {t.exporting(sizeOf(bytes))}
+        {isResuming ? t.resuming : t.exporting(formatCount(lang, done), formatCount(lang, total))}
       </p>
     )
   }
-  return (
-    <>
-      {(['csv', 'xlsx'] as const).map((format) => (
-        <button key={format} type="button" className="btn" onClick={() => void run(format)}>
-          <Icon name="download" size={18} />
-          {`${t.export} ${format.toUpperCase()}`}
-        </button>
-      ))}
-    </>
-  )
+  return (['csv', 'xlsx'] as const).map((format) => (
+    <button key={format} type="button" className="btn" onClick={() => void run(format)}>
+      <Icon name="download" size={18} />
+      {`${t.export} ${format.toUpperCase()}`}
+    </button>
+  ))
 }

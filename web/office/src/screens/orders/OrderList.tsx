@@ -9,6 +9,7 @@ import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Empty, Loaded, Page, Pager } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
+import { ColumnChoice, columnsOf } from './Columns.tsx'
 import { Export } from './Export.tsx'
 import { Filters } from './Filters.tsx'
 import { OrderTable } from './OrderTable.tsx'
@@ -112,6 +113,7 @@ const EMPTY: OrderSearch = {
   paymentChannel: undefined,
   sort: undefined,
   managerEmail: undefined,
+  columns: undefined,
   page: undefined,
 }
 
@@ -127,7 +129,9 @@ export function OrderList() {
   const query = { ...toQuery(search), ...useCompanyQuery(), page, limit: LIMIT }
   const orders = useApi('GET /api/next/confirm_conversion', { query }, page === 1 ? { liveMs: LIVE_MS } : {})
   const go = (change: OrderSearch): void => goTo(change, { replace: true })
-  const isFiltered = Object.entries(search).some(([name, value]) => name !== 'page' && value !== undefined)
+  const isFiltered = Object.entries(search).some(
+    ([name, value]) => name !== 'page' && name !== 'columns' && value !== undefined,
+  )
   const actions = (
     <>
       {can('orders.download') && <Export search={search} />}
@@ -148,6 +152,7 @@ export function OrderList() {
           onChange={(text) => go({ search: text || undefined, page: undefined })}
         />
         <Filters search={search} go={go} onClear={() => go(EMPTY)} />
+        <ColumnChoice columns={search.columns} onChoose={(columns) => go({ columns })} />
       </div>
       <div className="panel overflow-hidden" aria-busy={orders.isPlaceholderData}>
         <Loaded
@@ -157,7 +162,7 @@ export function OrderList() {
         >
           {(data) => (
             <>
-              <OrderTable orders={data.orders} label={t.title} />
+              <OrderTable orders={data.orders} label={t.title} columns={columnsOf(search.columns)} />
               <Pager page={page} limit={LIMIT} total={data.total} onPage={(next) => go({ page: next })} />
             </>
           )}

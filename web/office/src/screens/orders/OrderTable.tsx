@@ -1,70 +1,76 @@
 import { Link } from '@tanstack/react-router'
 import type { Order } from '../../api/call.ts'
-import { Money, OrderStatus, TableFrame, Time } from '../../kit/parts.tsx'
-import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { OrderStatus, TableFrame, Time } from '../../kit/parts.tsx'
+import { useTexts } from '../../texts/lang.ts'
+import { type ColumnName, isAmount, useCells } from './Columns.tsx'
 import { texts } from './texts.ts'
 
-/** One row an order; narrow screens show what identifies it, wide ones everything. */
-export function OrderTable({ orders, label }: { orders: readonly Order[]; label: string }) {
+/** From which width on each of the usual columns is shown, unless a person chose the columns. */
+const USUAL: [ColumnName, string][] = [
+  ['amount', ''],
+  ['status', 'hidden sm:table-cell'],
+  ['channel', 'hidden md:table-cell'],
+  ['till', 'hidden max-w-44 truncate lg:table-cell'],
+  ['created', 'hidden sm:table-cell'],
+]
+
+type Props = { orders: readonly Order[]; label: string; columns?: readonly ColumnName[] | null }
+
+/** One row an order; narrow screens show what identifies it, wide ones the columns. */
+export function OrderTable({ orders, label, columns = null }: Props) {
   const t = useTexts(texts)
-  const core = useCore()
+  const cells = useCells()
+  const shown = columns === null ? USUAL : columns.map((name): [ColumnName, string] => [name, 'max-w-52 truncate'])
+  const side = (name: ColumnName): string => (isAmount(name) ? 'text-right font-medium' : '')
   return (
     <TableFrame label={label}>
       <table className="table">
         <thead>
           <tr>
             <th scope="col">{t.order}</th>
-            <th scope="col" className="text-right">
-              {core.amount}
-            </th>
-            <th scope="col" className="hidden sm:table-cell">
-              {core.status}
-            </th>
-            <th scope="col" className="hidden md:table-cell">
-              {t.channel}
-            </th>
-            <th scope="col" className="hidden lg:table-cell">
-              {t.till}
-            </th>
-            <th scope="col" className="hidden sm:table-cell">
-              {t.created}
-            </th>
+            {shown.map(([name, width]) => (
+              <th key={name} scope="col" className={`${side(name)} ${width}`}>
+                {t.column[name]}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
           {orders.map((order) => (
             <tr key={order._id}>
               <td className="max-w-44">
-                <Link to="/orders/$code" params={{ code: order.code }} className="link font-medium">
-                  {order.shortCode}
-                </Link>
-                {order.alias && <span className="block truncate text-[13px] text-soft">{order.alias}</span>}
-                <span className="block text-[13px] text-soft sm:hidden">
-                  <Time at={order.createdAt} ago />
-                </span>
+                <Name order={order} isPlain={columns !== null} />
               </td>
-              <td className="text-right font-medium">
-                <Money amount={order.fromAmount} asset={order.fromAsset} />
-                <span className="mt-1 block font-normal sm:hidden">
-                  <OrderStatus status={order.status} />
-                </span>
-              </td>
-              <td className="hidden sm:table-cell">
-                <OrderStatus status={order.status} />
-              </td>
-              <td className="hidden md:table-cell">
-                {order.paymentChannel ? wordFor(core.channels, order.paymentChannel) : '–'}
-              </td>
-              <td className="hidden max-w-44 truncate lg:table-cell">
-                {order.merchantIdentifier ?? order.websiteUrl ?? '–'}
-              </td>
-              <td className="hidden sm:table-cell">
-                <Time at={order.createdAt} />
-              </td>
+              {shown.map(([name, width]) => (
+                <td key={name} className={`${side(name)} ${width}`}>
+                  {cells[name](order)}
+                  {name === 'amount' && columns === null && (
+                    <span className="mt-1 block font-normal sm:hidden">
+                      <OrderStatus status={order.status} />
+                    </span>
+                  )}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
       </table>
     </TableFrame>
+  )
+}
+
+function Name({ order, isPlain }: { order: Order; isPlain: boolean }) {
+  return (
+    <>
+      <Link to="/orders/$code" params={{ code: order.code }} className="link font-medium">
+        {order.shortCode}
+      </Link>
+      {order.alias && <span className="block truncate text-[13px] text-soft">{order.alias}</span>}
+      {!isPlain && (
+        <span className="block text-[13px] text-soft sm:hidden">
+          <Time at={order.createdAt} ago />
+        </span>
+      )}
+    </>
   )
 }

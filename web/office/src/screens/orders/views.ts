@@ -18,6 +18,7 @@ export type OrderSearch = {
   paymentChannel?: string | undefined
   sort?: string | undefined
   managerEmail?: string | undefined
+  columns?: string | undefined
   page?: number | undefined
 }
 
@@ -27,7 +28,7 @@ export const dayStart = (day: string | undefined): string | undefined =>
 export const dayEnd = (day: string | undefined): string | undefined =>
   day && !Number.isNaN(Date.parse(`${day}T00:00`)) ? new Date(`${day}T23:59:59.999`).toISOString() : undefined
 
-export const toQuery = ({ status, from, to, page: _, sort, ...rest }: OrderSearch) => ({
+export const toQuery = ({ status, from, to, page: _page, columns: _columns, sort, ...rest }: OrderSearch) => ({
   ...rest,
   ...(status ? { status: [status] } : {}),
   ...(dayStart(from) ? { from: dayStart(from) } : {}),

@@ -1,0 +1,64 @@
+/** The `_id` is the first cell of a row and is never quoted. */
+const ROW = /^([0-9a-f]{24}),/
+
+export type WholeRows = {
+  /** Everything up to the end of the last whole row. */
+  text: string
+  /** Data rows in it. */
+  count: number
+  /** The `_id` of the last data row; null before the first. */
+  lastId: string | null
+}
+
+/**
+ * Collects a CSV (RFC 4180) that arrives in pieces, so that after a broken connection it can be continued behind its
+ * last whole row. Line breaks inside quotes end no row.
+ */
+export class RowCollector {
+  readonly #parts: string[] = []
+  #rest = ''
+  #isQuoted = false
+  /** How far `#rest` was read. */
+  #at = 0
+  #count = 0
+  #lastId: string | null = null
+
+  get count(): number {
+    return this.#count
+  }
+  get lastId(): string | null {
+    return this.#lastId
+  }
+
+  push(text: string): void {
+    this.#rest += text
+    let from = 0
+    for (; this.#at < this.#rest.length; this.#at += 1) {
+      const character = this.#rest[this.#at]
+      if (character === '"') this.#isQuoted = !this.#isQuoted
+      if (character !== '\n' || this.#isQuoted) continue
+      const row = this.#rest.slice(from, this.#at + 1)
+      from = this.#at + 1
+      const id = ROW.exec(row)?.[1]
+      if (id !== undefined) {
+        this.#count += 1
+        this.#lastId = id
+      }
+      this.#parts.push(row)
+    }
+    this.#rest = this.#rest.slice(from)
+    this.#at -= from
+  }
+
+  /** Forgets the row that was cut off, and titles without a row: those come again. What is pushed next begins a row. */
+  cut(): void {
+    if (this.#count === 0) this.#parts.length = 0
+    this.#rest = ''
+    this.#isQuoted = false
+    this.#at = 0
+  }
+
+  whole(): WholeRows {
+    return { text: this.#parts.join(''), count: this.#count, lastId: this.#lastId }
+  }
+}
