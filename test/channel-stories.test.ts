@@ -29,6 +29,14 @@ test('what the provider’s own screening holds is KYT_FAILED, told by a verifie
   await market.reaches(order.code, 'KYT_FAILED')
   const cancel = await market.host.call('POST', `cancel/${order.code}`, { as: market.merchant })
   assert.equal(cancel.error.code, 'ORDER_STATE_CONFLICT')
+  const { data } = await admin.get<{ screenings: { address: null; status: string; answers: { source: string }[] }[] }>(
+    `screenings?code=${order.code}`,
+  )
+  assert.deepEqual(
+    data.screenings.map(({ address, status, answers }) => [address, status, answers.map(({ source }) => source)]),
+    [[null, 'blocked', ['provider']]],
+    'it joins the record of the other screenings',
+  )
 })
 
 test('money that comes after the attempt expired still pays an order that is open', async () => {

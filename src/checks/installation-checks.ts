@@ -15,6 +15,7 @@ import { listMigrations } from '../db/migrate.ts'
 import { openVault } from '../kernel/vault.ts'
 import { bad, type Check, good } from './check.ts'
 import { credentialChecks } from './credential-checks.ts'
+import { screeningChecks } from './screening-checks.ts'
 import { signerChecks } from './signer-checks.ts'
 
 const MAX_SKEW_SECONDS = 5
@@ -128,6 +129,7 @@ export function outsideChecks(config: Config): Check[] {
     ...config.chains.map(chainCheck),
     ...signerChecks(config.chains),
     ...[...providers, ...sources].map(([name, url]) => providerCheck(name, url)),
+    ...screeningChecks(config),
     ...credentialChecks({ provider: config.provider, live: config.mode === 'live' }),
   ]
 }

@@ -8,12 +8,12 @@ import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
 import {
   countHeld,
-  existsToldSince,
   findScreening,
   insertAnswer,
   type KeptAnswer,
   listLatestAnswers,
   lockScreening,
+  lockToldSince,
   SCREENING_POLLS,
   type Screening,
   updateScreening,
@@ -88,7 +88,7 @@ const OPEN = ['checking', 'held']
 async function isToTell(tx: Tx, { toldAt, openedAt }: Screening, verdict: Verdict, now: Date): Promise<boolean> {
   const since = new Date(now.getTime() - TELL_AFTER_MS)
   if (toldAt !== null || (verdict !== 'hold' && openedAt > since)) return false
-  return !(await existsToldSince(tx, since))
+  return !(await lockToldSince(tx, since))
 }
 
 async function tell(deps: ScreeningDeps, tx: Tx, screening: Screening, asked: readonly Asked[]): Promise<void> {

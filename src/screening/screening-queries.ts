@@ -168,9 +168,15 @@ export const findListedScreening = (q: Queryable, id: string): Promise<ListedScr
       where s.id = ${id}`,
   )
 
-/** Whether a person was told since then, of any company: an outage is one mail, not one for each payment. */
-export const existsToldSince = async (q: Queryable, since: Date): Promise<boolean> =>
-  (await q.one<{ told: boolean }>(sql`select exists (select from screenings where told_at > ${since}) as told`)).told
+/**
+ * Whether a person was told since then, of any company: an outage is one mail, not one for each payment. Holds a lock
+ * until the transaction ends, so that two of them do not both find that no one was.
+ */
+export async function lockToldSince(tx: Tx, since: Date): Promise<boolean> {
+  await tx.run(sql`select pg_advisory_xact_lock(hashtext('screening.told'))`)
+  return (await tx.one<{ told: boolean }>(sql`select exists (select from screenings where told_at > ${since}) as told`))
+    .told
+}
 
 /** How many wait. */
 export const countHeld = async (q: Queryable): Promise<number> =>

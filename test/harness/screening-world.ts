@@ -10,7 +10,7 @@ import { type Client, logInSuperAdmin } from './accounts.ts'
 import type { TestChain } from './chain.ts'
 import { payoutEnv } from './refunds.ts'
 import { eventually } from './service.ts'
-import { openShop, type Payable, type Shop } from './shop.ts'
+import { chainEnv, openShop, type Payable, type Shop } from './shop.ts'
 
 export type ScreeningData = {
   _id: string
@@ -29,6 +29,8 @@ export type ScreeningData = {
 /** A shop whose service asks every source: a deny list, the oracle, two services of Chainalysis, TRM. */
 export type ScreeningWorld = Shop & {
   admin: Client
+  /** What another node of the same service is started with. */
+  env: Record<string, string>
   providers: Providers
   denyList: { file: string; write(...lines: string[]): void }
   /** A wallet with money that no test has used. @param ending what the imitations know it by */
@@ -60,6 +62,7 @@ export async function openScreeningWorld(env: Record<string, string> = {}): Prom
   const file = join(folder, 'deny-list.txt')
   writeFileSync(file, '# nobody yet\n')
   let providers: Providers | undefined
+  let nodeEnv: Record<string, string> = {}
   const shop = await openShop({
     allEvents: true,
     env: async (chain) => {
@@ -72,7 +75,9 @@ export async function openScreeningWorld(env: Record<string, string> = {}): Prom
         oracle,
         callbackBase: 'http://127.0.0.1:9',
       })
-      return { ...(await payoutEnv(chain)), ...providers.screening, KYT_DENY_LIST_FILE: file, ...env }
+      const own = { ...(await payoutEnv(chain)), ...providers.screening, KYT_DENY_LIST_FILE: file, ...env }
+      nodeEnv = { ...chainEnv(chain), ...own }
+      return own
     },
   })
   assert.ok(providers)
@@ -90,7 +95,7 @@ export async function openScreeningWorld(env: Record<string, string> = {}): Prom
     void (await host.db.run(sql`update screenings set next_check_at = now() where next_check_at is not null`))
   return {
     ...shop,
-    ...{ admin, providers, screeningsOf, askNow },
+    ...{ admin, providers, screeningsOf, askNow, env: nodeEnv },
     denyList: { file, write: (...lines) => writeFileSync(file, `${lines.join('\n')}\n`) },
     async newWallet(ending = '0000') {
       nth += 1

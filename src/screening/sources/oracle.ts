@@ -24,9 +24,9 @@ export function openOracle(oracles: readonly Oracle[]): ScreeningSource {
       const { chainId, contract } = oracle
       const data = `${IS_SANCTIONED}${address.slice(2).padStart(64, '0')}`
       const words = await oracle.read({ to: contract, data })
-      const wrong = words.find((word) => word !== TRUE && word !== FALSE)
-      if (wrong !== undefined)
-        throw new ProviderTrouble(`the contract on chain ${chainId} answered ${String(wrong).slice(0, 80)}`)
+      const wrong = words.filter((word) => word !== TRUE && word !== FALSE)
+      if (wrong.length > 0 || words.length === 0)
+        throw new ProviderTrouble(`the contract on chain ${chainId} answered ${String(wrong[0]).slice(0, 80)}`)
       const verdict = worstOf(words.map((word) => (word === TRUE ? 'blocked' : 'clean')))
       const reasons = verdict === 'blocked' ? [`listed by the contract ${contract} on chain ${chainId}`] : []
       return { verdict, level: null, reasons, evidence: { chainId, contract, data, words } }

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { runChecks } from '../src/checks/check.ts'
+import { screeningChecks } from '../src/checks/screening-checks.ts'
+import { sql } from '../src/db/db.ts'
+import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { registerManager } from './harness/accounts.ts'
+import { createPaid, newAddress, type RefundData, refundReaches, revert, withProof } from './harness/refunds.ts'
+import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
+import { eventually } from './harness/service.ts'
+import type { Payable } from './harness/shop.ts'
+
+/* What people decide about held money, and what is screened before money leaves. */
+type Mispayment = { _id: string; kind: string; status: string }
+type Settlement = { _id: string; status: string; message: string | null }
+
+let world: ScreeningWorld
+before(async () => {
+  world = await openScreeningWorld()
+})
+after(() => world?.stop())
+
+const checkBooks = async (): Promise<void> => {
+  const verdict = await verifyLedger(world.host.db)
+  assert.equal(verdict.difference, null, describeVerdict(verdict))
+}
+const heldRecord = async ({ code }: Payable): Promise<Mispayment> => {
+  const list = await eventually(
+    async () => (await world.admin.get<{ mispayments: Mispayment[] }>(`mispayments?code=${code}`)).data.mispayments,
+    (found) => found.some(({ kind, status }) => kind === 'held' && status === 'open'),
+  )
+  return list.find(({ kind }) => kind === 'held') as Mispayment
+}
+const refundTo = async (order: Payable, { _id }: Mispayment, address: string) => {
+  const body = await withProof(world, { code: order.code, mispaymentId: _id }, { address, reason: 'sent back' })
+  return world.admin.post<{ refundId: string }>(`mispayments/${_id}/refund`, body)
+}
+const paidBy = async (wallet: string): Promise<Payable> => {
+  const order = await world.createAwaiting()
+  await world.payFrom(wallet, order)
+  return order
+}
+const settledIn = (order: Payable): Promise<RefundData> => refundReaches(world, order.orderId, 'settled')
+
+for (const [source, listing] of [
+  ['chainalysis_risk', { risk: 'Medium' }],
+  ['trm', { trm: { riskType: 'COUNTERPARTY', level: 15 } }],
+] as const) {
+  test(`${source} wants a person to look: returned by one, the money goes back and the order is KYT_FAILED`, async () => {
+    const wallet = await world.newWallet()
+    await world.list(wallet, listing)
+    const order = await paidBy(wallet)
+    const { _id } = await world.screened(order, 'held')
+    const record = await heldRecord(order)
+    const home = newAddress()
+    assert.equal((await world.admin.post(`mispayments/${record._id}/accept`, {})).error.code, 'OBJECT_CONFLICT')
+    assert.equal((await refundTo(order, record, home)).error.code, 'OBJECT_CONFLICT')
+    assert.equal(
+      (await world.admin.post(`mispayments/${record._id}/ignore`, { reason: 'no' })).error.code,
+      'OBJECT_CONFLICT',
+    )
+    const returned = await world.admin.post(`screenings/${_id}/return`, { reason: 'the payer does not answer' })
+    assert.equal(returned.status, 200, returned.text)
+    await world.reaches(order.code, 'KYT_FAILED')
+    assert.equal(await world.chain.balanceOf(home), 0n, 'the decision itself moves nothing')
+    const started = await refundTo(order, record, home)
+    assert.equal(started.status, 200, started.text)
+    await settledIn(order)
+    assert.equal(await world.chain.balanceOf(home), order.units)
+    const purposes = (await world.screeningsOf(order)).map(({ purpose, status }) => `${purpose} ${status}`)
+    assert.deepEqual(purposes.toSorted(), ['payment returned', 'refund clean'])
+    assert.equal((await world.story(order.orderId)).status, 'KYT_FAILED')
+    await checkBooks()
+  })
+}
+
+test('what a source blocks is not released; another company’s manager finds nothing; deciding needs a fresh factor', async () => {
+  const wallet = await world.newWallet('bad1')
+  const order = await paidBy(wallet)
+  const { _id } = await world.screened(order, 'blocked')
+  const release = await world.admin.post(`screenings/${_id}/release`, { reason: 'I know him' })
+  assert.equal(release.error.code, 'OBJECT_CONFLICT')
+  const { client } = await registerManager(world.host.baseUrl)
+  assert.equal((await client.get(`screenings/${_id}`)).status, 404)
+  const stale = await client.post(`screenings/${_id}/return`, { reason: 'mine' })
+  assert.equal(stale.error.code, 'STEP_UP_REQUIRED')
+  const { data } = await client.get<{ total: number }>(`screenings?code=${order.code}`)
+  assert.equal(data.total, 0)
+})
+
+test('doctor asks every source, and names the variables of one that does not answer', async () => {
+  const results = () => runChecks(screeningChecks(world.host.config))
+  const all = await results()
+  assert.deepEqual(
+    all.map(({ name, ok }) => [name, ok]),
+    ['deny-list', 'oracle 31337', 'chainalysis', 'chainalysis-risk', 'trm'].map((name) => [`screening ${name}`, true]),
+  )
+  await world.fault('oracle', 'empty')
+  await world.fault('trm', '403')
+  const failed = (await results()).filter(({ ok }) => !ok).map(({ fix }) => fix)
+  assert.deepEqual(failed, ['Check KYT_ORACLE_31337.', 'Check KYT_TRM_BASE_URL and _API_KEY.'])
+  await world.fault('oracle', null)
+  await world.fault('trm', null)
+})
+
+test('answers are append-only, also for whoever holds the database', async () => {
+  await assert.rejects(world.host.db.run(sql`update screening_answers set verdict = 'clean'`), /append-only/)
+  await assert.rejects(world.host.db.run(sql`delete from screening_answers`), /append-only/)
+})
+
+test('a refund to a listed destination is never sent; rejected, it goes to another one', async () => {
+  const order = await createPaid(world)
+  const bad = newAddress()
+  await world.list(bad, { oracle: true })
+  await revert(world, order.code, { address: bad })
+  const waiting = await eventually(
+    async () => (await world.admin.get<{ refunds: RefundData[] }>(`refunds?code=${order.code}`)).data.refunds[0],
+    (refund) => /did not pass the screening/.test(refund?.message ?? ''),
+  )
+  assert.equal(waiting?.status, 'ready')
+  const rejected = await world.admin.post(`refunds/${waiting?._id}/reject`, { reason: 'another address' })
+  assert.equal(rejected.status, 200, rejected.text)
+  const good = newAddress()
+  await revert(world, order.code, { address: good })
+  await settledIn(order)
+  assert.deepEqual([await world.chain.balanceOf(bad), await world.chain.balanceOf(good)], [0n, order.units])
+  await checkBooks()
+})
+
+test('a refund waits while a source is away, and is sent by itself when it is back', async () => {
+  const order = await createPaid(world)
+  await world.fault('trm', '503')
+  const to = newAddress()
+  await revert(world, order.code, { address: to })
+  await world.screened(order, 'held', 'refund')
+  assert.equal(await world.chain.balanceOf(to), 0n)
+  await world.fault('trm', null)
+  await eventually(
+    async () => {
+      await world.askNow()
+      return (await world.screeningsOf(order)).find(({ purpose }) => purpose === 'refund')?.status
+    },
+    (status) => status === 'clean',
+  )
+  await settledIn(order)
+  assert.equal(await world.chain.balanceOf(to), order.units)
+})
+
+test('a settlement to a listed address is refused, and one to a clean address is sent', async () => {
+  await createPaid(world)
+  const { companyId } = world.merchant
+  const setTarget = (address: string) =>
+    world.host.db.run(
+      sql`update companies set settlement_address = ${address}, settlement_network = 31337 where id = ${companyId}`,
+    )
+  const create = async () => (await world.admin.post<Settlement>('settlements', { companyId })).data
+  const bad = newAddress()
+  await world.list(bad, { trm: { riskType: 'OWNERSHIP', level: 15 } })
+  await setTarget(bad)
+  const first = await create()
+  await world.admin.post(`settlements/${first._id}/approve`, {})
+  const find = async (id: string) =>
+    (await world.admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === id)
+  await eventually(
+    () => find(first._id),
+    (seen) => /did not pass the screening/.test(seen?.message ?? ''),
+  )
+  assert.equal(await world.chain.balanceOf(bad), 0n)
+  assert.equal((await world.admin.post(`settlements/${first._id}/cancel`, {})).status, 200)
+  const good = newAddress()
+  await setTarget(good)
+  const second = await create()
+  await world.admin.post(`settlements/${second._id}/approve`, {})
+  await eventually(
+    async () => {
+      await world.chain.mine()
+      return find(second._id)
+    },
+    (seen) => seen?.status === 'paid',
+  )
+  assert.ok((await world.chain.balanceOf(good)) > 0n)
+  await checkBooks()
+})
+
+test('dust from a listed address does not end the order of somebody else', async () => {
+  const [order, bad, wallet] = [await world.createAwaiting(), await world.newWallet('bad1'), await world.newWallet()]
+  await world.payFrom(bad, order, 9_999n)
+  await world.payFrom(wallet, order)
+  await world.reaches(order.code, 'PAID')
+  assert.deepEqual(
+    (await world.screeningsOf(order)).map(({ address }) => address),
+    [wallet],
+  )
+})
+
+test('of two senders one is listed: the whole order is held back', async () => {
+  const [order, bad, wallet] = [await world.createAwaiting(), await world.newWallet('bad1'), await world.newWallet()]
+  await world.payFrom(wallet, order, order.units - 5_000_000n)
+  await world.payFrom(bad, order, 5_000_000n)
+  await world.reaches(order.code, 'KYT_FAILED')
+  await checkBooks()
+})
+
+test('money of a listed sender that comes after the end never pays the order', async () => {
+  const [order, bad] = [await world.createAwaiting(), await world.newWallet('bad1')]
+  await world.host.call('POST', `expire/${order.code}`, { as: world.merchant })
+  await world.payFrom(bad, order)
+  await world.screened(order, 'blocked')
+  const record = await heldRecord(order)
+  assert.equal(record.status, 'open')
+  assert.equal((await world.story(order.orderId)).status, 'EXPIRED')
+  await checkBooks()
+})
+
+for (const lang of ['en', 'fr', 'de', 'es', 'it']) {
+  test(`the payer reads words that neither accuse nor tip off (${lang})`, async () => {
+    const [order, bad] = [await world.createAwaiting(), await world.newWallet('bad1')]
+    await world.payFrom(bad, order)
+    await world.reaches(order.code, 'KYT_FAILED')
+    const page = await (await fetch(`${world.host.baseUrl}/pay?code=${order.code}&lang=${lang}`)).text()
+    const main = /<main>(.*)<\/main>/s.exec(page)?.[1] ?? page
+    assert.doesNotMatch(
+      main.replaceAll(/<(script|style|svg).*?<\/\1>/gs, ''),
+      /kyt|screen|sanction|sanktion|sancion|sanzion|chainalysis|trm|risk|risque|risiko|riesgo|rischio|fraud|frode|betrug|verd[aä]cht|suspect|sospe|launder|blanch|wäsche|blanque|riciclag|block|bloqu|gesperrt/i,
+    )
+  })
+}

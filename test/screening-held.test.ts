@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { MINUTE } from '../src/kernel/clock.ts'
+import { readMails } from './harness/accounts.ts'
+import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
+import { eventually, startTestService } from './harness/service.ts'
+import type { Payable } from './harness/shop.ts'
+
+/* Sources that are away, or want a person to look: money waits, and nothing passes by default. */
+const OPERATOR = 'operator@comptoir.example'
+let world: ScreeningWorld
+before(async () => {
+  world = await openScreeningWorld({ OPERATOR_EMAIL: OPERATOR })
+})
+after(() => world?.stop())
+
+const paidBy = async (wallet: string): Promise<Payable> => {
+  const order = await world.createAwaiting()
+  await world.payFrom(wallet, order)
+  return order
+}
+const held = async (): Promise<Payable> => {
+  const order = await paidBy(await world.newWallet())
+  await world.screened(order, 'held')
+  return order
+}
+/** Final money whose order is still waiting: read until the books know of it. */
+const waits = async (order: Payable): Promise<void> => {
+  const story = await eventually(
+    () => world.story(order.orderId),
+    ({ mispayments }) => mispayments.length > 0,
+  )
+  assert.deepEqual([story.status, story.mispayments[0]?.kind], ['WAITING_CHAIN_CONFIRMATION', 'held'])
+}
+/** Rounds of questions until the order is there: a circuit may be open for some seconds. */
+const reachesAsking = (order: Payable, status: string): Promise<unknown> =>
+  eventually(
+    async () => {
+      await world.askNow()
+      return (await world.story(order.orderId)).status
+    },
+    (seen) => seen === status,
+    30_000,
+  )
+
+for (const [source, fault] of [
+  ['sanctions', 'html-403'],
+  ['trm', 'list'],
+  ['oracle', 'empty'],
+] as const) {
+  test(`${source} answers ${fault}: the money waits, and goes on by itself when the source is back`, async () => {
+    await world.fault(source, fault)
+    const order = await held()
+    await waits(order)
+    await world.fault(source, null)
+    await reachesAsking(order, 'PAID')
+    await world.screened(order, 'clean')
+    assert.deepEqual((await world.story(order.orderId)).mispayments, [])
+  })
+}
+
+test('what waits is asked about at least every 30 seconds, however long it has waited', async () => {
+  await world.fault('trm', '503')
+  const order = await held()
+  for (const checks of [1, 9, 5000]) {
+    await world.host.db.run(sql`update screenings set checks = ${checks} where order_id = ${order.orderId}`)
+    await world.askNow()
+    const row = await eventually(
+      () =>
+        world.host.db.one<{ checks: number; aheadSeconds: number; free: boolean }>(sql`
+          select checks, lease_until is null as free, extract(epoch from next_check_at - now())::float8 as ahead_seconds
+          from screenings where order_id = ${order.orderId}`),
+      (seen) => seen.checks > checks && seen.free,
+    )
+    assert.ok(row.aheadSeconds <= 30, `asked again in ${row.aheadSeconds} s`)
+  }
+  await world.fault('trm', null)
+  await reachesAsking(order, 'PAID')
+})
+
+test('a definite finding counts while another source is away', async () => {
+  await world.fault('trm', '503')
+  const wallet = await world.newWallet()
+  await world.list(wallet, { sanctions: true })
+  const order = await paidBy(wallet)
+  await world.reaches(order.code, 'KYT_FAILED')
+  await world.fault('trm', null)
+})
+
+test('a person is told after 15 minutes, in one mail for all that wait, and may release with a reason', async () => {
+  await world.fault('risk', '503')
+  const orders = [await held(), await held()]
+  const mails = async () =>
+    (await readMails(world.host.baseUrl, OPERATOR)).filter(({ subject }) => /screening/.test(subject))
+  const ageBy = (ms: number, id: string) =>
+    world.host.db.run(sql`update screenings set opened_at = ${new Date(Date.now() - ms)} where order_id = ${id}`)
+  await ageBy(14 * MINUTE, orders[0]?.orderId ?? '')
+  await world.askNow()
+  assert.deepEqual(await mails(), [])
+  for (const { orderId } of orders) await ageBy(15 * MINUTE, orderId)
+  await world.askNow()
+  const [mail] = await eventually(mails, (list) => list.length > 0)
+  assert.match(mail?.text ?? '', /chainalysis_risk/)
+  await world.askNow()
+  const [first, second] = orders as [Payable, Payable]
+  const screening = await world.screened(first, 'held')
+  const release = (body: unknown) => world.admin.post(`screenings/${screening._id}/release`, body)
+  assert.equal((await release({})).status, 422)
+  assert.equal((await release({ reason: 'a customer of ten years' })).status, 200)
+  await world.reaches(first.code, 'PAID')
+  assert.equal((await release({ reason: 'again' })).error.code, 'OBJECT_CONFLICT')
+  const decided = await world.screened(first, 'released')
+  assert.equal(decided.reason, 'a customer of ten years')
+  assert.match(decided.decidedBy ?? '', /^user:/)
+  const entry = await world.host.db.maybe(
+    sql`select from audit_log where action = 'screening.release' and object = ${`screening:${screening._id}`}`,
+  )
+  assert.ok(entry)
+  assert.equal((await mails()).length, 1)
+  await world.fault('risk', null)
+  await reachesAsking(second, 'PAID')
+})
+
+test('the deny list: a change counts at once, what was decided stays, and a list that vanishes keeps its content', async () => {
+  const [listed, later] = [await world.newWallet(), await world.newWallet()]
+  world.denyList.write('# people', `${listed} # since today`)
+  const order = await paidBy(listed)
+  await world.reaches(order.code, 'KYT_FAILED')
+  renameSync(world.denyList.file, `${world.denyList.file}.gone`)
+  const [mail] = await eventually(
+    async () => (await readMails(world.host.baseUrl, OPERATOR)).filter(({ subject }) => /deny list/.test(subject)),
+    (list) => list.length > 0,
+  )
+  assert.match(mail?.text ?? '', /1 addresses/)
+  const blind = await paidBy(listed)
+  await world.reaches(blind.code, 'KYT_FAILED')
+  world.denyList.write('this is no address')
+  const broken = await paidBy(listed)
+  await world.reaches(broken.code, 'KYT_FAILED')
+  world.denyList.write(later)
+  const added = await paidBy(later)
+  await world.reaches(added.code, 'KYT_FAILED')
+  await new Promise((resolve) => setTimeout(resolve, 2100))
+  const free = await paidBy(listed)
+  await world.reaches(free.code, 'PAID')
+  assert.equal((await world.story(order.orderId)).status, 'KYT_FAILED')
+})
+
+test('the node that asks dies: another one asks again and releases, once', async () => {
+  await world.fault('risk', '503')
+  const order = await held()
+  await world.host.service.stopWorkers()
+  const { connectionString } = world.host.db
+  const other = await startTestService({ env: world.env, workers: true, connectionString })
+  await world.fault('risk', null)
+  await reachesAsking(order, 'PAID')
+  const { history } = await world.story(order.orderId)
+  assert.equal(history.filter(({ toStatus }) => toStatus === 'PAID').length, 1)
+  await other.stop()
+})
