@@ -29,8 +29,6 @@ export const SECTIONS: Section[] = [
   { name: 'browser', patterns: ['test/browser/*.test.ts'], testTimeoutMs: 300_000, together: false },
 ]
 
-/** Files that mostly wait for a clock: they run beside others without taking a core. */
-const WAITING = new Set(['test/webhooks-schedule.test.ts', 'test/channel-hang.test.ts'])
 const UNKNOWN_SECONDS = 10
 
 export function listFiles(section: Section): string[] {
@@ -61,12 +59,11 @@ export function planJobs(files: readonly string[]): Job[] {
     const { name, testTimeoutMs } = section
     const common = { section: name, testTimeoutMs }
     if (section.together)
-      return [{ ...common, title: `${own.length} unit test files`, files: own, load: 1, seconds: UNKNOWN_SECONDS }]
+      return [{ ...common, title: `${own.length} unit test files`, files: own, seconds: UNKNOWN_SECONDS }]
     return own.map((file) => ({
       ...common,
       title: file,
       files: [file],
-      load: WAITING.has(file) ? 0.1 : 1,
       seconds: secondsOf(file),
     }))
   })

@@ -9,8 +9,6 @@ export type Job = {
   section: string
   title: string
   files: string[]
-  /** Share of a core: a file that mostly waits takes less than one. */
-  load: number
   seconds: number
   testTimeoutMs: number
 }
@@ -110,7 +108,7 @@ export function runJob(job: Job, { env, reportFile, options, named }: RunOptions
         passed,
         failures,
         leftOut: said.filter((line) => line.startsWith('left out:')),
-        seeds: said.filter((line) => /\bseed\b/i.test(line)).slice(0, 5),
+        seeds: said.filter((line) => /seed\b/i.test(line)).slice(0, 5),
         seconds: (Date.now() - startedAt) / 1000,
       })
     })

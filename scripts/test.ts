@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
+import { watchCores } from './test-cores.ts'
 import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
 import { endJobs, type Failure, type Job, type JobResult, readDurations, runJob } from './test-jobs.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
@@ -13,13 +15,16 @@ import { startTestServer, type TestServer } from './test-server.ts'
  * npm test -- --test-name-pattern=expire        only tests with such a title; options of `node --test` are passed on
  * npm test -- --record                  everything, and writes down how long each file takes
  */
-type Step = { section: string; title: string; load: number; run(): Promise<StepResult> }
+type Step = { section: string; title: string; run(): Promise<StepResult> }
 type StepResult = Omit<JobResult, 'job'>
 
 const CHECKS = { types: checkTypes, lint: checkLint }
 const SECTION_NAMES = ['types', 'lint', ...SECTIONS.map(({ name }) => name)]
-/** A file that waits takes little of a core, but not nothing: more than this many would disturb each other's times. */
-const MOST_AT_ONCE = 5
+/** More than this many at once would disturb each other's times. */
+const MOST_AT_ONCE = 6
+/** Another file starts when less than this share of the cores is busy, and the file before had time to begin. */
+const BUSY = 0.8
+const SETTLE_MS = 2000
 
 let server: Promise<TestServer> | undefined
 let interrupted = false
@@ -57,7 +62,6 @@ function jobStep(job: Job, index: number, { options, named }: Request): Step {
   return {
     section: job.section,
     title: job.title,
-    load: job.load,
     run: async () => {
       tries += 1
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
@@ -70,7 +74,7 @@ function jobStep(job: Job, index: number, { options, named }: Request): Step {
 function planSteps(request: Request): Step[] {
   const checks = Object.entries(CHECKS)
     .filter(([name]) => request.names.includes(name))
-    .map(([name, run]): Step => ({ section: name, title: name, load: 1, run }))
+    .map(([name, run]): Step => ({ section: name, title: name, run }))
   return [...checks, ...planJobs(request.files).map((job, index) => jobStep(job, index, request))]
 }
 
@@ -87,29 +91,33 @@ function printFailure({ name, place, error }: Failure): void {
   console.log(`${error.replaceAll(/^/gm, '      ').replaceAll(`${ROOT}/`, '')}\n`)
 }
 
-/** Runs the steps in their order, each as soon as there is room; two cores run two files and what only waits. */
+/**
+ * Runs the steps in their order. Two at once, and more as long as the cores are idle: most files wait for a clock, a
+ * block or a process for much of their time.
+ */
 async function runSteps(steps: Step[], done: (step: Step, result: StepResult) => void): Promise<void> {
-  const cores = Math.max(2, Math.min(4, availableParallelism()))
+  const cores = watchCores()
   const running = new Set<Promise<void>>()
   const waiting = [...steps]
-  let load = 0
-  const fits = (step: Step): boolean =>
-    running.size < MOST_AT_ONCE && (load + step.load <= cores + 0.5 || running.size === 0)
+  let startedAt = 0
+  const hasRoom = (): boolean => {
+    if (running.size < availableParallelism()) return true
+    return running.size < MOST_AT_ONCE && Date.now() - startedAt > SETTLE_MS && cores.busy() < BUSY
+  }
   while ((waiting.length > 0 && !interrupted) || running.size > 0) {
-    const index = interrupted ? -1 : waiting.findIndex(fits)
-    const [step] = index < 0 ? [] : waiting.splice(index, 1)
+    const step = !interrupted && hasRoom() ? waiting.shift() : undefined
     if (!step) {
-      await Promise.race(running)
+      await Promise.race([...running, sleep(SETTLE_MS / 4)])
       continue
     }
-    load += step.load
+    startedAt = Date.now()
     const run = step.run().then((result) => {
-      load -= step.load
       running.delete(run)
       done(step, result)
     })
     running.add(run)
   }
+  cores.stop()
 }
 
 type Finished = { step: Step; result: StepResult; again?: true }
