@@ -10,10 +10,10 @@ import {
   updateSealedAccount,
 } from './account-queries.ts'
 import type { Channel, ChannelId } from './channel.ts'
+import { type ChannelSet, type Channels, channelSet } from './channel-set.ts'
 import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
 import { CHANNEL_KINDS } from './kinds.ts'
 import { openProviderHttp } from './provider-http.ts'
-import { type ChannelSet, type Channels, channelSet } from './registry.ts'
 import { HEALTHY, type Supervised, type Supervision, supervise } from './supervised.ts'
 
 export type AccountDeps = {

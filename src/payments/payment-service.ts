@@ -1,5 +1,5 @@
+import { askProvider } from '../channels/ask-provider.ts'
 import type { Channel, PaymentReport } from '../channels/channel.ts'
-import { askProvider } from '../channels/registry.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { HOUR } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'

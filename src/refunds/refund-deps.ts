@@ -1,5 +1,5 @@
 import type { Audit } from '../audit/audit.ts'
-import type { Channels } from '../channels/registry.ts'
+import type { Channels } from '../channels/channel-set.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Books } from '../ledger/books.ts'

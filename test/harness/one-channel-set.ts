@@ -1,5 +1,5 @@
 import type { Channel } from '../../src/channels/channel.ts'
-import { type Channels, channelSet } from '../../src/channels/registry.ts'
+import { type Channels, channelSet } from '../../src/channels/channel-set.ts'
 import { HEALTHY } from '../../src/channels/supervised.ts'
 
 /** Every company sees the same channels, unsupervised. */

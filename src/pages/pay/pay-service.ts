@@ -1,5 +1,5 @@
 import type { ChannelId, Instructions } from '../../channels/channel.ts'
-import type { Channels } from '../../channels/registry.ts'
+import type { Channels } from '../../channels/channel-set.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'

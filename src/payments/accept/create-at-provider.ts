@@ -1,6 +1,7 @@
+import { askProvider, unavailable } from '../../channels/ask-provider.ts'
 import type { Channel, ChannelId, Instructions, PaymentRequest } from '../../channels/channel.ts'
+import type { PaymentAccount } from '../../channels/channel-set.ts'
 import { isForOperator, ProviderRefusal } from '../../channels/provider-errors.ts'
-import { askProvider, type PaymentAccount, unavailable } from '../../channels/registry.ts'
 import type { Tx } from '../../db/db.ts'
 import { LeaseLost, pollNow } from '../../db/polling.ts'
 import { type AnyContext, systemContext } from '../../http/request-context.ts'

@@ -1,6 +1,6 @@
 import type { Channel, ChannelId, ChannelLimits } from '../../channels/channel.ts'
+import type { ChannelSet } from '../../channels/channel-set.ts'
 import { ProviderRefusal } from '../../channels/provider-errors.ts'
-import type { ChannelSet } from '../../channels/registry.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatMoney, type Money } from '../../kernel/money.ts'
 

@@ -1,5 +1,5 @@
 import type { PaymentKey } from '../../channels/channel.ts'
-import type { Channels } from '../../channels/registry.ts'
+import type { Channels } from '../../channels/channel-set.ts'
 import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Config } from '../../config/config.ts'
 import type { Db, Tx } from '../../db/db.ts'
