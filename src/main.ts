@@ -15,6 +15,7 @@ import { RECONCILE_USAGE, runReconcile } from './commands/backup/reconcile.ts'
 import { runRestore } from './commands/backup/restore.ts'
 import { type Commands, runCommand } from './commands/command.ts'
 import { runDoctor } from './commands/doctor.ts'
+import { startProgress } from './commands/progress.ts'
 import { RESCAN_USAGE, runRescan } from './commands/rescan.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
@@ -66,13 +67,16 @@ function stopOnSignals(running: Running): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
 }
 
+const placeOf = ({ roles, host, port }: Running['config']): string =>
+  roles.includes('api') ? `listening on ${host}:${port} (HOST, PORT)` : 'as a worker'
+
 async function runServe(args: string[]): Promise<undefined> {
   parseArgs({ args })
   const running = await serve(loadForStart(readEnv(), say).config, say)
   stopOnSignals(running)
   collectStartGarbage()
   if (running.facts) printTable(running.facts, `${running.config.dataDir}/sandbox.json`)
-  else print(`Comptoir is ready: ${running.config.baseUrl}`)
+  else print(`Comptoir is ready: ${running.config.baseUrl}, ${placeOf(running.config)}`)
 }
 
 const readJsonFlag = (args: string[]): { json: boolean } =>
@@ -81,10 +85,11 @@ const readJsonFlag = (args: string[]): { json: boolean } =>
 async function runMigrate(args: string[]): Promise<undefined> {
   const { json } = readJsonFlag(args)
   const config = loadConfig(readEnv())
-  const server = config.databaseUrl === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
+  const outside = config.databaseDirectUrl ?? config.databaseUrl
+  const server = outside === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
   try {
-    const connectionString = config.databaseUrl ?? server?.connectionString ?? ''
-    const applied = await migrate(connectionString)
+    const connectionString = outside ?? server?.connectionString ?? ''
+    const applied = await migrate(connectionString, { onApplied: startProgress(say, 'Migrations', 'applied') })
     if (json) print(JSON.stringify({ applied }))
     else print(applied.length === 0 ? 'The schema is the newest already.' : `Applied: ${applied.join(', ')}`)
   } finally {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
 /** What the sandbox tells when it is ready. */
@@ -12,6 +13,27 @@ export type SandboxProcess = {
   /** Variables that set up the imitated providers. */
   credentials: Record<string, string>
   stop(): Promise<void>
+}
+
+/** Compile the sandbox's token; only the development packages bring them. */
+const NEEDED = ['solc', '@openzeppelin/contracts']
+
+/** @throws Error in one line that says what is missing */
+export function assertSandboxInstalled(): void {
+  const { resolve } = createRequire(import.meta.url)
+  const isMissing = (name: string): boolean => {
+    try {
+      resolve(`${name}/package.json`)
+      return false
+    } catch {
+      return true
+    }
+  }
+  const missing = NEEDED.filter(isMissing)
+  if (missing.length === 0) return
+  throw new Error(
+    `The sandbox needs the development packages (${missing.join(', ')}): run "npm ci" without --omit=dev. For real money run "comptoir init".`,
+  )
 }
 
 const START_TIMEOUT_MS = 60_000

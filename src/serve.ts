@@ -9,6 +9,7 @@ import { buildService } from './app.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import { type Check, runChecks } from './checks/check.ts'
 import { claimOf, databaseChecks } from './checks/installation-checks.ts'
+import { startProgress } from './commands/progress.ts'
 import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
 import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
@@ -25,7 +26,7 @@ import { systemClock } from './kernel/clock.ts'
 import { armCrashPoint } from './kernel/crash-point.ts'
 import { openVault, type Vault } from './kernel/vault.ts'
 import { followEventClock } from './orders/feed/event-feed-queries.ts'
-import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
+import { assertSandboxInstalled, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 import { hashApiSecret } from './sessions/api-keys/api-key-service.ts'
 import { openPasswords } from './users/password.ts'
 import { makeSuperAdmin } from './users/super-admin.ts'
@@ -65,9 +66,11 @@ async function openDatabase(config: Config, say: Say, closers: Closers): Promise
   return server.connectionString
 }
 
+const startsSandbox = ({ mode, chains }: Config): boolean => mode === 'sandbox' && chains.length === 0
+
 /** Started unless this is live, or another process runs the sandbox (a second node, a test). */
 async function openSandbox(config: Config, vault: Vault, say: Say, closers: Closers): Promise<SandboxProcess | null> {
-  if (config.mode === 'live' || config.chains.length > 0) return null
+  if (!startsSandbox(config)) return null
   const { port, chainPort } = config.sandbox
   const { refundKey, relayerKey } = sandboxKeys(vault)
   const funded = { refundWallet: localSigner(refundKey).address, relayer: localSigner(relayerKey).address }
@@ -179,6 +182,7 @@ async function refuseUnfit(checks: readonly Check[]): Promise<void> {
 }
 
 async function start(given: Config, say: Say, closers: Closers): Promise<Running> {
+  if (startsSandbox(given)) assertSandboxInstalled()
   mkdirSync(given.dataDir, { recursive: true })
   const connectionString = await openDatabase(given, say, closers)
   const masterKey = readMasterKey(given)
@@ -187,9 +191,9 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
   await refuseUnfit(databaseChecks(connectionString, claimed))
   const sandbox = await openSandbox(given, vault, say, closers)
   const config = await withProviders(withSandbox(given, sandbox, vault), sandbox)
-  await migrate(connectionString)
+  await migrate(given.databaseDirectUrl ?? connectionString, { onApplied: startProgress(say, 'Migrations', 'applied') })
   await writeInstallation(connectionString, claimed)
-  const db = openDb({ connectionString })
+  const db = openDb({ connectionString, prepared: given.databasePrepared })
   closers.add(() => db.close())
   if (await followEventClock(db)) say('The data came from another cluster; the event feed goes on behind them.')
   const passwords = openPasswords()

@@ -63,7 +63,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const transition = openTransition(transitionDeps, announce)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
-  const exportOrders = openOrderExports({ db, clock, config, connectionString: db.connectionString })
+  const exportOrders = openOrderExports({ db, clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
     forget: openForgetPayer({ vault }),

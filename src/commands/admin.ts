@@ -178,8 +178,10 @@ async function withDatabase(
     const masterKey = readMasterKey(config)
     const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, masterKey))
     if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
-    await migrate(connectionString)
-    const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-admin' })
+    await migrate(config.databaseDirectUrl ?? connectionString)
+    const db = openDb({
+      ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-admin' },
+    })
     try {
       const vault = openVault(masterKey, config.previousMasterKeys)
       const accounts = openAccounts({ config, db, vault, clock: systemClock })

@@ -64,8 +64,10 @@ export async function rescanAll(
 
 const withDatabase = <Result>(config: Config, say: Say, work: (db: Db) => Promise<Result>): Promise<Result> =>
   withDatabaseServer(config, say, async (connectionString) => {
-    await migrate(connectionString)
-    const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-rescan' })
+    await migrate(config.databaseDirectUrl ?? connectionString)
+    const db = openDb({
+      ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-rescan' },
+    })
     try {
       return await work(db)
     } finally {

@@ -102,3 +102,7 @@ export function findUnknownVariables(
     })
     .sort()
 }
+
+/** Every variable that stands by itself; those of chains, channels and rate sources come in groups. */
+export const settingNames = (): Set<string> =>
+  new Set(TOPICS.flatMap(({ settings }) => settings.map(({ name }) => name)))

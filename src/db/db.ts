@@ -38,6 +38,7 @@ export interface Db extends Queryable {
   countWaiting(): number
   /** For a thread that opens a pool of its own. */
   readonly connectionString: string
+  readonly prepared: boolean
   close(): Promise<void>
 }
 
@@ -147,9 +148,17 @@ export type DbOptions = {
   connectionString: string
   /** Connections at most; about twice the cores up to 16 is best (more backends lose throughput). */
   max?: number
-  /** Off for a PgBouncer older than 1.21 in transaction mode. */
-  namedStatements?: boolean
+  /** Off behind PgBouncer in transaction mode: no statement and no setting may outlive its transaction. */
+  prepared?: boolean
   applicationName?: string
+}
+
+const LIMITS = ['statement_timeout=30s', 'idle_in_transaction_session_timeout=10s', 'lock_timeout=5s', 'timezone=UTC']
+
+/** One round trip; behind PgBouncer the limits go with the transaction, because the connection is not ours. */
+const beginText = (named: boolean): string => {
+  const limits = LIMITS.map((limit) => `set local ${limit.replace('=', " = '")}'`)
+  return ['begin', ...(named ? [] : limits)].join('; ')
 }
 
 /** Of the connections, what one company may hold at once: the rest is there for the others. */
@@ -157,15 +166,16 @@ const SHARE = 1 / 3
 
 /** Opens the pool. Statements are cut off after 30 s, idle transactions after 10 s, lock waits after 5 s. */
 export function openDb(options: DbOptions): Db {
-  const named = options.namedStatements ?? true
+  const named = options.prepared ?? true
   const pool = new pg.Pool({
     connectionString: options.connectionString,
     max: options.max ?? 12,
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 30_000,
     application_name: options.applicationName ?? 'comptoir',
-    options: '-c statement_timeout=30s -c idle_in_transaction_session_timeout=10s -c lock_timeout=5s -c timezone=UTC',
+    ...(named && { options: LIMITS.map((limit) => `-c ${limit}`).join(' ') }),
   })
+  const begin = beginText(named)
   const shares = openShares(Math.max(1, Math.ceil(pool.options.max * SHARE)))
   pool.on('error', () => {}) // an idle connection was lost; the next query opens another or answers 503
   /** One statement outside a transaction. */
@@ -182,7 +192,9 @@ export function openDb(options: DbOptions): Db {
     const actions: (() => void)[] = []
     let broken: Error | undefined
     try {
-      await execute(client, sql`begin`, false)
+      await client.query(begin).catch((error: unknown) => {
+        throw translate(error)
+      })
       const tx = { ...queryable(client, named), afterCommit: (action: () => void) => void actions.push(action) } as Tx
       const result = await whileHolding(() => work(tx))
       const commit = await execute(client, sql`commit`, false)
@@ -212,7 +224,7 @@ export function openDb(options: DbOptions): Db {
   const { connectionString } = options
   return {
     ...queryable(statements, named),
-    ...{ tx, pool, connectionString, close: () => pool.end() },
+    ...{ tx, pool, connectionString, prepared: named, close: () => pool.end() },
     countWaiting: () => pool.waitingCount + shares.countWaiting(),
   }
 }

@@ -22,9 +22,14 @@ export function listMigrations(folder: string = FOLDER): Migration[] {
 /**
  * Migrates a database to the latest schema: forward only, one transaction for each file, one node at a time
  * (advisory lock). Refuses a database whose applied files differ from ours, or that is newer than this program.
+ * @param onApplied progress: how many of the missing ones are done
  * @returns the ids that were applied now
  */
-export async function migrate(connectionString: string, migrations: Migration[] = listMigrations()): Promise<string[]> {
+export async function migrate(
+  connectionString: string,
+  { onApplied }: { onApplied?: (done: number, of: number) => void } = {},
+): Promise<string[]> {
+  const migrations = listMigrations()
   const client = new pg.Client({ connectionString, application_name: 'comptoir-migrate' })
   await client.connect()
   try {
@@ -36,7 +41,10 @@ export async function migrate(connectionString: string, migrations: Migration[] 
     checkHistory(rows, migrations)
     const applied = new Set(rows.map((row) => row.id))
     const pending = migrations.filter((migration) => !applied.has(migration.id))
-    for (const migration of pending) await apply(client, migration)
+    for (const [index, migration] of pending.entries()) {
+      await apply(client, migration)
+      onApplied?.(index + 1, pending.length)
+    }
     return pending.map((migration) => migration.id)
   } finally {
     await client.end()

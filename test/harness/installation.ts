@@ -36,10 +36,8 @@ export function newFolder(): { path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** A merchant that hears of everything, in the database that a running service keeps in its folder. */
-export async function insertMerchantAt(dataDir: string): Promise<Merchant> {
-  const connectionString = await findEmbeddedPostgres(dataDir)
-  if (connectionString === null) throw new Error(`no database answers in ${dataDir}`)
+/** A merchant that hears of everything. */
+export async function insertMerchantIn(connectionString: string): Promise<Merchant> {
   const db = openDb({ connectionString, max: 1 })
   try {
     const merchant = await insertMerchant(db, openVault(TEST_MASTER_KEY))
@@ -48,4 +46,11 @@ export async function insertMerchantAt(dataDir: string): Promise<Merchant> {
   } finally {
     await db.close()
   }
+}
+
+/** The same in the database that a running service keeps in its folder. */
+export async function insertMerchantAt(dataDir: string): Promise<Merchant> {
+  const connectionString = await findEmbeddedPostgres(dataDir)
+  if (connectionString === null) throw new Error(`no database answers in ${dataDir}`)
+  return insertMerchantIn(connectionString)
 }

@@ -15,9 +15,9 @@ export type Served = {
 }
 
 /** The service as its operator runs it: a process of its own, with nothing but its environment. */
-export function startServed(env: Record<string, string>, options: { cwd?: string } = {}): Served {
+export function startServed(env: Record<string, string>, options: { cwd?: string; main?: string } = {}): Served {
   const { PATH = '', HOME = '', TMPDIR } = process.env
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve'], {
     cwd: options.cwd,
     env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

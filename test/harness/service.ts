@@ -99,7 +99,7 @@ export async function startTestService(
   const connectionString = options.connectionString ?? database?.connectionString ?? ''
   const port = Number(options.env?.PORT ?? (await freePort()))
   const config = loadConfig({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...TEST_ENV, ...options.env })
-  const db = openDb({ connectionString })
+  const db = openDb({ connectionString, prepared: config.databasePrepared })
   const vault = openVault(TEST_MASTER_KEY)
   const logLines: string[] = []
   const logStream = { write: (line: string) => void logLines.push(line) }

@@ -136,7 +136,9 @@ export const runReconcile: OperatorCommand = async (given: Config, args, say) =>
   const config = { ...given, chains: listOperatorChains(given) }
   return withDatabaseServer(config, say, async (connectionString, serviceRuns) => {
     if (!serviceRuns) throw new Error('Start the service first; this works beside it.')
-    const db = openDb({ connectionString, max: 4, applicationName: 'comptoir-reconcile' })
+    const db = openDb({
+      ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-reconcile' },
+    })
     try {
       const restored = await findRestored(db)
       if (!restored) throw new Error('This database was not restored from a backup; there is nothing to reconcile.')

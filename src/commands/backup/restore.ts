@@ -17,8 +17,8 @@ import { readRestoreArgs } from './backup.ts'
 async function markOutside(config: Config, backupMadeAt: Date): Promise<undefined> {
   const { databaseUrl } = config
   if (databaseUrl === null) throw new UsageError('--already-done is for a DATABASE_URL; the embedded one takes --from.')
-  await migrate(databaseUrl)
-  const db = openDb({ connectionString: databaseUrl, max: 2, applicationName: 'comptoir-restore' })
+  await migrate(config.databaseDirectUrl ?? databaseUrl)
+  const db = openDb({ connectionString: databaseUrl, max: 2, prepared: config.databasePrepared })
   try {
     await db.tx((tx) => markRestored(tx, { backupMadeAt, restoredAt: new Date() }))
   } finally {

@@ -49,7 +49,7 @@ export const SERVICE = {
   roles: choices('ROLES', 'What this process runs: any subset of api,worker.', {
     ...{ fallback: 'api,worker', of: ['api', 'worker'] as const },
   }),
-  host: text('HOST', 'Address to listen on.', { sandbox: '127.0.0.1', live: '0.0.0.0' }),
+  host: text('HOST', 'Address to listen on. A proxy in front does TLS; 0.0.0.0 where it runs elsewhere.', '127.0.0.1'),
   port: PORT,
   baseUrl: BASE_URL,
   payUrl: url('PAY_URL', 'Address of the pay page. Default: BASE_URL.', {
@@ -62,6 +62,14 @@ export const SERVICE = {
   databaseUrl: optionalUrl('DATABASE_URL', 'PostgreSQL 14 or newer. Without it Comptoir runs its own in DATA_DIR.', {
     ...{ protocols: ['postgres:', 'postgresql:'], secret: true },
     example: 'postgres://user:password@host:5432/comptoir',
+  }),
+  databasePrepared: flag(
+    'DATABASE_PREPARED',
+    'false behind PgBouncer in transaction mode, where a prepared statement may be asked for on another connection.',
+    'true',
+  ),
+  databaseDirectUrl: optionalUrl('DATABASE_DIRECT_URL', 'For migrations, past PgBouncer. Default: DATABASE_URL.', {
+    ...{ protocols: ['postgres:', 'postgresql:'], secret: true },
   }),
   masterKey,
   previousMasterKeys,

@@ -27,7 +27,7 @@ export type OrderExport = { fileName: string; contentType: string; total: number
 /** @throws BUSY while too many exports run, VALIDATION_FAILED for filters or too many rows for a spreadsheet */
 export type ExportOrders = (actor: Actor, request: ExportRequest) => Promise<OrderExport>
 
-export type ExportDeps = { db: Db; clock: Clock; connectionString: string; config: Pick<Config, 'payUrl'> }
+export type ExportDeps = { db: Db; clock: Clock; config: Pick<Config, 'payUrl'> }
 
 const CONTENT_TYPES: Record<ExportFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -58,7 +58,7 @@ function openSlots(): (key: string) => () => void {
 }
 
 /** Streams files of orders page by page at the reader’s speed: constant memory, no long snapshot. */
-export function openOrderExports({ db, clock, connectionString, config }: ExportDeps): ExportOrders {
+export function openOrderExports({ db, clock, config }: ExportDeps): ExportOrders {
   const takeSlot = openSlots()
   const threads = openExportThreads()
   return async (actor, { format, headers, bom, newestFirst, after, ...query }) => {
@@ -74,7 +74,7 @@ export function openOrderExports({ db, clock, connectionString, config }: Export
       const at = new Date(clock())
       const { payUrl } = config
       const plan: ExportPlan = { scope, filter, newestFirst, lastId, after: place, format, headers, bom, payUrl, at }
-      const body = threads.write({ connectionString, plan })
+      const body = threads.write({ connectionString: db.connectionString, prepared: db.prepared, plan })
       body.once('close', giveBack)
       const fileName = `orders-${at.toISOString().slice(0, 10)}.${format}`
       return { fileName, contentType: CONTENT_TYPES[format], total, body }

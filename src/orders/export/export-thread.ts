@@ -8,7 +8,7 @@ const LIMITS = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 24 }
 /** Starting a thread costs more than a small file, so an idle thread waits this long for the next one. */
 const IDLE_MS = 30 * SECOND
 
-export type ExportJob = { connectionString: string; plan: ExportPlan }
+export type ExportJob = { connectionString: string; prepared: boolean; plan: ExportPlan }
 
 /** To the thread: a job to begin, or null for one more piece of it. */
 export type ExportOrder = ExportJob | null

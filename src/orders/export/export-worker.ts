@@ -18,8 +18,8 @@ function serve(port: NonNullable<typeof parentPort>): void {
     asked -= 1
     port.postMessage(news)
   }
-  const write = async ({ connectionString, plan }: ExportJob): Promise<void> => {
-    db ??= openDb({ connectionString, max: 1, applicationName: 'comptoir-export' })
+  const write = async ({ connectionString, prepared, plan }: ExportJob): Promise<void> => {
+    db ??= openDb({ connectionString, prepared, max: 1, applicationName: 'comptoir-export' })
     for await (const piece of exportFile(db, plan)) await send(typeof piece === 'string' ? Buffer.from(piece) : piece)
     await send(null)
   }

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import { parseYaml } from '@redocly/openapi-core'
+import { RELEASED } from '../scripts/release/files.ts'
+import { settingNames } from '../src/config/all-settings.ts'
+import { type Ended, newFolder } from './harness/installation.ts'
+import { startServed } from './harness/served.ts'
+import { freePort } from './harness/service.ts'
+
+/*
+ * What is delivered for running it elsewhere. Containers and clusters cannot run here: their files are parsed, compared
+ * with the settings and the release, and held to the rules that linters have. The systemd unit is verified by systemd.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+const place = newFolder()
+after(() => place.remove())
+
+type Lock = { packages: Record<string, { dev?: boolean; optional?: boolean }> }
+
+/** The release as `npm ci --omit=dev` leaves it: its files, and of the packages only those of the running service. */
+function unpackRelease(): string {
+  const folder = join(place.path, 'app')
+  for (const name of RELEASED) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
+  const { packages } = JSON.parse(read('package-lock.json')) as Lock
+  for (const [path, { dev }] of Object.entries(packages)) {
+    if (dev || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) || !existsSync(join(ROOT, path))) continue
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    symlinkSync(join(ROOT, path), join(folder, path))
+  }
+  return folder
+}
+
+const LIVE = {
+  ...{ MODE: 'live', BASE_URL: 'https://pay.example', METRICS_TOKEN: 'scrape-me-please', LOG_LEVEL: 'silent' },
+  MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'),
+  ACCEPT_RISK: 'no-mail,no-channel,embedded-database',
+}
+
+test('the release without development packages serves API and back office in live, on loopback, and says where', async () => {
+  const folder = unpackRelease()
+  const port = await freePort()
+  const served = startServed(
+    { ...LIVE, PORT: String(port), DATA_DIR: join(place.path, 'data') },
+    { main: join(folder, 'src/main.ts') },
+  )
+  try {
+    await served.ready()
+    assert.match(served.words(), new RegExp(`https://pay\\.example, listening on 127\\.0\\.0\\.1:${port}`))
+    const office = await fetch(`http://127.0.0.1:${port}/app/`)
+    const script = /src="(\/app\/assets\/[^"]+\.js)"/.exec(await office.text())?.[1]
+    assert.ok(script, 'the back office names its script')
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`)
+    assert.deepEqual([(await fetch(`http://127.0.0.1:${port}${script}`)).status, ready.status], [200, 200])
+    assert.equal((await fetch(`http://127.0.0.1:${port}/docs`)).status, 200)
+  } finally {
+    await served.end('SIGTERM')
+  }
+  const sandbox = runIn(folder, { DATA_DIR: join(place.path, 'sandbox'), PORT: '0' })
+  assert.equal(sandbox.code, 1)
+  assert.deepEqual(sandbox.err.trim().split('\n').length, 1, sandbox.err)
+  assert.match(sandbox.err, /^The sandbox needs the development packages .*npm ci.* without --omit=dev/)
+})
+
+function runIn(folder: string, env: Record<string, string>): Ended {
+  const { PATH = '' } = process.env
+  const args = [join(folder, 'src/main.ts'), 'serve']
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env: { PATH, ...env }, encoding: 'utf8' })
+  return { code: status, out: stdout, err: stderr }
+}
+
+test('the running service imports nothing but its dependencies', () => {
+  const { dependencies, optionalDependencies } = JSON.parse(read('package.json'))
+  const allowed = new Set(Object.keys({ ...dependencies, ...optionalDependencies }))
+  const files = globSync('{src,cli,sdk}/**/*.ts', { cwd: ROOT }).filter((file) => !/\.test\.ts$|examples/.test(file))
+  const foreign = files.flatMap((file) =>
+    [...read(file).matchAll(/^(?:import|export) [^']*?from '([^'.][^']*)'|import\('([^'.][^']*)'\)/gm)].flatMap(
+      ([line, one, other]) => {
+        const name = (one ?? other ?? '')
+          .split('/')
+          .slice(0, (one ?? other ?? '').startsWith('@') ? 2 : 1)
+          .join('/')
+        const known = name.startsWith('node:') || allowed.has(name) || line.startsWith('import type')
+        return known ? [] : [`${file}: ${name}`]
+      },
+    ),
+  )
+  assert.deepEqual(foreign, [])
+})
+
+const stagesOf = (text: string): string[] => text.split(/^(?=FROM )/m).filter((part) => part.startsWith('FROM '))
+
+test('the container is built in stages, from fixed bases, runs as no root, and copies what a release holds', () => {
+  const text = read('deploy/Containerfile')
+  const stages = stagesOf(text)
+  const last = stages.at(-1) ?? ''
+  const instructions = last.split('\n').filter((line) => /^[A-Z]+ /.test(line))
+  const names = instructions.map((line) => line.split(' ')[0])
+  assert.equal(stages.length, 2)
+  for (const stage of stages) assert.match(stage, /^FROM \S+:\d+\.\d+\S*/, 'a base has a version')
+  assert.ok(names.indexOf('USER') > names.lastIndexOf('RUN') && /^USER node$/m.test(last), 'USER comes last')
+  assert.match(last, /^HEALTHCHECK /m)
+  assert.match(last, /^ENTRYPOINT \[/m, 'signals reach the service: no shell in between')
+  assert.doesNotMatch(text, /\b(ADD|sudo|:latest|curl .*\| *(ba)?sh)\b/)
+  const copied = [...last.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = '']) => sources.split(' '))
+  assert.deepEqual(
+    copied.filter((source) => !RELEASED.includes(source)),
+    [],
+  )
+  const missing = copied.filter((source) => !existsSync(join(ROOT, source)))
+  assert.deepEqual(missing, [])
+  // what the service needs to run, beside its packages
+  for (const needed of ['bin', 'cli', 'docs', 'migrations', 'sdk', 'src', 'web/office/dist'])
+    assert.ok(copied.includes(needed))
+  const sent = read('deploy/Containerfile.dockerignore')
+  for (const source of copied) assert.ok(sent.includes(`!${source}\n`), `${source} is sent to the build`)
+})
+
+type Compose = {
+  services: Record<string, Record<string, unknown> & { environment?: Record<string, string>; secrets?: string[] }>
+  secrets: Record<string, unknown>
+  volumes: Record<string, unknown>
+  networks: Record<string, unknown>
+}
+
+const isSetting = (name: string): boolean =>
+  settingNames().has(name.replace(/_FILE$/, '')) || /^(CHAIN|CHANNEL|KYC|KYT|RATE)_/.test(name)
+
+test('the compose file parses, names settings that exist, and keeps the service read-only and without privileges', () => {
+  const compose = parseYaml(read('deploy/compose.yaml')) as Compose
+  const { comptoir, migrate, postgres, caddy, backup } = compose.services
+  assert.ok(comptoir && migrate && postgres && caddy && backup)
+  for (const service of [comptoir, migrate]) {
+    assert.deepEqual([service.read_only, service.cap_drop], [true, ['ALL']])
+    assert.deepEqual(service.security_opt, ['no-new-privileges:true'])
+    assert.deepEqual(
+      Object.keys(service.environment ?? {}).filter((name) => !isSetting(name)),
+      [],
+    )
+  }
+  for (const [name, { ports, secrets = [] }] of Object.entries(compose.services)) {
+    assert.equal(ports !== undefined, name === 'caddy', `${name}: only the proxy is reached from outside`)
+    for (const secret of secrets) assert.ok(secret in compose.secrets, secret)
+  }
+  const example = [...read('deploy/compose.env.example').matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name = '']) => name)
+  const own = ['DOMAIN', 'BACKUP_FOLDER', 'COMPTOIR_VERSION']
+  assert.deepEqual(
+    example.filter((name) => !own.includes(name) && !isSetting(name)),
+    [],
+  )
+  assert.match(read('deploy/Caddyfile'), /reverse_proxy comptoir:3000/)
+  assert.equal(spawnSync('bash', ['-n', join(ROOT, 'deploy/backup.sh')]).status, 0)
+})
+
+type Manifest = {
+  kind: string
+  metadata: { name: string }
+  data?: Record<string, string>
+  spec: Record<string, unknown>
+}
+type Pod = {
+  securityContext: Record<string, unknown>
+  containers: { securityContext: Record<string, unknown>; env?: { name: string }[]; resources: unknown }[]
+}
+
+test('the Kubernetes manifests parse; pods run as no root on a read-only file system, and disruptions are bounded', () => {
+  const manifests = ['comptoir', 'migrate'].flatMap((name) =>
+    read(`deploy/kubernetes/${name}.yaml`)
+      .split(/^---$/m)
+      .map((part) => parseYaml(part) as Manifest),
+  )
+  const kinds = manifests.map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+  const disruption = ['PodDisruptionBudget comptoir-api', 'PodDisruptionBudget comptoir-worker']
+  const wanted = ['Deployment comptoir-api', 'Deployment comptoir-worker', 'Job comptoir-migrate', ...disruption]
+  for (const one of wanted) assert.ok(kinds.includes(one), one)
+  for (const { kind, spec, data } of manifests) {
+    assert.deepEqual(
+      Object.keys(data ?? {}).filter((name) => !isSetting(name)),
+      [],
+    )
+    if (kind !== 'Deployment' && kind !== 'Job') continue
+    const pod = (spec as { template: { spec: Pod } }).template.spec
+    assert.equal(pod.securityContext.runAsNonRoot, true)
+    for (const { securityContext, env = [], resources } of pod.containers) {
+      assert.deepEqual(
+        [securityContext.readOnlyRootFilesystem, securityContext.allowPrivilegeEscalation],
+        [true, false],
+      )
+      assert.deepEqual(
+        env.filter(({ name }) => !isSetting(name)),
+        [],
+      )
+      assert.ok(resources)
+    }
+  }
+})
+
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
+
+test('systemd finds no fault in the unit, and its exposure is low', (t) => {
+  const unit = join(ROOT, 'deploy/systemd/comptoir.service')
+  if (!hasSystemd) {
+    t.diagnostic('systemd-analyze is not installed here, so the unit was not verified.')
+    assert.match(readFileSync(unit, 'utf8'), /^CapabilityBoundingSet=$/m)
+    return
+  }
+  const security = spawnSync('systemd-analyze', ['security', '--offline=true', '--no-pager', unit], {
+    encoding: 'utf8',
+  })
+  const exposure = Number(/Overall exposure level for comptoir\.service: ([\d.]+)/.exec(security.stdout)?.[1])
+  t.diagnostic(`exposure ${exposure} of 10`)
+  assert.ok(exposure < 2, security.stdout)
+})
