@@ -15,6 +15,7 @@ import { RECONCILE_USAGE, runReconcile } from './commands/backup/reconcile.ts'
 import { runRestore } from './commands/backup/restore.ts'
 import { type Commands, runCommand } from './commands/command.ts'
 import { runDoctor } from './commands/doctor.ts'
+import { INIT_USAGE, runInit } from './commands/init/init.ts'
 import { startProgress } from './commands/progress.ts'
 import { RESCAN_USAGE, runRescan } from './commands/rescan.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
@@ -109,6 +110,11 @@ const COMMANDS: Commands = {
     summary: 'bring the database to the newest schema',
     usage: `comptoir migrate [--json]\n\n${JSON_FLAG}`,
     run: runMigrate,
+  },
+  init: {
+    summary: 'write a live configuration, step by step',
+    usage: INIT_USAGE,
+    run: (args) => runInit(args, process.env, say),
   },
   doctor: {
     summary: 'look at everything that the service needs, and say what to do',

@@ -1,0 +1,33 @@
+import { chmodSync, existsSync, openSync, writeFileSync } from 'node:fs'
+
+/** Variables by section, as they are written. */
+export type Section = { title: string; values: Readonly<Record<string, string>> }
+
+const PLAIN = /^[\w:/.,@+=%?&~-]*$/
+
+/** Node's and systemd's readers agree on quotes. @throws Error for a value that has all of them */
+function quote(value: string): string {
+  if (PLAIN.test(value)) return value
+  const mark = ["'", '"'].find((one) => !value.includes(one))
+  if (mark === undefined) throw new Error('A value holds both kinds of quotes; give it in a file (<NAME>_FILE).')
+  return `${mark}${value}${mark}`
+}
+
+const printSection = ({ title, values }: Section): string =>
+  [`# ${title}`, ...Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`)].join('\n')
+
+/** The text of a `.env` file; sections without values are left out. */
+export const printEnv = (sections: readonly Section[]): string =>
+  `# Written by "comptoir init". .env.example explains every setting. Keep this file to yourself.\n\n${sections
+    .filter(({ values }) => Object.keys(values).length > 0)
+    .map(printSection)
+    .join('\n\n')}\n`
+
+/** Readable by its owner alone, from the first byte on. @throws Error when there is one, unless it may be replaced */
+export function writeEnv(file: string, text: string, replace: boolean): void {
+  if (existsSync(file)) {
+    if (!replace) throw new Error(`${file} exists. Nothing was written; add --force to replace it.`)
+    chmodSync(file, 0o600)
+  }
+  writeFileSync(openSync(file, replace ? 'w' : 'wx', 0o600), text)
+}

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { readEnvironment } from '../../checks/environment.ts'
+import type { Env } from '../../config/config.ts'
+import { runAdmin } from '../admin.ts'
+import { UsageError } from '../command.ts'
+import { runDoctor } from '../doctor.ts'
+import { type Asker, atTerminal, type Flags, flagsOnly } from './asker.ts'
+import { printEnv, type Section, writeEnv } from './env-file.ts'
+import { askChains, askChannels, channelFlags } from './money-answers.ts'
+
+export const INIT_USAGE = `comptoir init [options]
+
+Asks for what live mode needs and writes it to .env (mode 0600); then makes the first SuperAdmin and runs doctor.
+Whatever a flag says is not asked; without a terminal, flags say it all.
+
+  --domain pay.example         where payers reach you
+  --database-url URL           your PostgreSQL; without it Comptoir runs its own
+  --backup-to FOLDER           backups of its own PostgreSQL
+  --data-dir FOLDER            default ./data
+  --smtp-url URL               mail server
+  --mail-from TEXT             sender of mails
+  --operator-email ADDRESS     gets alarms
+  --chains 8453,1              chains by id
+  --xpub XPUB                  your account's public key
+  --addresses-match            you compared its first three addresses with your wallet
+  --rpc-<id> URL[,URL]         nodes of a chain
+  --channels gatepay,binance   exchanges; their values: ${channelFlags()
+    .map((flag) => `--${flag}`)
+    .join(' ')
+    .replace(/(.{60,80}) /g, '$1\n                               ')}
+  --keep-untried               keep a channel whose provider refuses or does not answer
+  --admin-email ADDRESS        first SuperAdmin; the password is shown once
+  --accept-risk NAMES          risks that you take (docs/operating.md)
+  --out FILE                   default .env
+  --force                      replace the file`
+
+type Say = (line: string) => void
+
+const SWITCHES = ['addresses-match', 'keep-untried', 'force']
+const TEXTS = [
+  ...['domain', 'database-url', 'backup-to', 'data-dir', 'smtp-url', 'mail-from', 'operator-email', 'chains', 'xpub'],
+  ...['channels', 'admin-email', 'accept-risk', 'out'],
+]
+
+function readFlags(args: string[]): { flags: Flags; switches: ReadonlySet<string> } {
+  const ids = args.flatMap((arg) => /^--(rpc-\d+)/.exec(arg)?.[1] ?? [])
+  const texts = [...TEXTS, ...channelFlags(), ...ids].map((name) => [name, { type: 'string' as const }])
+  const switches = SWITCHES.map((name) => [name, { type: 'boolean' as const }])
+  const { values } = parseArgs({ args, options: Object.fromEntries([...texts, ...switches]) })
+  const given = Object.entries(values)
+  return {
+    flags: Object.fromEntries(given.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []))),
+    switches: new Set(given.flatMap(([name, value]) => (value === true ? [name] : []))),
+  }
+}
+
+const matching =
+  (pattern: RegExp, words: string) =>
+  (answer: string): string => {
+    if (pattern.test(answer)) return answer
+    throw new Error(words)
+  }
+
+const readDomain = matching(
+  /^(?=.{1,253}$)([a-z0-9-]{1,63}\.)+[a-z]{2,63}$/i,
+  'A domain without https://, for example pay.example.',
+)
+const readEmail = matching(/^[^\s@]+@[^\s@]+$/, 'An e-mail address.')
+const readPostgres = matching(/^postgres(ql)?:\/\//, 'An address that begins with postgres://.')
+const readSmtp = matching(/^smtps?:\/\//, 'An address that begins with smtps:// (or smtp://).')
+
+async function askService(asker: Asker): Promise<Section> {
+  const domain = await asker.ask({
+    flag: 'domain',
+    text: 'Domain that payers see, for example pay.example',
+    read: readDomain,
+  })
+  const metricsToken = randomBytes(24).toString('base64url')
+  return {
+    title: 'The service; a proxy on this machine does TLS',
+    values: { MODE: 'live', BASE_URL: `https://${domain}`, TRUST_PROXY: '127.0.0.1', METRICS_TOKEN: metricsToken },
+  }
+}
+
+async function askDatabase(asker: Asker): Promise<Section> {
+  const text = 'PostgreSQL (postgres://user:password@host/database), or empty for the one that comes with Comptoir'
+  const url = await asker.ask({ flag: 'database-url', text, fallback: '', read: readPostgres })
+  const dataDir = await asker.ask({ flag: 'data-dir', text: 'Folder for its own files', fallback: './data' })
+  const place = { DATA_DIR: resolve(dataDir) }
+  if (url !== '') return { title: 'Database', values: { DATABASE_URL: url, ...place } }
+  const to = await asker.ask({
+    flag: 'backup-to',
+    text: 'Folder for backups, best on another machine’s disk',
+    fallback: '',
+  })
+  return { title: 'Database: our own', values: { ...place, ...(to !== '' && { BACKUP_TO: resolve(to) }) } }
+}
+
+async function askMail(asker: Asker): Promise<Section> {
+  const smtp = await asker.ask({
+    ...{ flag: 'smtp-url', text: 'Mail server (smtps://user:password@host:465)', fallback: '', read: readSmtp },
+  })
+  const operator = await asker.ask({
+    flag: 'operator-email',
+    text: 'Address for alarms',
+    fallback: '',
+    read: readEmail,
+  })
+  if (smtp === '') return { title: 'Mail', values: operator === '' ? {} : { OPERATOR_EMAIL: operator } }
+  const from = await asker.ask({ flag: 'mail-from', text: 'Sender, for example Shop <pay@shop.example>' })
+  return { title: 'Mail', values: { SMTP_URL: smtp, MAIL_FROM: from, ...(operator && { OPERATOR_EMAIL: operator }) } }
+}
+
+/** The risks that remain: taken by flag or answer, or the configuration is not written. */
+async function askRisks(asker: Asker, env: Record<string, string>, flags: Flags): Promise<string> {
+  const taken = (flags['accept-risk'] ?? '').split(',').filter(Boolean)
+  const { results } = readEnvironment({ ...env, ACCEPT_RISK: taken.join(',') })
+  for (const { name, ok, message, fix } of results) {
+    if (ok) continue
+    if (name === 'settings') throw new Error(`The answers do not fit together:\n${message}`)
+    const wants = await asker.confirm(`${message}\n  Take this risk?`, `accept-risk=${name}`)
+    if (!wants) throw new Error(`${message} ${fix ?? ''}\nNothing was written.`)
+    taken.push(name)
+  }
+  return taken.join(',')
+}
+
+const KEY_WORDS = `The master key encrypts secrets, payers' identities and backups. It stands in the file and is shown only now.
+Write it down and keep it elsewhere: whoever loses it loses what it encrypted; whoever has it reads a backup.`
+
+async function askAll(asker: Asker, flags: Flags): Promise<{ sections: Section[]; admin: string }> {
+  const sections = [
+    await askService(asker),
+    await askDatabase(asker),
+    await askMail(asker),
+    { title: 'Chains', values: await askChains(asker) },
+    { title: 'Channels', values: await askChannels(asker) },
+  ]
+  const admin = await asker.ask({ flag: 'admin-email', text: 'E-mail of the first SuperAdmin', read: readEmail })
+  if (asker.missing.length > 0) throw new UsageError(`Without a terminal these are needed: ${asker.missing.join(', ')}`)
+  const secret: Section = { title: 'The master key', values: { MASTER_KEY: randomBytes(32).toString('base64') } }
+  const env = Object.assign({}, ...[...sections, secret].map(({ values }) => values)) as Record<string, string>
+  const risks = await askRisks(asker, env, flags)
+  const accepted: Section = { title: 'Risks taken', values: risks === '' ? {} : { ACCEPT_RISK: risks } }
+  return { sections: [secret, ...sections, accepted], admin }
+}
+
+/**
+ * `init`: writes a live configuration. @returns what doctor says
+ * @throws UsageError, Error with a sentence; nothing was written then, or only the file that was named
+ */
+export async function runInit(args: string[], environment: Env, say: Say): Promise<boolean> {
+  const { flags, switches } = readFlags(args)
+  const out = flags.out ?? '.env'
+  const asker = process.stdin.isTTY ? atTerminal(flags, say) : flagsOnly(flags, switches, say)
+  try {
+    const { sections, admin } = await askAll(asker, flags)
+    writeEnv(out, printEnv(sections), switches.has('force'))
+    const written = Object.assign({}, ...sections.map(({ values }) => values)) as Record<string, string>
+    say(`\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n\nWritten: ${resolve(out)} (readable by you alone).`)
+    const env = { ...environment, ...written }
+    const { config } = readEnvironment(env)
+    await runAdmin(config, ['create', '--email', admin], say)
+    say('')
+    const ready = await runDoctor(env, { json: false })
+    say(ready ? '\nReady: comptoir serve' : '\nPut right what failed, then: comptoir doctor, comptoir serve')
+    return ready
+  } finally {
+    asker.close()
+  }
+}

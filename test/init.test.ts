@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { pbkdf2Sync } from 'node:crypto'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { HDKey } from '@scure/bip32'
+import { newFolder, runOperator } from './harness/installation.ts'
+import { startServed } from './harness/served.ts'
+import { freePort } from './harness/service.ts'
+
+const place = newFolder()
+after(() => place.remove())
+const env = join(place.path, '.env')
+const init = (...args: string[]) => runOperator(['init', ...args], {}, place.path)
+
+/** The public test phrase (BIP-39): nothing of worth may ever come to it. */
+const PHRASE = 'test test test test test test test test test test test junk'
+const XPUB = HDKey.fromMasterSeed(pbkdf2Sync(PHRASE, 'mnemonic', 2048, 64, 'sha512')).derive(
+  "m/44'/60'/0'",
+).publicExtendedKey
+
+const FLAGS = [
+  ...['--domain', 'pay.example', '--data-dir', 'data', '--backup-to', 'backups'],
+  ...['--admin-email', 'boss@pay.example', '--accept-risk', 'no-mail,no-channel'],
+]
+
+test('without a terminal every flag that is missing is named at once, and a wrong one says why', async () => {
+  const bare = await init()
+  assert.deepEqual([bare.code, bare.out], [2, ''])
+  assert.match(bare.err, /Without a terminal these are needed: --domain, --admin-email/)
+  const wrong = await init('--domain', 'https://pay.example')
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.err, /--domain: A domain without https/)
+  const risky = await init('--domain', 'pay.example', '--admin-email', 'boss@pay.example')
+  assert.equal(risky.code, 1)
+  assert.match(risky.err, /embedded one, and no backup[\s\S]*ACCEPT_RISK=embedded-database[\s\S]*Nothing was written/)
+  assert.equal(existsSync(env), false)
+})
+
+test('an xpub counts only after its addresses were compared, and a private key is refused unread', async () => {
+  const chain = ['--chains', '8453', '--rpc-8453', 'http://127.0.0.1:1']
+  const unseen = await init(...FLAGS, ...chain, '--xpub', XPUB)
+  assert.equal(unseen.code, 1)
+  // as every wallet shows it
+  assert.match(unseen.err, /0\/0 {2}0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266[\s\S]*Nothing was written/)
+  const key = '1f'.repeat(32)
+  const secret = await init(...FLAGS, ...chain, '--xpub', key)
+  assert.equal(secret.code, 2)
+  assert.match(secret.err, /PRIVATE key/)
+  assert.equal(secret.err.includes(key), false)
+  assert.equal(existsSync(env), false)
+})
+
+test('a channel is kept only when its provider takes the account', async () => {
+  const account = ['--channels', 'gatepay', '--gatepay-client-id', 'nobody', '--gatepay-secret', 'nothing']
+  const done = await init(...FLAGS, ...account)
+  assert.equal(done.code, 1, done.err)
+  assert.match(done.err, /gatepay does not work, so nothing was written/)
+  assert.equal(existsSync(env), false)
+})
+
+test('init writes a closed file, shows the key once, makes the SuperAdmin, and the service starts with it', async () => {
+  const done = await init(...FLAGS)
+  assert.equal(done.code, 0, done.err + done.out)
+  const text = readFileSync(env, 'utf8')
+  const key = /^MASTER_KEY=(.+)$/m.exec(text)?.[1] ?? ''
+  assert.deepEqual([statSync(env).mode & 0o777, Buffer.from(key, 'base64').length], [0o600, 32])
+  assert.equal(done.err.split(key).length, 2, 'shown once')
+  assert.equal(done.out.includes(key), false)
+  assert.match(done.out, /SuperAdmin boss@pay\.example was made[\s\S]*Password, shown only now: \S{12,}/)
+  assert.match(done.out, /ok +settings/)
+  const port = await freePort()
+  const served = startServed({ PORT: String(port), LOG_LEVEL: 'silent' }, { cwd: place.path })
+  try {
+    await served.ready()
+    assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
+  } finally {
+    await served.end('SIGTERM')
+  }
+})
+
+test('a file that is there is not replaced', async () => {
+  const before = readFileSync(env, 'utf8')
+  const again = await init(...FLAGS)
+  assert.equal(again.code, 1)
+  assert.match(again.err, /exists\. Nothing was written; add --force/)
+  assert.equal(readFileSync(env, 'utf8'), before)
+  writeFileSync(env, before)
+})
