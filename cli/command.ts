@@ -5,7 +5,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-export type Flag = { type: 'string' | 'boolean'; means: string; value?: string }
+export type Flag = { type: 'string' | 'boolean'; description: string; value?: string }
 export type Values = Record<string, string | boolean | undefined>
 
 export type Run = {
@@ -32,15 +32,15 @@ export type Command = {
 }
 
 const COMMON: Record<string, Flag> = {
-  json: { type: 'boolean', means: 'print JSON, one document a line' },
-  url: { type: 'string', value: 'URL', means: 'address of the service' },
-  help: { type: 'boolean', means: 'show this' },
+  json: { type: 'boolean', description: 'print JSON, one document a line' },
+  url: { type: 'string', value: 'URL', description: 'address of the service' },
+  help: { type: 'boolean', description: 'show this' },
 }
 
 export const EXIT_CODES = 'Exit codes: 0 done, 1 failed, 2 wrong use.'
 
-const flagLine = ([name, { value, means }]: [string, Flag]): string =>
-  `  --${`${name}${value ? ` ${value}` : ''}`.padEnd(26)} ${means}`
+const flagLine = ([name, { value, description }]: [string, Flag]): string =>
+  `  --${`${name}${value ? ` ${value}` : ''}`.padEnd(26)} ${description}`
 
 /** The help of one level. */
 export function helpOf(command: Command, path: string): string {

@@ -170,7 +170,7 @@ function tellBooking({ what, account, asset, units }: Facts): string {
 
 function tellIdentity({ status, eddStatus, eddOutcome }: Facts): string {
   const closer =
-    eddStatus === 'none' ? '' : ` The closer look is ${text(eddStatus)}${eddOutcome ? `: ${text(eddOutcome)}` : ''}.`
+    eddStatus === 'none' ? '' : ` The enhanced check is ${text(eddStatus)}${eddOutcome ? `: ${text(eddOutcome)}` : ''}.`
   return `The payer’s identity check is ${text(status)}.${closer}`
 }
 

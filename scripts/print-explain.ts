@@ -13,11 +13,11 @@ const { client, sandbox } = connectSandbox({})
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 const parts: string[] = []
 
-for (const [name, { means, act }] of Object.entries(PLAYS)) {
+for (const [name, { description, act }] of Object.entries(PLAYS)) {
   say(name)
   const { code } = await act(openStage(client, sandbox, () => {}))
   const [order, { entries }] = [await client.orders.get(code), await client.api.getOrderStory({ code })]
-  parts.push(`## ${name}: ${means}\n\n\`\`\`text\n${explain(order, entries).join('\n')}\n\`\`\`\n`)
+  parts.push(`## ${name}: ${description}\n\n\`\`\`text\n${explain(order, entries).join('\n')}\n\`\`\`\n`)
 }
 const head = `# What explain says
 

@@ -151,7 +151,7 @@ test('a refusal for now leaves the check open and says what to do better, in the
   await world.reaches(id, { status: 'approved' })
 })
 
-test('over the limit a closer look is asked for; what it grants is the limit from then on', async () => {
+test('over the limit an enhanced check is asked for; what it grants is the limit from then on', async () => {
   const { id, url, payer } = await makeApproved()
   const large = await world.createOrder('9000')
   const refused = await world.accept(large, { payerEmail: payer })

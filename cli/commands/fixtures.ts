@@ -13,7 +13,7 @@ const AMOUNTS = ['4.50', '12.90', '29.00', '49.90', '75.00', '120.00', '249.00',
 export const fixtures: Command = {
   name: 'fixtures',
   summary: 'Fill the sandbox with orders of every fate, for demos',
-  flags: { orders: { type: 'string', value: '40', means: 'how many' } },
+  flags: { orders: { type: 'string', value: '40', description: 'how many' } },
   async run({ flags, show, say }) {
     const { client, sandbox } = connectSandbox(flags)
     const count = numberOf(flags, 'orders', 40)

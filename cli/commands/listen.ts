@@ -66,10 +66,22 @@ export const listen: Command = {
   name: 'listen',
   summary: 'Send the events of your account, signed as webhooks, to a local server',
   flags: {
-    'forward-to': { type: 'string', value: 'URL', means: 'your server, for example http://localhost:4000/webhooks' },
-    events: { type: 'string', value: 'a,b', means: 'only these events; default: all 16' },
-    after: { type: 'string', value: 'CURSOR', means: 'replay what came after this event; `start` for everything kept' },
-    secret: { type: 'string', value: 'whsec_…', means: 'sign with this secret; default: the sandbox’s, or a new one' },
+    'forward-to': {
+      type: 'string',
+      value: 'URL',
+      description: 'your server, for example http://localhost:4000/webhooks',
+    },
+    events: { type: 'string', value: 'a,b', description: 'only these events; default: all 16' },
+    after: {
+      type: 'string',
+      value: 'CURSOR',
+      description: 'replay what came after this event; `start` for everything kept',
+    },
+    secret: {
+      type: 'string',
+      value: 'whsec_…',
+      description: 'sign with this secret; default: the sandbox’s, or a new one',
+    },
   },
   examples: ['comptoir listen --forward-to http://localhost:4000/webhooks --events order.paid,order.refunded'],
   async run({ flags, say, show }) {

@@ -53,11 +53,15 @@ export const login: Command = {
   name: 'login',
   summary: 'Store a credential for an instance of Comptoir',
   flags: {
-    email: { type: 'string', value: 'EMAIL', means: 'log in as this person, and make an API key for this computer' },
+    email: {
+      type: 'string',
+      value: 'EMAIL',
+      description: 'log in as this person, and make an API key for this computer',
+    },
     'api-key': {
       type: 'string',
       value: 'pk_…',
-      means: 'store this key instead; the secret is asked for, or read from stdin',
+      description: 'store this key instead; the secret is asked for, or read from stdin',
     },
   },
   examples: ['comptoir login --url https://pay.example --email me@shop.example'],

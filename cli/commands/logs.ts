@@ -38,9 +38,9 @@ export const logs: Command = {
   takes: '[CODE]',
   arity: [0, 1],
   flags: {
-    request: { type: 'string', value: 'ID', means: 'only this request, or what it caused' },
-    failed: { type: 'boolean', means: 'only refused and failed requests' },
-    limit: { type: 'string', value: '20', means: 'how many requests, at most 100' },
+    request: { type: 'string', value: 'ID', description: 'only this request, or what it caused' },
+    failed: { type: 'boolean', description: 'only refused and failed requests' },
+    limit: { type: 'string', value: '20', description: 'how many requests, at most 100' },
   },
   examples: ['comptoir logs --failed', 'comptoir logs --request checkout-20260703-118', 'comptoir logs CODE'],
   async run(run) {

@@ -22,11 +22,11 @@ const create: Command = {
   name: 'create',
   summary: 'Create an order, or with --alias a payment link',
   flags: {
-    amount: { type: 'string', value: 'AMOUNT', means: 'in the currency, for example 50.00' },
-    currency: { type: 'string', value: 'EUR', means: 'EUR, CHF, XPF, USD or GBP' },
-    till: { type: 'string', value: 'TILL-1', means: 'the till (merchantIdentifier)' },
-    alias: { type: 'string', value: 'REFERENCE', means: 'your reference; makes it a payment link' },
-    'webhook-url': { type: 'string', value: 'URL', means: 'receives the order’s events' },
+    amount: { type: 'string', value: 'AMOUNT', description: 'in the currency, for example 50.00' },
+    currency: { type: 'string', value: 'EUR', description: 'EUR, CHF, XPF, USD or GBP' },
+    till: { type: 'string', value: 'TILL-1', description: 'the till (merchantIdentifier)' },
+    alias: { type: 'string', value: 'REFERENCE', description: 'your reference; makes it a payment link' },
+    'webhook-url': { type: 'string', value: 'URL', description: 'receives the order’s events' },
   },
   examples: ['comptoir orders create --amount 50 --currency EUR --till TILL-1'],
   async run({ flags, show }) {
@@ -48,8 +48,8 @@ const list: Command = {
   name: 'list',
   summary: 'List orders, newest first',
   flags: {
-    status: { type: 'string', value: 'PAID,REFUNDED', means: 'only these states' },
-    limit: { type: 'string', value: '20', means: 'at most so many' },
+    status: { type: 'string', value: 'PAID,REFUNDED', description: 'only these states' },
+    limit: { type: 'string', value: '20', description: 'at most so many' },
   },
   async run({ flags, show, isJson }) {
     const { client } = connect(flags)
@@ -79,8 +79,8 @@ const pay: Command = {
   takes: 'CODE',
   arity: [1, 1],
   flags: {
-    channel: { type: 'string', value: 'CHANNEL', means: 'the channel to pay through; default crypto' },
-    amount: { type: 'string', value: 'AMOUNT', means: 'another amount than is due, in what the channel takes' },
+    channel: { type: 'string', value: 'CHANNEL', description: 'the channel to pay through; default crypto' },
+    amount: { type: 'string', value: 'AMOUNT', description: 'another amount than is due, in what the channel takes' },
   },
   examples: ['comptoir orders pay CODE', 'comptoir orders pay CODE --channel binance --amount 5'],
   async run({ args, flags, say, show }) {
@@ -109,8 +109,8 @@ const refund: Command = {
   takes: 'CODE',
   arity: [1, 1],
   flags: {
-    amount: { type: 'string', value: 'AMOUNT', means: 'in USDC; default: all that is left' },
-    reason: { type: 'string', value: 'TEXT', means: 'why, for the history' },
+    amount: { type: 'string', value: 'AMOUNT', description: 'in USDC; default: all that is left' },
+    reason: { type: 'string', value: 'TEXT', description: 'why, for the history' },
   },
   async run({ args, flags, show }) {
     const { client } = connect(flags)

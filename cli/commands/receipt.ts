@@ -44,7 +44,7 @@ export const receipt: Command = {
   summary: 'Check the signature of a receipt',
   takes: 'FILE',
   arity: [1, 1],
-  flags: { jwks: { type: 'string', value: 'FILE', means: 'the public keys; default: those of the service' } },
+  flags: { jwks: { type: 'string', value: 'FILE', description: 'the public keys; default: those of the service' } },
   async run({ args, flags, show }) {
     const [file = ''] = args
     const given = JSON.parse(readFileSync(file, 'utf8')) as Receipt

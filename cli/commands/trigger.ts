@@ -9,17 +9,17 @@ export const trigger: Command = {
   takes: 'NAME',
   arity: [0, 1],
   flags: {
-    code: { type: 'string', value: 'CODE', means: 'use this order instead of a new one' },
-    'webhook-url': { type: 'string', value: 'URL', means: 'where the new order’s webhooks go' },
+    code: { type: 'string', value: 'CODE', description: 'use this order instead of a new one' },
+    'webhook-url': { type: 'string', value: 'URL', description: 'where the new order’s webhooks go' },
   },
   examples: ['comptoir trigger order.paid', 'comptoir trigger outage', 'comptoir trigger   # lists all names'],
   async run({ args, flags, say, show }) {
     const [name] = args
-    const names = Object.entries(PLAYS).map(([key, { means }]) => ({ name: key, means }))
+    const names = Object.entries(PLAYS).map(([key, { description }]) => ({ name: key, description }))
     if (name === undefined)
       return show(
         names,
-        names.map((one) => `${one.name.padEnd(34)} ${one.means}`),
+        names.map((one) => `${one.name.padEnd(34)} ${one.description}`),
       )
     const play = Object.hasOwn(PLAYS, name) ? PLAYS[name] : undefined
     if (!play) throw new UsageError(`Nothing is called "${name}". "comptoir trigger" lists all names.`)

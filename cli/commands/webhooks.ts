@@ -11,9 +11,9 @@ const test: Command = {
     secret: {
       type: 'string',
       value: 'whsec_…',
-      means: 'the secret that the receiver verifies with; default: the sandbox’s',
+      description: 'the secret that the receiver verifies with; default: the sandbox’s',
     },
-    timeout: { type: 'string', value: '10', means: 'seconds that an answer may take' },
+    timeout: { type: 'string', value: '10', description: 'seconds that an answer may take' },
   },
   examples: ['comptoir webhooks test http://localhost:4000/webhooks'],
   async run({ args, flags, show }) {

@@ -2,7 +2,7 @@ import type { EventType, Order } from '../../sdk/index.ts'
 import { until } from '../sandbox.ts'
 import type { Stage } from './stage.ts'
 
-export type Play = { means: string; act(stage: Stage): Promise<Order> }
+export type Play = { description: string; act(stage: Stage): Promise<Order> }
 
 async function identity(stage: Stage, answer: 'approve' | 'refuse' | null): Promise<{ order: Order; kycId: string }> {
   const { client, sandbox, say } = stage
@@ -31,7 +31,7 @@ async function complete(stage: Stage): Promise<Order> {
   const operator = await stage.sandbox.operator()
   await operator.api.requestEdd({ id: kycId, body: { reason: 'played by comptoir trigger' } })
   await operator.api.completeEdd({ id: kycId, body: { outcome: 'approved', spendingLimit: '15000.00' } })
-  stage.say(`${order.code}: the closer look is completed`)
+  stage.say(`${order.code}: the enhanced check is completed`)
   return order
 }
 
@@ -50,9 +50,9 @@ const through = async (stage: Stage, channel: 'gatepay' | 'kucoinpay', action: s
 
 /** How each event comes about, played for real. */
 export const EVENT_PLAYS: Record<EventType, Play> = {
-  'order.initial': { means: 'an order is created', act: (stage) => stage.order() },
+  'order.initial': { description: 'an order is created', act: (stage) => stage.order() },
   'order.pending': {
-    means: 'the payer chooses a channel',
+    description: 'the payer chooses a channel',
     async act(stage) {
       const order = await stage.order()
       await stage.accept(order, 'kucoinpay')
@@ -60,7 +60,7 @@ export const EVENT_PLAYS: Record<EventType, Play> = {
     },
   },
   'order.awaiting': {
-    means: 'the provider knows the payment',
+    description: 'the provider knows the payment',
     async act(stage) {
       const order = await stage.order()
       await stage.accept(order, 'kucoinpay')
@@ -68,7 +68,7 @@ export const EVENT_PLAYS: Record<EventType, Play> = {
     },
   },
   'order.waiting_chain_confirmation': {
-    means: 'the payer sends USDC on the test chain',
+    description: 'the payer sends USDC on the test chain',
     async act(stage) {
       const order = await stage.order()
       const to = await stage.accept(order, 'crypto')
@@ -76,9 +76,9 @@ export const EVENT_PLAYS: Record<EventType, Play> = {
       return stage.becomes(order, ['WAITING_CHAIN_CONFIRMATION', 'PAID'])
     },
   },
-  'order.paid': { means: 'the payer pays', act: (stage) => stage.paid() },
+  'order.paid': { description: 'the payer pays', act: (stage) => stage.paid() },
   'order.cancelled': {
-    means: 'the shop cancels',
+    description: 'the shop cancels',
     async act(stage) {
       const order = await stage.order()
       await stage.client.orders.cancel(order.code)
@@ -86,11 +86,11 @@ export const EVENT_PLAYS: Record<EventType, Play> = {
     },
   },
   'order.error': {
-    means: 'the provider declines the payment',
+    description: 'the provider declines the payment',
     act: async (stage) => stage.becomes(await through(stage, 'kucoinpay', 'fail'), 'ERROR'),
   },
   'order.expired': {
-    means: 'the order’s time is over',
+    description: 'the order’s time is over',
     async act(stage) {
       const order = await stage.order()
       await stage.client.orders.expire(order.code)
@@ -98,14 +98,17 @@ export const EVENT_PLAYS: Record<EventType, Play> = {
     },
   },
   'order.kyt_failed': {
-    means: 'the provider’s screening holds the money',
+    description: 'the provider’s screening holds the money',
     act: async (stage) => stage.becomes(await through(stage, 'gatepay', 'block'), 'KYT_FAILED'),
   },
-  'order.refunding': { means: 'a refund begins, and settles', act: (stage) => refunded(stage, undefined) },
-  'order.refunded': { means: 'a part is refunded', act: (stage) => refunded(stage, '4.00') },
-  'order.full_refunded': { means: 'everything is refunded', act: (stage) => refunded(stage, undefined) },
-  'kyc.pending': { means: 'an identity check begins', act: async (stage) => (await identity(stage, null)).order },
-  'kyc.approved': { means: 'the check is approved', act: async (stage) => (await identity(stage, 'approve')).order },
-  'kyc.refused': { means: 'the check is refused', act: async (stage) => (await identity(stage, 'refuse')).order },
-  'kyc.edd_completed': { means: 'a closer look ends', act: complete },
+  'order.refunding': { description: 'a refund begins, and settles', act: (stage) => refunded(stage, undefined) },
+  'order.refunded': { description: 'a part is refunded', act: (stage) => refunded(stage, '4.00') },
+  'order.full_refunded': { description: 'everything is refunded', act: (stage) => refunded(stage, undefined) },
+  'kyc.pending': { description: 'an identity check begins', act: async (stage) => (await identity(stage, null)).order },
+  'kyc.approved': {
+    description: 'the check is approved',
+    act: async (stage) => (await identity(stage, 'approve')).order,
+  },
+  'kyc.refused': { description: 'the check is refused', act: async (stage) => (await identity(stage, 'refuse')).order },
+  'kyc.edd_completed': { description: 'an enhanced check ends', act: complete },
 }

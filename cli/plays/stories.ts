@@ -79,66 +79,66 @@ async function tellScreening(stage: Stage, name: string, options: { seconds?: nu
 /** Trouble as it happens at providers; docs/sandbox.md says what one sees. */
 export const STORY_PLAYS: Record<string, Play> = {
   'timeout-after-acceptance': {
-    means: 'the provider makes the payment, and its answer never comes',
+    description: 'the provider makes the payment, and its answer never comes',
     act: (stage) => tell(stage, 'timeout-after-acceptance', { channel: 'kucoinpay', ends: 'PAID' }),
   },
   'duplicate-callbacks': {
-    means: 'each callback comes twice',
+    description: 'each callback comes twice',
     act: (stage) => tell(stage, 'duplicate-callbacks', { channel: 'kucoinpay', ends: 'PAID' }),
   },
   'reordered-callbacks': {
-    means: 'the first callback comes last',
+    description: 'the first callback comes last',
     act: (stage) => tell(stage, 'reordered-callbacks', { channel: 'kucoinpay', ends: 'PAID' }),
   },
   'forged-callback': {
-    means: 'someone without the key says "paid"; then the payer pays',
+    description: 'someone without the key says "paid"; then the payer pays',
     act: (stage) => tell(stage, 'forged-callback', { channel: 'kucoinpay', ends: 'PAID' }),
   },
   'unknown-status': {
-    means: 'the provider uses a word that is not documented, until the payer pays',
+    description: 'the provider uses a word that is not documented, until the payer pays',
     act: (stage) => tell(stage, 'unknown-status', { channel: 'kucoinpay', ends: 'PAID' }),
   },
   outage: {
-    means: 'the provider answers 503 for four seconds',
+    description: 'the provider answers 503 for four seconds',
     act: (stage) => tell(stage, 'outage', { channel: 'binance', seconds: 4, ends: 'PAID' }),
   },
   'credentials-refused': {
-    means: 'the provider refuses our key; the payer takes another channel',
+    description: 'the provider refuses our key; the payer takes another channel',
     act: (stage) => tellRefusal(stage, 'credentials-refused'),
   },
   'clock-skew': {
-    means: 'the provider’s clock is ten minutes ahead; the payer takes another channel',
+    description: 'the provider’s clock is ten minutes ahead; the payer takes another channel',
     act: (stage) => tellRefusal(stage, 'clock-skew'),
   },
   'late-payment': {
-    means: 'the provider’s time is over, and then the payer pays',
+    description: 'the provider’s time is over, and then the payer pays',
     act: (stage) => tell(stage, 'late-payment', { channel: 'kucoinpay', pays: false, ends: 'PAID' }),
   },
   'partial-refund': {
-    means: 'half goes back from the provider’s console',
+    description: 'half goes back from the provider’s console',
     act: (stage) => tell(stage, 'partial-refund', { channel: 'binance', ends: 'REFUNDED' }),
   },
   'refund-pending': {
-    means: 'a refund neither arrives nor fails, until the provider lets it go',
+    description: 'a refund neither arrives nor fails, until the provider lets it go',
     act: (stage) => tellRefund(stage, 'refund-pending', true),
   },
   'refund-timeout-after-acceptance': {
-    means: 'the provider takes a refund, and its answer never comes',
+    description: 'the provider takes a refund, and its answer never comes',
     act: (stage) => tellRefund(stage, 'refund-timeout-after-acceptance', false),
   },
   'kyt-blocked': {
-    means: 'the provider’s own screening holds the payment',
+    description: 'the provider’s own screening holds the payment',
     act: (stage) => tell(stage, 'kyt-blocked', { channel: 'gatepay', ends: 'KYT_FAILED' }),
   },
   'kyt-sanctioned': {
-    means: 'the screening lists the payer’s wallet (where one is on)',
+    description: 'the screening lists the payer’s wallet (where one is on)',
     act: (stage) => tellScreening(stage, 'kyt-sanctioned'),
   },
   'kyt-outage': {
-    means: 'the screening answers 503 for four seconds (where one is on)',
+    description: 'the screening answers 503 for four seconds (where one is on)',
     act: (stage) => tellScreening(stage, 'kyt-outage', { seconds: 4 }),
   },
-  'kyc-refused': { means: 'the next identity check is refused', act: refusedIdentity },
+  'kyc-refused': { description: 'the next identity check is refused', act: refusedIdentity },
 }
 
 export const PLAYS: Record<string, Play> = { ...EVENT_PLAYS, ...STORY_PLAYS }

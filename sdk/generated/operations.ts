@@ -1324,7 +1324,7 @@ export interface Operations {
     }
     data: Response
   }
-  /** List identity checks. Identity checks, newest first, with filters by state and by the state of the closer look. */
+  /** List identity checks. Identity checks, newest first, with filters by state and by the state of the enhanced check. */
   listKyc: {
     params: {
       /** For operators: the company. */
@@ -1383,7 +1383,7 @@ export interface Operations {
       status: "pending" | "approved" | "refused"
       /** Enhanced due diligence. */
       eddStatus: "none" | "requested" | "pending" | "completed"
-      /** What the closer look found; null before. */
+      /** What the enhanced check found; null before. */
       eddOutcome: "approved" | "refused" | null
       /** EUR in 30 days, once enhanced due diligence is completed. */
       spendingLimit: string | null
@@ -1415,7 +1415,7 @@ export interface Operations {
         status: "pending" | "approved" | "refused"
         /** Enhanced due diligence. */
         eddStatus: "none" | "requested" | "pending" | "completed"
-        /** What the closer look found; null before. */
+        /** What the enhanced check found; null before. */
         eddOutcome: "approved" | "refused" | null
         /** EUR in 30 days, once enhanced due diligence is completed. */
         spendingLimit: string | null
@@ -1466,13 +1466,13 @@ export interface Operations {
     }
     data: Kyc
   }
-  /** Complete enhanced due diligence and set the spending limit. Ends the closer look with an outcome and a spending limit. Sends `kyc.edd_completed`. */
+  /** Complete enhanced due diligence and set the spending limit. Ends the enhanced check with an outcome and a spending limit. Sends `kyc.edd_completed`. */
   completeEdd: {
     params: {
       /** Identifier: 24 hex characters. */
       id: string
       body: {
-        /** What the closer look found. */
+        /** What the enhanced check found. */
         outcome: "approved" | "refused"
         /** EUR that the payer may spend in 30 days; required when approved; when refused, 0.00 by default. */
         spendingLimit?: string

@@ -422,7 +422,7 @@ export type Kyc = {
   status: "pending" | "approved" | "refused"
   /** Enhanced due diligence. */
   eddStatus: "none" | "requested" | "pending" | "completed"
-  /** What the closer look found; null before. */
+  /** What the enhanced check found; null before. */
   eddOutcome: "approved" | "refused" | null
   /** EUR in 30 days, once enhanced due diligence is completed. */
   spendingLimit: string | null
@@ -456,9 +456,9 @@ export type KycWebhook = {
   status: "pending" | "approved" | "refused"
   /** When it last changed. */
   updatedAt: string
-  /** Only with `kyc.edd_completed`: where the closer look stands. */
+  /** Only with `kyc.edd_completed`: where the enhanced check stands. */
   eddStatus?: string
-  /** Only with `kyc.edd_completed`: what the closer look found. */
+  /** Only with `kyc.edd_completed`: what the enhanced check found. */
   eddOutcome?: "approved" | "refused"
   /** Only with `kyc.edd_completed`: EUR that the payer may spend in 30 days. */
   spendingLimit?: string

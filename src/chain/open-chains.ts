@@ -36,7 +36,7 @@ export type ChainDeps = {
 
 const hashOf = (url: string): string => createHash('sha256').update(url).digest('hex').slice(0, 32)
 
-/** What an operator watches of the chains. Endpoints have numbers: their addresses may hold secrets. */
+/** Chain metrics. Endpoints have numbers: their addresses may hold secrets. */
 function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: number, endpoint: number): void } {
   const ids = config.chains.map(({ chainId }) => chainId)
   let standings: Promise<ChainStanding[]> = Promise.resolve([])

@@ -29,7 +29,7 @@ export type AccountDeps = {
   onFault(companyId: string, channel: ChannelId, error: unknown): void
 }
 
-/** How long another node may go on with a company's accounts of before. */
+/** How long another node may keep using a company's previous accounts. */
 const CACHE_MS = 5 * SECOND
 
 export const accountContext = (companyId: string, channel: ChannelId): string =>
@@ -85,13 +85,13 @@ function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: 
     const reading = readSettings(kind, settingsOfAccount(kind, own, deps.provider))
     return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: true }) : []
   } catch (error) {
-    // one account that cannot be opened takes no other channel away
+    // an account that cannot be opened must not disable the other channels
     deps.onFault(companyId, channel, error)
     return []
   }
 }
 
-/** Seals again, a batch at a time, what an older master key sealed. @returns how many were done */
+/** Re-seals, in batches, what an older master key sealed. @returns the number of rows */
 export async function resealAccounts({ db, vault }: Pick<AccountDeps, 'db' | 'vault'>): Promise<number> {
   const rows = await listAccountsSealedOtherwise(db, vault.sealPrefix, 100)
   for (const row of rows) {
@@ -113,7 +113,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
   const operator = channelSet(operators)
   const cache = new Map<string, Cached>()
 
-  /** A circuit's memory outlives a look at the table: accounts that did not change stay open. */
+  /** Unchanged accounts keep their circuits when the table is read again. */
   async function load(companyId: string, q: Queryable = db): Promise<Cached> {
     const known = cache.get(companyId)
     if (known && known.until > clock()) return known
@@ -138,7 +138,7 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     of: async (companyId, q) => (await load(companyId, q)).set,
     async forPayment({ companyId, channel, ownAccount }, q) {
       if (!ownAccount) return operator.find(channel)
-      // what is known answers at once and is renewed behind the caller's back
+      // answers from what is known and refreshes it in the background
       const known = cache.get(companyId)
       if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))

@@ -1,6 +1,6 @@
 import type { ChannelId } from './channel.ts'
 
-/** What payers know a channel by; where it is no proper name, the languages have their own words for it. */
+/** A channel's name for payers; where it is not a proper name, each language has its own words. */
 export const CHANNEL_NAMES: Readonly<Record<ChannelId, string>> = {
   crypto: 'USDC',
   binance: 'Binance Pay',

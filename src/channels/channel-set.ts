@@ -27,7 +27,7 @@ export type Channels = {
    * @param q the transaction, for callers that hold one
    */
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
-  /** How every account fares that this node has open, for the operator's metrics. */
+  /** The health of every account that this node has open, for the operator's metrics. */
   healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
   /** A company's accounts were changed. */
   forget(companyId: string): void

@@ -99,7 +99,7 @@ export type SeenReport = {
   unmatched: { asset: string; units: bigint; reference: string }[]
   /** The provider says that this is not all: it never completes a payment, however little is missing. */
   isPart?: true
-  /** What the provider says went back of it so far, by us or from its own console; absent where it does not say. */
+  /** How much the provider says was refunded so far, by us or from its console; absent where it does not say. */
   refunded?: bigint
   words: string
 }
@@ -251,8 +251,8 @@ export interface Channel {
   /** The provider refunds in the order's fiat: `fiat` of the request counts, and must not be zero. */
   readonly refundsInFiat?: true
   /**
-   * Only callbacks tell the end of a refund. Where none comes, a person looks it up at the provider and says that it
-   * was sent, with a proof, or that it never was.
+   * Only callbacks report the end of a refund. If none arrives, a person looks it up there and records that it
+   * was sent, with a proof, or that it was not.
    */
   readonly refundsByCallback?: true
   /** Whether a refund's destination must be known (a chain), or the provider sends it back where it came from. */

@@ -30,7 +30,7 @@ test('the usual check: approved, refused, and back to pending when the provider 
   assert.equal(see({ status: 'approved' }, 'refused')?.status, 'refused')
 })
 
-test('the closer look never touches what the usual one decided, and grants only what was named', () => {
+test('the enhanced check never touches what the usual one decided, and grants only what was named', () => {
   const asked = { status: 'approved', eddStatus: 'requested' } as const
   assert.equal(see(asked, 'notStarted', 'enhanced'), null)
   assert.equal(see(asked, 'pending', 'enhanced')?.eddStatus, 'pending')
@@ -59,7 +59,7 @@ test('what a SuperAdmin refused is not granted again by a later word of the prov
   assert.deepEqual(see({ ...refused, status: 'pending' }, 'approved'), refused)
 })
 
-test('who passes the closer look at once has passed the usual one', () => {
+test('who passes the enhanced check at once has passed the usual one', () => {
   assert.equal(see({}, 'approved', 'enhanced')?.status, 'approved')
   assert.equal(see({}, 'refused', 'enhanced')?.status, 'refused')
 })

@@ -119,7 +119,7 @@ const priceOf = ({ order, payment }: ReportCase): bigint =>
 const subjectOf = ({ order: { companyId, id: orderId }, payment }: ReportCase) =>
   ({ companyId, purpose: 'payment', subjectId: payment.id, orderId }) as const
 
-/** Dust from a listed address must not end the order of somebody else. */
+/** Dust from a listed address must not end another payer's order. */
 function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: number; address: string }[] {
   const sums = new Map<string, { network: number; address: string; units: bigint }>()
   for (const { from: address, network, units } of transfers)

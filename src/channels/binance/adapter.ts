@@ -52,7 +52,7 @@ async function createPayment(client: BinanceClient, request: PaymentRequest, opt
   throw answer.refusal
 }
 
-/** The query tells no links, so that an order which nobody can pay gives way to another one. */
+/** The query returns no links, so an order that can no longer be paid is replaced by a new one. */
 async function recoverPayment(client: BinanceClient, { merchantReference }: PaymentRequest): Promise<Recovery> {
   const answer = await client.ask(PATHS.query, { merchantTradeNo: merchantReference })
   if (answer.outcome === 'refused' && answer.code === NOT_FOUND) return { outcome: 'absent' }
@@ -66,7 +66,7 @@ async function recoverPayment(client: BinanceClient, { merchantReference }: Paym
   return { outcome: 'lost', providerReference }
 }
 
-/** Binance accepts a close first and says PAY_CLOSED later. It refuses what is over or paid, which is fine. */
+/** Binance accepts a close first and reports PAY_CLOSED later. Closing what has ended is refused, which is fine. */
 async function closePayment(client: BinanceClient, { providerReference }: PaymentKey): Promise<void> {
   const answer = await client.ask(PATHS.close, { prepayId: providerReference })
   if (answer.outcome === 'done') return

@@ -177,7 +177,7 @@ describe('the order', () => {
 })
 
 describe('answers', () => {
-  test('a documented refusal is definite, everything else is nobody’s knowledge', () => {
+  test('a documented refusal is definite, everything else is unknown', () => {
     const refusal = readAnswer(failed('400004', 401))
     assert.ok(refusal.outcome === 'refused' && refusal.refusal.reason === 'credentials')
     const unclear = [failed('400000', 500), failed('499999'), failed('400001', 502), failed('400001', 429)]
@@ -200,7 +200,7 @@ describe('answers', () => {
     const { channel } = openWire({ '/v3/order': [failed('400201'), failed('400203', 403), done({ prepayId: '1' })] })
     await assert.rejects(channel.createPayment(REQUEST), ProviderTrouble)
     await assert.rejects(channel.createPayment(REQUEST), ProviderRefusal)
-    await assert.rejects(channel.createPayment(REQUEST), ProviderTrouble, 'an order without links helps nobody')
+    await assert.rejects(channel.createPayment(REQUEST), ProviderTrouble, 'an order without links cannot be paid')
   })
 })
 

@@ -20,12 +20,12 @@ function parse(text: string, what: string): unknown {
   }
 }
 
-/** `bizId` is an integer above 2^53, which is why the text beside it counts. */
+/** `bizId` is an integer above 2^53, so the copy that comes as text is used. */
 function readNews(body: unknown): CallbackNews {
   const bizType = textAt(body, 'bizType') ?? ''
   const bizStatus = textAt(body, 'bizStatus') ?? ''
   const words = `${bizType} ${bizStatus}`
-  // payouts, scanned till codes and whatever else comes to the same address
+  // payouts, scanned till codes and other notifications arrive at the same address
   if (bizType !== 'PAY' && bizType !== 'PAY_REFUND')
     return { merchantReference: null, providerReference: null, report: null, words }
   const data = parse(textAt(body, 'data') ?? '', 'data')
@@ -37,7 +37,7 @@ function readNews(body: unknown): CallbackNews {
 }
 
 /**
- * Verifies the bytes as they came against Binance's key, then their age, then reads them.
+ * Verifies the raw bytes against Binance's key, then their age, then reads them.
  * @throws CallbackRefused; ProviderTrouble when Binance's keys cannot be had
  */
 export async function readCallback(

@@ -59,7 +59,7 @@ function parse(answer: ProviderAnswer): unknown {
   }
 }
 
-/** The envelope `{status, code, data, errorMessage}`; an answer of a broken server decides nothing. */
+/** The envelope `{status, code, data, errorMessage}`; an answer from a failing server decides nothing. */
 export function readAnswer(answer: ProviderAnswer): Answer {
   const envelope = parse(answer)
   const code = textAt(envelope, 'code') ?? ''

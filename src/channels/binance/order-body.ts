@@ -12,7 +12,7 @@ export type OrderOptions = {
   supportPayCurrency: string
 }
 
-/** Binance allows an hour from its own clock's now. */
+/** Binance allows one hour, counted by its own clock. */
 const LONGEST_MS = 59 * MINUTE
 const LONGEST_URL = 256
 const VIRTUAL = '02'

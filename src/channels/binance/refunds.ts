@@ -13,7 +13,7 @@ const STATUSES: ReadonlyMap<string, RefundReport['outcome']> = new Map([
 
 const LONGEST_REASON = 256
 
-/** Credentials and accounts are put right by the operator, and the refund goes out then. */
+/** The operator can fix credentials and accounts; the refund is sent afterwards. */
 const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
 /**
@@ -32,7 +32,7 @@ function reportOf(refund: RefundRequest, data: unknown, status: string | undefin
   return { ...report, outcome, words, refundedUnits: earlierUnits + said }
 }
 
-/** How many more refunds Binance takes of the order; undefined: it was not asked for one before. */
+/** How many more refunds Binance takes of the order; undefined: no refund was requested before. */
 async function attemptsLeft(client: BinanceClient, { lastReference }: RefundRequest): Promise<number | undefined> {
   if (lastReference === undefined) return undefined
   const answer = await client.ask(PATHS.refundQuery, { refundRequestId: lastReference })
@@ -51,7 +51,7 @@ async function findRefund(client: BinanceClient, refund: RefundRequest): Promise
 }
 
 /**
- * Sends a refund, or reports its state. Binance does nothing for a `refundRequestId` that it has had
+ * Sends a refund, or reports its state. Binance does nothing for a `refundRequestId` that it knows
  * (`duplicateRequest`), so that sending again after a query that did not find it is safe.
  * @throws ProviderTrouble, ProviderRefusal for what the operator must put right
  */

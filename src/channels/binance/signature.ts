@@ -11,7 +11,7 @@ const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 /** Exactly 32 letters; whether digits are allowed is not documented. */
 export const makeNonce = (): string => Array.from({ length: 32 }, () => LETTERS[randomInt(LETTERS.length)]).join('')
 
-/** What both directions sign: every part ends with a line feed, also the last. */
+/** The signed text in both directions: every part, including the last, ends with a line feed. */
 const signedBytes = ({ timestamp, nonce }: Stamp, body: Buffer): Buffer =>
   Buffer.concat([Buffer.from(`${timestamp}\n${nonce}\n`), body, Buffer.from('\n')])
 
@@ -22,7 +22,7 @@ export const signRequest = (secret: string, stamp: Stamp, body: string): string 
     .digest('hex')
     .toUpperCase()
 
-/** RSA PKCS#1 v1.5 with SHA-256 over the bytes as they came. @param signature Base64 */
+/** RSA PKCS#1 v1.5 with SHA-256 over the raw bytes. @param signature Base64 */
 export const isSignedBy = (key: KeyObject, stamp: Stamp, rawBody: Buffer, signature: string): boolean =>
   verify(
     'sha256',

@@ -69,7 +69,7 @@ export function reportOfPay(bizStatus: string, data: unknown, providerReference:
   return toReport(PAY_STATUSES.get(bizStatus), { providerReference, words: `PAY ${bizStatus}`, ...told })
 }
 
-/** What a PAY_REFUND callback claims: only a refund that went through says something of the payment. */
+/** What a PAY_REFUND callback claims: only a completed refund says anything about the payment. */
 export function reportOfRefund(bizStatus: string, data: unknown, providerReference: string): PaymentReport | null {
   if (bizStatus !== 'REFUND_SUCCESS') return null
   const final = usdcUnits(textAt(data, 'refundInfo', 'orderAmount'))

@@ -7,7 +7,7 @@ import { openOnramp, rememberHints } from './onramp.ts'
 import { type CoinbaseValues, settings } from './settings.ts'
 import type { Hint } from './transactions.ts'
 
-/** Coinbase's names of chains; its simulated purchases on our test chain are said to be on base. */
+/** Coinbase's names of chains; simulated purchases on our test chain are reported as base. */
 const NETWORK_NAMES: Readonly<Record<number, string>> = {
   1: 'ethereum',
   10: 'optimism',

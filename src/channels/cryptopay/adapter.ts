@@ -83,7 +83,7 @@ async function create(api: PayApi, request: PaymentRequest, values: Values, { cl
   const checkoutUrl = textAt(payment, 'payment_url')
   if (!providerReference || !checkoutUrl)
     throw new ProviderTrouble('Crypto.com Pay created a payment without id and link', { cause: payment })
-  // nobody gets its link: a payment of the other mode is as good as none
+  // its link is never shown: a payment of the other mode counts as absent
   if (flagAt(payment, 'live_mode') !== live)
     throw new ProviderRefusal('credentials', `CHANNEL_CRYPTOPAY_SECRET_KEY is not of ${live ? 'live' : 'test'} mode`)
   if (minorUnits(payment, 'amount') !== fiat.units || textAt(payment, 'currency') !== fiat.asset)

@@ -31,7 +31,7 @@ async function send(api: PayApi, { providerReference, fiat, refundId, reason }: 
   }
 }
 
-/** Sends a refund once. Afterwards only callbacks tell of it; one whose answer was lost is never sent again. */
+/** Sends a refund once. Afterwards only callbacks report on it; a refund whose answer was lost is never sent again. */
 export async function refundPayment(api: PayApi, refund: RefundRequest): Promise<RefundReport> {
   const { fiat, reference, attempted, refundId } = refund
   if (fiat.units <= 0n) {

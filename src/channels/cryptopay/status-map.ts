@@ -49,7 +49,7 @@ type PaymentFacts = {
 
 /**
  * What a payment object says. Without `price` (a callback knows none) money is `unknown`: the query tells how much.
- * Crypto.com knows no word for money that it holds for its own checks.
+ * Crypto.com has no status for money that it holds for its own checks.
  */
 export function reportOf(payment: unknown, price: Price | null, { clock, weCancel }: PaymentFacts): PaymentReport {
   const providerReference = textAt(payment, 'id') ?? ''

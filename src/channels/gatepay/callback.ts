@@ -41,7 +41,7 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
   const named = filledAt(data, 'prepayId') ?? bizId
   return {
     merchantReference,
-    // that bizId is the order's id is not written anywhere: our own reference is the better one
+    // bizId is not documented to be the order's id, so our own reference is preferred
     providerReference: filledAt(data, 'prepayId') ?? (merchantReference === null ? bizId : null),
     report: aboutOrder ? reportOf(bizStatus, data, { ...rules, providerReference: named ?? '' }) : null,
     words: `${bizType} ${bizStatus}`,

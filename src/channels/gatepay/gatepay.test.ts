@@ -145,7 +145,7 @@ test('PAID is final, PROCESS is pending, both in the amount of the order itself'
   assert.deepEqual([confirming.final, confirming.pending], [0n, 12_340_000n])
 })
 
-test('a word that nobody knows is unknown, with the word; also one for a closed order until it is set', () => {
+test('an undocumented status is unknown and keeps its word; so is one for a closed order until it is configured', () => {
   assert.deepEqual(report('CANCELLED'), { outcome: 'unknown', providerReference: '5', words: 'CANCELLED' })
   assert.equal(report('CANCELLED', ORDER, ['CLOSED', 'CANCELLED']).outcome, 'expired')
   assert.equal(report('').outcome, 'unknown')

@@ -58,7 +58,7 @@ async function send(api: GateApi, refund: RefundRequest): Promise<RefundReport> 
     const words = filledAt(data, 'errMsg') ?? 'accepted'
     return { outcome: 'pending', reference: filledAt(data, 'refundGateId'), txHash: null, words }
   } catch (error) {
-    // what the operator must put right is not the refund's fault
+    // a fault that the operator must fix does not fail the refund
     if (!(error instanceof ProviderRefusal) || isForOperator(error.reason)) throw error
     return { outcome: 'refused', reference: null, txHash: null, words: error.message }
   }

@@ -29,7 +29,7 @@ type Options = {
   qrField: string
 }
 
-/** The same for a company for ever: a refund names the sub-merchant of its payment. Empty text is not sent. */
+/** Never changes for a company: a refund names the sub-merchant of its payment. Empty text is not sent. */
 const subMerchants =
   (setting: string) =>
   (companyId: string): string => {
@@ -39,7 +39,7 @@ const subMerchants =
 
 const httpUrl = (text: string | undefined): string | null => (text && /^https?:\/\//.test(text) ? text : null)
 
-/** Null: what the payer needs is not in it. */
+/** Null when the answer lacks what the payer needs. */
 function findInstructions(data: unknown, qrField: string): (Instructions & { providerReference: string }) | null {
   const providerReference = textAt(data, 'payOrderId')
   const deepLink = textAt(data, 'appPayUrl') || null
@@ -114,7 +114,7 @@ async function fetchPayment(
   return reportOfOrder(answer.data, providerReference)
 }
 
-/** What is over or paid is refused, which is fine. */
+/** Closing what has ended or is paid is refused, which is fine. */
 async function closePayment(client: KucoinClient, { merchantReference }: PaymentKey): Promise<void> {
   const answer = await client.ask('close', { requestId: merchantReference })
   if (answer.outcome === 'done' || answer.code === FINISHED) return

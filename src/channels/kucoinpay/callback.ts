@@ -52,7 +52,7 @@ function pick(body: Record<string, unknown>, names: readonly string[]): Record<s
   return Object.fromEntries(values)
 }
 
-/** Some leave empty texts out of what they sign, some do not; it is the same message. */
+/** Signers differ on whether empty texts are signed; both forms mean the same message. */
 const withoutEmpty = (values: SignedValues): SignedValues =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
 
@@ -67,7 +67,7 @@ function readNews(list: SignedList, signed: Record<string, string>): CallbackNew
 }
 
 /**
- * The signature covers named fields and not the body: those are picked, verified, and alone believed.
+ * The signature covers named fields, not the body: only those are verified and used.
  * @throws CallbackRefused
  */
 export function readCallback(callback: Callback, options: CallbackOptions): CallbackNews {

@@ -7,7 +7,7 @@ import { refundOutcome } from './status-map.ts'
 
 const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' && isForOperator(answer.refusal.reason)
 
-/** Values are signed as they are: what could be taken for another field, or is not printed, becomes a blank. */
+/** Values are signed unescaped, so separators and control characters become blanks. */
 const plainReason = (text: string | null): string =>
   (text ?? '')
     .replace(/[^\p{L}\p{N}.,:;()/#+_ -]/gu, ' ')

@@ -30,7 +30,7 @@ function pem(text: string, label: 'PRIVATE KEY' | 'PUBLIC KEY'): string {
   return lines.includes('-----BEGIN') ? lines : `-----BEGIN ${label}-----\n${lines}\n-----END ${label}-----\n`
 }
 
-/** @throws Error when it is no key */
+/** @throws Error when it is not a key */
 export const readPrivateKey = (text: string): KeyObject => createPrivateKey(pem(text, 'PRIVATE KEY'))
-/** @throws Error when it is no key */
+/** @throws Error when it is not a key */
 export const readPublicKey = (text: string): KeyObject => createPublicKey(pem(text, 'PUBLIC KEY'))

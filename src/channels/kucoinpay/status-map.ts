@@ -5,8 +5,8 @@ import { usdcUnits } from '../usdc-text.ts'
 type Meaning = 'waiting' | 'paid' | 'expired' | 'failed'
 
 /**
- * Every status of an order. Nobody says who cancelled one, we, the payer or the time, and a link may live longer than
- * one attempt: the order may choose again.
+ * Every status of an order. Who cancelled one (we, the payer or the clock) is not reported, and a link may outlive one
+ * attempt: the order may choose again.
  */
 const ORDER: ReadonlyMap<string, Meaning> = new Map([
   ['CREATED', 'waiting'],
@@ -32,7 +32,7 @@ export const meaningOf = (status: string | undefined): Meaning | undefined => OR
 export const refundOutcome = (status: string | undefined): RefundReport['outcome'] =>
   REFUND.get(status ?? '') ?? 'unknown'
 
-/** What an order's fields say, be they of the query or the signed ones of a callback. */
+/** Reads an order's fields, from the query or the signed part of a callback. */
 export function reportOfOrder(order: unknown, providerReference: string): PaymentReport {
   const words = textAt(order, 'status') ?? 'no status'
   const meaning = meaningOf(words)

@@ -156,7 +156,7 @@ describe('whitepay: callbacks', () => {
     assert.throws(() => readWhitepayCallback(values, { headers, rawBody: Buffer.from(BODY) }), CallbackRefused)
   })
 
-  it('takes an event that nobody knows as no news', () => {
+  it('takes an unknown event as no news', () => {
     const body = JSON.stringify({ event_type: 'payout::made' })
     const news = read(body, sign(TOKEN, body))
     assert.deepEqual([news.merchantReference, news.providerReference, news.report], [null, null, null])

@@ -102,7 +102,7 @@ const PAYMENTS: Record<string, OperationWords> = {
 }
 
 const COMPLIANCE: Record<string, OperationWords> = {
-  listKyc: { does: 'Identity checks, newest first, with filters by state and by the state of the closer look.' },
+  listKyc: { does: 'Identity checks, newest first, with filters by state and by the state of the enhanced check.' },
   startKyc: { refuses: ['ORDER_NOT_FOUND', 'PAYER_IDENTITY_REQUIRED', 'OBJECT_CONFLICT', 'ORDER_STATE_CONFLICT'] },
   getKyc: { does: 'One identity check, who it is about, the orders that asked for it, and its history.' },
   approveKyc: { does: 'A person approves a check of the provider `manual`.', refuses: CHANGED },
@@ -115,7 +115,7 @@ const COMPLIANCE: Record<string, OperationWords> = {
   returnScreening: { refuses: ['OBJECT_CONFLICT'] },
   requestEdd: { refuses: ['OBJECT_CONFLICT'] },
   completeEdd: {
-    does: 'Ends the closer look with an outcome and a spending limit. Sends `kyc.edd_completed`.',
+    does: 'Ends the enhanced check with an outcome and a spending limit. Sends `kyc.edd_completed`.',
     refuses: CHANGED,
   },
 }

@@ -17,7 +17,7 @@ const EVENT_WORDS: Record<string, string> = {
   'kyc.pending': 'An identity check of the payer began.',
   'kyc.approved': 'The identity check was approved.',
   'kyc.refused': 'The identity check was refused.',
-  'kyc.edd_completed': 'The closer look at the payer reached a decision.',
+  'kyc.edd_completed': 'The enhanced check of the payer reached a decision.',
 }
 
 const ID = '66a1f0c2e4b07d3a5c9e1f20'
@@ -44,8 +44,8 @@ const kycSchema: Schema = {
     alias: { type: ['string', 'null'], description: 'Your reference of the order.', examples: ['INV-2026-118'] },
     status: word(['pending', 'approved', 'refused'], 'Where the check stands.'),
     updatedAt: { ...text('When it last changed.', '2026-07-03T09:30:00.000Z'), format: 'date-time' },
-    eddStatus: text('Only with `kyc.edd_completed`: where the closer look stands.', 'completed'),
-    eddOutcome: word(['approved', 'refused'], 'Only with `kyc.edd_completed`: what the closer look found.'),
+    eddStatus: text('Only with `kyc.edd_completed`: where the enhanced check stands.', 'completed'),
+    eddOutcome: word(['approved', 'refused'], 'Only with `kyc.edd_completed`: what the enhanced check found.'),
     spendingLimit: text('Only with `kyc.edd_completed`: EUR that the payer may spend in 30 days.', '15000.00'),
   },
 }

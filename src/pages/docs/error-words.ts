@@ -70,7 +70,7 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
   ],
   SPENDING_LIMIT_EXCEEDED: [
     'With this order the payer would spend more in 30 days than was granted.',
-    'Wait until earlier orders are older than 30 days, or ask for a closer look: `POST /api/next/kyc/{id}/edd`.',
+    'Wait until earlier orders are older than 30 days, or ask for an enhanced check: `POST /api/next/kyc/{id}/edd`.',
   ],
   REFUND_TOO_LARGE: [
     'The amount is more than what is left of the payment.',

@@ -24,7 +24,7 @@ const isSlow = (state: LaneState): boolean => state.timeouts >= SLOW_AFTER
 
 /**
  * What this node knows of its lanes: how full, how slow, and where deliveries wait because the lane was full.
- * Such a lane leaves the common search by due time and takes turns with its like, so that a long queue in front of one
+ * Such a lane leaves the common search by due time and takes turns with others, so that a long queue in front of one
  * receiver is neither read again and again nor in anyone's way.
  */
 export class Lanes {

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** What an operator watches of the webhooks; alarms stand in `docs/operating.md`. */
+/** Webhook metrics; their alarms are described in `docs/operating.md`. */
 export function senderMetrics(registry: Registry) {
   const registers = [registry]
   return {

@@ -32,7 +32,7 @@ function isAlive(host: string, pid: number): boolean {
 }
 
 /**
- * This process's seat among the senders: a heartbeat row under a stable name. Restarted under the same name, the leases
+ * This process among the senders: a heartbeat row under a stable name. Restarted under the same name, the leases
  * left behind are due at once; a silent node's leases are taken over by the others.
  */
 export class SenderNode {

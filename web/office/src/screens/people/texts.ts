@@ -32,7 +32,7 @@ export const texts = defineTexts(
     companies: 'Companies of this manager',
     companiesText: 'A manager of several companies sees and runs those chosen here.',
     done: 'Done.',
-    empty: 'Nobody matches',
+    empty: 'No matches',
     means: {
       SuperAdmin: 'Runs this installation and sees all companies.',
       SuperManager: 'Runs the companies attached to the account.',
