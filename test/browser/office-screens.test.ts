@@ -73,7 +73,7 @@ const READER = [
   'Refunds',
   'Mispayments',
   'Balance and payouts',
-  'Identity checks',
+  'Identity and screening',
   'Webhooks',
 ]
 
@@ -85,7 +85,7 @@ const MENUS: Record<UserRole, string[]> = {
     'Refunds',
     'Mispayments',
     'Balance and payouts',
-    'Identity checks',
+    'Identity and screening',
     'Shop',
     'People',
     'First steps',

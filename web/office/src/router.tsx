@@ -164,7 +164,7 @@ const people = createRoute({
 const identity = createRoute({
   getParentRoute: () => inside,
   path: 'identity',
-  validateSearch: readWords('status', 'check'),
+  validateSearch: readWords('status', 'check', 'tab'),
   component: lazyRouteComponent(() => import('./screens/identity/Identity.tsx'), 'Identity'),
 })
 const audit = createRoute({

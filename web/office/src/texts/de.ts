@@ -65,7 +65,7 @@ export const de: Core = {
     requests: 'Anfragen',
     shop: 'Laden',
     people: 'Team',
-    identity: 'Identitätsprüfungen',
+    identity: 'Identität und Adressen',
     audit: 'Prüfprotokoll',
     operator: 'Firmen',
     newOrder: 'Neue Bestellung',

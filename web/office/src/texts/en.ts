@@ -57,7 +57,7 @@ export const en = {
     requests: 'Requests',
     shop: 'Shop',
     people: 'People',
-    identity: 'Identity checks',
+    identity: 'Identity and screening',
     audit: 'Audit log',
     operator: 'Companies',
     newOrder: 'New order',

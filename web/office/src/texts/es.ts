@@ -65,7 +65,7 @@ export const es: Core = {
     requests: 'Solicitudes',
     shop: 'Tienda',
     people: 'Equipo',
-    identity: 'Verificaciones de identidad',
+    identity: 'Identidad y direcciones',
     audit: 'Registro de auditoría',
     operator: 'Empresas',
     newOrder: 'Nuevo pedido',

@@ -65,7 +65,7 @@ export const fr: Core = {
     requests: 'Requêtes',
     shop: 'Boutique',
     people: 'Équipe',
-    identity: 'Vérifications d’identité',
+    identity: 'Identité et adresses',
     audit: 'Journal d’audit',
     operator: 'Sociétés',
     newOrder: 'Nouvelle commande',

@@ -65,7 +65,7 @@ export const it: Core = {
     requests: 'Richieste',
     shop: 'Negozio',
     people: 'Persone',
-    identity: 'Verifiche d’identità',
+    identity: 'Identità e indirizzi',
     audit: 'Registro di controllo',
     operator: 'Aziende',
     newOrder: 'Nuovo ordine',

@@ -1,5 +1,7 @@
+import type { ReactNode } from 'react'
 import type { Query, Schemas } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
@@ -7,6 +9,8 @@ import { Badge, Empty, Loaded, Money, Page, Pager, Time, type Tone } from '../..
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useTexts, wordFor } from '../../texts/lang.ts'
 import { CheckDialog } from './CheckDialog.tsx'
+import { Screenings } from './Screenings.tsx'
+import { screeningTexts } from './screening-texts.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -22,7 +26,48 @@ export function CheckStatus({ check }: { check: Pick<Schemas['Kyc'], 'status' | 
   )
 }
 
+/** Two kinds of checks: who a payer is, and which addresses money comes from and goes to. */
+function Parts({ current }: { current: 'identity' | 'screening' }) {
+  const t = useTexts(screeningTexts)
+  const [, go] = useAddress()
+  const parts = [
+    ['identity', t.identity],
+    ['screening', t.screening],
+  ] as const
+  return (
+    <fieldset className="flex gap-2">
+      <legend className="sr-only">{t.parts}</legend>
+      {parts.map(([part, word]) => (
+        <button
+          key={part}
+          type="button"
+          className="btn aria-pressed:border-fill"
+          aria-pressed={part === current}
+          onClick={() =>
+            go({ tab: part === 'identity' ? undefined : part, status: undefined, page: undefined, check: undefined })
+          }
+        >
+          {word}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
 export function Identity() {
+  const t = useTexts(screeningTexts)
+  const can = useCan()
+  const [{ tab }] = useAddress()
+  if (!can('screenings.read')) return <Checks />
+  if (tab !== 'screening') return <Checks actions={<Parts current="identity" />} />
+  return (
+    <Page title={t.title} lead={t.lead} actions={<Parts current="screening" />}>
+      <Screenings />
+    </Page>
+  )
+}
+
+function Checks({ actions }: { actions?: ReactNode }) {
   const t = useTexts(texts)
   const [{ status, check }, go] = useAddress()
   const [page, setPage] = usePage()
@@ -30,7 +75,7 @@ export function Identity() {
   const checks = useApi('GET /api/next/kyc', { query }, { liveMs: SLOW_MS })
   const show = (id: string | undefined): void => go({ check: id }, { resetScroll: false })
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page title={t.title} lead={t.lead} actions={actions}>
       <StatusTabs label={t.title} options={Object.entries(t.status)} />
       <div className="panel">
         <Loaded

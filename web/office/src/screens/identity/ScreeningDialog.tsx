@@ -1,0 +1,142 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { type Body, call, type Data } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { Area, Form } from '../../kit/fields.tsx'
+import { Badge, Dialog, Facts, Loaded, Time, type Tone } from '../../kit/parts.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { ScreeningStatus } from './Screenings.tsx'
+import { screeningTexts } from './screening-texts.ts'
+
+type Screening = Data<'getScreening'>
+type Way = 'release' | 'return'
+
+const VERDICT_TONES: Record<string, Tone> = { clean: 'good', hold: 'warn', blocked: 'bad', unavailable: 'plain' }
+
+export function ScreeningDialog({ id, onClose }: { id: string; onClose(): void }) {
+  const t = useTexts(screeningTexts)
+  const screening = useApi('GET /api/next/screenings/{id}', { path: { id } })
+  return (
+    <Dialog title={t.one} onClose={onClose}>
+      <Loaded query={screening}>{(data) => <Inner screening={data} />}</Loaded>
+    </Dialog>
+  )
+}
+
+/** What a person may decide; the service checks each again. */
+function waysOf({ status, purpose }: Screening): Way[] {
+  if (status === 'held') return purpose === 'payment' ? ['release', 'return'] : ['release']
+  return status === 'blocked' && purpose === 'payment' ? ['return'] : []
+}
+
+function Inner({ screening }: { screening: Screening }) {
+  const t = useTexts(screeningTexts)
+  const core = useCore()
+  const can = useCan()
+  const [way, setWay] = useState<Way | null>(null)
+  const { status, purpose, address, code, network, reason, openedAt } = screening
+  return (
+    <>
+      <p className="mb-3">
+        <ScreeningStatus status={status} />
+      </p>
+      <Facts
+        rows={[
+          [
+            wordFor(t.purpose, purpose),
+            <code key="address" className="break-all">
+              {address ?? t.atProvider}
+            </code>,
+          ],
+          ...(network === null ? [] : ([[t.network, String(network)]] as [string, string][])),
+          [t.since, <Time key="since" at={openedAt} long />],
+          ...(code
+            ? ([
+                [
+                  t.order,
+                  <Link key="order" to="/orders/$code" params={{ code }} className="link">
+                    {code.slice(0, 8)}
+                  </Link>,
+                ],
+              ] as [string, React.ReactNode][])
+            : []),
+          ...(reason ? ([[core.reason, reason]] as [string, string][]) : []),
+        ]}
+      />
+      <Evidence screening={screening} />
+      {can('screenings.decide') && (
+        <div className="flex flex-wrap gap-2">
+          {waysOf(screening).map((name) => (
+            <button key={name} type="button" className="btn" aria-pressed={way === name} onClick={() => setWay(name)}>
+              {t[name]}
+            </button>
+          ))}
+        </div>
+      )}
+      {way && <Decide key={way} id={screening._id} way={way} onDone={() => setWay(null)} />}
+    </>
+  )
+}
+
+function Evidence({ screening }: { screening: Screening }) {
+  const t = useTexts(screeningTexts)
+  return (
+    <>
+      <h3 className="mt-4 mb-1 font-semibold">{t.evidence}</h3>
+      {screening.evidence.length === 0 && <p className="mb-4 text-sm text-soft">{t.noAnswer}</p>}
+      <ol className="mb-4 space-y-2 text-sm">
+        {screening.evidence.map((answer) => (
+          <li key={`${answer.source} ${answer.at}`}>
+            <span className="flex flex-wrap items-center gap-x-3">
+              <Badge tone={VERDICT_TONES[answer.verdict] ?? 'plain'}>{wordFor(t.verdict, answer.verdict)}</Badge>
+              <strong>{wordFor(t.source, answer.source)}</strong>
+              {answer.level && <span>{answer.level}</span>}
+              <span className="text-soft">
+                <Time at={answer.at} long />
+              </span>
+            </span>
+            {answer.reasons.length > 0 && <p className="mt-1 break-words text-soft">{answer.reasons.join(', ')}</p>}
+            <details className="mt-1">
+              <summary className="cursor-pointer text-soft">{t.asItCame}</summary>
+              <pre className="mt-1 max-h-56 overflow-auto rounded-lg bg-sunken p-3 text-[13px] whitespace-pre-wrap break-all">
+                {JSON.stringify(answer.evidence, null, 2)}
+              </pre>
+            </details>
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+function decide(id: string, way: Way, body: Record<string, string>): Promise<unknown> {
+  const path = { id }
+  if (way === 'release')
+    return call('POST /api/next/screenings/{id}/release', { path, body: body as Body<'releaseScreening'> })
+  return call('POST /api/next/screenings/{id}/return', { path, body: body as Body<'returnScreening'> })
+}
+
+function Decide({ id, way, onDone }: { id: string; way: Way; onDone(): void }) {
+  const t = useTexts(screeningTexts)
+  const core = useCore()
+  const action = useAction({
+    run: (values: Record<string, string>) => decide(id, way, values),
+    done: t.done,
+    onDone,
+  })
+  return (
+    <div className="mt-4 border-t border-line pt-4">
+      <Form
+        button={t[way]}
+        tone={way === 'release' ? 'fill' : 'bad'}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
+        <p className="mb-3">{way === 'release' ? t.releaseText : t.returnText}</p>
+        <Area label={core.reason} name="reason" required minLength={3} maxLength={500} />
+      </Form>
+    </div>
+  )
+}

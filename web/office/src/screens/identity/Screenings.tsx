@@ -1,0 +1,91 @@
+import { Link } from '@tanstack/react-router'
+import type { Data, Query } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { useAddress } from '../../frame/address.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { shorten } from '../../kit/format.ts'
+import { SLOW_MS } from '../../kit/live.ts'
+import { Badge, Empty, Loaded, Pager, Time, type Tone } from '../../kit/parts.tsx'
+import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
+import { useTexts, wordFor } from '../../texts/lang.ts'
+import { ScreeningDialog } from './ScreeningDialog.tsx'
+import { screeningTexts } from './screening-texts.ts'
+
+const LIMIT = 20
+export type Screening = Data<'listScreenings'>['screenings'][number]
+
+const TONES: Record<string, Tone> = {
+  ...{ checking: 'info', held: 'warn', clean: 'good', blocked: 'bad', released: 'good', returned: 'plain' },
+}
+
+export function ScreeningStatus({ status }: Pick<Screening, 'status'>) {
+  const t = useTexts(screeningTexts)
+  return <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
+}
+
+/** Addresses that were screened: what waits for a decision first. */
+export function Screenings() {
+  const t = useTexts(screeningTexts)
+  const [{ status, check }, go] = useAddress()
+  const [page, setPage] = usePage()
+  const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listScreenings'>
+  const list = useApi('GET /api/next/screenings', { query }, { liveMs: SLOW_MS })
+  const show = (id: string | undefined): void => go({ check: id }, { resetScroll: false })
+  return (
+    <>
+      <StatusTabs label={t.title} options={['', ...t.tabs].map((word) => [word, wordFor(t.status, word)])} />
+      <div className="panel">
+        <Loaded
+          query={list}
+          isEmpty={(data) => data.screenings.length === 0}
+          empty={
+            <Empty icon="shield" title={t.empty}>
+              {t.emptyText}
+            </Empty>
+          }
+        >
+          {(data) => (
+            <>
+              <ul className="divide-y divide-line">
+                {data.screenings.map((one) => (
+                  <Row key={one._id} screening={one} onShow={() => show(one._id)} />
+                ))}
+              </ul>
+              <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
+            </>
+          )}
+        </Loaded>
+      </div>
+      {check && <ScreeningDialog id={check} onClose={() => show(undefined)} />}
+    </>
+  )
+}
+
+function Row({ screening, onShow }: { screening: Screening; onShow(): void }) {
+  const t = useTexts(screeningTexts)
+  const { status, purpose, address, code, openedAt, answers } = screening
+  const telling = answers.filter(({ verdict }) => verdict !== 'clean')
+  return (
+    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
+      <ScreeningStatus status={status} />
+      <span>{wordFor(t.purpose, purpose)}</span>
+      <code className="text-sm" title={address ?? undefined}>
+        {address === null ? t.atProvider : shorten(address)}
+      </code>
+      <span className="text-sm text-soft">
+        <Time at={openedAt} ago />
+        {telling.length > 0 && ` · ${telling.map(({ source }) => wordFor(t.source, source)).join(', ')}`}
+      </span>
+      <span className="ml-auto flex items-center gap-3">
+        {code && (
+          <Link to="/orders/$code" params={{ code }} className="link text-sm">
+            {t.order}
+          </Link>
+        )}
+        <button type="button" className="btn" onClick={onShow}>
+          {t.open}
+        </button>
+      </span>
+    </li>
+  )
+}
