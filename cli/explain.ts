@@ -112,8 +112,12 @@ const DECIDED: Record<string, string> = {
   resolved: 'It is settled.',
 }
 
+const nextOfMispayment = (kind: string, status: string): string => {
+  if (kind === 'held' && status === 'open') return 'It waits until its screening is decided.'
+  return DECIDED[status] ?? status
+}
 const tellMispayment = ({ kind, units, asset, status, reason }: Facts): string =>
-  `${money(units, asset)} came ${MISPAYMENT[text(kind)] ?? text(kind)}. ${DECIDED[text(status)] ?? text(status)}${reason ? ` Reason: ${text(reason)}.` : ''}`
+  `${money(units, asset)} came ${MISPAYMENT[text(kind)] ?? text(kind)}. ${nextOfMispayment(text(kind), text(status))}${reason ? ` Reason: ${text(reason)}.` : ''}`
 
 const REFUND: Record<string, string> = {
   needs_approval: 'waits for the operator’s approval',

@@ -1738,6 +1738,8 @@ export interface Operations {
         deliveries: number
         /** Identity checks that wait for a decision. */
         identity: number
+        /** Addresses that were held or blocked and wait for a decision. */
+        screenings: number
         /** Settlements that wait for approval. */
         settlements: number
       }

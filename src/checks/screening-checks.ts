@@ -39,10 +39,12 @@ export function screeningChecks({ kyt, chains }: Pick<Config, 'kyt' | 'chains'>)
   return partsOf(kyt).map(({ name, only, fix, network = null }) => ({
     name: `screening ${name}`,
     async run() {
+      // the sandbox starts its chain with the service
+      if (network === 31337 && readContract(network) === undefined) return good('Asked once the sandbox runs.')
       const sources = openSources({ ...NOTHING, ...only }, { clock: systemClock, readContract })
       try {
         const [answer] = await Promise.all(sources.all.map((one) => one.screen({ network, address: NO_ONE })))
-        if (answer && answer.verdict !== 'unavailable') return good('It answers, and takes our credentials.')
+        if (answer && answer.verdict !== 'unavailable') return good('It gives a usable answer.')
         return bad(`No usable answer: ${answer?.reasons.join(', ')}`, `Check ${fix}.`)
       } finally {
         await sources.close()

@@ -20,6 +20,7 @@ const OVERVIEW: Record<string, Word> = {
   'getSummary.refunds': ['Refunds that wait for a person.', 2],
   'getSummary.deliveries': ['Webhooks that failed for good.', 0],
   'getSummary.identity': ['Identity checks that wait for a decision.', 0],
+  'getSummary.screenings': ['Addresses that were held or blocked and wait for a decision.', 0],
   'getSummary.settlements': ['Settlements that wait for approval.', 1],
   'getOrderStory.rate': ['USDC for one unit of the order’s currency.', '1.08'],
   'listRequests.requests': ['The requests, newest first.'],

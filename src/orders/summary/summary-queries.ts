@@ -8,6 +8,7 @@ export type Needs = {
   refunds: bigint
   deliveries: bigint
   identity: bigint
+  screenings: bigint
   settlements: bigint
 }
 
@@ -73,6 +74,8 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,
       (select count(*) from kyc_records where ${mine} and (status = 'pending' or edd_status = 'pending')) as identity,
+      (select count(*) from screenings where ${mine} and status in ('held', 'blocked')
+        and (status = 'held' or purpose = 'payment')) as screenings,
       (select count(*) from settlements where ${mine} and status in ('open', 'approved')) as settlements`),
   )
 }

@@ -28,6 +28,7 @@ const SummarySchema = Type.Object({
       refunds: Type.Integer(),
       deliveries: Type.Integer(),
       identity: Type.Integer(),
+      screenings: Type.Integer(),
       settlements: Type.Integer(),
     },
     { description: 'How many of each wait for a person.' },
@@ -39,7 +40,7 @@ type Summary = Static<typeof SummarySchema>
 const OLDEST_MS = 60 * DAY
 const USDC_DIGITS = 6
 const decimal = (units: string): string => formatDecimal(BigInt(units), USDC_DIGITS)
-const NOTHING = { mispayments: 0n, refunds: 0n, deliveries: 0n, identity: 0n, settlements: 0n }
+const NOTHING = { mispayments: 0n, refunds: 0n, deliveries: 0n, identity: 0n, screenings: 0n, settlements: 0n }
 
 type Deps = { db: Db; clock: Clock }
 
@@ -78,6 +79,7 @@ async function readSummary(
       refunds: Number(needs.refunds),
       deliveries: Number(needs.deliveries),
       identity: Number(needs.identity),
+      screenings: Number(needs.screenings),
       settlements: Number(needs.settlements),
     },
   }

@@ -74,8 +74,15 @@ const TARGETS = [
   ['refunds', '/refunds', 'refunds.read'],
   ['deliveries', '/webhooks', 'webhooks.deliveries'],
   ['identity', '/identity', 'kyc.read'],
+  ['screenings', '/identity', 'screenings.read'],
   ['settlements', '/money', 'settlements.read'],
 ] as const satisfies readonly (readonly [keyof Summary['needs'], string, Permission])[]
+
+/** What the target shows first. */
+const SEARCHES: Record<string, Record<string, string>> = {
+  deliveries: { status: 'failed' },
+  screenings: { tab: 'screening', status: 'open' },
+}
 
 function Needs({ needs }: { needs: Summary['needs'] }) {
   const t = useTexts(texts)
@@ -89,7 +96,7 @@ function Needs({ needs }: { needs: Summary['needs'] }) {
           <li key={name} className="border-b border-line last:border-b-0">
             <Link
               to={to}
-              search={to === '/webhooks' ? { status: 'failed' } : {}}
+              search={SEARCHES[name] ?? {}}
               className="flex min-h-12 items-center gap-3 px-4 hover:bg-sunken"
             >
               <span className="text-warn">

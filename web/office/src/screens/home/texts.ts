@@ -13,6 +13,8 @@ export const texts = defineTexts(
     refunds: (count: number) => (count === 1 ? '1 refund waits' : `${count} refunds wait`),
     deliveries: (count: number) => (count === 1 ? '1 webhook failed' : `${count} webhooks failed`),
     identity: (count: number) => (count === 1 ? '1 identity check is open' : `${count} identity checks are open`),
+    screenings: (count: number) =>
+      count === 1 ? '1 address waits for a decision' : `${count} addresses wait for a decision`,
     settlements: (count: number) => (count === 1 ? '1 payout is under way' : `${count} payouts are under way`),
     byDay: 'Received by day',
     byChannel: 'By channel, 30 days',
@@ -37,6 +39,8 @@ export const texts = defineTexts(
       deliveries: (count) => (count === 1 ? '1 webhook en échec' : `${count} webhooks en échec`),
       identity: (count) =>
         count === 1 ? '1 vérification d’identité ouverte' : `${count} vérifications d’identité ouvertes`,
+      screenings: (count) =>
+        count === 1 ? '1 adresse attend une décision' : `${count} adresses attendent une décision`,
       settlements: (count) => (count === 1 ? '1 versement en cours' : `${count} versements en cours`),
       byDay: 'Reçu par jour',
       byChannel: 'Par canal, 30 jours',
@@ -60,6 +64,8 @@ export const texts = defineTexts(
       refunds: (count) => (count === 1 ? '1 Erstattung wartet' : `${count} Erstattungen warten`),
       deliveries: (count) => (count === 1 ? '1 Webhook fehlgeschlagen' : `${count} Webhooks fehlgeschlagen`),
       identity: (count) => (count === 1 ? '1 Identitätsprüfung offen' : `${count} Identitätsprüfungen offen`),
+      screenings: (count) =>
+        count === 1 ? 'Über 1 Adresse ist zu entscheiden' : `Über ${count} Adressen ist zu entscheiden`,
       settlements: (count) => (count === 1 ? '1 Auszahlung läuft' : `${count} Auszahlungen laufen`),
       byDay: 'Eingang nach Tag',
       byChannel: 'Nach Zahlungsweg, 30 Tage',
@@ -83,6 +89,8 @@ export const texts = defineTexts(
       deliveries: (count) => (count === 1 ? '1 webhook ha fallado' : `${count} webhooks han fallado`),
       identity: (count) =>
         count === 1 ? '1 verificación de identidad abierta' : `${count} verificaciones de identidad abiertas`,
+      screenings: (count) =>
+        count === 1 ? '1 dirección espera una decisión' : `${count} direcciones esperan una decisión`,
       settlements: (count) => (count === 1 ? '1 liquidación en curso' : `${count} liquidaciones en curso`),
       byDay: 'Recibido por día',
       byChannel: 'Por canal, 30 días',
@@ -105,6 +113,8 @@ export const texts = defineTexts(
       refunds: (count) => (count === 1 ? '1 rimborso in attesa' : `${count} rimborsi in attesa`),
       deliveries: (count) => (count === 1 ? '1 webhook non riuscito' : `${count} webhook non riusciti`),
       identity: (count) => (count === 1 ? '1 verifica d’identità aperta' : `${count} verifiche d’identità aperte`),
+      screenings: (count) =>
+        count === 1 ? '1 indirizzo attende una decisione' : `${count} indirizzi attendono una decisione`,
       settlements: (count) => (count === 1 ? '1 accredito in corso' : `${count} accrediti in corso`),
       byDay: 'Ricevuto per giorno',
       byChannel: 'Per canale, 30 giorni',
