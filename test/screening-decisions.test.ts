@@ -4,7 +4,9 @@ import { runChecks } from '../src/checks/check.ts'
 import { screeningChecks } from '../src/checks/screening-checks.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
-import { registerManager } from './harness/accounts.ts'
+import { openPasswords } from '../src/users/password.ts'
+import { logIn, PASSWORD, registerManager } from './harness/accounts.ts'
+import { insertPerson } from './harness/office-world.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert, withProof } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually } from './harness/service.ts'
@@ -101,6 +103,23 @@ test('doctor asks every source, and names the variables of one that does not ans
   assert.deepEqual(failed, ['Check KYT_ORACLE_31337.', 'Check KYT_TRM_BASE_URL and _API_KEY.'])
   await world.fault('oracle', null)
   await world.fault('trm', null)
+})
+
+test('an order’s story says to managers and the shop’s server why money waits, and not to an Observer', async () => {
+  const order = await paidBy(await world.newWallet('bad1'))
+  await heldRecord(order)
+  const { host, merchant } = world
+  const path = `confirm_conversion/story/${order.code}`
+  type Story = { entries: { kind: string; facts: Record<string, string> }[] }
+  const tells = ({ entries }: Story): boolean =>
+    entries.some(
+      ({ kind, facts }) => kind === 'screening' || facts.kind === 'held' || /trm|bad1/.test(facts.said ?? ''),
+    )
+  const observer = await insertPerson(host.db, 'Observer', merchant.companyId, await openPasswords().hash(PASSWORD))
+  const watching = await logIn(host.baseUrl, observer.email)
+  assert.equal(tells((await watching.get<Story>(path)).data), false)
+  assert.equal(tells((await world.admin.get<Story>(path)).data), true)
+  assert.equal(tells((await host.call<Story>('GET', `story/${order.code}`, { as: merchant })).data), true)
 })
 
 test('answers are append-only, also for whoever holds the database', async () => {

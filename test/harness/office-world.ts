@@ -30,7 +30,13 @@ const NAMES: Record<UserRole, [string, string]> = {
   Service: ['Server', 'One'],
 }
 
-async function insertPerson(db: Db, role: UserRole, companyId: string, passwordHash: string): Promise<OfficePerson> {
+/** A person of a company who may log in. */
+export async function insertPerson(
+  db: Db,
+  role: UserRole,
+  companyId: string,
+  passwordHash: string,
+): Promise<OfficePerson> {
   const id = randomBytes(12).toString('hex')
   const email = `${role.toLowerCase()}-${id.slice(0, 8)}@shop.example`
   const [first, last] = NAMES[role]
