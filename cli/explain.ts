@@ -157,6 +157,7 @@ function tellAttempt({ event, number, statusCode, errorCode, durationMs }: Facts
 const ACCOUNT: Record<string, string> = {
   payer_clearing: 'what payers paid in',
   own_account: 'the company’s own account',
+  wallet: 'the wallet that pays',
   company_payable: 'what is owed to the company',
   fees: 'fees',
   refunds: 'refunds under way',

@@ -2,6 +2,7 @@ import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-
 import { startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes } from './assembly/service-base.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
+import { sweepPolls } from './chain/sweep/sweep-send.ts'
 import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
@@ -64,6 +65,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     payments: poll(paymentPolls(payments)),
     refunds: poll(refundPolls(deps.refunds)),
     settlements: poll(settlementPolls(deps.settlements)),
+    sweeps: poll(sweepPolls(deps)),
     kycs: poll(kycPolls(deps.kyc)),
     screenings: poll(screeningPolls(deps.screening.polls)),
   }

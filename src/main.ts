@@ -18,6 +18,7 @@ import { runDoctor } from './commands/doctor.ts'
 import { INIT_USAGE, runInit } from './commands/init/init.ts'
 import { startProgress } from './commands/progress.ts'
 import { RESCAN_USAGE, runRescan } from './commands/rescan.ts'
+import { runSweepCommand, SWEEP_USAGE } from './commands/sweep.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { migrate } from './db/migrate.ts'
@@ -140,6 +141,11 @@ const COMMANDS: Commands = {
     run: runOperatorCommand(runReconcile),
   },
   rescan: { summary: 'read a chain again from a block on', usage: RESCAN_USAGE, run: runOperatorCommand(runRescan) },
+  sweep: {
+    summary: 'bring deposits home: plan, sign, send',
+    usage: SWEEP_USAGE,
+    run: runSweepCommand(() => loadConfig(readEnv()), say),
+  },
 }
 
 function runOperatorCommand(work: OperatorCommand): (args: string[]) => Promise<boolean | undefined> {

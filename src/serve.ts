@@ -3,9 +3,9 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { HDKey } from '@scure/bip32'
 import type { FastifyInstance } from 'fastify'
 import { buildService } from './app.ts'
+import { sandboxKeys, sandboxXpub } from './assembly/sandbox-wallets.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import { type Check, runChecks } from './checks/check.ts'
 import { claimOf, databaseChecks } from './checks/installation-checks.ts'
@@ -149,16 +149,6 @@ async function withPort(config: Config): Promise<Config> {
   const put = (url: string): string => url.replace(/^(http:\/\/localhost):0(?=\/|$)/, `$1:${port}`)
   return { ...config, port, baseUrl: put(config.baseUrl), payUrl: put(config.payUrl), officeUrl: put(config.officeUrl) }
 }
-
-/** A sandbox wallet without a known private key: deposits only have to be seen. */
-const sandboxXpub = (vault: Vault): string =>
-  HDKey.fromMasterSeed(vault.derive('sandbox-deposits')).derive("m/44'/60'/0'").publicExtendedKey
-
-/** THROW-AWAY KEYS of the sandbox's own chain, from the master key, so that every node has the same. */
-const sandboxKeys = (vault: Vault): { refundKey: string; relayerKey: string } => ({
-  refundKey: vault.derive('sandbox-refund-key').toString('hex'),
-  relayerKey: vault.derive('sandbox-relayer-key').toString('hex'),
-})
 
 /**
  * Starts the whole service: database, migrations, sandbox, API, workers.

@@ -114,7 +114,7 @@ async function checkStory(db: Db, code: string, key: string): Promise<void> {
   const books = await db.one<{ held: string; reserved: string; refunds: bigint; deliveries: bigint }>(sql`
     select
       (select sum(e.units) from ledger_entries e join ledger_journals j on j.id = e.journal_id
-        where j.order_id = o.id and e.account = 'payer_clearing') as held,
+        where j.order_id = o.id and e.account in ('payer_clearing', 'wallet')) as held,
       (select -sum(e.units) from ledger_entries e join ledger_journals j on j.id = e.journal_id
         where j.order_id = o.id and e.account = 'refunds') as reserved,
       (select count(*) from refunds r where r.order_id = o.id) as refunds,

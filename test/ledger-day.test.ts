@@ -62,7 +62,7 @@ test('after a random day the books equal the facts, and the facts equal the chai
     where e.account = 'payer_clearing' and j.kind in ('payment', 'mispayment', 'late_accept')`)
   assert.equal(BigInt(booked), arrived)
   const { held, wallet } = await shop.host.db.one<{ held: string; wallet: string }>(sql`
-    select (select sum(units) from ledger_entries where account = 'payer_clearing') as held,
+    select (select sum(units) from ledger_entries where account in ('payer_clearing', 'wallet')) as held,
       (select min(from_address) from chain_payouts) as wallet`)
   const paidOut = PURSE_UNITS - (await shop.chain.balanceOf(wallet))
   assert.equal(BigInt(held), arrived - paidOut, 'what the books hold is what deposits and wallet hold')

@@ -249,7 +249,7 @@ async function checkInvariants(order: Order, model: Model): Promise<void> {
   const { clearing, refunded, payable, suspense } = await host.db.one<
     Record<'clearing' | 'refunded' | 'payable' | 'suspense', string>
   >(sql`
-    select coalesce(sum(e.units) filter (where e.account = 'payer_clearing'), 0) as clearing,
+    select coalesce(sum(e.units) filter (where e.account in ('payer_clearing', 'wallet')), 0) as clearing,
       coalesce(-sum(e.units) filter (where e.account = 'refunds'), 0) as refunded,
       coalesce(-sum(e.units) filter (where e.account = 'company_payable'), 0) as payable,
       coalesce(-sum(e.units) filter (where e.account = 'suspense'), 0) as suspense

@@ -49,7 +49,7 @@ test('a full refund reaches the payer, once, and the order is FULL_REFUNDED when
   assert.equal(await shop.chain.balanceOf(to), order.units)
   const after = await orderOf(order.code)
   assert.deepEqual([after.status, after.refundedAmount], ['FULL_REFUNDED', '54.000000'])
-  assert.deepEqual(await booksOf(order.orderId), {})
+  assert.deepEqual(await booksOf(order.orderId), { payer_clearing: '54000000', wallet: '-54000000' })
   const { deliveries } = await shop.story(order.orderId)
   assert.deepEqual(
     deliveries.map(({ event }) => event).filter((event) => /refund/.test(event)),
@@ -116,7 +116,8 @@ test('money above the price goes back first, and the company pays nothing of it'
   assert.equal((await revert(shop, order.code, { amount: '6', address: to })).status, 200)
   const refund = await refundReaches(shop, order.orderId, 'settled')
   assert.deepEqual([refund.amount, refund.excessAmount], ['6.000000', '6.000000'])
-  assert.deepEqual(await booksOf(order.orderId), { payer_clearing: '54000000', company_payable: '-54000000' })
+  const books = { payer_clearing: '60000000', wallet: '-6000000', company_payable: '-54000000' }
+  assert.deepEqual(await booksOf(order.orderId), books)
   assert.equal((await orderOf(order.code)).status, 'REFUNDED')
   await revert(shop, order.code, { address: to })
   const rest = await refundReaches(shop, order.orderId, 'submitted', false)

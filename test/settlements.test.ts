@@ -79,8 +79,8 @@ test('what is owed to a company is sent to its address once a SuperAdmin approve
   assert.equal(await automatic.chain.balanceOf(to), 104_000_000n)
   const ledger = await ledgerOf(automatic)
   assert.deepEqual(
-    [closing(ledger, 'company_payable'), closing(ledger, 'payer_clearing'), closing(ledger, 'settlement_transit')],
-    ['-54.000000', '54.000000', '0.000000'],
+    ['company_payable', 'payer_clearing', 'wallet', 'settlement_transit'].map((account) => closing(ledger, account)),
+    ['-54.000000', '162.000000', '-108.000000', '0.000000'],
   )
   assert.equal((await admin.post(`settlements/${made?._id}/cancel`)).error.code, 'OBJECT_CONFLICT')
   await checkBooks(automatic)

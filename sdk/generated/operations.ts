@@ -1767,7 +1767,7 @@ export interface Operations {
       /** One line an account. */
       balances: Array<{
         /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
         /** The asset, as its symbol. */
         asset: string
         /** Before the period. Decimal text, debits positive. */
@@ -1792,7 +1792,7 @@ export interface Operations {
         /** The order. */
         code: string | null
         /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
         /** The asset, as its symbol. */
         asset: string
         /**  Decimal text, debits positive. */

@@ -3,22 +3,18 @@ import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { type Accounts, openAccounts } from '../assembly/accounts.ts'
 import { readAnchors } from '../audit/anchor.ts'
-import { claimOf } from '../checks/installation-checks.ts'
-import { type Config, ConfigError } from '../config/config.ts'
-import { readMasterKey } from '../config/master-key.ts'
-import { type Db, openDb } from '../db/db.ts'
-import { findInstallationFaults, readInstallation } from '../db/installation.ts'
-import { migrate } from '../db/migrate.ts'
+import type { Config } from '../config/config.ts'
+import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
 import { systemClock } from '../kernel/clock.ts'
-import { openVault, type Vault } from '../kernel/vault.ts'
+import type { Vault } from '../kernel/vault.ts'
 import { describeVerdict, verifyLedger } from '../ledger/ledger-verify.ts'
 import { checkPassword } from '../users/password-rules.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
 import { UsageError } from './command.ts'
-import { withDatabaseServer } from './operator-database.ts'
+import { withDatabase } from './database.ts'
 
 type Say = (line: string) => void
 type Options = { email?: string; password?: string; anchor?: string; all: boolean; yes: boolean; json: boolean }
@@ -156,8 +152,8 @@ async function verifyAudit(work: Work): Promise<boolean> {
   return tell(work, false, text, { entries, seq: fault.seq.toString() })
 }
 
-/** Opens the database, even while the service runs, and does one piece of work. */
-async function withDatabase(
+/** Opens the database and the accounts, and does one piece of work. */
+async function withAccounts(
   config: Config,
   args: string[],
   say: Say,
@@ -174,22 +170,10 @@ async function withDatabase(
       json: { type: 'boolean', default: false },
     },
   })
-  return withDatabaseServer(config, say, async (connectionString) => {
-    const masterKey = readMasterKey(config)
-    const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, masterKey))
-    if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
-    await migrate(config.databaseDirectUrl ?? connectionString)
-    const db = openDb({
-      ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-admin' },
-    })
-    try {
-      const vault = openVault(masterKey, config.previousMasterKeys)
-      const accounts = openAccounts({ config, db, vault, clock: systemClock })
-      await accounts.keys.prepare()
-      return await work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
-    } finally {
-      await db.close()
-    }
+  return withDatabase(config, say, async (db, vault) => {
+    const accounts = openAccounts({ config, db, vault, clock: systemClock })
+    await accounts.keys.prepare()
+    return work({ db, vault, accounts, options: values, say: (line) => void process.stdout.write(`${line}\n`) })
   })
 }
 
@@ -206,7 +190,7 @@ export const runAdmin: OperatorCommand = async (config, args, say) => {
   const [name = '', ...rest] = args
   const work = Object.hasOwn(ADMIN, name) ? ADMIN[name] : undefined
   if (!work) throw new UsageError(name === '' ? 'Say what to do.' : `There is no command "admin ${name}".`)
-  return withDatabase(config, rest, say, work)
+  return withAccounts(config, rest, say, work)
 }
 
 function checkVerify(args: readonly string[]): void {
@@ -216,7 +200,7 @@ function checkVerify(args: readonly string[]): void {
 /** `audit verify`: false when an entry was changed, removed or cut off. */
 export const runAudit: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
-  return withDatabase(config, args.slice(1), say, verifyAudit)
+  return withAccounts(config, args.slice(1), say, verifyAudit)
 }
 
 async function verifyBooks(work: Work): Promise<boolean> {
@@ -227,5 +211,5 @@ async function verifyBooks(work: Work): Promise<boolean> {
 /** `ledger verify`: false at the first difference between the books and what happened. */
 export const runLedger: OperatorCommand = async (config, args, say) => {
   checkVerify(args)
-  return withDatabase(config, args.slice(1), say, verifyBooks)
+  return withAccounts(config, args.slice(1), say, verifyBooks)
 }

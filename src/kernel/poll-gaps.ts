@@ -1,7 +1,7 @@
 import { HOUR, MINUTE, SECOND } from './clock.ts'
 
 /** What is asked again as long as it has no final answer. */
-export type PollKind = 'payment' | 'refund' | 'settlement' | 'identity' | 'screening'
+export type PollKind = 'payment' | 'refund' | 'settlement' | 'sweep' | 'identity' | 'screening'
 
 /** The gaps after the first, second, third … look; the last one repeats. */
 const GAPS_MS: Readonly<Record<PollKind, readonly number[]>> = {
@@ -10,6 +10,7 @@ const GAPS_MS: Readonly<Record<PollKind, readonly number[]>> = {
   settlement: [1, 1, 2, 3, 5, 10, 30, 60, 300].map((seconds) => seconds * SECOND),
   // what waits for a source is asked again at least every 30 s
   screening: [1, 2, 3, 5, 5, 10, 15, 20, 25].map((seconds) => seconds * SECOND),
+  sweep: [1, 1, 2, 3, 5, 10, 30, 60, 300].map((seconds) => seconds * SECOND),
   // a person photographs a passport in minutes; callbacks wake it earlier
   identity: [...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE), HOUR],
 }

@@ -1,10 +1,12 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 
 export const ACCOUNTS = [
-  /** Money of payers that we hold. */
+  /** Money of payers that we hold at deposit addresses and at providers. */
   'payer_clearing',
   /** Money of payers that went to a company's own account at a provider: the company holds it. */
   'own_account',
+  /** Money of payers in the operator's own wallets on a chain; negative: the operator has advanced it. */
+  'wallet',
   'company_payable',
   'fees',
   'refunds',
@@ -14,7 +16,9 @@ export const ACCOUNTS = [
   'rounding',
   'settlement_transit',
 ] as const
-export type Account = (typeof ACCOUNTS)[number]
+
+/** In the operator's own books also what moving money on a chain cost, in its native coin. */
+export type Account = (typeof ACCOUNTS)[number] | 'network_fees' | 'gas'
 
 /** Debits are positive, credits negative. */
 export type Leg = { account: Account; asset: string; units: bigint }
@@ -34,6 +38,8 @@ export type Journal = {
     | 'settlement'
     | 'settlement_paid'
     | 'settlement_cancelled'
+    | 'sweep'
+    | 'sweep_fee'
   /** What was booked; each cause is booked once. */
   causeId: string
   orderId: string | null

@@ -8,8 +8,8 @@ const leg = (account: Leg['account'], units: bigint): Leg => ({ account, asset: 
 
 type Booking = Pick<Journal, 'companyId' | 'causeId' | 'orderId'> & { at: Date }
 
-/** Who holds the money of a payment: we, or the company at its own account. */
-export type Holder = 'payer_clearing' | 'own_account'
+/** Where the money of a payment is: with us, at the company's own account, or in our wallets, from which we pay. */
+export type Holder = 'payer_clearing' | 'own_account' | 'wallet'
 
 /** An on-ramp delivers to our deposit address, whichever account buys. */
 export const holderOf = ({ ownAccount, channel }: { ownAccount: boolean; channel: string }): Holder =>
@@ -83,7 +83,18 @@ export const bookSettlement = (tx: Tx, booking: Booking, units: bigint): Promise
   book(tx, 'settlement', booking, [leg('company_payable', units), leg('settlement_transit', -units)])
 
 export const bookSettlementPaid = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
-  book(tx, 'settlement_paid', booking, [leg('settlement_transit', units), leg('payer_clearing', -units)])
+  book(tx, 'settlement_paid', booking, [leg('settlement_transit', units), leg('wallet', -units)])
 
 export const bookSettlementCancelled = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
   book(tx, 'settlement_cancelled', booking, [leg('settlement_transit', units), leg('company_payable', -units)])
+
+/** A deposit came home: the company's money lies in our wallet now. */
+export const bookSweep = (tx: Tx, booking: Booking, units: bigint): Promise<boolean> =>
+  book(tx, 'sweep', booking, [leg('wallet', units), leg('payer_clearing', -units)])
+
+/** Gas, in wei of a chain's native coin, in the operator's own books. */
+export const bookSweepFee = (tx: Tx, booking: Booking, { wei, chainId }: { wei: bigint; chainId: number }) =>
+  book(tx, 'sweep_fee', booking, [
+    { account: 'network_fees', asset: `WEI-${chainId}`, units: wei },
+    { account: 'gas', asset: `WEI-${chainId}`, units: -wei },
+  ])

@@ -54,6 +54,8 @@ const causeless: Check = (within) => sql`
       where o.company_id = j.company_id and o.id = j.order_id)
     when j.kind in ('refund', 'refund_settled', 'refund_dropped') then exists (select 1 from refunds r
       where r.company_id = j.company_id and r.id = j.cause_id and r.order_id = j.order_id)
+    when j.kind in ('sweep', 'sweep_fee') then exists (select 1 from sweeps w
+      where w.id = j.cause_id and w.status = 'done' and w.company_id = case j.kind when 'sweep' then j.company_id else w.company_id end)
     else exists (select 1 from settlements s where s.company_id = j.company_id and s.id = j.cause_id) end
   order by j.company_id, j.id`
 
@@ -127,6 +129,10 @@ const share = sql`(p.price_units - div(p.price_units * p.fee_bps, 10000))`
 /** Who holds a payment's money: the company, where it came to its own account at the provider. */
 const holder = sql`case when p.own_account and p.channel <> 'coinbase' then 'own_account' else 'payer_clearing' end`
 
+/** What leaves our wallet was booked as payer_clearing before sweeps existed. */
+const paidFrom = sql`case when e.account = 'wallet' and j.kind in ('refund_settled', 'settlement_paid')
+  then 'payer_clearing' else e.account end`
+
 /** Each expected booking of a fact, leg by leg, next to the actual one. */
 const legs: Check = (within) => sql`
   with expected (company_id, kind, cause_id, account, units) as (
@@ -160,10 +166,14 @@ const legs: Check = (within) => sql`
       ('settlement_cancelled', 'settlement_transit', s.units, s.status = 'cancelled'),
       ('settlement_cancelled', 'company_payable', -s.units, s.status = 'cancelled')) as l (kind, account, units, booked)
     where l.booked and ${within(sql`s`)}
+    union all
+    select w.company_id, 'sweep', w.id, l.account, l.units
+    from sweeps w cross join lateral (values ('wallet', w.units), ('payer_clearing', -w.units)) as l (account, units)
+    where w.status = 'done' and ${within(sql`w`)}
   ), booked as (
-    select j.company_id, j.kind, j.cause_id, e.account, e.units
+    select j.company_id, j.kind, j.cause_id, ${paidFrom} as account, e.units
     from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
-    where ${within(sql`j`)} and j.kind not in ('mispayment', 'late_accept', 'loss', 'loss_borne')
+    where ${within(sql`j`)} and j.kind not in ('mispayment', 'late_accept', 'loss', 'loss_borne', 'sweep_fee')
   )
   select coalesce(x.company_id, b.company_id) as company_id,
     coalesce(x.kind, b.kind) || ' ' || coalesce(x.cause_id, b.cause_id) as subject,

@@ -15,6 +15,9 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
   at,
 })
 
+/** Channels whose refunds leave from our own wallet, to an address of the payer. */
+const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
+
 /** Locks the order, then its refund: the same order everywhere. */
 export async function lockRefundWithOrder(
   tx: Tx,
@@ -46,7 +49,12 @@ export async function settleRefundIn(
   await updateRefund(tx, refund, { status: 'settled', reference, txHash, words, nextCheckAt: null }, now)
   const payment = await findPayment(tx, refund.companyId, refund.paymentId)
   if (!payment) throw new Error(`refund ${refund.id} without its payment`)
-  await bookRefundSettled(tx, bookingOf(refund, now), refund.units, holderOf(payment))
+  await bookRefundSettled(
+    tx,
+    bookingOf(refund, now),
+    refund.units,
+    PAID_ON_CHAIN.has(refund.channel) ? 'wallet' : holderOf(payment),
+  )
   if (refund.mispaymentId !== null) return
   const refundedUnits = order.refundedUnits + refund.units
   const { besideUnits } = await readReturned(tx, order)

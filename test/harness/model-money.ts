@@ -314,7 +314,7 @@ async function checkMoney({ world, merchant, deposits, sent }: Walk): Promise<vo
   assert.deepEqual(found.map(describeDifference), [])
   const { units } = await db.one<{ units: string }>(sql`
     select coalesce(sum(units), 0) as units from ledger_entries
-    where company_id = ${merchant.companyId} and account = 'payer_clearing'`)
+    where company_id = ${merchant.companyId} and account in ('payer_clearing', 'wallet')`)
   const held = [...deposits.values()].reduce((total, { final }) => total + final, 0n)
   assert.equal(BigInt(units), held - sent, 'what the books hold and what the chain holds')
   const ever = [...deposits.values()].reduce((total, { final, gone }) => total + final + gone, 0n)

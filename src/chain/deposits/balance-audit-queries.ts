@@ -29,7 +29,7 @@ export async function listRecorded(
 /** Wallets that have paid refunds or settlements on a chain. */
 export async function listWallets(q: Queryable, chainId: number): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
-    select distinct from_address as address from chain_payouts where chain_id = ${chainId}`)
+    select distinct from_address as address from chain_payouts where chain_id = ${chainId} and kind = 'payout'`)
   return rows.map(({ address }) => address)
 }
 

@@ -88,7 +88,8 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   const used = await followUsed(deps, payout, view)
   if (used) return used
   const newest = transactions.at(-1)
-  if (!newest) throw new Error(`payout ${payout.id} is ${payout.status} without a transaction`)
+  // someone else submitted it, and that left the chain
+  if (!newest) return change(deps, payout, { status: 'reserved', words: 'the transaction left the chain' })
   const refused = receipts.some(
     (receipt, index) => receipt && transactions[index]?.relayerNonce === payout.relayerNonce,
   )

@@ -33,14 +33,16 @@ export type PayoutDeps = {
   db: Db
   rpc: Rpc
   network: Network
-  /** Holds the money, and no native coin. */
-  refundSigner: Signer
+  /** Holds the money, and no native coin. Null: the authorization came signed, and no other can be made. */
+  refundSigner: Signer | null
   /** Pays for gas, and holds no money. */
   relayerSigner: Signer
   clock: Clock
   log: FastifyBaseLogger
   /** Validity of a signed authorization, in the chain's seconds. */
   validSeconds: number
+  /** Someone else submits it: it is followed and never sent. */
+  watchOnly?: boolean
   /** After this many blocks a pending transaction is sent again with higher fees. */
   stuckBlocks: bigint
 }
@@ -78,6 +80,11 @@ const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => 
 /** Whether the authorization can no longer be used, so giving up is safe. */
 export const isAuthorizationOver = ({ validBefore }: Payout, view: ChainView): boolean =>
   validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
+
+const RAN_OUT = { words: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
+
+const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
+  signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
 
 /** Why the token would refuse; `never` if waiting cannot help. Null if it would accept. */
 async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<{ words: string; never: boolean } | null> {
@@ -122,7 +129,8 @@ async function hold(
  */
 export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const { rpc, network, relayerSigner } = deps
-  const obstacle = await findObstacle(deps, payout)
+  const canAuthorize = deps.refundSigner !== null || isSigned(payout, view)
+  const obstacle = canAuthorize ? await findObstacle(deps, payout) : RAN_OUT
   if (obstacle) return hold(deps, payout, view, obstacle)
   const authorized = await authorize(deps, payout, view)
   const { signature, validBefore } = authorized
@@ -145,8 +153,7 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
 
 async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const { rpc, network, refundSigner } = deps
-  const { validBefore: until, signature: earlier } = payout
-  if (until !== null && earlier !== null && earlier !== UNSIGNED && view.timestamp < until) return payout
+  if (refundSigner === null || isSigned(payout, view)) return payout
   const validBefore = view.timestamp + BigInt(deps.validSeconds)
   const data = await authorizationData(rpc, network, authorizationOf(payout, validBefore))
   // the expiry is stored before the signature exists

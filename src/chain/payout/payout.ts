@@ -14,7 +14,16 @@ import {
   releasePayout,
   updatePayoutWithdrawn,
 } from './payout-queries.ts'
-import { broadcast, lookAtChain, type PayoutDeps, PayoutTaken, prepare } from './payout-steps.ts'
+import {
+  broadcast,
+  change,
+  isAuthorizationOver,
+  lookAtChain,
+  type PayoutDeps,
+  PayoutTaken,
+  prepare,
+} from './payout-steps.ts'
+import type { ChainView } from './payout-view.ts'
 import type { Signer } from './signer.ts'
 
 export type PayoutRequest = {
@@ -44,9 +53,9 @@ export type Payouts = {
   withdraw(request: PayoutRequest, words: string): Promise<boolean>
 }
 
-const LEASE_MS = 60_000
-const VALID_SECONDS = 3600
-const STUCK_BLOCKS = 10n
+export const PAYOUT_LEASE_MS = 60_000
+/** An authorization is valid for an hour; a transaction that waits for ten blocks is sent again. */
+export const PAYOUT_TIMES = { validSeconds: 3600, stuckBlocks: 10n }
 /** Within one poll a payout only moves forward; one that fell back waits for the next poll. */
 const WAY: readonly PayoutStatus[] = ['reserved', 'signed', 'sent', 'mined', 'final']
 
@@ -59,10 +68,23 @@ const OUTCOMES: Record<PayoutStatus, PayoutResult['outcome']> = {
   failed: 'refused',
 }
 
-const view = ({ status, txHash, words }: Payout): PayoutResult => ({ outcome: OUTCOMES[status], txHash, words })
+export const viewPayout = ({ status, txHash, words }: Payout): PayoutResult => ({
+  outcome: OUTCOMES[status],
+  txHash,
+  words,
+})
+
+/** Watched only: someone else submits the authorization. */
+async function watch(deps: PayoutDeps, payout: Payout, chain: ChainView): Promise<Payout> {
+  const used = await followUsed(deps, payout, chain)
+  if (used) return used
+  if (!isAuthorizationOver(payout, chain)) return change(deps, payout, { words: 'waits until it is submitted' })
+  return change(deps, payout, { status: 'failed', words: 'the authorization ran out unused' })
+}
 
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const chain = await lookAtChain(deps)
+  if (deps.watchOnly && payout.status === 'reserved') return watch(deps, payout, chain)
   if (payout.status === 'reserved')
     return (await followUsed(deps, payout, chain)) ?? (await prepare(deps, payout, chain))
   if (payout.status === 'signed') return broadcast(deps, payout, chain)
@@ -74,6 +96,24 @@ async function advance(deps: PayoutDeps, payout: Payout): Promise<Payout> {
   const next = await step(deps, payout)
   const forward = WAY.indexOf(next.status) > WAY.indexOf(payout.status)
   return forward && next.status !== 'final' ? advance(deps, next) : next
+}
+
+/** Takes a claimed payout as far as it goes now, and gives it back. */
+export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutResult> {
+  const { db, network, log } = deps
+  try {
+    const after = await advance(deps, payout)
+    const { status } = after
+    if (status !== payout.status)
+      log.info({ payoutId: payout.id, chainId: network.chainId, status, txHash: after.txHash }, after.words)
+    return viewPayout(after)
+  } catch (error) {
+    if (error instanceof PayoutTaken) return { outcome: 'pending', txHash: payout.txHash, words: payout.words }
+    if (!(error instanceof RpcError)) throw error
+    return { outcome: 'unknown', txHash: payout.txHash, words: error.message }
+  } finally {
+    await releasePayout(db, payout)
+  }
 }
 
 /**
@@ -93,8 +133,8 @@ export function openPayouts(options: {
   validSeconds?: number
   stuckBlocks?: bigint
 }): Payouts {
-  const { db, network, clock, log } = options
-  const deps: PayoutDeps = { validSeconds: VALID_SECONDS, stuckBlocks: STUCK_BLOCKS, ...options }
+  const { db, network, clock } = options
+  const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options }
   const from = options.refundSigner.address.toLowerCase() as Hex
 
   const rowOf = ({ id, to, units }: PayoutRequest, status: PayoutStatus, words: string) => ({
@@ -118,21 +158,9 @@ export function openPayouts(options: {
   }
 
   const work = async (payout: Payout): Promise<PayoutResult> => {
-    try {
-      if (payout.fromAddress !== from)
-        return { ...view(payout), words: `It was started from the wallet ${payout.fromAddress}. Give its key back.` }
-      const after = await advance(deps, payout)
-      const { status } = after
-      if (status !== payout.status)
-        log.info({ payoutId: payout.id, chainId: network.chainId, status, txHash: after.txHash }, after.words)
-      return view(after)
-    } catch (error) {
-      if (error instanceof PayoutTaken) return { outcome: 'pending', txHash: payout.txHash, words: payout.words }
-      if (!(error instanceof RpcError)) throw error
-      return { outcome: 'unknown', txHash: payout.txHash, words: error.message }
-    } finally {
-      await releasePayout(db, payout)
-    }
+    if (payout.fromAddress === from) return workOn(deps, payout)
+    await releasePayout(db, payout)
+    return { ...viewPayout(payout), words: `It was started from the wallet ${payout.fromAddress}. Give its key back.` }
   }
 
   return {
@@ -141,8 +169,8 @@ export function openPayouts(options: {
       const now = clock()
       await insertPayout(db, rowOf(request, 'reserved', 'not sent yet'), new Date(now))
       const known = await read(request)
-      const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + LEASE_MS))
-      return claimed ? work(claimed) : view(known)
+      const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+      return claimed ? work(claimed) : viewPayout(known)
     },
     async withdraw(request, words) {
       const now = new Date(clock())

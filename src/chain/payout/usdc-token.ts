@@ -31,27 +31,40 @@ const AUTHORIZATION_FIELDS = [
  */
 export type Authorization = { from: Hex; to: Hex; units: bigint; validBefore: bigint; nonce: Hex }
 
-/** What the signer of an authorization signs. @throws RpcError, NetworkMismatch */
-export async function authorizationData(rpc: Rpc, network: Network, authorization: Authorization) {
-  const { name, version } = await readDomain(rpc, network)
+type SigningDomain = { name: string; version: string; chainId: number; token: Hex }
+
+/** EIP-712 data of an authorization. @param domain the names in which the token's holders sign */
+export function authorizationTypedData({ token, ...domain }: SigningDomain, authorization: Authorization) {
   const { from, to, units, validBefore, nonce } = authorization
   return {
-    domain: { name, version, chainId: network.chainId, verifyingContract: network.usdcAddress as Hex },
+    domain: { ...domain, verifyingContract: token },
     types: { TransferWithAuthorization: AUTHORIZATION_FIELDS },
-    primaryType: 'TransferWithAuthorization',
+    primaryType: 'TransferWithAuthorization' as const,
     message: { from, to, value: units, validAfter: 0n, validBefore, nonce },
   }
 }
 
-/**
- * Call data of the transfer that an authorization allows; the form with v, r and s, which every version of USDC has.
- */
-export function authorizedTransferData(authorization: Authorization, signature: Hex): Hex {
-  const { from, to, units, validBefore, nonce } = authorization
+/** What the signer of an authorization signs. @throws RpcError, NetworkMismatch */
+export async function authorizationData(rpc: Rpc, network: Network, authorization: Authorization) {
+  const { name, version } = await readDomain(rpc, network)
+  const { chainId, usdcAddress } = network
+  return authorizationTypedData({ name, version, chainId, token: usdcAddress as Hex }, authorization)
+}
+
+type Message = { from: Hex; to: Hex; value: bigint; validAfter: bigint; validBefore: bigint; nonce: Hex }
+
+/** Arguments of transferWithAuthorization in the form with v, r and s, which every version of USDC has. */
+export function authorizationArguments(message: Message, signature: Hex) {
+  const { from, to, value, validAfter, validBefore, nonce } = message
   const r: Hex = `0x${signature.slice(2, 66)}`
   const s: Hex = `0x${signature.slice(66, 130)}`
   const v = Number.parseInt(signature.slice(130, 132), 16)
-  const args = [from, to, units, 0n, validBefore, nonce, v, r, s] as const
+  return [from, to, value, validAfter, validBefore, nonce, v, r, s] as const
+}
+
+/** Call data of the transfer that an authorization allows. */
+export function authorizedTransferData({ units: value, ...rest }: Authorization, signature: Hex): Hex {
+  const args = authorizationArguments({ ...rest, value, validAfter: 0n }, signature)
   return encodeFunctionData({ abi: ABI, functionName: 'transferWithAuthorization', args })
 }
 
@@ -70,10 +83,13 @@ async function askFlag(rpc: Rpc, question: Question, functionName: 'isBlackliste
   }
 }
 
-export async function readBalance(rpc: Rpc, { usdcAddress: to }: Network, account: string): Promise<bigint> {
-  const data = encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [account as Hex] })
-  return BigInt(await ask(rpc, { to, data }))
-}
+export const balanceCall = ({ usdcAddress: to }: Network, account: string) => ({
+  to,
+  data: encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [account as Hex] }),
+})
+
+export const readBalance = async (rpc: Rpc, network: Network, account: string): Promise<bigint> =>
+  BigInt(await ask(rpc, balanceCall(network, account)))
 
 export const isBlacklisted = (rpc: Rpc, { usdcAddress: to }: Network, account: string): Promise<boolean> =>
   askFlag(
@@ -85,15 +101,16 @@ export const isBlacklisted = (rpc: Rpc, { usdcAddress: to }: Network, account: s
 export const isPaused = (rpc: Rpc, { usdcAddress: to }: Network): Promise<boolean> =>
   askFlag(rpc, { to, data: encodeFunctionData({ abi: ABI, functionName: 'paused' }) }, 'paused')
 
+type AuthorizationKey = Pick<Authorization, 'from' | 'nonce'>
+
+export const authorizationStateCall = ({ usdcAddress: to }: Network, { from, nonce }: AuthorizationKey) => ({
+  to,
+  data: encodeFunctionData({ abi: ABI, functionName: 'authorizationState', args: [from, nonce] }),
+})
+
 /** Whether the token has seen this authorization: it was paid, or cancelled, and can never be used again. */
-export async function isAuthorizationUsed(
-  rpc: Rpc,
-  { usdcAddress: to }: Network,
-  { from, nonce }: Pick<Authorization, 'from' | 'nonce'>,
-): Promise<boolean> {
-  const data = encodeFunctionData({ abi: ABI, functionName: 'authorizationState', args: [from, nonce] })
-  return BigInt(await ask(rpc, { to, data })) !== 0n
-}
+export const isAuthorizationUsed = async (rpc: Rpc, network: Network, key: AuthorizationKey): Promise<boolean> =>
+  BigInt(await ask(rpc, authorizationStateCall(network, key))) !== 0n
 
 /**
  * Simulates the transfer, without a signature. @throws RpcError `definite` if the token would refuse
@@ -113,7 +130,7 @@ const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase()
 export async function findAuthorizationUse(
   rpc: Rpc,
   { usdcAddress: address }: Network,
-  { from, nonce }: Pick<Authorization, 'from' | 'nonce'>,
+  { from, nonce }: AuthorizationKey,
   fromBlock: Hex,
 ): Promise<string | undefined> {
   const topics = [AUTHORIZATION_USED_TOPIC, topicOf(from), nonce]

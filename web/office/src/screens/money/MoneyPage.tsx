@@ -23,6 +23,7 @@ function useAccountWords(): Record<Account, string> {
   return {
     payer_clearing: t.clearing,
     own_account: t.own,
+    wallet: t.wallet,
     company_payable: t.payable,
     fees: t.fees,
     refunds: t.refunded,

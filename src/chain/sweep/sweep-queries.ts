@@ -1,0 +1,161 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import type { PollTopic } from '../../db/polling.ts'
+import type { Hex } from '../endpoints/rpc.ts'
+
+/** `failed`: it moved nothing and never will. */
+export type SweepStatus = 'sending' | 'done' | 'failed'
+
+/** One deposit address on its way home; addresses in lower case. */
+export type Sweep = {
+  companyId: string
+  id: string
+  chainId: number
+  address: Hex
+  number: number
+  toAddress: Hex
+  units: bigint
+  status: SweepStatus
+  outside: boolean
+  txHash: string | null
+  feeWei: bigint | null
+  lastWords: string | null
+  checks: number
+}
+
+type Row = Omit<Sweep, 'units' | 'feeWei'> & { units: string; feeWei: string | null }
+
+/** A lane is the chain whose relayer pays for gas. */
+export const SWEEP_POLLS: PollTopic = {
+  kind: 'sweep',
+  table: { table: sql`sweeps`, lane: sql`t.chain_id::text` },
+}
+
+const COLUMNS = sql`company_id, id, chain_id, address, number, to_address, units, status, outside, tx_hash, fee_wei,
+  last_words, checks`
+
+const toSweep = (row: Row): Sweep => ({
+  ...row,
+  units: BigInt(row.units),
+  feeWei: row.feeWei === null ? null : BigInt(row.feeWei),
+})
+
+/** A deposit address that holds final money, as the tables know it. */
+export type Sweepable = {
+  address: Hex
+  companyId: string
+  keyId: string
+  keyIndex: bigint
+  /** Final USDC that arrived, less what was brought home. */
+  units: bigint
+  /** The number of its next sweep. */
+  number: number
+  underWay: boolean
+  /** The status of an order that keeps it from being moved; null: it may be moved. */
+  heldBy: string | null
+}
+
+/**
+ * Deposit addresses with final money that was not brought home. Money stays where it is while its order is open, and
+ * after a failed screening: what belongs to a sanctioned hand must not be mixed with ours.
+ */
+export async function listSweepable(
+  q: Queryable,
+  { chainId, token }: { chainId: number; token: string },
+): Promise<Sweepable[]> {
+  const rows = await q.many<Omit<Sweepable, 'units'> & { units: string }>(sql`
+    with arrived as (
+      select to_address as address, sum(units) as units from chain_transfers
+      where chain_id = ${chainId} and token = ${token.toLowerCase()} and status = 'seen' and final_at is not null
+      group by to_address
+    ), moved as (
+      select address, coalesce(sum(units) filter (where status = 'done'), 0) as units, max(number) as number,
+        bool_or(status = 'sending') as under_way
+      from sweeps where chain_id = ${chainId} group by address
+    )
+    select a.address, d.company_id, d.key_id, d.key_index, (a.units - coalesce(m.units, 0))::text as units,
+      coalesce(m.number, 0) + 1 as number, coalesce(m.under_way, false) as under_way,
+      (select o.status from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id
+        where p.deposit_address = a.address and (o.status = 'KYT_FAILED'
+          or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')) limit 1) as held_by
+    from arrived a
+    join deposit_addresses d on d.address = a.address
+    left join moved m on m.address = a.address
+    where a.units > coalesce(m.units, 0)
+    order by d.key_id, d.key_index`)
+  return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
+}
+
+/** Whose wallet an address belongs to; undefined: no deposit address of ours. */
+export const findDepositOwner = (
+  q: Queryable,
+  address: string,
+): Promise<{ companyId: string; keyIndex: bigint } | undefined> =>
+  q.maybe(sql`select company_id, key_index from deposit_addresses where address = ${address}`)
+
+export type NewSweep = Pick<
+  Sweep,
+  'companyId' | 'id' | 'chainId' | 'address' | 'number' | 'toAddress' | 'units' | 'outside'
+> & { authorizationNonce: Hex; signature: Hex; validBefore: bigint; sentBy: string }
+
+/** With the payout that carries its authorization. @returns 1 when it is new, 0 when its id is known */
+export async function insertSweep(tx: Tx, sweep: NewSweep, now: Date): Promise<number> {
+  const added = await tx.run(sql`
+    insert into sweeps (company_id, id, chain_id, address, number, to_address, units, status, outside, sent_by,
+      last_words, next_check_at, created_at, updated_at)
+    values (${sweep.companyId}, ${sweep.id}, ${sweep.chainId}, ${sweep.address}, ${sweep.number}, ${sweep.toAddress},
+      ${sweep.units}, 'sending', ${sweep.outside}, ${sweep.sentBy}, 'signed', ${now}, ${now}, ${now})
+    on conflict (company_id, id) do nothing`)
+  if (added === 0) return 0
+  await tx.run(sql`
+    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, status,
+      signature, valid_before, words, created_at, updated_at)
+    values (${sweep.id}, 'sweep', ${sweep.chainId}, ${sweep.address}, ${sweep.toAddress}, ${sweep.units},
+      ${sweep.authorizationNonce}, 'reserved', ${sweep.signature}, ${sweep.validBefore}, 'signed', ${now}, ${now})`)
+  return added
+}
+
+export async function findSweep(q: Queryable, companyId: string, id: string): Promise<Sweep | undefined> {
+  const row = await q.maybe<Row>(sql`select ${COLUMNS} from sweeps where company_id = ${companyId} and id = ${id}`)
+  return row && toSweep(row)
+}
+
+export async function lockSweep(tx: Tx, companyId: string, id: string): Promise<Sweep | undefined> {
+  const row = await tx.maybe<Row>(sql`
+    select ${COLUMNS} from sweeps where company_id = ${companyId} and id = ${id} for update`)
+  return row && toSweep(row)
+}
+
+/** The sweep of this address that is under way. */
+export async function findOpenSweep(q: Queryable, chainId: number, address: string): Promise<Sweep | undefined> {
+  const row = await q.maybe<Row>(sql`
+    select ${COLUMNS} from sweeps where chain_id = ${chainId} and address = ${address} and status = 'sending'`)
+  return row && toSweep(row)
+}
+
+/** Those of the ids that are stored. */
+export async function listSweeps(q: Queryable, ids: readonly string[]): Promise<Sweep[]> {
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from sweeps where id = any(${[...ids]}::text[]) order by chain_id, address, number`)
+  return rows.map(toSweep)
+}
+
+export type SweepChange = {
+  status: SweepStatus
+  txHash: string | null
+  feeWei?: bigint | null
+  words: string
+  nextCheckAt: Date | null
+}
+
+export const updateSweep = (
+  tx: Tx,
+  { companyId, id }: Pick<Sweep, 'companyId' | 'id'>,
+  change: SweepChange,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update sweeps set status = ${change.status}, tx_hash = coalesce(${change.txHash}, tx_hash),
+      fee_wei = coalesce(${change.feeWei?.toString() ?? null}::numeric, fee_wei), last_words = ${change.words},
+      next_check_at = ${change.nextCheckAt}, updated_at = ${now},
+      done_at = case when ${change.status} = 'done' then ${now}::timestamptz end
+    where company_id = ${companyId} and id = ${id}`)

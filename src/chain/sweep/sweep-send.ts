@@ -1,0 +1,157 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../../db/db.ts'
+import type { PollSpec } from '../../db/polling.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { pollGapMs } from '../../kernel/poll-gaps.ts'
+import { bookSweep, bookSweepFee } from '../../ledger/ledger-service.ts'
+import type { Hex, Rpc } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
+import { PAYOUT_LEASE_MS, PAYOUT_TIMES, type PayoutResult, viewPayout, workOn } from '../payout/payout.ts'
+import { claimPayout, findPayout } from '../payout/payout-queries.ts'
+import type { Signer } from '../payout/signer.ts'
+import { isAuthorizationUsed } from '../payout/usdc-token.ts'
+import { isSignedByOwner, networkOf, type SweepBatch, type SweepDeposit } from './sweep-batch.ts'
+import {
+  findDepositOwner,
+  findOpenSweep,
+  findSweep,
+  insertSweep,
+  lockSweep,
+  type NewSweep,
+  SWEEP_POLLS,
+  type Sweep,
+  updateSweep,
+} from './sweep-queries.ts'
+
+/** A chain, with what pays for gas on it. */
+export type SendingChain = { network: Network; rpc: Rpc; relayerSigner: Signer | null }
+
+export type SweepDeps = { db: Db; clock: Clock; log: FastifyBaseLogger; chains: readonly SendingChain[] }
+
+/** What a signed batch holds, checked against our tables and its chain. @throws Error naming what does not fit */
+async function readDeposit(deps: SweepDeps, batch: SweepBatch, deposit: SweepDeposit) {
+  const { address, network: chainId, signature } = deposit
+  const chain = deps.chains.find(({ network }) => network.chainId === chainId)
+  if (!chain) throw new Error(`Chain ${chainId} is not set up here.`)
+  const network = networkOf(batch, deposit)
+  if (network.token.toLowerCase() !== chain.network.usdcAddress.toLowerCase())
+    throw new Error(`${network.token} is not USDC on chain ${chainId}.`)
+  if (signature === null) throw new Error(`${address} is not signed yet: comptoir sweep sign --in FILE …`)
+  if (!(await isSignedByOwner(batch, deposit))) throw new Error(`The signature for ${address} is not its own.`)
+  const owner = await findDepositOwner(deps.db, address.toLowerCase())
+  if (!owner) throw new Error(`${address} is no deposit address of this service.`)
+  return { chain, network, owner, signature }
+}
+
+/**
+ * Stores a signed batch; from then on every worker sends it, and each address is emptied once.
+ * @param outside someone else submits it (a Safe): it is only watched
+ * @returns the ids of its sweeps, those that were known included
+ * @throws Error naming the first entry that cannot be sent; nothing is stored then
+ */
+export async function storeBatch(
+  deps: SweepDeps,
+  batch: SweepBatch,
+  { sentBy, outside }: { sentBy: string; outside: boolean },
+): Promise<string[]> {
+  const sweeps: NewSweep[] = []
+  for (const deposit of batch.deposits) {
+    const { chain, network, owner, signature } = await readDeposit(deps, batch, deposit)
+    const { id } = deposit
+    const address = deposit.address.toLowerCase() as Hex
+    const known = await findSweep(deps.db, owner.companyId, id)
+    const open = await findOpenSweep(deps.db, network.network, address)
+    if (open && open.id !== id) throw new Error(`Another sweep of ${deposit.address} is under way.`)
+    const nonce = deposit.nonce as Hex
+    if (!known && (await isAuthorizationUsed(chain.rpc, chain.network, { from: address, nonce })))
+      throw new Error(`The money of ${deposit.address} was moved with this authorization before. Plan the sweep again.`)
+    sweeps.push({
+      ...{ companyId: owner.companyId, id, chainId: network.network, address, outside, sentBy },
+      ...{ number: Number(id.slice(id.lastIndexOf(':') + 1)), toAddress: network.to.toLowerCase() as Hex },
+      ...{ units: BigInt(deposit.units), authorizationNonce: nonce, signature: signature as Hex },
+      validBefore: BigInt(deposit.validBefore),
+    })
+  }
+  await deps.db.tx(async (tx) => {
+    for (const sweep of sweeps) await insertSweep(tx, sweep, new Date(deps.clock()))
+  })
+  return sweeps.map(({ id }) => id)
+}
+
+type GasReceipt = { from: string; gasUsed: Hex; effectiveGasPrice: Hex } | null
+
+/** What our relayer paid; null when someone else submitted it. */
+async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Promise<bigint | null> {
+  const receipt = await rpc.call<GasReceipt>('eth_getTransactionReceipt', txHash)
+  if (!receipt || receipt.from.toLowerCase() !== relayerSigner?.address.toLowerCase()) return null
+  return BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice)
+}
+
+/** Sends or follows the authorization of one sweep. */
+async function advance(deps: SweepDeps, sweep: Sweep, chain: SendingChain): Promise<PayoutResult> {
+  const { relayerSigner } = chain
+  const waits = (words: string): PayoutResult => ({ outcome: 'pending', txHash: null, words })
+  if (!sweep.outside && relayerSigner === null)
+    return waits(`no relayer is set up on chain ${sweep.chainId} (docs/signers.md)`)
+  const now = deps.clock()
+  const claimed = await claimPayout(deps.db, sweep.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+  if (!claimed) {
+    const payout = await findPayout(deps.db, sweep.id)
+    return payout ? viewPayout(payout) : waits('its authorization is missing')
+  }
+  const { db, clock, log } = deps
+  // what is only watched needs no relayer
+  const relayer = relayerSigner ?? NOBODY
+  const wallets = { refundSigner: null, relayerSigner: relayer, watchOnly: sweep.outside }
+  return workOn({ db, clock, log, ...chain, ...PAYOUT_TIMES, ...wallets }, claimed)
+}
+
+const refuse = (): Promise<never> => Promise.reject(new Error('there is no relayer'))
+const NOBODY: Signer = {
+  address: '0x0000000000000000000000000000000000000000',
+  signTypedData: refuse,
+  signTransaction: refuse,
+}
+
+/** The money is home: booked where it lies now, with what it cost. */
+async function finish(deps: SweepDeps, key: Sweep, news: { txHash: string; words: string; feeWei: bigint | null }) {
+  await deps.db.tx(async (tx) => {
+    const sweep = await lockSweep(tx, key.companyId, key.id)
+    if (sweep?.status !== 'sending') return
+    const at = new Date(deps.clock())
+    await updateSweep(tx, sweep, { status: 'done', ...news, nextCheckAt: null }, at)
+    const booking = { companyId: sweep.companyId, causeId: sweep.id, orderId: null, at }
+    await bookSweep(tx, booking, sweep.units)
+    if (news.feeWei === null) return
+    await bookSweepFee(tx, { ...booking, companyId: OPERATOR }, { wei: news.feeWei, chainId: sweep.chainId })
+  })
+}
+
+/** The operator's own books. */
+const OPERATOR = ''
+
+/** Takes one sweep as far as it goes now. */
+export async function pollSweep(deps: SweepDeps, sweep: Sweep): Promise<void> {
+  const chain = deps.chains.find(({ network }) => network.chainId === sweep.chainId)
+  const absent: PayoutResult = { outcome: 'unknown', txHash: null, words: 'its chain is no longer set up' }
+  const { outcome, txHash, words } = chain ? await advance(deps, sweep, chain) : absent
+  if (outcome === 'settled' && txHash !== null && chain)
+    return finish(deps, sweep, { txHash, words, feeWei: await readFee(chain, txHash) })
+  await deps.db.tx(async (tx) => {
+    const current = await lockSweep(tx, sweep.companyId, sweep.id)
+    if (current?.status !== 'sending') return
+    const now = deps.clock()
+    const over = outcome === 'refused'
+    const nextCheckAt = over ? null : new Date(now + pollGapMs('sweep', current.checks))
+    await updateSweep(tx, current, { status: over ? 'failed' : 'sending', txHash, words, nextCheckAt }, new Date(now))
+  })
+}
+
+/** Sweeps without a final answer, for the polling engine. */
+export const sweepPolls = (deps: SweepDeps): PollSpec => ({
+  ...SWEEP_POLLS,
+  async work(db, { companyId, id }) {
+    const sweep = await findSweep(db, companyId, id)
+    if (sweep?.status === 'sending') await pollSweep({ ...deps, db }, sweep)
+  },
+})

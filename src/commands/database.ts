@@ -1,0 +1,33 @@
+import { claimOf } from '../checks/installation-checks.ts'
+import { type Config, ConfigError } from '../config/config.ts'
+import { readMasterKey } from '../config/master-key.ts'
+import { type Db, openDb } from '../db/db.ts'
+import { findInstallationFaults, readInstallation } from '../db/installation.ts'
+import { migrate } from '../db/migrate.ts'
+import { openVault, type Vault } from '../kernel/vault.ts'
+import { withDatabaseServer } from './operator-database.ts'
+
+/**
+ * Opens the database, even while the service runs, and does one piece of work.
+ * @throws ConfigError when mode or master key are not those of this database
+ */
+export async function withDatabase<Result>(
+  config: Config,
+  say: (line: string) => void,
+  work: (db: Db, vault: Vault) => Promise<Result>,
+): Promise<Result> {
+  return withDatabaseServer(config, say, async (connectionString) => {
+    const masterKey = readMasterKey(config)
+    const faults = findInstallationFaults(await readInstallation(connectionString), claimOf(config, masterKey))
+    if (faults.length > 0) throw new ConfigError(faults.map(({ check, message, fix }) => `${check}: ${message} ${fix}`))
+    await migrate(config.databaseDirectUrl ?? connectionString)
+    const db = openDb({
+      ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-command' },
+    })
+    try {
+      return await work(db, openVault(masterKey, config.previousMasterKeys))
+    } finally {
+      await db.close()
+    }
+  })
+}

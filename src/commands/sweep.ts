@@ -1,0 +1,255 @@
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { openAccounts } from '../assembly/accounts.ts'
+import { sandboxAccount, sandboxKeys, sandboxXpub } from '../assembly/sandbox-wallets.ts'
+import { type OpenChain, openChains } from '../chain/open-chains.ts'
+import { web3signer } from '../chain/payout/web3signer.ts'
+import { type SignDeposit, type SweepBatch, signBatch, signerOfAccount } from '../chain/sweep/sweep-batch.ts'
+import { type ChainPlan, makeBatch, planSweep, viewPlan } from '../chain/sweep/sweep-plan.ts'
+import { listSweeps, SWEEP_POLLS, type Sweep } from '../chain/sweep/sweep-queries.ts'
+import { toSafeFile } from '../chain/sweep/sweep-safe.ts'
+import { pollSweep, type SweepDeps, storeBatch } from '../chain/sweep/sweep-send.ts'
+import type { ChainConfig, Config } from '../config/config.ts'
+import type { Db } from '../db/db.ts'
+import { pollNow } from '../db/polling.ts'
+import { systemContext } from '../http/request-context.ts'
+import { DAY, systemClock } from '../kernel/clock.ts'
+import { formatDecimal, parseDecimal } from '../kernel/money.ts'
+import type { Vault } from '../kernel/vault.ts'
+import type { OperatorCommand } from './admin.ts'
+import { UsageError } from './command.ts'
+import { withDatabase } from './database.ts'
+import { listOperatorChains } from './operator-chains.ts'
+import { readAddress, readBatch, runSign, SIGN_USAGE, totalOf, writeJson } from './sweep-files.ts'
+
+export const SWEEP_USAGE = `comptoir sweep [--chain ID] [--to ADDRESS] [--min AMOUNT] [--limit N] [--valid-days N]
+    bring the deposits home: prints the plan as JSON and changes nothing
+    --out FILE    write an unsigned batch for an offline signer
+    --sign        sign with the configured signer (the sandbox's wallet, Web3Signer) and send
+    --safe FILE   write a file for Safe's Transaction Builder; signed by the configured signer, or --in SIGNED
+    --chain ID    one network only
+    --to ADDRESS  where the money goes; default: the wallet that pays refunds and settlements
+    --min AMOUNT  leave deposits below so much USDC (default 1)
+    --limit N     at most so many deposits of a network (default 1000)
+    --valid-days N  how long the signatures are good (default 7)
+
+${SIGN_USAGE}
+
+comptoir sweep send FILE [--no-wait]
+    send a signed batch; repeating it is safe, and the running service goes on if this ends
+
+  --json   for programs`
+
+const OPTIONS = {
+  chain: { type: 'string' },
+  to: { type: 'string' },
+  min: { type: 'string', default: '1' },
+  limit: { type: 'string', default: '1000' },
+  'valid-days': { type: 'string', default: '7' },
+  out: { type: 'string' },
+  safe: { type: 'string' },
+  in: { type: 'string' },
+  sign: { type: 'boolean', default: false },
+  'no-wait': { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+} as const
+
+const readArgs = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true })
+type Options = ReturnType<typeof readArgs>['values']
+
+type Work = {
+  config: Config
+  db: Db
+  vault: Vault
+  options: Options
+  chains: { settings: ChainConfig; open: OpenChain }[]
+  print(text: string): void
+  say(text: string): void
+}
+
+const integer = (text: string, name: string, max: number): number => {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= 1 && value <= max) return value
+  throw new UsageError(`--${name} must be a whole number from 1 to ${max}.`)
+}
+
+function minimumOf({ min }: Options): bigint {
+  const units = parseDecimal(min, 6)
+  if (units === undefined) throw new UsageError('--min must be an amount of USDC, for example 1.50.')
+  return units
+}
+
+async function planAll({ db, chains, options }: Work): Promise<ChainPlan[]> {
+  const rules = { minUnits: minimumOf(options), limit: integer(options.limit, 'limit', 100_000) }
+  const plans: ChainPlan[] = []
+  for (const { open } of chains) plans.push(await planSweep(db, open, rules))
+  return plans
+}
+
+/** The wallet that pays, unless the person says otherwise. */
+function destinationOf({ chains, options }: Work, chainId: number): string {
+  if (options.to !== undefined) return readAddress(options.to)
+  const found = chains.find(({ open }) => open.network.chainId === chainId)
+  if (found?.open.payouts) return found.open.payouts.address
+  throw new UsageError(`No wallet pays on chain ${chainId}: say where the money goes with --to ADDRESS.`)
+}
+
+/** @throws Error when nothing is to be moved */
+async function makeFreshBatch(work: Work): Promise<SweepBatch> {
+  const days = integer(work.options['valid-days'], 'valid-days', 60)
+  const to = (chainId: number): string => destinationOf(work, chainId)
+  const now = new Date(systemClock())
+  const batch = await makeBatch(await planAll(work), { to, validSeconds: (days * DAY) / 1000, now })
+  if (batch.deposits.length === 0) throw new Error('No deposit is to be moved. `comptoir sweep` says why.')
+  return batch
+}
+
+/** The sandbox's own wallet, or Web3Signer where it has the keys of the deposit addresses. */
+function configuredSigner({ config, vault, chains }: Work): SignDeposit {
+  const isOwn = config.mode === 'sandbox' && config.chains.every(({ xpub }) => xpub === null)
+  if (isOwn) return signerOfAccount(sandboxAccount(vault))
+  return ({ network, address }) => {
+    const url = chains.find(({ open }) => open.network.chainId === network)?.settings.web3signerUrl
+    if (url) return web3signer({ url, address })
+    throw new Error(
+      `Nothing here can sign for the deposits of chain ${network}: only their public key is known. Write them to a file ` +
+        'with --out and sign it offline (comptoir sweep sign), or set up Web3Signer with their keys.',
+    )
+  }
+}
+
+const depsOf = ({ db, chains }: Work): SweepDeps => ({
+  ...{ db, clock: systemClock, log: pino({ level: 'silent' }) },
+  chains: chains.map(({ open }) => open),
+})
+
+/** Takes each sweep further, together with the workers of a running service, until every one has its end. */
+async function follow(work: Work, ids: readonly string[]): Promise<Sweep[]> {
+  const deps = depsOf(work)
+  let told = ''
+  for (;;) {
+    const sweeps = await listSweeps(work.db, ids)
+    const open = sweeps.filter(({ status }) => status === 'sending')
+    const line = `${sweeps.length - open.length} of ${sweeps.length} are done. ${open[0]?.lastWords ?? ''}`
+    if (line !== told) work.say(line)
+    told = line
+    if (open.length === 0) return sweeps
+    for (const sweep of open)
+      await pollNow(deps, SWEEP_POLLS, sweep, (db) => pollSweep({ ...deps, db }, sweep)).catch((error: Error) =>
+        work.say(`${sweep.address}: ${error.message}`),
+      )
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+}
+
+function report({ print, options }: Work, sweeps: readonly Sweep[]): boolean {
+  const done = sweeps.filter(({ status }) => status === 'done')
+  const units = done.reduce((sum, sweep) => sum + sweep.units, 0n)
+  const feeWei = done.reduce((sum, sweep) => sum + (sweep.feeWei ?? 0n), 0n)
+  const failed = sweeps.filter(({ status }) => status === 'failed')
+  const waiting = sweeps.filter(({ status }) => status === 'sending')
+  const facts = {
+    ...{ done: done.length, total: formatDecimal(units, 6), fee: formatDecimal(feeWei, 18) },
+    waiting: waiting.length,
+    failed: failed.map(({ address, lastWords }) => ({ address, message: lastWords })),
+  }
+  const lines = failed.map(({ address, lastWords }) => `${address} was not moved: ${lastWords}`)
+  const open = waiting.length === 0 ? '' : ` ${waiting.length} are on their way; the service goes on with them.`
+  lines.push(`${facts.done} deposits came home: ${facts.total} USDC, for ${facts.fee} native coin.${open}`)
+  print(options.json ? JSON.stringify(facts) : lines.join('\n'))
+  return failed.length === 0
+}
+
+async function store(work: Work, batch: SweepBatch, outside: boolean): Promise<string[]> {
+  const ids = await storeBatch(depsOf(work), batch, { sentBy: 'operator', outside })
+  const { audit } = openAccounts({ config: work.config, db: work.db, vault: work.vault, clock: systemClock })
+  const detail = { deposits: ids.length, total: totalOf(batch), to: batch.networks.map(({ to }) => to), outside }
+  await work.db.tx((tx) =>
+    audit.write(tx, systemContext('operator'), { action: 'sweep.send', object: 'sweep:deposits', detail }),
+  )
+  return ids
+}
+
+async function send(work: Work, batch: SweepBatch): Promise<boolean> {
+  const ids = await store(work, batch, false)
+  if (work.options['no-wait']) return report(work, await listSweeps(work.db, ids))
+  return report(work, await follow(work, ids))
+}
+
+/** Plans, and does with the plan what the options say. */
+async function sweep(work: Work): Promise<boolean | undefined> {
+  const { options, print } = work
+  const chosen = [options.out, options.safe, options.sign ? 'sign' : undefined].filter((one) => one !== undefined)
+  if (chosen.length > 1) throw new UsageError('Choose one of --out, --safe and --sign.')
+  if (options.out !== undefined) {
+    const batch = await makeFreshBatch(work)
+    writeJson(options.out, batch)
+    const facts = { deposits: batch.deposits.length, total: totalOf(batch), file: options.out }
+    const next = `Sign it offline: comptoir sweep sign --in ${options.out} --mnemonic-file FILE --to ADDRESS`
+    return void print(options.json ? JSON.stringify(facts) : `${facts.deposits} deposits, ${facts.total} USDC. ${next}`)
+  }
+  if (options.safe !== undefined) {
+    const signed =
+      options.in === undefined
+        ? await signBatch(await makeFreshBatch(work), configuredSigner(work))
+        : readBatch(options.in)
+    const file = toSafeFile(signed, new Date(systemClock()))
+    await store(work, signed, true)
+    writeFileSync(options.safe, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+    const facts = { deposits: signed.deposits.length, total: totalOf(signed), file: options.safe }
+    const words = `${facts.deposits} deposits, ${facts.total} USDC: open ${options.safe} in Safe’s Transaction Builder. The service books it when the chain shows it.`
+    return void print(options.json ? JSON.stringify(facts) : words)
+  }
+  if (options.sign) return send(work, await signBatch(await makeFreshBatch(work), configuredSigner(work)))
+  print(JSON.stringify(viewPlan(await planAll(work)), null, 2))
+}
+
+/** The sandbox's own chain has wallets that follow from the master key. */
+function withSandboxWallets(config: Config, vault: Vault, chain: ChainConfig): ChainConfig {
+  if (config.mode === 'live' || chain.xpub !== null) return chain
+  const isOwn = !config.chains.includes(chain)
+  return { ...chain, xpub: sandboxXpub(vault), ...(isOwn ? sandboxKeys(vault) : {}) }
+}
+
+function chooseChains(config: Config, vault: Vault, { chain }: Options): ChainConfig[] {
+  const all = listOperatorChains(config).map((one) => withSandboxWallets(config, vault, one))
+  if (all.length === 0) throw new Error('No chain is set up here. In the sandbox, start the service first.')
+  const chosen = chain === undefined ? all : all.filter(({ chainId }) => String(chainId) === chain)
+  if (chosen.length === 0) throw new UsageError(`Chain ${chain} is not set up: CHAIN_${chain}_RPC_URL is missing.`)
+  return chosen
+}
+
+/** `sweep`: deposits come home. `sweep sign` is another command, which needs nothing of ours: see `runSign`. */
+export const runSweep: OperatorCommand = async (config, args, say) => {
+  const { values: options, positionals } = readArgs(args)
+  const [name, file, ...more] = positionals
+  if ((name !== undefined && name !== 'send') || more.length > 0) throw new UsageError(`There is no "sweep ${name}".`)
+  if (name === 'send' && file === undefined) throw new UsageError('Name the signed file: comptoir sweep send FILE')
+  const batch = file === undefined ? null : readBatch(file)
+  return withDatabase(config, say, async (db, vault) => {
+    const settings = chooseChains(config, vault, options)
+    const deps = { config: { chains: settings }, db, clock: systemClock, log: pino({ level: 'silent' }) }
+    const opened = openChains({ ...deps, metrics: new Registry() })
+    const chains = opened.flatMap((open) => {
+      const own = settings.find(({ chainId }) => chainId === open.network.chainId)
+      return own ? [{ open, settings: own }] : []
+    })
+    const print = (text: string): void => void process.stdout.write(`${text}\n`)
+    const work: Work = { config, db, vault, options, chains, print, say }
+    try {
+      return await (batch ? send(work, batch) : sweep(work))
+    } finally {
+      await Promise.all(opened.map(({ rpc }) => rpc.close()))
+    }
+  })
+}
+
+/** `sweep sign` reads no settings: the machine that signs has none. */
+export const runSweepCommand =
+  (load: () => Config, say: (line: string) => void) =>
+  async (args: string[]): Promise<boolean | undefined> =>
+    args[0] === 'sign'
+      ? runSign(args.slice(1), (text) => void process.stdout.write(`${text}\n`))
+      : runSweep(load(), args, say)

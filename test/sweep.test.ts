@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { mnemonicToAccount } from 'viem/accounts'
+import { encodeFunctionData } from 'viem/utils'
+import { PAYER } from '../sandbox/chain/throwaway-keys.ts'
+import { auditDeposits, auditWallets } from '../src/chain/deposits/balance-audit.ts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { localSigner } from '../src/chain/payout/signer.ts'
+import { sql } from '../src/db/db.ts'
+import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
+import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
+import { chainEnv, openShop, type Payable, type Shop } from './harness/shop.ts'
+
+/** A phrase of BIP-39's published test vectors: nothing of worth may ever come to its addresses. */
+const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const XPUB = mnemonicToAccount(PHRASE, { path: "m/44'/60'/0'" }).getHdKey().publicExtendedKey
+const MAIN = join(import.meta.dirname, '../src/main.ts')
+
+let shop: Shop
+let folder: string
+let env: Record<string, string>
+let wallet: string
+let relayer: string
+let mining: NodeJS.Timeout
+
+const file = (name: string): string => join(folder, name)
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-sweep-'))
+  let keys: Record<string, string> = {}
+  shop = await openShop({
+    env: async (chain) => {
+      keys = { ...(await payoutEnv(chain)), CHAIN_31337_XPUB: XPUB }
+      return keys
+    },
+  })
+  wallet = localSigner(keys.CHAIN_31337_REFUND_KEY ?? '').address
+  relayer = localSigner(keys.CHAIN_31337_RELAYER_KEY ?? '').address
+  env = {
+    PATH: process.env.PATH ?? '',
+    DATA_DIR: folder,
+    DATABASE_URL: shop.host.db.connectionString,
+    MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
+    ...chainEnv(shop.chain),
+    ...keys,
+  }
+  writeFileSync(file('phrase'), `${PHRASE}\n`)
+  mining = setInterval(() => void shop.chain.mine().catch(() => {}), 150)
+})
+after(async () => {
+  clearInterval(mining)
+  await shop?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Ran = { code: number; stdout: string; text: string }
+
+async function run(args: string[], given: Record<string, string> = env): Promise<Ran> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [MAIN, 'sweep', ...args], {
+      env: given,
+      cwd: folder,
+      timeout: 90_000,
+    })
+    return { code: 0, stdout, text: stdout + stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, stdout, text: stdout + stderr }
+  }
+}
+
+/** The machine of the signer knows nothing but its files. */
+const sign = (args: string[]): Promise<Ran> => run(['sign', ...args], { PATH: process.env.PATH ?? '' })
+
+type Plan = {
+  deposits: { network: number; address: string; amount: string }[]
+  total: string
+  fee: string
+  dust: string
+  held: { address: string; reason: string }[]
+}
+const plan = async (...args: string[]): Promise<Plan> => {
+  const { stdout, text } = await run(args)
+  assert.match(stdout, /^\{/, text)
+  return JSON.parse(stdout) as Plan
+}
+
+/** Sum of an account in the books of the shop's company. */
+async function booked(account: string, companyId: string = shop.merchant.companyId): Promise<bigint> {
+  const { units } = await shop.host.db.one<{ units: string }>(sql`
+    select coalesce(sum(units), 0) as units from ledger_entries where company_id = ${companyId} and account = ${account}`)
+  return BigInt(units)
+}
+
+async function checkBooks(): Promise<void> {
+  const verdict = await verifyLedger(shop.host.db)
+  assert.equal(verdict.difference, null, describeVerdict(verdict))
+  const rpc = createRpc({ url: shop.chain.rpcUrl })
+  const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
+  try {
+    const chain = { db: shop.host.db, rpc, network }
+    assert.deepEqual([...(await auditDeposits(chain)), ...(await auditWallets(chain))], [])
+  } finally {
+    await rpc.close()
+  }
+}
+
+const nativeOf = async (address: string): Promise<bigint> =>
+  BigInt(await shop.chain.call<string>('eth_getBalance', address, 'latest'))
+
+/** Orders that are paid at once, a few in each transaction, each with an amount of its own. */
+async function createManyPaid(count: number): Promise<Payable[]> {
+  const orders: Payable[] = []
+  while (orders.length < count) {
+    const some = Array.from({ length: Math.min(10, count - orders.length) }, (_, index) =>
+      shop.createAwaiting({ amount: 10 + (orders.length + index) / 100 }),
+    )
+    orders.push(...(await Promise.all(some)))
+  }
+  for (let start = 0; start < count; start += 10)
+    await shop.chain.payMany(orders.slice(start, start + 10).map(({ toAddress: to, units }) => ({ to, units })))
+  await shop.makeFinal()
+  const paid = () =>
+    shop.host.db.one<{ paid: bigint }>(sql`
+      select count(*) as paid from orders where status = 'PAID' and code = any(${orders.map(({ code }) => code)})`)
+  await eventually(paid, (seen) => seen.paid === BigInt(count))
+  return orders
+}
+
+/** As if the minute were over for which the killed process keeps what it was working on. */
+async function endLeases(): Promise<void> {
+  await shop.host.db.run(sql`update sweeps set lease_until = now() where lease_until is not null`)
+  await shop.host.db.run(sql`update chain_payouts set lease_until = now() where lease_until is not null`)
+}
+
+const done = () =>
+  eventually(
+    () => shop.host.db.one<{ open: bigint }>(sql`select count(*) as open from sweeps where status = 'sending'`),
+    ({ open }) => open === 0n,
+  )
+
+test('200 deposits are planned, signed offline, sent, killed on the way, and come home to the unit', async () => {
+  const orders = await createManyPaid(200)
+  const open = await shop.createAwaiting()
+  const total = orders.reduce((sum, { units }) => sum + units, 0n)
+  const planned = await plan()
+  assert.equal(planned.deposits.length, 200)
+  assert.equal(BigInt(planned.total.replace('.', '')), total)
+  assert.deepEqual([planned.dust, Number(planned.fee) > 0], ['0.000000', true])
+  assert.deepEqual(
+    new Set(planned.deposits.map(({ address }) => address.toLowerCase())),
+    new Set(orders.map(({ toAddress }) => toAddress.toLowerCase())),
+  )
+  assert.equal((await run(['--out', file('batch.json')])).code, 0)
+  const signed = await sign(['--in', file('batch.json'), '--mnemonic-file', file('phrase'), '--to', wallet])
+  assert.equal(signed.code, 0, signed.text)
+  const [before, gas] = [await shop.chain.balanceOf(wallet), await nativeOf(relayer)]
+  const child = spawn(process.execPath, [MAIN, 'sweep', 'send', file('batch.json')], { env, cwd: folder })
+  const some = () =>
+    shop.host.db.one<{ sent: bigint }>(sql`
+      select count(*) as sent from chain_payouts where kind = 'sweep' and status <> 'reserved'`)
+  await eventually(some, ({ sent }) => sent >= 20n)
+  child.kill('SIGKILL')
+  await endLeases()
+  await done()
+  assert.equal((await shop.chain.balanceOf(wallet)) - before, total)
+  for (const { toAddress } of orders) assert.equal(await shop.chain.balanceOf(toAddress), 0n)
+  assert.deepEqual([await booked('wallet'), await booked('payer_clearing')], [total, 0n])
+  assert.equal(await booked('network_fees', ''), gas - (await nativeOf(relayer)), 'the fee is what the relayer paid')
+  await checkBooks()
+  const again = await run(['send', file('batch.json'), '--json'])
+  assert.equal(JSON.parse(again.stdout).done, 200, again.text)
+  assert.equal((await shop.chain.balanceOf(wallet)) - before, total)
+  assert.deepEqual((await plan()).deposits, [])
+  await shop.chain.pay({ to: open.toAddress, units: open.units })
+})
+
+test('the books say where the money lies: what is refunded leaves the wallet', async () => {
+  const before = await booked('wallet')
+  const order = await createPaid(shop)
+  await revert(shop, order.code, { amount: '4', address: newAddress() })
+  await refundReaches(shop, order.orderId, 'settled')
+  assert.equal(await booked('wallet'), before - 4_000_000n)
+  await checkBooks()
+})
+
+test('two batches of the same deposits move the money once, and a moved one is refused', async () => {
+  const order = await createPaid(shop)
+  for (const name of ['one.json', 'two.json']) {
+    assert.equal((await run(['--out', file(name)])).code, 0)
+    const { code, text } = await sign(['--in', file(name), '--mnemonic-file', file('phrase'), '--to', wallet])
+    assert.equal(code, 0, text)
+  }
+  const results = await Promise.all(['one.json', 'two.json'].map((name) => run(['send', file(name), '--json'])))
+  for (const { code, text } of results) assert.equal(code, 0, text)
+  assert.equal(await shop.chain.balanceOf(order.toAddress), 0n)
+  const { times } = await shop.host.db.one<{ times: bigint }>(
+    sql`select count(*) as times from sweeps where address = ${order.toAddress.toLowerCase()}`,
+  )
+  assert.equal(times, 1n)
+  await checkBooks()
+  await shop.host.db.run(sql`delete from sweeps where address = ${order.toAddress.toLowerCase()}`)
+  const lost = await run(['send', file('one.json')])
+  assert.match(lost.text, /was moved with this authorization before/)
+  await shop.host.db.run(sql`
+    insert into sweeps (company_id, id, chain_id, address, number, to_address, units, status, sent_by, tx_hash,
+      created_at, updated_at)
+    select ${shop.merchant.companyId}, id, chain_id, from_address, 1, to_address, units, 'done', 'operator', tx_hash,
+      created_at, updated_at from chain_payouts where from_address = ${order.toAddress.toLowerCase()}`)
+  await checkBooks()
+})
+
+test('the offline signer refuses another destination, another wallet and a changed file', async () => {
+  const order = await createPaid(shop)
+  await run(['--out', file('plain.json')])
+  const args = ['--in', file('plain.json'), '--out', file('signed.json'), '--mnemonic-file']
+  const elsewhere = await sign([...args, file('phrase'), '--to', newAddress()])
+  assert.match(elsewhere.text, /which --to does not name\. Not signed/)
+  assert.equal((await sign([...args, file('phrase')])).code, 2)
+  writeFileSync(file('other'), 'letter advice cage absurd amount doctor acoustic avoid letter advice cage above')
+  assert.match((await sign([...args, file('other'), '--to', wallet])).text, /does not belong to this wallet/)
+  writeFileSync(file('none'), 'not a phrase')
+  const none = await sign([...args, file('none'), '--to', wallet])
+  assert.match(none.text, /no recovery phrase/)
+  assert.doesNotMatch(none.text, /not a phrase/)
+  const batch = JSON.parse(readFileSync(file('plain.json'), 'utf8'))
+  const change = (what: object): void =>
+    writeFileSync(file('changed.json'), JSON.stringify({ ...batch, deposits: [{ ...batch.deposits[0], ...what }] }))
+  change({ amount: '1.000000' })
+  const changed = ['--in', file('changed.json'), '--mnemonic-file', file('phrase'), '--to', wallet]
+  assert.match((await sign(changed)).text, /was changed/)
+  change({ nonce: `0x${'ab'.repeat(32)}` })
+  assert.match((await sign(changed)).text, /was changed/)
+  assert.match((await run(['send', file('plain.json')])).text, /is not signed yet/)
+  change({ signature: `0x${'11'.repeat(64)}1b` })
+  assert.match((await run(['send', file('changed.json')])).text, /signature for 0x[0-9a-fA-F]{40} is not its own/)
+  assert.equal(await shop.chain.balanceOf(order.toAddress), order.units)
+})
+
+test('money stays while its order is open, after a failed screening, and below the minimum', async () => {
+  const [open, failed, small] = [await shop.createAwaiting(), await shop.createAwaiting(), await createPaid(shop)]
+  for (const { toAddress: to } of [open, failed]) await shop.chain.pay({ to, units: 1_500_000n })
+  await shop.makeFinal()
+  await shop.host.db.run(sql`update orders set status = 'KYT_FAILED' where id = ${failed.orderId}`)
+  const held = await eventually(
+    async () => (await plan()).held,
+    (list) => list.length >= 2,
+  )
+  const reasons = new Map(held.map(({ address, reason }) => [address, reason]))
+  assert.match(reasons.get(open.toAddress) ?? '', /its order is AWAITING/)
+  assert.match(reasons.get(failed.toAddress) ?? '', /screening failed/)
+  const high = await plan('--min', '60')
+  assert.ok(!high.deposits.some(({ address }) => address === small.toAddress))
+  assert.ok(Number(high.dust) >= 54)
+  await shop.host.db.run(sql`update orders set status = 'AWAITING' where id = ${failed.orderId}`)
+})
+
+type SafeFile = {
+  chainId: string
+  transactions: {
+    to: `0x${string}`
+    value: string
+    contractMethod: { name: string; inputs: { name: string; type: string }[] }
+    contractInputsValues: Record<string, string>
+  }[]
+}
+
+test('a Safe’s file holds the authorizations; whoever submits them, the service books them', async () => {
+  const order = await createPaid(shop)
+  await run(['--out', file('safe-batch.json')])
+  const unsigned = await run(['--safe', file('safe.json'), '--in', file('safe-batch.json')])
+  assert.match(unsigned.text, /is not signed yet/)
+  await sign(['--in', file('safe-batch.json'), '--mnemonic-file', file('phrase'), '--to', wallet])
+  const made = await run(['--safe', file('safe.json'), '--in', file('safe-batch.json')])
+  assert.equal(made.code, 0, made.text)
+  const { chainId, transactions } = JSON.parse(readFileSync(file('safe.json'), 'utf8')) as SafeFile
+  assert.equal(chainId, '31337')
+  const before = await booked('wallet')
+  for (const { to, contractMethod, contractInputsValues } of transactions) {
+    const abi = [{ type: 'function', stateMutability: 'nonpayable', outputs: [], ...contractMethod }] as const
+    const args = contractMethod.inputs.map(({ name }) => contractInputsValues[name])
+    const data = encodeFunctionData({ abi, functionName: 'transferWithAuthorization', args } as never)
+    await shop.chain.call('eth_sendTransaction', { from: PAYER.address, to, data })
+  }
+  await done()
+  assert.equal(await shop.chain.balanceOf(order.toAddress), 0n)
+  assert.ok((await booked('wallet')) > before)
+  const { fee } = await shop.host.db.one<{ fee: string | null }>(
+    sql`select fee_wei as fee from sweeps where address = ${order.toAddress.toLowerCase()}`,
+  )
+  assert.equal(fee, null, 'someone else paid the gas')
+  await checkBooks()
+})
+
+test('without a signer here, --sign says what to do; wrong use is exit code 2', async () => {
+  await createPaid(shop)
+  const refused = await run(['--sign'])
+  assert.equal(refused.code, 1)
+  assert.match(refused.text, /only their public key is known.*--out/s)
+  assert.equal((await run(['--sign', '--out', file('x')])).code, 2)
+  assert.equal((await run(['fly'])).code, 2)
+  assert.equal((await run(['--chain', '99'])).code, 2)
+  assert.equal((await run(['--min', 'one'])).code, 2)
+})
