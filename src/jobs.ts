@@ -1,6 +1,7 @@
 import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
 import { startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes } from './assembly/service-base.ts'
+import { bookSweepDone } from './assembly/sweeps.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import { sweepPolls } from './chain/sweep/sweep-send.ts'
 import { resealAccounts } from './channels/accounts.ts'
@@ -65,7 +66,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     payments: poll(paymentPolls(payments)),
     refunds: poll(refundPolls(deps.refunds)),
     settlements: poll(settlementPolls(deps.settlements)),
-    sweeps: poll(sweepPolls(deps)),
+    sweeps: poll(sweepPolls({ ...deps, book: bookSweepDone })),
     kycs: poll(kycPolls(deps.kyc)),
     screenings: poll(screeningPolls(deps.screening.polls)),
   }

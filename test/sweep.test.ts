@@ -12,6 +12,7 @@ import { auditDeposits, auditWallets } from '../src/chain/deposits/balance-audit
 import { createRpc } from '../src/chain/endpoints/rpc.ts'
 import { networkFor } from '../src/chain/networks.ts'
 import { localSigner } from '../src/chain/payout/signer.ts'
+import { DEFAULT_ACCOUNT, openAccount, parseBatch, signBatch, signerOfAccount } from '../src/chain/sweep/sweep-batch.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert } from './harness/refunds.ts'
@@ -220,27 +221,27 @@ test('two batches of the same deposits move the money once, and a moved one is r
 test('the offline signer refuses another destination, another wallet and a changed file', async () => {
   const order = await createPaid(shop)
   await run(['--out', file('plain.json')])
-  const args = ['--in', file('plain.json'), '--out', file('signed.json'), '--mnemonic-file']
-  const elsewhere = await sign([...args, file('phrase'), '--to', newAddress()])
+  const args = ['--in', file('plain.json'), '--mnemonic-file', file('phrase')]
+  const [elsewhere, unsaid, unsigned] = await Promise.all([
+    sign([...args, '--to', newAddress()]),
+    sign(args),
+    run(['send', file('plain.json')]),
+  ])
   assert.match(elsewhere.text, /which --to does not name\. Not signed/)
-  assert.equal((await sign([...args, file('phrase')])).code, 2)
-  writeFileSync(file('other'), 'letter advice cage absurd amount doctor acoustic avoid letter advice cage above')
-  assert.match((await sign([...args, file('other'), '--to', wallet])).text, /does not belong to this wallet/)
-  writeFileSync(file('none'), 'not a phrase')
-  const none = await sign([...args, file('none'), '--to', wallet])
-  assert.match(none.text, /no recovery phrase/)
-  assert.doesNotMatch(none.text, /not a phrase/)
-  const batch = JSON.parse(readFileSync(file('plain.json'), 'utf8'))
-  const change = (what: object): void =>
-    writeFileSync(file('changed.json'), JSON.stringify({ ...batch, deposits: [{ ...batch.deposits[0], ...what }] }))
-  change({ amount: '1.000000' })
-  const changed = ['--in', file('changed.json'), '--mnemonic-file', file('phrase'), '--to', wallet]
-  assert.match((await sign(changed)).text, /was changed/)
-  change({ nonce: `0x${'ab'.repeat(32)}` })
-  assert.match((await sign(changed)).text, /was changed/)
-  assert.match((await run(['send', file('plain.json')])).text, /is not signed yet/)
-  change({ signature: `0x${'11'.repeat(64)}1b` })
-  assert.match((await run(['send', file('changed.json')])).text, /signature for 0x[0-9a-fA-F]{40} is not its own/)
+  assert.equal(unsaid.code, 2)
+  assert.match(unsigned.text, /is not signed yet/)
+  const open = (phrase: string) => openAccount(phrase, { path: DEFAULT_ACCOUNT, passphrase: '' })
+  const text = readFileSync(file('plain.json'), 'utf8')
+  const other = open('letter advice cage absurd amount doctor acoustic avoid letter advice cage above')
+  await assert.rejects(signBatch(parseBatch(text), signerOfAccount(other)), /does not belong to this wallet/)
+  assert.throws(() => open('not a phrase'), { message: /no recovery phrase/ })
+  const batch = JSON.parse(text)
+  const changed = (what: object): string => JSON.stringify({ ...batch, deposits: [{ ...batch.deposits[0], ...what }] })
+  for (const what of [{ amount: '1.000000' }, { nonce: `0x${'ab'.repeat(32)}` }, { network: 1 }])
+    assert.throws(() => parseBatch(changed(what)), /was changed|says nothing about network 1/)
+  assert.throws(() => parseBatch('{}'), /is no batch/)
+  writeFileSync(file('forged.json'), changed({ signature: `0x${'11'.repeat(64)}1b` }))
+  assert.match((await run(['send', file('forged.json')])).text, /signature for 0x[0-9a-fA-F]{40} is not its own/)
   assert.equal(await shop.chain.balanceOf(order.toAddress), order.units)
 })
 
@@ -249,13 +250,19 @@ test('money stays while its order is open, after a failed screening, and below t
   for (const { toAddress: to } of [open, failed]) await shop.chain.pay({ to, units: 1_500_000n })
   await shop.makeFinal()
   await shop.host.db.run(sql`update orders set status = 'KYT_FAILED' where id = ${failed.orderId}`)
+  const doubtful = await createPaid(shop)
+  await shop.host.db.run(sql`
+    insert into screenings (company_id, id, purpose, subject_id, network, address, status, opened_at, updated_at)
+    values (${shop.merchant.companyId}, 'held', 'payment', 'p', 31337, ${shop.chain.payer.toLowerCase()}, 'held', now(), now())`)
   const held = await eventually(
     async () => (await plan()).held,
-    (list) => list.length >= 2,
+    (list) => list.length >= 3,
   )
+  await shop.host.db.run(sql`delete from screenings where id = 'held'`)
   const reasons = new Map(held.map(({ address, reason }) => [address, reason]))
   assert.match(reasons.get(open.toAddress) ?? '', /its order is AWAITING/)
   assert.match(reasons.get(failed.toAddress) ?? '', /screening failed/)
+  assert.match(reasons.get(doubtful.toAddress) ?? '', /screening of a sender is not done/)
   const high = await plan('--min', '60')
   assert.ok(!high.deposits.some(({ address }) => address === small.toAddress))
   assert.ok(Number(high.dust) >= 54)
@@ -304,8 +311,7 @@ test('without a signer here, --sign says what to do; wrong use is exit code 2', 
   const refused = await run(['--sign'])
   assert.equal(refused.code, 1)
   assert.match(refused.text, /only their public key is known.*--out/s)
-  assert.equal((await run(['--sign', '--out', file('x')])).code, 2)
-  assert.equal((await run(['fly'])).code, 2)
-  assert.equal((await run(['--chain', '99'])).code, 2)
-  assert.equal((await run(['--min', 'one'])).code, 2)
+  const wrong = [['--sign', '--out', file('x')], ['fly'], ['--chain', '99'], ['--min', 'one']]
+  const codes = await Promise.all(wrong.map(async (args) => (await run(args)).code))
+  assert.deepEqual(codes, [2, 2, 2, 2])
 })

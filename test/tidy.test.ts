@@ -53,8 +53,6 @@ const MAY_IMPORT: Record<string, string[]> = {
   http: [],
   // what talks to the outside knows nothing of requests
   chain: [],
-  // what is brought home is booked where it lies
-  'chain/sweep': ['chain', 'ledger/ledger-service'],
   channels: [],
   'channels/crypto': ['chain', 'channels'],
   audit: HTTP,

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { openAccounts } from '../assembly/accounts.ts'
 import { sandboxAccount, sandboxKeys, sandboxXpub } from '../assembly/sandbox-wallets.ts'
+import { bookSweepDone } from '../assembly/sweeps.ts'
 import { type OpenChain, openChains } from '../chain/open-chains.ts'
 import { web3signer } from '../chain/payout/web3signer.ts'
 import { type SignDeposit, type SweepBatch, signBatch, signerOfAccount } from '../chain/sweep/sweep-batch.ts'
@@ -121,7 +122,7 @@ function configuredSigner({ config, vault, chains }: Work): SignDeposit {
 }
 
 const depsOf = ({ db, chains }: Work): SweepDeps => ({
-  ...{ db, clock: systemClock, log: pino({ level: 'silent' }) },
+  ...{ db, clock: systemClock, log: pino({ level: 'silent' }), book: bookSweepDone },
   chains: chains.map(({ open }) => open),
 })
 
@@ -222,7 +223,7 @@ function chooseChains(config: Config, vault: Vault, { chain }: Options): ChainCo
 }
 
 /** `sweep`: deposits come home. `sweep sign` is another command, which needs nothing of ours: see `runSign`. */
-export const runSweep: OperatorCommand = async (config, args, say) => {
+const runSweep: OperatorCommand = async (config, args, say) => {
   const { values: options, positionals } = readArgs(args)
   const [name, file, ...more] = positionals
   if ((name !== undefined && name !== 'send') || more.length > 0) throw new UsageError(`There is no "sweep ${name}".`)

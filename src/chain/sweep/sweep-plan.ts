@@ -71,10 +71,11 @@ async function skipUsed(chain: SweepChain, list: readonly Sweepable[]): Promise<
   return list.flatMap(({ address }) => fresh.get(address) ?? [])
 }
 
-const reasonOf = ({ heldBy, underWay }: Sweepable): string | null => {
+const reasonOf = ({ heldBy, underWay, doubtful }: Sweepable): string | null => {
   if (underWay) return 'a sweep of it is under way'
   if (heldBy === 'KYT_FAILED') return 'its screening failed: return it, or decide by hand'
-  return heldBy === null ? null : `its order is ${heldBy}`
+  if (heldBy !== null) return `its order is ${heldBy}`
+  return doubtful ? 'the screening of a sender is not done, or found something' : null
 }
 
 /**

@@ -52,6 +52,8 @@ export type Sweepable = {
   underWay: boolean
   /** The status of an order that keeps it from being moved; null: it may be moved. */
   heldBy: string | null
+  /** The screening of someone who sent to it found something, or has no answer. */
+  doubtful: boolean
 }
 
 /**
@@ -76,7 +78,10 @@ export async function listSweepable(
       coalesce(m.number, 0) + 1 as number, coalesce(m.under_way, false) as under_way,
       (select o.status from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id
         where p.deposit_address = a.address and (o.status = 'KYT_FAILED'
-          or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')) limit 1) as held_by
+          or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')) limit 1) as held_by,
+      exists (select 1 from chain_transfers t join screenings s on s.address = t.from_address
+        where t.chain_id = ${chainId} and t.to_address = a.address and s.company_id = d.company_id
+          and s.status in ('checking', 'held', 'blocked')) as doubtful
     from arrived a
     join deposit_addresses d on d.address = a.address
     left join moved m on m.address = a.address

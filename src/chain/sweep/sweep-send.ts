@@ -1,9 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Db } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import type { PollSpec } from '../../db/polling.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { pollGapMs } from '../../kernel/poll-gaps.ts'
-import { bookSweep, bookSweepFee } from '../../ledger/ledger-service.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { PAYOUT_LEASE_MS, PAYOUT_TIMES, type PayoutResult, viewPayout, workOn } from '../payout/payout.ts'
@@ -26,7 +25,14 @@ import {
 /** A chain, with what pays for gas on it. */
 export type SendingChain = { network: Network; rpc: Rpc; relayerSigner: Signer | null }
 
-export type SweepDeps = { db: Db; clock: Clock; log: FastifyBaseLogger; chains: readonly SendingChain[] }
+export type SweepDeps = {
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  chains: readonly SendingChain[]
+  /** Books where the money lies now, and what moving it cost. */
+  book(tx: Tx, sweep: Sweep, home: { feeWei: bigint | null; at: Date }): Promise<void>
+}
 
 /** What a signed batch holds, checked against our tables and its chain. @throws Error naming what does not fit */
 async function readDeposit(deps: SweepDeps, batch: SweepBatch, deposit: SweepDeposit) {
@@ -120,15 +126,9 @@ async function finish(deps: SweepDeps, key: Sweep, news: { txHash: string; words
     if (sweep?.status !== 'sending') return
     const at = new Date(deps.clock())
     await updateSweep(tx, sweep, { status: 'done', ...news, nextCheckAt: null }, at)
-    const booking = { companyId: sweep.companyId, causeId: sweep.id, orderId: null, at }
-    await bookSweep(tx, booking, sweep.units)
-    if (news.feeWei === null) return
-    await bookSweepFee(tx, { ...booking, companyId: OPERATOR }, { wei: news.feeWei, chainId: sweep.chainId })
+    await deps.book(tx, sweep, { feeWei: news.feeWei, at })
   })
 }
-
-/** The operator's own books. */
-const OPERATOR = ''
 
 /** Takes one sweep as far as it goes now. */
 export async function pollSweep(deps: SweepDeps, sweep: Sweep): Promise<void> {

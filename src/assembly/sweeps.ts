@@ -1,0 +1,15 @@
+import type { Sweep } from '../chain/sweep/sweep-queries.ts'
+import type { Tx } from '../db/db.ts'
+import { OPERATOR } from '../ledger/difference-queries.ts'
+import { bookSweep, bookSweepFee } from '../ledger/ledger-service.ts'
+
+/** A deposit is home: the company's money lies in our wallet, and the operator paid for gas. */
+export async function bookSweepDone(
+  tx: Tx,
+  { companyId, id, chainId, units }: Sweep,
+  { feeWei: wei, at }: { feeWei: bigint | null; at: Date },
+): Promise<void> {
+  const booking = { companyId, causeId: id, orderId: null, at }
+  await bookSweep(tx, booking, units)
+  if (wei !== null) await bookSweepFee(tx, { ...booking, companyId: OPERATOR }, { wei, chainId })
+}
