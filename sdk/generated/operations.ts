@@ -2344,6 +2344,30 @@ export interface Operations {
         emailOtp?: string
         /** One of the ten recovery codes. */
         recoveryCode?: string
+        /** `toJSON()` of what `navigator.credentials.get` returned, for POST /auth/passkey/options. */
+        passkey?: {
+          /** Credential id. */
+          id: string
+          /** Credential id. */
+          rawId: string
+          /** Always public-key. */
+          type: "public-key"
+          /** Where the authenticator is. */
+          authenticatorAttachment?: string
+          /** As the browser gives it. */
+          clientExtensionResults: Record<string, unknown>
+          /** What the authenticator answered. */
+          response: {
+            /** What the browser signed for. */
+            clientDataJSON: string
+            /** What the authenticator says of itself. */
+            authenticatorData: string
+            /** The signature. */
+            signature: string
+            /** Whose passkey it is. */
+            userHandle?: string
+          }
+        }
       }
     }
     data: {
@@ -2420,6 +2444,93 @@ export interface Operations {
     data: {
       /** How many sessions were ended. */
       revoked: number
+    }
+  }
+  /** List your passkeys. Your passkeys, oldest first. Keys themselves are never shown. */
+  listPasskeys: {
+    params: Record<never, never>
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** For its owner, to tell one from another. */
+      name: string
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last proved a login or a step-up. */
+      lastUsedAt: string | null
+    }>
+  }
+  /** Add the passkey that the authenticator made. Checks what the authenticator made and keeps its public key as a second factor. A mail tells you about it. */
+  addPasskey: {
+    params: {
+      body: {
+        /** For its owner, to tell one from another. */
+        name: string
+        /** `toJSON()` of what `navigator.credentials.create` returned. */
+        response: {
+          /** Credential id. */
+          id: string
+          /** Credential id. */
+          rawId: string
+          /** Always public-key. */
+          type: "public-key"
+          /** Where the authenticator is. */
+          authenticatorAttachment?: string
+          /** As the browser gives it. */
+          clientExtensionResults: Record<string, unknown>
+          /** What the authenticator answered. */
+          response: {
+            /** What the browser signed for. */
+            clientDataJSON: string
+            /** The new key, as the authenticator describes it. */
+            attestationObject: string
+            /** What the authenticator says of itself. */
+            authenticatorData?: string
+            /** The new public key. */
+            publicKey?: string
+            /** COSE number of its kind. */
+            publicKeyAlgorithm?: number
+            /** How it is reached. */
+            transports?: Array<string>
+          }
+        }
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** For its owner, to tell one from another. */
+      name: string
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last proved a login or a step-up. */
+      lastUsedAt: string | null
+    }
+  }
+  /** Begin adding a passkey. Answers what `navigator.credentials.create` needs. It is good for five minutes, and nothing changes before the passkey is added. */
+  beginPasskey: {
+    params: Record<never, never>
+    data: {
+      /** For the browser: `PublicKeyCredential.parse…OptionsFromJSON` (WebAuthn level 3). */
+      options: {
+      }
+    }
+  }
+  /** Remove one of your passkeys. It proves nothing from now on. Without any factor of your own, codes come by email. */
+  removePasskey: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: null
+  }
+  /** What a passkey has to sign for a login or a step-up. For the pending login in this browser, or for a step-up when you send a bearer. Send the signed answer to POST /auth/otp as `passkey`. */
+  beginPasskeyProof: {
+    params: Record<never, never>
+    data: {
+      /** For the browser: `PublicKeyCredential.parse…OptionsFromJSON` (WebAuthn level 3). */
+      options: {
+      }
     }
   }
   /** Request a password reset. The answer is the same for every address. With `origin=application` it is a token, which works once the mailed link or code is used. */
@@ -3342,6 +3453,11 @@ export const OPERATIONS = {
   listSessions: { method: 'GET', path: '/api/next/auth/sessions', query: [], keyed: false, json: true },
   revokeSession: { method: 'DELETE', path: '/api/next/auth/sessions/{id}', query: [], keyed: false, json: true },
   revokeOtherSessions: { method: 'POST', path: '/api/next/auth/sessions/revoke-others', query: [], keyed: true, json: true },
+  listPasskeys: { method: 'GET', path: '/api/next/auth/passkeys', query: [], keyed: false, json: true },
+  addPasskey: { method: 'POST', path: '/api/next/auth/passkeys', query: [], keyed: true, json: true },
+  beginPasskey: { method: 'POST', path: '/api/next/auth/passkeys/options', query: [], keyed: true, json: true },
+  removePasskey: { method: 'DELETE', path: '/api/next/auth/passkeys/{id}', query: [], keyed: false, json: true },
+  beginPasskeyProof: { method: 'POST', path: '/api/next/auth/passkey/options', query: [], keyed: false, json: true },
   sendPasswordReset: { method: 'POST', path: '/api/next/auth/reset-password/send', query: ['lang'], keyed: false, json: true },
   changeForgottenPassword: { method: 'POST', path: '/api/next/auth/reset-password/change', query: [], keyed: true, json: true },
   changePassword: { method: 'POST', path: '/api/next/auth/password', query: [], keyed: true, json: true },

@@ -381,6 +381,8 @@ export type User = {
   twoFactorAuthEnabled: boolean
   /** An authenticator app is enrolled; otherwise codes come by e-mail. */
   authenticatorEnabled: boolean
+  /** A passkey is registered and can prove a login. */
+  passkeyEnabled: boolean
   /** When the user last logged in; null before the first time. */
   lastConnection: string | null
   /** Language of mails and pages. */

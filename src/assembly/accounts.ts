@@ -32,7 +32,7 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     endSessions: (tx, userId, reason) => sessions.endAll(tx, userId, reason),
     forgetSessions: sessions.forget,
     sendInvitation: auth.resets.invite,
-    removeTwoFactor: auth.twoFactor.remove,
+    removeTwoFactor: auth.twoFactor.removeAll,
   }
   const apiKeyDeps: ApiKeyDeps = { db, clock, audit, apiKeys }
   const users: UserDeps = { db, clock, audit, mailer, config, hooks }

@@ -24,6 +24,7 @@ import { requestLogRoutes } from '../request-log/request-log-routes.ts'
 import { screeningRoutes } from '../screening/screening-routes.ts'
 import { apiKeyRoutes } from '../sessions/api-keys/api-key-routes.ts'
 import { authRoutes } from '../sessions/auth-routes.ts'
+import { passkeyRoutes } from '../sessions/passkey-routes.ts'
 import { passwordRoutes } from '../sessions/password-routes.ts'
 import { sessionRoutes } from '../sessions/session-routes.ts'
 import { userRoutes } from '../users/user-routes.ts'
@@ -91,6 +92,7 @@ export async function registerApi(
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
       await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })
+      await scope.register(passkeyRoutes, { ...auth, prefix: '/auth' })
       await scope.register(passwordRoutes, { ...auth, prefix: '/auth' })
       await scope.register(userRoutes, accounts.users)
       await scope.register(apiKeyRoutes, accounts.apiKeyDeps)

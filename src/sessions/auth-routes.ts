@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type Actor, actorOf } from '../http/actor.ts'
+import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextAs, contextOf, visitorContextOf } from '../http/request-context.ts'
 import { MINUTE } from '../kernel/clock.ts'
@@ -14,8 +14,8 @@ import * as schemas from './auth-schemas.ts'
 import { type AuthDeps, answerOfFinishedLogin, answerOfLogin, noStore } from './auth-service.ts'
 import { bearerOf } from './authenticate.ts'
 import { findChallengeByToken, lockChallengeByToken } from './factors/challenge-queries.ts'
-import { CHALLENGE_PREFIX } from './factors/challenge-service.ts'
 import { answerLogin, answerStepUp, logIn, MANAGER_ROLES, OTHER_ROLES } from './login-service.ts'
+import { openChallenger } from './second-factor.ts'
 import type { SessionKind } from './session-queries.ts'
 import { hashToken } from './session-service.ts'
 
@@ -104,18 +104,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
     )
   }
 
-  /** Who sends the code: a pending login (cookie or bearer), or a session that needs a fresh factor. */
-  const challengerOf = async (
-    cookie: string | null,
-    bearer: string | null,
-  ): Promise<{ token: string } | { actor: Actor }> => {
-    const pending = cookie === null ? undefined : await findChallengeByToken(db, hashToken(cookie))
-    if (cookie !== null && challenges.isLive(pending)) return { token: cookie }
-    if (bearer?.startsWith(CHALLENGE_PREFIX)) return { token: bearer }
-    if (bearer !== null) return { actor: await sessions.actorOf(bearer) }
-    if (cookie !== null) return { token: cookie }
-    throw new AppError('UNAUTHORIZED', { message: 'Log in first. This needs the cookie otpValidationToken.' })
-  }
+  const challengerOf = openChallenger(deps)
   const emailKeyOfUser = async (userId: string): Promise<string> => (await findUserById(db, userId))?.emailKey ?? ''
 
   app.post(
@@ -137,10 +126,15 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
     async (request, reply) => {
       cookies.checkSite(request)
       const { body } = request
-      if (body.otp === undefined && body.emailOtp === undefined && body.recoveryCode === undefined)
-        throw invalid('otp', 'send one of otp, emailOtp, recoveryCode')
+      if (
+        body.otp === undefined &&
+        body.emailOtp === undefined &&
+        body.recoveryCode === undefined &&
+        body.passkey === undefined
+      )
+        throw invalid('otp', 'send one of otp, emailOtp, recoveryCode, passkey')
       const userId = cookies.userIdOf(request)
-      const who = await challengerOf(cookies.challengeOf(request), bearerOf(request))
+      const who = await challengerOf(request)
       if ('actor' in who) {
         await limits.checkAccount(request, reply, await emailKeyOfUser(who.actor.id))
         await answerStepUp(deps, contextAs(request, who.actor), body)
@@ -175,7 +169,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
       cookies.checkSite(request)
       const emailKey = emailKeyOf(request.body.email)
       await limits.checkAccount(request, reply, emailKey)
-      const who = await challengerOf(cookies.challengeOf(request), bearerOf(request)).catch(() => null)
+      const who = await challengerOf(request).catch(() => null)
       const isRenewed = await db.tx(async (tx) => {
         if (who === null) return false
         const challenge =

@@ -33,10 +33,85 @@ export const ManagerLoginBody = Type.Object({
   origin: Type.String({ enum: ['dashboard', 'application'], description: 'Decides how long the session lives.' }),
 })
 
+const Base64Url = (description: string) =>
+  Type.String({ maxLength: 20_000, pattern: '^[A-Za-z0-9_=-]*$', description, examples: ['AQID'] })
+const CredentialHead = {
+  id: Base64Url('Credential id.'),
+  rawId: Base64Url('Credential id.'),
+  type: Type.String({ enum: ['public-key'], description: 'Always public-key.' }),
+  authenticatorAttachment: Type.Optional(
+    Type.String({ maxLength: 40, description: 'Where the authenticator is.', examples: ['platform'] }),
+  ),
+  clientExtensionResults: Type.Record(Type.String(), Type.Unknown(), {
+    description: 'As the browser gives it.',
+    examples: [{}],
+  }),
+}
+const Proof = Type.Object(
+  {
+    ...CredentialHead,
+    response: Type.Object(
+      {
+        clientDataJSON: Base64Url('What the browser signed for.'),
+        authenticatorData: Base64Url('What the authenticator says of itself.'),
+        signature: Base64Url('The signature.'),
+        userHandle: Type.Optional(Base64Url('Whose passkey it is.')),
+      },
+      { description: 'What the authenticator answered.' },
+    ),
+  },
+  { description: '`toJSON()` of what `navigator.credentials.get` returned, for POST /auth/passkey/options.' },
+)
+const Made = Type.Object(
+  {
+    ...CredentialHead,
+    response: Type.Object(
+      {
+        clientDataJSON: Base64Url('What the browser signed for.'),
+        attestationObject: Base64Url('The new key, as the authenticator describes it.'),
+        authenticatorData: Type.Optional(Base64Url('What the authenticator says of itself.')),
+        publicKey: Type.Optional(Base64Url('The new public key.')),
+        publicKeyAlgorithm: Type.Optional(Type.Integer({ description: 'COSE number of its kind.', examples: [-7] })),
+        transports: Type.Optional(
+          Type.Array(Type.String({ maxLength: 40 }), {
+            maxItems: 10,
+            description: 'How it is reached.',
+            examples: [['internal']],
+          }),
+        ),
+      },
+      { description: 'What the authenticator answered.' },
+    ),
+  },
+  { description: '`toJSON()` of what `navigator.credentials.create` returned.' },
+)
+const PasskeyName = Type.String({
+  ...{ minLength: 1, maxLength: 60, pattern: NAME_PATTERN },
+  ...{ description: 'For its owner, to tell one from another.', examples: ['Laptop'] },
+})
+export const PasskeyBody = Type.Object({ name: PasskeyName, response: Made })
+export const PasskeyOptions = Type.Object({
+  options: Type.Object(
+    {},
+    {
+      additionalProperties: true,
+      description: 'For the browser: `PublicKeyCredential.parse…OptionsFromJSON` (WebAuthn level 3).',
+      examples: [{ challenge: 'AQID', rpId: 'pay.example' }],
+    },
+  ),
+})
+export const PasskeySchema = Type.Object({
+  _id: Type.String(),
+  name: PasskeyName,
+  createdAt: Type.String({ format: 'date-time' }),
+  lastUsedAt: Nullable(Type.String({ format: 'date-time', description: 'When it last proved a login or a step-up.' })),
+})
+
 export const OtpBody = Type.Object({
   otp: Type.Optional(Code('From the authenticator app.')),
   emailOtp: Type.Optional(Code('Received by e-mail.')),
   recoveryCode: Type.Optional(Type.String({ maxLength: 20, description: 'One of the ten recovery codes.' })),
+  passkey: Type.Optional(Proof),
 })
 
 export const EmailBody = Type.Object({ email: Email })

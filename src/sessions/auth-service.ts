@@ -12,6 +12,7 @@ import { openRegistration, type Registration } from '../users/registration.ts'
 import { type UserView, viewSelf } from '../users/user.ts'
 import { type Cookies, openCookies } from './cookies.ts'
 import { type Challenges, openChallenges } from './factors/challenge-service.ts'
+import { openPasskeys, type Passkeys } from './factors/passkey-service.ts'
 import { openTwoFactor, type TwoFactor } from './factors/two-factor-service.ts'
 import { type LockOuts, openLockOuts } from './lock-outs.ts'
 import type { LoggedIn, LoginResult } from './login-service.ts'
@@ -39,19 +40,22 @@ export type AuthDeps = AuthBase & {
   lockOuts: LockOuts
   resets: Resets
   twoFactor: TwoFactor
+  passkeys: Passkeys
   cookies: Cookies
 }
 
 export function openAuth(base: AuthBase): AuthDeps {
   const lockOuts = openLockOuts(base)
   const twoFactor = openTwoFactor(base)
+  const passkeys = openPasskeys(base)
   return {
     ...base,
     lockOuts,
     registration: openRegistration(base),
-    challenges: openChallenges(base),
+    challenges: openChallenges({ ...base, passkeys }),
     resets: openResets({ ...base, lockOuts, twoFactor }),
     twoFactor,
+    passkeys,
     cookies: openCookies(base.config, base.clock),
   }
 }

@@ -59,7 +59,7 @@ export type ResetDeps = {
   mailer: Mailer
   jobs: JobQueue
   audit: Audit
-  twoFactor: Pick<TwoFactor, 'remove'>
+  twoFactor: Pick<TwoFactor, 'removeAll'>
 }
 
 const LINK_MS = 30 * MINUTE
@@ -145,7 +145,7 @@ export function openResets(deps: ResetDeps): Resets {
     const byOwner = reset.kind !== 'application' || !isService(context.actor)
     if (byOwner) {
       // a stranger who registered this address may have enrolled a factor
-      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.remove(tx, user, context)
+      if (await hasUnprovenFactor(tx, user.id)) await deps.twoFactor.removeAll(tx, user, context)
       await updateUserVerified(tx, user.id, at)
     }
     if (reset.kind !== 'invitation') {

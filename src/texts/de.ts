@@ -297,6 +297,11 @@ export const de: Texts = {
         paragraphs: ['Die Anmeldung an Ihrem Konto verlangt ab jetzt einen Code Ihrer Authentifizierungs-App.'],
         note: notYou,
       }),
+      passkeyAdded: ({ passkey }) => ({
+        subject: 'Ein Passkey wurde hinzugefügt',
+        paragraphs: [`Der Passkey „${passkey}“ kann ab jetzt Ihre Anmeldung bestätigen.`],
+        note: notYou,
+      }),
       authenticatorRemoved: () => ({
         subject: 'Ihre Authentifizierungs-App wurde entfernt',
         paragraphs: ['Die Codes für die Anmeldung an Ihrem Konto kommen ab jetzt per E-Mail.'],

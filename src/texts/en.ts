@@ -284,6 +284,11 @@ export const en: Texts = {
         paragraphs: ['From now on you need a code from your authenticator app to log in.'],
         note: notYou,
       }),
+      passkeyAdded: ({ passkey }) => ({
+        subject: 'A passkey was added',
+        paragraphs: [`The passkey “${passkey}” can now confirm your login.`],
+        note: notYou,
+      }),
       authenticatorRemoved: () => ({
         subject: 'Your authenticator app was removed',
         paragraphs: ['From now on your login codes come by email.'],

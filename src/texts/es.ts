@@ -288,6 +288,11 @@ export const es: Texts = {
         paragraphs: ['A partir de ahora, entrar en su cuenta pide un código de su aplicación de autenticación.'],
         note: notYou,
       }),
+      passkeyAdded: ({ passkey }) => ({
+        subject: 'Se ha añadido una llave de acceso',
+        paragraphs: [`La llave de acceso «${passkey}» ya puede confirmar su inicio de sesión.`],
+        note: notYou,
+      }),
       authenticatorRemoved: () => ({
         subject: 'Se ha quitado su aplicación de autenticación',
         paragraphs: ['A partir de ahora, los códigos para entrar en su cuenta llegan por correo.'],

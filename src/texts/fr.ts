@@ -292,6 +292,11 @@ export const fr: Texts = {
         paragraphs: ['La connexion à votre compte demande désormais un code de votre application d’authentification.'],
         note: notYou,
       }),
+      passkeyAdded: ({ passkey }) => ({
+        subject: 'Une clé d’accès a été ajoutée',
+        paragraphs: [`La clé d’accès « ${passkey} » peut désormais confirmer votre connexion.`],
+        note: notYou,
+      }),
       authenticatorRemoved: () => ({
         subject: 'Votre application d’authentification a été retirée',
         paragraphs: ['Les codes de connexion à votre compte arrivent désormais par e-mail.'],

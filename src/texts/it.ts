@@ -286,6 +286,11 @@ export const it: Texts = {
         paragraphs: ['Da ora l’accesso al suo account richiede un codice della sua app di autenticazione.'],
         note: notYou,
       }),
+      passkeyAdded: ({ passkey }) => ({
+        subject: 'È stata aggiunta una passkey',
+        paragraphs: [`La passkey «${passkey}» può ora confermare il suo accesso.`],
+        note: notYou,
+      }),
       authenticatorRemoved: () => ({
         subject: 'La sua app di autenticazione è stata rimossa',
         paragraphs: ['Da ora i codici per accedere al suo account arrivano per e-mail.'],

@@ -17,7 +17,8 @@ type Row = Omit<User, 'company'> & {
 const SELECT = sql`
   select u.id, u.email, u.email_key, u.password_hash, u.first_name, u.last_name, u.role, u.phone_number,
     u.phone_number_country, u.lang, u.verified_at, u.approved_at, u.disabled_at, u.two_factor_enabled,
-    u.totp_enabled_at is not null as totp_enabled, u.last_connection_at, u.created_at, u.company_id,
+    u.totp_enabled_at is not null as totp_enabled,
+    exists (select from passkeys p where p.user_id = u.id) as passkey_enabled, u.last_connection_at, u.created_at, u.company_id,
     (select k.public_id from api_keys k where k.created_by = u.id and k.revoked_at is null
       order by k.created_at desc limit 1) as api_key,
     c.name as company_name, c.kind as company_kind, c.country as company_country, c.siret as company_siret,

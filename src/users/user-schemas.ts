@@ -42,6 +42,7 @@ export const UserSchema = Type.Object(
     authenticatorEnabled: Type.Boolean({
       description: 'An authenticator app is enrolled; otherwise codes come by e-mail.',
     }),
+    passkeyEnabled: Type.Boolean({ description: 'A passkey is registered and can prove a login.' }),
     lastConnection: Nullable(Type.String({ format: 'date-time' })),
     lang: Type.String(),
     disabled: Type.Boolean(),

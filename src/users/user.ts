@@ -30,6 +30,7 @@ export type User = {
   disabledAt: Date | null
   twoFactorEnabled: boolean
   totpEnabled: boolean
+  passkeyEnabled: boolean
   lastConnectionAt: Date | null
   createdAt: Date
   /** Public id of this user's newest working API key. */
@@ -87,6 +88,7 @@ export function viewUser(user: User): UserView {
     valid: isValidUser(user),
     twoFactorAuthEnabled: user.twoFactorEnabled,
     authenticatorEnabled: user.totpEnabled,
+    passkeyEnabled: user.passkeyEnabled,
     lastConnection: user.lastConnectionAt?.toISOString() ?? null,
     lang: user.lang,
     disabled: user.disabledAt !== null,

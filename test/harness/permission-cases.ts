@@ -342,6 +342,16 @@ async function insertSession({ world, home, caller }: Place): Promise<string> {
   return id
 }
 
+/** A passkey of the caller, or of another person. */
+async function insertPasskey({ world, home, caller }: Place): Promise<string> {
+  const id = newId()
+  const userId = home === world.foreign || caller.userId === '' ? home.boss.userId : caller.userId
+  await world.shop.host.db.run(sql`
+    insert into passkeys (id, user_id, credential_id, public_key, counter, name, created_at)
+    values (${id}, ${userId}, ${id}, '', 0, 'key', now())`)
+  return id
+}
+
 /** In this order: an app is enrolled, its codes are renewed, it is removed, and the password goes last. */
 const ACCOUNT: Cases = {
   listSessions: {
@@ -372,6 +382,15 @@ const ACCOUNT: Cases = {
     },
     after: ({ world, caller }) =>
       world.shop.host.db.run(sql`update users set verified_at = now() where id = ${caller.userId}`),
+  },
+  listPasskeys: {
+    row: 'auth.sessions',
+    ownOnly: true,
+    make: async (place) => ({ shows: await insertPasskey(place) }),
+  },
+  removePasskey: {
+    row: 'auth.twoFactorRemove',
+    make: async (place) => ({ params: { id: await insertPasskey(place) } }),
   },
   setupTwoFactor: { row: 'auth.twoFactor', ownOnly: true, make: () => ({ shows: 'otpauth' }) },
   enableTwoFactor: {
@@ -411,6 +430,9 @@ export const ELSEWHERE: Record<string, string> = {
   register: 'test/accounts-passwords.test.ts',
   loginManager: 'test/accounts-login.test.ts',
   login: 'test/accounts-login.test.ts',
+  beginPasskey: 'test/browser/office-passkeys.test.ts',
+  addPasskey: 'test/browser/office-passkeys.test.ts',
+  beginPasskeyProof: 'test/browser/office-passkeys.test.ts',
   validateOtp: 'test/accounts-codes.test.ts',
   sendEmailOtp: 'test/accounts-codes.test.ts',
   sendPasswordReset: 'test/rights-accounts.test.ts',

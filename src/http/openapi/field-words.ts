@@ -310,6 +310,7 @@ const ACCOUNTS: Record<string, Word> = {
   valid: ['Whether the account may work.', true],
   missing: ['What keeps the account from working.', ['Verify the e-mail address.']],
   twoFactorAuthEnabled: ['Whether a login asks for a second factor.', true],
+  passkeyEnabled: ['Whether a passkey is registered.', false],
   authenticatorEnabled: ['Whether an authenticator app is enrolled.', false],
   pending: ['Only those who wait for approval.', true],
   apiKey: ['Public id of an API key.', 'pk_3vT8qLwN5xRb'],

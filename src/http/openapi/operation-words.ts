@@ -185,6 +185,20 @@ const ACCOUNTS: Record<string, OperationWords> = {
     refuses: ['INVALID_CREDENTIALS', 'WEAK_PASSWORD', 'ACCOUNT_LOCKED'],
   },
   verifyEmail: { does: 'Confirms the address that the mail went to.', refuses: ['INVALID_RESET_TOKEN', 'INVALID_OTP'] },
+  listPasskeys: { does: 'Your passkeys, oldest first. Keys themselves are never shown.' },
+  beginPasskey: {
+    does: 'Answers what `navigator.credentials.create` needs. It is good for five minutes, and nothing changes before the passkey is added.',
+    refuses: ['OBJECT_CONFLICT', 'STEP_UP_REQUIRED'],
+  },
+  addPasskey: {
+    does: 'Checks what the authenticator made and keeps its public key as a second factor. A mail tells you about it.',
+    refuses: ['INVALID_OTP', 'OBJECT_CONFLICT', 'STEP_UP_REQUIRED'],
+  },
+  removePasskey: { does: 'It proves nothing from now on. Without any factor of your own, codes come by email.' },
+  beginPasskeyProof: {
+    does: 'For the pending login in this browser, or for a step-up when you send a bearer. Send the signed answer to POST /auth/otp as `passkey`.',
+    refuses: ['UNAUTHORIZED', 'OBJECT_CONFLICT', 'CROSS_SITE_REQUEST'],
+  },
   setupTwoFactor: {
     does: 'Answers what an authenticator app reads. Nothing changes before it is enabled.',
     refuses: CHANGED,

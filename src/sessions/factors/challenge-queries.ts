@@ -9,6 +9,8 @@ export type Challenge = {
   sessionId: string | null
   kind: SessionKind
   namedCookie: boolean
+  /** What a passkey has to sign; null until it is asked for. */
+  passkeyChallenge: string | null
   codeHash: string | null
   codeSentAt: Date | null
   codeExpiresAt: Date | null
@@ -18,7 +20,7 @@ export type Challenge = {
   endedAt: Date | null
 }
 
-const COLUMNS = sql`id, token_hash, user_id, session_id, kind, named_cookie, code_hash, code_sent_at, code_expires_at,
+const COLUMNS = sql`id, token_hash, user_id, session_id, kind, named_cookie, passkey_challenge, code_hash, code_sent_at, code_expires_at,
   wrong_codes, created_at, expires_at, ended_at`
 
 export async function insertChallenge(tx: Tx, challenge: Challenge): Promise<void> {
@@ -55,6 +57,10 @@ export async function updateChallengeCode(
       codes_sent = codes_sent + 1,
       expires_at = least(created_at + interval '15 minutes', greatest(expires_at, ${code.expiresAt}::timestamptz))
     where id = ${id}`)
+}
+
+export async function updateChallengePasskey(tx: Tx, id: string, challenge: string): Promise<void> {
+  await tx.run(sql`update otp_challenges set passkey_challenge = ${challenge} where id = ${id}`)
 }
 
 export async function countRecentCodes(q: Queryable, userId: string, since: Date): Promise<number> {

@@ -1,4 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { Audit } from '../../audit/audit.ts'
 import type { Tx } from '../../db/db.ts'
 import type { AnyContext } from '../../http/request-context.ts'
@@ -14,6 +15,7 @@ import { hashToken } from '../session-service.ts'
 import type { Challenge } from './challenge-queries.ts'
 import * as queries from './challenge-queries.ts'
 import * as factors from './factor-queries.ts'
+import type { Passkeys } from './passkey-service.ts'
 import { openCodeHash, stepOfCode } from './totp.ts'
 
 /** Marks tokens that prove a right password only; they are not access tokens. */
@@ -25,8 +27,13 @@ const MOST_MAILS_AN_HOUR = 10
 const CODE_MS = 5 * MINUTE
 const RESEND_MS = MINUTE
 
-export type Codes = { otp?: string | undefined; emailOtp?: string | undefined; recoveryCode?: string | undefined }
-export type Proof = 'otp' | 'emailOtp' | 'recoveryCode'
+export type Codes = {
+  otp?: string | undefined
+  emailOtp?: string | undefined
+  recoveryCode?: string | undefined
+  passkey?: unknown
+}
+export type Proof = 'otp' | 'emailOtp' | 'recoveryCode' | 'passkey'
 
 export type Challenges = {
   /** Opens a challenge after a right password. @returns the value of the `otpValidationToken` cookie */
@@ -44,12 +51,18 @@ export type Challenges = {
   answer(tx: Tx, challenge: Challenge, user: User, given: { codes: Codes; context: AnyContext }): Promise<Proof | null>
 }
 
-export type ChallengeDeps = { clock: Clock; vault: Vault; mailer: Mailer; audit: Audit }
+export type ChallengeDeps = {
+  clock: Clock
+  vault: Vault
+  mailer: Mailer
+  audit: Audit
+  passkeys: Pick<Passkeys, 'prove'>
+}
 
 const sixDigits = (): string => String(randomInt(1_000_000)).padStart(6, '0')
 
 export function openChallenges(deps: ChallengeDeps): Challenges {
-  const { clock, vault, mailer, audit } = deps
+  const { clock, vault, mailer, audit, passkeys } = deps
   const codeHash = openCodeHash(vault)
 
   const make = async (
@@ -57,7 +70,14 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     facts: Pick<Challenge, 'tokenHash' | 'userId' | 'sessionId' | 'kind' | 'namedCookie'>,
   ): Promise<Challenge> => {
     const now = clock()
-    const none = { codeHash: null, codeSentAt: null, codeExpiresAt: null, wrongCodes: 0, endedAt: null }
+    const none = {
+      passkeyChallenge: null,
+      codeHash: null,
+      codeSentAt: null,
+      codeExpiresAt: null,
+      wrongCodes: 0,
+      endedAt: null,
+    }
     const times = { createdAt: new Date(now), expiresAt: new Date(now + CHALLENGE_MS) }
     const challenge: Challenge = { id: newId(now), ...facts, ...none, ...times }
     await queries.insertChallenge(tx, challenge)
@@ -94,6 +114,10 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
     if (codes.otp !== undefined && (await proveTotp(tx, user, sealed, codes.otp))) return 'otp'
     if (codes.emailOtp !== undefined && proveMail(challenge, codes.emailOtp)) return 'emailOtp'
     if (codes.recoveryCode !== undefined && (await proveRecovery(tx, user, codes.recoveryCode))) return 'recoveryCode'
+    if (codes.passkey !== undefined) {
+      const response = codes.passkey as AuthenticationResponseJSON
+      if (await passkeys.prove(tx, user.id, challenge.passkeyChallenge, response)) return 'passkey'
+    }
     return null
   }
   const countWrong = async (tx: Tx, challenge: Challenge, user: User, known: factors.Factors): Promise<void> => {
@@ -119,7 +143,8 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       const token = CHALLENGE_PREFIX + randomBytes(32).toString('base64url')
       const facts = { tokenHash: hashToken(token), userId: user.id, sessionId: null, kind, namedCookie }
       const challenge = await make(tx, facts)
-      if (!user.totpEnabled && (await hasMailsLeft(tx, user, clock()))) await sendCode(tx, challenge, user)
+      if (!user.totpEnabled && !user.passkeyEnabled && (await hasMailsLeft(tx, user, clock())))
+        await sendCode(tx, challenge, user)
       return token
     },
     async openForSession(tx, { userId, sessionId }) {

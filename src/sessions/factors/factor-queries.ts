@@ -19,7 +19,9 @@ export async function lockFactors(tx: Tx, userId: string): Promise<Factors> {
 export async function hasUnprovenFactor(q: Queryable, userId: string): Promise<boolean> {
   const { unproven } = await q.one<{ unproven: boolean }>(sql`
     select (totp_enabled_at is not null and (verified_at is null or totp_enabled_at < verified_at))
-      or (totp_pending_sealed is not null and verified_at is null) as unproven
+      or (totp_pending_sealed is not null and verified_at is null)
+      or exists (select from passkeys p where p.user_id = users.id
+        and (users.verified_at is null or p.created_at < users.verified_at)) as unproven
     from users where id = ${userId}`)
   return unproven
 }

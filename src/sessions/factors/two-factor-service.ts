@@ -11,6 +11,7 @@ import { TWO_FACTOR_ROLES, type User } from '../../users/user.ts'
 import { findUserById, lockUserById } from '../../users/user-queries.ts'
 import type { Sessions } from '../session-service.ts'
 import * as queries from './factor-queries.ts'
+import { deletePasskeys } from './passkey-queries.ts'
 import { enrolmentOf, newRecoveryCodes, newTotpSecret, openCodeHash, stepOfCode } from './totp.ts'
 
 export type TwoFactor = {
@@ -22,6 +23,8 @@ export type TwoFactor = {
   renewCodes(context: RequestContext): Promise<{ recoveryCodes: string[] }>
   /** Falls back to codes by e-mail; roles for which a second factor is optional lose it. */
   remove(tx: Tx, user: User, context: AnyContext): Promise<void>
+  /** The same, and no passkey is left: the owner lost them, or a stranger enrolled them. */
+  removeAll(tx: Tx, user: User, context: AnyContext): Promise<void>
 }
 
 export type TwoFactorDeps = {
@@ -40,8 +43,8 @@ const contextOf = (userId: string): string => `user:${userId}:totp`
  * factor.
  * @throws STEP_UP_REQUIRED
  */
-function checkMayEnrol(actor: Actor, user: User, nowMs: number): void {
-  const isFirstVisit = user.lastConnectionAt === null && !user.totpEnabled
+export function checkMayEnrol(actor: Actor, user: User, nowMs: number): void {
+  const isFirstVisit = user.lastConnectionAt === null && !user.totpEnabled && !user.passkeyEnabled
   if (isFirstVisit || hasFreshFactor(actor, nowMs)) return
   throw new AppError('STEP_UP_REQUIRED')
 }
@@ -66,6 +69,14 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
     companyId: actor.companyId,
     object: `user:${actor.id}`,
   })
+  const remove: TwoFactor['remove'] = async (tx, user, context) => {
+    await queries.updateTotpDisabled(tx, user.id, user.passkeyEnabled || TWO_FACTOR_ROLES.includes(user.role))
+    await queries.deleteRecoveryCodes(tx, user.id)
+    const data = { name: user.firstName }
+    await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
+    const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
+    await audit.write(tx, context, { action: 'two-factor.remove', ...facts })
+  }
   return {
     setup: (actor) =>
       db.tx(async (tx) => {
@@ -107,13 +118,10 @@ export function openTwoFactor(deps: TwoFactorDeps): TwoFactor {
         await audit.write(tx, context, entryOf(actor, 'two-factor.renew-codes'))
         return { recoveryCodes }
       }),
-    async remove(tx, user, context) {
-      await queries.updateTotpDisabled(tx, user.id, TWO_FACTOR_ROLES.includes(user.role))
-      await queries.deleteRecoveryCodes(tx, user.id)
-      const data = { name: user.firstName }
-      await mailer.send(tx, { to: user.email, lang: user.lang, kind: 'authenticatorRemoved', data })
-      const facts = { companyId: user.company?.id ?? null, object: `user:${user.id}` }
-      await audit.write(tx, context, { action: 'two-factor.remove', ...facts })
+    remove,
+    async removeAll(tx, user, context) {
+      await deletePasskeys(tx, user.id)
+      await remove(tx, { ...user, passkeyEnabled: false }, context)
     },
   }
 }

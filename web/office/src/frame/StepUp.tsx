@@ -5,6 +5,7 @@ import { Form } from '../kit/fields.tsx'
 import { Dialog } from '../kit/parts.tsx'
 import { useCore } from '../texts/lang.ts'
 import { CodeField } from './CodeField.tsx'
+import { canPasskey, provePasskey } from './passkey.ts'
 
 type Way = 'code' | 'recovery'
 
@@ -15,10 +16,13 @@ type Way = 'code' | 'recovery'
 export function StepUp() {
   const { asks, session } = useSessionState()
   if (!asks || !session) return null
-  return <StepUpDialog hasApp={session.user.authenticatorEnabled} email={session.user.email} />
+  const { authenticatorEnabled, passkeyEnabled, email } = session.user
+  return <StepUpDialog hasApp={authenticatorEnabled} hasPasskey={passkeyEnabled} email={email} />
 }
 
-function StepUpDialog({ hasApp, email }: { hasApp: boolean; email: string }) {
+type Props = { hasApp: boolean; hasPasskey: boolean; email: string }
+
+function StepUpDialog({ hasApp, hasPasskey, email }: Props) {
   const core = useCore()
   const [way, setWay] = useState<Way>('code')
   const [isMailed, setMailed] = useState(false)
@@ -46,12 +50,27 @@ function StepUpDialog({ hasApp, email }: { hasApp: boolean; email: string }) {
       await call('POST /api/next/auth/otp', { body })
       endStepUp(true)
     })
+  const touch = (): Promise<void> =>
+    attempt(async () => {
+      const passkey = await provePasskey().catch((refusal: unknown) => {
+        throw refusal instanceof DOMException ? new Error(core.stepUp.passkeyGivenUp) : refusal
+      })
+      await call('POST /api/next/auth/otp', { body: { passkey } })
+      endStepUp(true)
+    })
   const label = way === 'recovery' ? core.stepUp.recovery : byApp ? core.stepUp.app : core.stepUp.mail
   const needsMail = way === 'code' && !byApp && !isMailed
   return (
     <Dialog title={core.stepUp.title} onClose={() => endStepUp(false)}>
       <p className="mb-4 text-soft">{core.stepUp.text}</p>
       {isMailed && way === 'code' && <p className="mb-4">{core.stepUp.sent(email)}</p>}
+      {hasPasskey && canPasskey() && (
+        <p className="mb-4">
+          <button type="button" className="btn btn-fill" disabled={isBusy} onClick={() => void touch()}>
+            {core.stepUp.passkey}
+          </button>
+        </p>
+      )}
       <Form
         button={needsMail ? core.stepUp.send : core.stepUp.confirm}
         isBusy={isBusy}

@@ -71,6 +71,8 @@ export const de: Core = {
     newOrder: 'Neue Bestellung',
   },
   stepUp: {
+    passkey: 'Passkey benutzen',
+    passkeyGivenUp: 'Der Passkey wurde nicht benutzt. Versuchen Sie es noch einmal oder nehmen Sie einen Code.',
     title: 'Bestätigen Sie, dass Sie es sind',
     text: 'Für diese Aktion brauchen wir einen frischen Code. Die Bestätigung gilt dann fünf Minuten.',
     app: 'Code aus Ihrer Authenticator-App',

@@ -63,6 +63,8 @@ export const en = {
     newOrder: 'New order',
   },
   stepUp: {
+    passkey: 'Use a passkey',
+    passkeyGivenUp: 'The passkey was not used. Try again, or use a code.',
     title: 'Confirm it is you',
     text: 'This action needs a fresh code. It then stays confirmed for five minutes.',
     app: 'Code from your authenticator app',

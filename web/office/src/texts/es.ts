@@ -71,6 +71,8 @@ export const es: Core = {
     newOrder: 'Nuevo pedido',
   },
   stepUp: {
+    passkey: 'Usar una llave de acceso',
+    passkeyGivenUp: 'No se usó la llave de acceso. Inténtelo de nuevo o use un código.',
     title: 'Confirme que es usted',
     text: 'Esta acción requiere un código nuevo. La confirmación vale después cinco minutos.',
     app: 'Código de su aplicación de autenticación',

@@ -71,6 +71,8 @@ export const fr: Core = {
     newOrder: 'Nouvelle commande',
   },
   stepUp: {
+    passkey: 'Utiliser une clé d’accès',
+    passkeyGivenUp: 'La clé d’accès n’a pas servi. Réessayez ou utilisez un code.',
     title: 'Confirmez que c’est bien vous',
     text: 'Cette action demande un nouveau code. La confirmation vaut ensuite cinq minutes.',
     app: 'Code de votre application d’authentification',

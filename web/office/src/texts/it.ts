@@ -71,6 +71,8 @@ export const it: Core = {
     newOrder: 'Nuovo ordine',
   },
   stepUp: {
+    passkey: 'Usa una passkey',
+    passkeyGivenUp: 'La passkey non è stata usata. Riprovi o usi un codice.',
     title: 'Confermi la sua identità',
     text: 'Per questa azione serve un codice nuovo. La conferma vale poi per cinque minuti.',
     app: 'Codice dell’app di autenticazione',

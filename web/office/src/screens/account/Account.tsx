@@ -6,6 +6,7 @@ import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Facts, Loaded, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { Factor } from './Factor.tsx'
+import { Passkeys } from './Passkeys.tsx'
 import { texts } from './texts.ts'
 
 export function Account() {
@@ -19,6 +20,7 @@ export function Account() {
         </div>
         <div>
           <Factor />
+          <Passkeys />
           <Sessions />
         </div>
       </div>

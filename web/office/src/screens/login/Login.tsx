@@ -5,8 +5,9 @@ import { useAction } from '../../api/hooks.ts'
 import { enter, useSessionState } from '../../api/session.ts'
 import { CodeField } from '../../frame/CodeField.tsx'
 import { Outside } from '../../frame/Outside.tsx'
+import { canPasskey, provePasskey } from '../../frame/passkey.ts'
 import { Field, Form } from '../../kit/fields.tsx'
-import { useTexts } from '../../texts/lang.ts'
+import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
 type Answer = Data<'login'>
@@ -83,6 +84,7 @@ type Way = 'app' | 'mail' | 'recovery'
 
 function SecondFactor({ user, onToken, onBack }: Next & { user: User; onBack(): void }) {
   const t = useTexts(texts)
+  const core = useCore()
   const [way, setWay] = useState<Way>(user.authenticatorEnabled ? 'app' : 'mail')
   const mail = useAction({
     run: async () => {
@@ -98,21 +100,41 @@ function SecondFactor({ user, onToken, onBack }: Next & { user: User; onBack(): 
       await onToken(token)
     },
   })
+  const touch = useAction({
+    run: async () => {
+      const passkey = await provePasskey().catch((refusal: unknown) => {
+        throw refusal instanceof DOMException ? new Error(core.stepUp.passkeyGivenUp) : refusal
+      })
+      const { token } = await call('POST /api/next/auth/otp', { body: { passkey } })
+      await onToken(token)
+    },
+  })
+  // with a passkey no code is mailed until it is asked for
+  const hasNoMail = way === 'mail' && user.passkeyEnabled && !mail.isSuccess
   const label = { app: t.appCode, mail: t.mailCode, recovery: t.recovery }[way]
   return (
     <Outside title={t.codeTitle}>
-      {way !== 'recovery' && <p className="mb-4 text-soft">{way === 'app' ? t.fromApp : t.mailed(user.email)}</p>}
+      {user.passkeyEnabled && canPasskey() && (
+        <p className="mb-4">
+          <button type="button" className="btn btn-fill" onClick={() => touch.mutate(undefined)}>
+            {core.stepUp.passkey}
+          </button>
+        </p>
+      )}
+      {way !== 'recovery' && !hasNoMail && (
+        <p className="mb-4 text-soft">{way === 'app' ? t.fromApp : t.mailed(user.email)}</p>
+      )}
       <Form
         button={t.button}
         isBusy={action.isPending}
-        error={action.error ?? mail.error}
+        error={action.error ?? mail.error ?? touch.error}
         onSend={({ code = '' }) => action.mutate(code)}
       >
         <CodeField key={way} label={label} isRecovery={way === 'recovery'} />
       </Form>
       <div className="mt-4 flex flex-col items-start text-sm">
         <button type="button" className="btn btn-quiet text-brand" onClick={() => mail.mutate(undefined)}>
-          {way === 'mail' ? t.again : t.byMail}
+          {way === 'mail' && !hasNoMail ? t.again : t.byMail}
         </button>
         {user.authenticatorEnabled && way !== 'recovery' && (
           <button type="button" className="btn btn-quiet text-brand" onClick={() => setWay('recovery')}>

@@ -1,1 +1,0 @@
-import{n as e}from"./useNavigate-R75HqWQx.js";import{t}from"./useSearch-CyTylB8h.js";function n(){let n=t({strict:!1}),r=e();return[n,(e,t={})=>void r({to:`.`,search:t=>({...t,...e}),...t})]}export{n as t};
