@@ -66,10 +66,12 @@ export async function insertOrders(q: Queryable, orders: readonly NewOrder[]): P
     ), keys as (
       insert into idempotency_keys (company_id, scope, key, fingerprint, response, created_at)
       select claim_company, scope, key, fingerprint, response, created_at from allowed where key is not null
-      on conflict do nothing returning company_id, scope, key
+      on conflict do nothing returning company_id, scope, key, response
     ), good as materialized (
       select a.* from allowed a
+        -- one key may come twice in a batch; its row holds the answer of the order that took it
         left join keys k on k.company_id = a.claim_company and k.scope = a.scope and k.key = a.key
+          and k.response = a.response
       where a.key is null or k.key is not null
     ), history as (
       insert into order_events (company_id, order_id, seq, trigger, to_status, event, actor, request_id, facts, at)
