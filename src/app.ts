@@ -25,6 +25,7 @@ import { openMailJob } from './mail/mail-jobs.ts'
 import { orderSchemas } from './orders/order-routes.ts'
 import { type RequestLog, registerRequestLog } from './request-log/request-log.ts'
 import { NO_MAIL_JOB } from './sessions/reset-service.ts'
+import { DeviceSchema } from './tills/till-schemas.ts'
 import { UserSchema } from './users/user-schemas.ts'
 import { startSender } from './webhooks/sender/sender.ts'
 
@@ -108,7 +109,7 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const requestLog = registerRequestLog(app, {
     ...{ db, clock, days: config.requestLogDays, perCompany: config.requestLogPerCompany },
   })
-  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, UserSchema, KycSchema]) app.addSchema(schema)
+  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, DeviceSchema, UserSchema, KycSchema]) app.addSchema(schema)
   // without its database a node starts, says so at /readyz, and gets ready when the database is back
   await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
   const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log }

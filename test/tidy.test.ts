@@ -90,6 +90,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'request-log': [...HTTP, 'companies'],
   users: [...HTTP, 'audit', 'companies', 'keys', 'mail'],
   sessions: [...HTTP, 'audit', 'companies', 'keys', 'mail', 'users'],
+  tills: [...HTTP, 'audit', 'companies', 'sessions', 'users'],
   pages: [
     ...HTTP,
     'channels',

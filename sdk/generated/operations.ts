@@ -1,6 +1,6 @@
 // Printed from the OpenAPI document by `npm run sdk`; do not edit.
 
-import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, User, Kyc } from './schemas.ts'
+import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, TillDevice, User, Kyc } from './schemas.ts'
 
 /** What each operation takes and answers. */
 export interface Operations {
@@ -2417,7 +2417,7 @@ export interface Operations {
       /** Whether it is the session of this call. */
       current: boolean
       /** Which kind it is. */
-      kind: "dashboard" | "application"
+      kind: "dashboard" | "application" | "till"
       /** Address that the call came from. */
       ip: string | null
       /** The browser, as it names itself. */
@@ -2647,7 +2647,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -3170,6 +3170,225 @@ export interface Operations {
     }
     data: Collector
   }
+  /** Make a code that enrols a tablet or phone as a till. Makes a code that enrols one tablet or phone as a till. Type it at `/till` within ten minutes. Needs a fresh second factor. */
+  createTillDevice: {
+    params: {
+      body: {
+        /** For people. */
+        name: string
+        /** The till: its id or its identifier. */
+        collector: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Name for people. */
+      name: string
+      /** Id of the till. */
+      collector: string
+      /** Typed on the device at `/till`. Works once, for ten minutes, and is never shown again. */
+      enrolmentCode: string
+      /** Until when the code works. */
+      enrolmentExpiresAt: string
+    }
+  }
+  /** List till devices. All devices that were ever enrolled, newest first, also revoked ones. */
+  listTillDevices: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** Devices, newest first. */
+      tillDevices: Array<TillDevice>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Revoke a till device and end its sessions. The device forgets who it is, and everyone who signed in there is signed out at once. */
+  revokeTillDevice: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: null
+  }
+  /** Whether you have a till PIN. The PIN itself is never shown. */
+  getTillPin: {
+    params: Record<never, never>
+    data: {
+      /** Whether you have a PIN. */
+      set: boolean
+      /** When you set it. */
+      changedAt: string | null
+    }
+  }
+  /** Set your till PIN. Sets the PIN that you sign in with at tills, and unlocks you where five were wrong. */
+  changeTillPin: {
+    params: {
+      body: {
+        /** Six digits, not all equal and not in a row. */
+        pin: string
+      }
+    }
+    data: null
+  }
+  /** Enrol this browser as a till. Exchanges the code for a cookie that makes this browser a till. Works once. */
+  enrolTillDevice: {
+    params: {
+      body: {
+        /** The code of `POST /till-devices`. */
+        enrolmentCode: string
+      }
+    }
+    data: {
+      /** This browser. */
+      device: {
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** Name for people. */
+        name: string
+      }
+      /** The till that the device is. */
+      collector: {
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** The `merchantIdentifier`. */
+        identifier: string
+      }
+      /** The company’s name. */
+      company: string
+      /** The sales point’s name. */
+      place: string
+      /** What can be charged, the country’s own first. */
+      currencies: Array<string>
+      /** Who may sign in here. */
+      people: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** First name and initial. */
+        name: string
+        /** Whether the person has set a PIN. */
+        hasPin: boolean
+        /** Five wrong PINs: locked on this device until a new PIN is set. */
+        locked: boolean
+      }>
+    }
+  }
+  /** Which till this browser is, and who may sign in. Read with the device’s cookie. */
+  getTill: {
+    params: Record<never, never>
+    data: {
+      /** This browser. */
+      device: {
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** Name for people. */
+        name: string
+      }
+      /** The till that the device is. */
+      collector: {
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** The `merchantIdentifier`. */
+        identifier: string
+      }
+      /** The company’s name. */
+      company: string
+      /** The sales point’s name. */
+      place: string
+      /** What can be charged, the country’s own first. */
+      currencies: Array<string>
+      /** Who may sign in here. */
+      people: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** First name and initial. */
+        name: string
+        /** Whether the person has set a PIN. */
+        hasPin: boolean
+        /** Five wrong PINs: locked on this device until a new PIN is set. */
+        locked: boolean
+      }>
+    }
+  }
+  /** Sign in at the till with a PIN. Answers an access token that is good for this till alone, and sets the refresh cookie of this person (`x-user-id`). A manager signs in as a cashier. Five wrong PINs lock the person on this device. */
+  signInAtTill: {
+    params: {
+      body: {
+        /** Id of one of the till’s people. */
+        user: string
+        /** The person’s PIN. */
+        pin: string
+      }
+    }
+    data: {
+      /** Access token, valid for ten minutes; renewed with `POST /auth/refresh-token`. */
+      token: string
+      /** Who signed in. */
+      user: {
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** First name and initial. */
+        name: string
+      }
+    }
+  }
+  /** What you sold since you signed in. Counts what this person sold at this till since the sign-in, by currency. */
+  getTillShift: {
+    params: Record<never, never>
+    data: {
+      /** When you signed in. */
+      startedAt: string
+      /** Orders you made. */
+      created: number
+      /** Those that wait for their payment. */
+      open: number
+      /** Those that ended unpaid. */
+      ended: number
+      /** What was paid, by currency. */
+      sums: Array<{
+        /** The currency. */
+        asset: string
+        /** Orders paid in it. */
+        paid: number
+        /** Decimal text with the currency’s digits. */
+        amount: string
+        /** What was paid for them, in USDC. */
+        received: string
+      }>
+    }
+  }
+  /** What the customer’s screen of this till shows. The newest order of the till, for a second screen. Read with the device’s cookie. */
+  getTillDisplay: {
+    params: Record<never, never>
+    data: {
+      /** The newest order of the till; null when there is none to show. */
+      order: {
+        /** For the QR code at `/till/qr`. */
+        code: string
+        /** Decimal text with the currency’s digits. */
+        amount: string
+        /** The currency. */
+        asset: string
+        /** In USDC. */
+        toAmount: string
+        /** The order’s state. */
+        status: string
+      } | null
+    }
+  }
   /** List buy buttons. The buy buttons of your company. */
   listBuyButtons: {
     params: {
@@ -3494,6 +3713,16 @@ export const OPERATIONS = {
   getCollector: { method: 'GET', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
   changeCollector: { method: 'PUT', path: '/api/next/collectors/{id}', query: [], keyed: false, json: true },
   addCollector: { method: 'POST', path: '/api/next/collectors/add', query: [], keyed: true, json: true },
+  createTillDevice: { method: 'POST', path: '/api/next/till-devices', query: [], keyed: true, json: true },
+  listTillDevices: { method: 'GET', path: '/api/next/till-devices', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
+  revokeTillDevice: { method: 'DELETE', path: '/api/next/till-devices/{id}', query: [], keyed: false, json: true },
+  getTillPin: { method: 'GET', path: '/api/next/users/me/till-pin', query: [], keyed: false, json: true },
+  changeTillPin: { method: 'PUT', path: '/api/next/users/me/till-pin', query: [], keyed: false, json: true },
+  enrolTillDevice: { method: 'POST', path: '/api/next/till/enrol', query: [], keyed: false, json: true },
+  getTill: { method: 'GET', path: '/api/next/till/device', query: [], keyed: false, json: true },
+  signInAtTill: { method: 'POST', path: '/api/next/till/sign-in', query: [], keyed: false, json: true },
+  getTillShift: { method: 'GET', path: '/api/next/till/shift', query: [], keyed: false, json: true },
+  getTillDisplay: { method: 'GET', path: '/api/next/till/display', query: [], keyed: false, json: true },
   listBuyButtons: { method: 'GET', path: '/api/next/buy-buttons', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
   createBuyButton: { method: 'POST', path: '/api/next/buy-buttons', query: ['companyId', 'childManager'], keyed: true, json: true },
   getBuyButton: { method: 'GET', path: '/api/next/buy-buttons/{id}', query: [], keyed: false, json: true },

@@ -359,6 +359,33 @@ export type BuyButtonSession = {
   createdAt: string
 }
 
+/** A tablet or phone that cashiers sign in at with a PIN. */
+export type TillDevice = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** The company it belongs to. */
+  company: string
+  /** Name for people. */
+  name: string
+  /** The till that the device is. */
+  collector: {
+    /** Internal identifier: 24 hex characters, in order of creation. */
+    _id: string
+    /** The `merchantIdentifier`. */
+    identifier: string
+  }
+  /** The browser that was enrolled. */
+  userAgent: string | null
+  /** When the code was made. */
+  createdAt: string
+  /** When the code was used; null before. */
+  enrolledAt: string | null
+  /** When the device last asked, to the minute. */
+  lastSeenAt: string | null
+  /** When it was revoked; null while it works. */
+  revokedAt: string | null
+}
+
 /** A person or machine that can log in. */
 export type User = {
   /** Internal identifier: 24 hex characters, in order of creation. */

@@ -1,8 +1,6 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { auditRoutes } from '../audit/audit-routes.ts'
-import { buttonRoutes, buttonSessionRoutes } from '../companies/button-routes.ts'
 import { companyRoutes } from '../companies/company-routes.ts'
-import { tillRoutes } from '../companies/till-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
 import { addOldState, takeOldInput } from '../http/old-clients.ts'
 import { differenceRoutes } from '../ledger/difference-routes.ts'
@@ -34,6 +32,7 @@ import { testEventRoutes } from '../webhooks/api/test-event-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 import type { ServiceBase } from './service-base.ts'
+import { registerButtonSessions, registerShops } from './shops.ts'
 
 /** Prefixes of the conversion endpoints: the canonical one, and the older one, which the reference does not show. */
 const PREFIXES = [
@@ -99,16 +98,14 @@ export async function registerApi(
       await scope.register(auditRoutes, { db })
       await scope.register(requestLogRoutes, { db, requestLog: trade.requestLog })
       await scope.register(companyRoutes, companies)
-      await scope.register(tillRoutes, companies)
-      await scope.register(buttonRoutes, companies)
-      await scope.register(buttonSessionRoutes, { ...companies, vault })
+      await registerShops(scope, { base: { config, vault }, accounts, trade })
     },
     { prefix: '/api/next' },
   )
   await app.register(
     async (scope) => {
       scope.addHook('onRoute', hideFromReference)
-      await scope.register(buttonSessionRoutes, { ...companies, vault })
+      await registerButtonSessions(scope, { base: { vault, config }, trade })
     },
     { prefix: '/api' },
   )

@@ -45,6 +45,8 @@ export type Actor = {
   sessionId: string | null
   /** Milliseconds since 1970 of the last second factor in this session; null for none. */
   secondFactorAt: number | null
+  /** The till that this person signed in at with a PIN: only rows that are open to tills. */
+  tillDeviceId?: string
 }
 
 declare module 'fastify' {

@@ -16,6 +16,8 @@ export type Rule = {
   staleIsNone?: true
   /** A bearer that begins like this is no access token: the route checks it, and it opens this route alone. */
   ownToken?: string
+  /** Also for a person who signed in at a till with a PIN. */
+  till?: true
   /** Needs a second factor not older than five minutes. */
   stepUp?: true
   limit: Limit
@@ -26,6 +28,8 @@ const MANAGERS: readonly UserRole[] = ['SuperAdmin', 'SuperManager', 'Manager', 
 const SELLERS: readonly UserRole[] = [...STAFF, 'SimpleUser', 'Service']
 const READERS: readonly UserRole[] = [...SELLERS, 'Observer']
 const EXPORTERS: readonly UserRole[] = [...MANAGERS, 'Service']
+/** Who may sign in at a till. */
+const PIN_HOLDERS: readonly UserRole[] = ['Manager', 'Association', 'Cashier']
 const EVERYBODY: readonly UserRole[] = USER_ROLES
 const LOGIN = { roles: 'anyone', ignoreCredential: true, limit: 'credentials' } as const
 const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as const
@@ -35,22 +39,22 @@ const COOKIE = { roles: 'anyone', ignoreCredential: true, limit: 'session' } as 
  * Rows say what a role may do at all; whose objects it may touch is decided by the company of the object (404).
  */
 export const PERMISSIONS = {
-  'orders.create': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'orders.create': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
   'orders.status': { roles: 'anyone', staleIsNone: true, limit: 'public' },
-  'orders.list': { roles: READERS, scope: 'orders:read', limit: 'company' },
-  'orders.history': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'orders.list': { roles: READERS, scope: 'orders:read', till: true, limit: 'company' },
+  'orders.history': { roles: READERS, scope: 'orders:read', till: true, limit: 'company' },
   'orders.summary': { roles: [...MANAGERS, 'Cashier', 'Observer'], limit: 'company' },
   'orders.links': { roles: READERS, scope: 'orders:read', limit: 'company' },
   'orders.download': { roles: EXPORTERS, scope: 'orders:read', limit: 'company' },
-  'orders.cancel': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
-  'orders.expire': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
-  'orders.payer': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'orders.cancel': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
+  'orders.expire': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
+  'orders.payer': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
   'payers.read': { roles: MANAGERS, limit: 'company' },
   'payers.erase': { roles: MANAGERS, limit: 'company' },
   'orders.events': { roles: [...STAFF, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
-  'payments.accept': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
-  'payments.confirm': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
-  'payments.transaction': { roles: SELLERS, scope: 'orders:write', limit: 'company' },
+  'payments.accept': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
+  'payments.confirm': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
+  'payments.transaction': { roles: SELLERS, scope: 'orders:write', till: true, limit: 'company' },
   'refunds.revert': { roles: [...MANAGERS, 'Service'], scope: 'refunds:write', limit: 'company' },
   'requests.read': { roles: [...MANAGERS, 'Service'], scope: 'orders:read', limit: 'company' },
   'webhooks.deliveries': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'webhooks:read', limit: 'company' },
@@ -84,7 +88,7 @@ export const PERMISSIONS = {
   'screenings.decide': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'rates.read': { roles: 'anyone', limit: 'public' },
   'channels.callback': { roles: 'anyone', ignoreCredential: true, limit: 'none' },
-  'channels.read': { roles: READERS, scope: 'orders:read', limit: 'company' },
+  'channels.read': { roles: READERS, scope: 'orders:read', till: true, limit: 'company' },
   'channels.accounts': { roles: MANAGERS, limit: 'company' },
   'channels.account': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'channels.exchanges': { roles: MANAGERS, limit: 'company' },
@@ -112,8 +116,22 @@ export const PERMISSIONS = {
   'companies.read': { roles: MANAGERS, limit: 'company' },
   'companies.change': { roles: MANAGERS, limit: 'company' },
   'companies.approve': { roles: ['SuperAdmin'], limit: 'company' },
-  'tills.read': { roles: [...MANAGERS, 'Cashier', 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'tills.read': {
+    roles: [...MANAGERS, 'Cashier', 'Observer', 'Service'],
+    scope: 'orders:read',
+    till: true,
+    limit: 'company',
+  },
   'tills.write': { roles: MANAGERS, limit: 'company' },
+  'tillDevices.read': { roles: MANAGERS, limit: 'company' },
+  'tillDevices.create': { roles: MANAGERS, stepUp: true, limit: 'company' },
+  'tillDevices.revoke': { roles: MANAGERS, limit: 'company' },
+  'tillPins.read': { roles: PIN_HOLDERS, limit: 'company' },
+  'tillPins.change': { roles: PIN_HOLDERS, stepUp: true, limit: 'credentials' },
+  'till.shift': { roles: ['Cashier'], till: true, limit: 'company' },
+  'till.enrol': LOGIN,
+  'till.signIn': LOGIN,
+  'till.device': COOKIE,
   'buttons.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
   'buttons.write': { roles: MANAGERS, limit: 'company' },
   'buttonSessions.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
@@ -137,10 +155,11 @@ export const isPermission = (name: string): name is PermissionName => Object.has
 export const ruleOf = (name: PermissionName): Rule => PERMISSIONS[name]
 
 /** The rows of the table that a person's role opens to him; a fresh second factor may still be asked. */
-export function listPermissions({ role, valid }: Actor): PermissionName[] {
+export function listPermissions({ role, valid, tillDeviceId }: Actor): PermissionName[] {
   const names = Object.keys(PERMISSIONS).filter(isPermission)
   return names.filter((name) => {
-    const { roles, evenInvalid } = ruleOf(name)
+    const { roles, evenInvalid, till } = ruleOf(name)
+    if (tillDeviceId !== undefined && roles !== 'anyone' && !till) return false
     return roles === 'anyone' || (roles.includes(role) && (valid || evenInvalid === true))
   })
 }
@@ -167,6 +186,9 @@ export function checkPermission(name: PermissionName, actor: Actor | null, nowMs
         ? 'API keys may not do this; log in instead.'
         : `This API key lacks the scope ${rule.scope}.`
     throw new AppError('FORBIDDEN', { message: missing })
+  }
+  if (actor.tillDeviceId !== undefined && !rule.till) {
+    throw new AppError('FORBIDDEN', { message: 'A till cannot do this. Log in to the back office.' })
   }
   if (!actor.valid && !rule.evenInvalid) {
     throw new AppError('FORBIDDEN', {

@@ -157,7 +157,7 @@ export const TokenOrNullAndUser = Type.Object({
 export const SessionSchema = Type.Object({
   _id: Type.String(),
   current: Type.Boolean(),
-  kind: Type.String({ enum: ['dashboard', 'application'] }),
+  kind: Type.String({ enum: ['dashboard', 'application', 'till'] }),
   ip: Nullable(Type.String()),
   userAgent: Nullable(Type.String()),
   createdAt: Type.String({ format: 'date-time' }),

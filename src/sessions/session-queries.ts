@@ -1,12 +1,14 @@
 import { type Queryable, sql, type Tx } from '../db/db.ts'
 import type { UserRole } from '../http/actor.ts'
 
-export type SessionKind = 'dashboard' | 'application'
+export type SessionKind = 'dashboard' | 'application' | 'till'
 
 export type Session = {
   id: string
   userId: string
   kind: SessionKind
+  /** The till that a PIN opened it at; null for every other session. */
+  tillDeviceId: string | null
   namedCookie: boolean
   idleMs: bigint
   secondFactorAt: Date | null
@@ -19,15 +21,15 @@ export type Session = {
   revokedAt: Date | null
 }
 
-const COLUMNS = sql`s.id, s.user_id, s.kind, s.named_cookie, s.idle_ms, s.second_factor_at, s.ip, s.user_agent,
+const COLUMNS = sql`s.id, s.user_id, s.kind, s.till_device_id, s.named_cookie, s.idle_ms, s.second_factor_at, s.ip, s.user_agent,
   s.created_at, s.last_used_at, s.idle_expires_at, s.expires_at, s.revoked_at`
 
 export async function insertSession(tx: Tx, session: Session): Promise<void> {
   await tx.run(sql`
-    insert into sessions (id, user_id, kind, named_cookie, idle_ms, second_factor_at, ip, user_agent, created_at,
-      last_used_at, idle_expires_at, expires_at)
-    values (${session.id}, ${session.userId}, ${session.kind}, ${session.namedCookie}, ${session.idleMs},
-      ${session.secondFactorAt}, ${session.ip}, ${session.userAgent}, ${session.createdAt}, ${session.lastUsedAt},
+    insert into sessions (id, user_id, kind, till_device_id, named_cookie, idle_ms, second_factor_at, ip, user_agent,
+      created_at, last_used_at, idle_expires_at, expires_at)
+    values (${session.id}, ${session.userId}, ${session.kind}, ${session.tillDeviceId}, ${session.namedCookie},
+      ${session.idleMs}, ${session.secondFactorAt}, ${session.ip}, ${session.userAgent}, ${session.createdAt}, ${session.lastUsedAt},
       ${session.idleExpiresAt}, ${session.expiresAt})`)
 }
 
@@ -46,6 +48,9 @@ export type SessionState = {
   companyApproved: boolean | null
   companyIds: string[]
   collectorIds: string[]
+  tillDeviceId: string | null
+  /** The collector of that device; null when the device is revoked. */
+  tillCollectorId: string | null
 }
 
 export async function findSessionState(q: Queryable, id: string): Promise<SessionState | undefined> {
@@ -53,8 +58,10 @@ export async function findSessionState(q: Queryable, id: string): Promise<Sessio
     select s.id, s.user_id, s.second_factor_at, s.revoked_at, s.expires_at, u.role, u.company_id, u.verified_at,
       u.approved_at, u.disabled_at, c.approved as company_approved,
       array(select m.company_id from super_manager_companies m where m.user_id = u.id) as company_ids,
-      array(select k.collector_id from collector_cashiers k where k.user_id = u.id) as collector_ids
+      array(select k.collector_id from collector_cashiers k where k.user_id = u.id) as collector_ids,
+      s.till_device_id, d.collector_id as till_collector_id
     from sessions s join users u on u.id = s.user_id left join companies c on c.id = u.company_id
+      left join till_devices d on d.id = s.till_device_id and d.revoked_at is null and d.company_id = u.company_id
     where s.id = ${id}`)
 }
 
@@ -102,6 +109,13 @@ export async function updateSessionRevoked(tx: Tx, id: string, at: Date, reason:
   const changed = await tx.run(sql`
     update sessions set revoked_at = ${at}, revoked_reason = ${reason} where id = ${id} and revoked_at is null`)
   return changed === 1
+}
+
+/** Ends all sessions that PINs opened at a device. @returns how many */
+export async function updateTillSessionsRevoked(tx: Tx, deviceId: string, at: Date, reason: string): Promise<number> {
+  return tx.run(sql`
+    update sessions set revoked_at = ${at}, revoked_reason = ${reason}
+    where till_device_id = ${deviceId} and revoked_at is null`)
 }
 
 /** Ends all sessions of a user, or of all users, except `exceptId`. */

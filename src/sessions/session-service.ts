@@ -17,6 +17,8 @@ import * as queries from './session-queries.ts'
 export type NewSession = {
   user: User
   kind: SessionKind
+  /** For a session that a PIN opens: the till. */
+  tillDeviceId?: string
   namedCookie: boolean
   secondFactorAt: Date | null
   context: AnyContext
@@ -41,6 +43,8 @@ export type Sessions = {
   end(tx: Tx, sessionId: string, reason: string): Promise<boolean>
   /** Ends all sessions of a user but one; of all users with `userId` null. */
   endAll(tx: Tx, userId: string | null, reason: string, exceptId?: string | null): Promise<number>
+  /** Ends all sessions that PINs opened at a till. */
+  endAtTill(tx: Tx, deviceId: string, reason: string): Promise<number>
   confirmSecondFactor(tx: Tx, sessionId: string, at: Date): Promise<void>
   /** The actor of an access token, as its session and user are now. @throws UNAUTHORIZED */
   actorOf(accessToken: string): Promise<Actor>
@@ -57,6 +61,7 @@ export const hashToken = (token: string): string => createHash('sha256').update(
 
 /** Idle and absolute life by role and client. */
 function livesOf(role: UserRole, kind: SessionKind): { idleMs: number; absoluteMs: number } {
+  if (kind === 'till') return { idleMs: 4 * HOUR, absoluteMs: 16 * HOUR }
   const absoluteMs = kind === 'dashboard' ? DAY : 7 * DAY
   if (role === 'SuperAdmin' || role === 'SuperManager') return { idleMs: HOUR, absoluteMs }
   return { idleMs: kind === 'dashboard' ? 12 * HOUR : absoluteMs, absoluteMs }
@@ -120,13 +125,14 @@ export function openSessions(deps: SessionDeps): Sessions {
     return { ...result, accessToken: await tokens.issue(claimsOf(result.session, result.user)) }
   }
   return {
-    async start(tx, { user, kind, namedCookie, secondFactorAt, context }) {
+    async start(tx, { user, kind, tillDeviceId = null, namedCookie, secondFactorAt, context }) {
       const now = clock()
       const { idleMs, absoluteMs } = livesOf(user.role, kind)
       const session: Session = {
         id: newId(now),
         userId: user.id,
         kind,
+        tillDeviceId,
         namedCookie,
         idleMs: BigInt(idleMs),
         secondFactorAt,
@@ -164,6 +170,10 @@ export function openSessions(deps: SessionDeps): Sessions {
       tx.afterCommit(states.forget)
       return queries.updateSessionsRevoked(tx, { userId, exceptId }, new Date(clock()), reason)
     },
+    async endAtTill(tx, deviceId, reason) {
+      tx.afterCommit(states.forget)
+      return queries.updateTillSessionsRevoked(tx, deviceId, new Date(clock()), reason)
+    },
     async confirmSecondFactor(tx, sessionId, at) {
       await queries.updateSessionSecondFactor(tx, sessionId, at)
       tx.afterCommit(states.forget)
@@ -173,7 +183,8 @@ export function openSessions(deps: SessionDeps): Sessions {
       const state = await states.find(claims.sid)
       if (!state || state.userId !== claims.userId || state.revokedAt || state.disabledAt) throw ended()
       if (state.role !== claims.role || state.expiresAt.getTime() <= clock()) throw ended()
-      return toActor(state)
+      if (state.tillDeviceId !== null && state.tillCollectorId === null) throw ended()
+      return state.tillDeviceId === null ? toActor(state) : toTillActor(state)
     },
     forget: states.forget,
   }
@@ -203,6 +214,19 @@ function toActor(state: SessionState): Actor {
     missing: missingOf(standing),
     sessionId: state.id,
     secondFactorAt: state.secondFactorAt?.getTime() ?? null,
+  }
+}
+
+/** Whoever signs in at a till with a PIN is its cashier there and nothing else, a manager too. */
+function toTillActor(state: SessionState): Actor {
+  const { tillDeviceId, tillCollectorId, role, collectorIds } = state
+  const given = tillCollectorId !== null && (role !== 'Cashier' || collectorIds.includes(tillCollectorId))
+  return {
+    ...toActor(state),
+    role: 'Cashier',
+    collectorIds: given ? [tillCollectorId] : [],
+    secondFactorAt: null,
+    tillDeviceId: tillDeviceId ?? '',
   }
 }
 

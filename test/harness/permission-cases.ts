@@ -326,10 +326,33 @@ const SHOPS: Cases = {
       return { params: { code }, shows: _id }
     },
   },
+  createTillDevice: {
+    row: 'tillDevices.create',
+    foreign: { status: 400, code: 'UNKNOWN_MERCHANT_IDENTIFIER' },
+    make: ({ home }) => ({ body: { name: 'Counter', collector: home.till } }),
+  },
+  listTillDevices: {
+    row: 'tillDevices.read',
+    async make(place) {
+      return { query: choice(place), shows: await tillDevice(place) }
+    },
+  },
+  revokeTillDevice: {
+    row: 'tillDevices.revoke',
+    make: async (place) => ({ params: { id: await tillDevice(place) } }),
+  },
+  getTillPin: { row: 'tillPins.read', ownOnly: true, make: () => ({ shows: 'changedAt' }) },
+  changeTillPin: { row: 'tillPins.change', ownOnly: true, make: () => ({ body: { pin: '402817' } }) },
+  getTillShift: { row: 'till.shift', ownOnly: true, make: () => ({ shows: 'startedAt' }) },
   endBuyButtonSession: {
     row: 'buttonSessions.end',
     make: async (place) => ({ params: { id: (await session(place))._id } }),
   },
+}
+
+async function tillDevice({ home }: Place): Promise<string> {
+  const made = await home.boss.post<{ _id: string }>('till-devices', { name: 'Counter', collector: home.till })
+  return made.data._id
 }
 
 /** Another session of the caller, or of somebody else. */
@@ -443,4 +466,8 @@ export const ELSEWHERE: Record<string, string> = {
   receiveCallback: 'test/channels.test.ts',
   receiveCompanyCallback: 'test/channel-accounts.test.ts',
   takeSumsubCallback: 'test/kyc.test.ts',
+  enrolTillDevice: 'test/till.test.ts',
+  getTill: 'test/till.test.ts',
+  signInAtTill: 'test/till.test.ts',
+  getTillDisplay: 'test/till.test.ts',
 }

@@ -257,6 +257,28 @@ const COMPANIES: Record<string, OperationWords> = {
     refuses: ['OBJECT_CONFLICT', 'ILLEGAL_AMOUNT', 'ALIAS_IN_USE', 'WEBSITE_MISMATCH', 'OBJECT_NOT_FOUND'],
   },
   getBuyButtonSession: { does: 'One session, and the order made through it.' },
+  createTillDevice: {
+    does: 'Makes a code that enrols one tablet or phone as a till. Type it at `/till` within ten minutes. Needs a fresh second factor.',
+    refuses: ['UNKNOWN_MERCHANT_IDENTIFIER'],
+  },
+  listTillDevices: { does: 'All devices that were ever enrolled, newest first, also revoked ones.' },
+  revokeTillDevice: { does: 'The device forgets who it is, and everyone who signed in there is signed out at once.' },
+  getTillPin: { does: 'The PIN itself is never shown.' },
+  changeTillPin: { does: 'Sets the PIN that you sign in with at tills, and unlocks you where five were wrong.' },
+  enrolTillDevice: {
+    does: 'Exchanges the code for a cookie that makes this browser a till. Works once.',
+    refuses: ['INVALID_OTP', 'CROSS_SITE_REQUEST'],
+  },
+  getTill: { does: 'Read with the device’s cookie.', refuses: ['UNAUTHORIZED'] },
+  signInAtTill: {
+    does: 'Answers an access token that is good for this till alone, and sets the refresh cookie of this person (`x-user-id`). A manager signs in as a cashier. Five wrong PINs lock the person on this device.',
+    refuses: ['INVALID_CREDENTIALS', 'ACCOUNT_LOCKED', 'UNAUTHORIZED', 'CROSS_SITE_REQUEST'],
+  },
+  getTillShift: { does: 'Counts what this person sold at this till since the sign-in, by currency.' },
+  getTillDisplay: {
+    does: 'The newest order of the till, for a second screen. Read with the device’s cookie.',
+    refuses: ['UNAUTHORIZED'],
+  },
   endBuyButtonSession: {
     does: 'Ends the session. An order made through it stays as it is. The buyer’s page may do it with the token that the landing page gave it.',
     refuses: CHANGED,

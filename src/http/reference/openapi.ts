@@ -95,6 +95,7 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
         { name: 'developers', description: 'What your own programs did: requests by their id.' },
         { name: 'authentication', description: 'Registration, login, second factor, sessions.' },
         { name: 'companies', description: 'Companies, tills, buttons and people.' },
+        { name: 'till', description: 'What an enrolled till device calls with its cookie.' },
         { name: 'channels', description: 'Payment channels and a company’s own accounts at providers.' },
         { name: 'ledger', description: 'Balances, bookings and settlements.' },
         { name: 'events', description: 'What is sent to your server.' },

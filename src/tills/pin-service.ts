@@ -1,0 +1,102 @@
+import { createHmac } from 'node:crypto'
+import type { RequestContext } from '../http/request-context.ts'
+import { AppError, invalid } from '../kernel/errors.ts'
+import type { Vault } from '../kernel/vault.ts'
+import type { Started } from '../sessions/session-service.ts'
+import type { Passwords } from '../users/password.ts'
+import type { User } from '../users/user.ts'
+import { findUserById } from '../users/user-queries.ts'
+import { listTillPeople, type TillDevice } from './device-queries.ts'
+import type { DeviceDeps } from './device-service.ts'
+import * as queries from './pin-queries.ts'
+
+export type PinDeps = DeviceDeps & { vault: Vault; passwords: Passwords }
+type PinContext = Parameters<DeviceDeps['audit']['write']>[1]
+
+/** The fifth wrong PIN in a row locks the person on that device. */
+export const MOST_WRONG = 5
+
+/** What is hashed is keyed: six digits alone are guessed in a second by who has the table. */
+const keyed = (vault: Vault, userId: string, pin: string): string =>
+  createHmac('sha256', vault.derive('till-pin')).update(`${userId}:${pin}`).digest('base64url')
+
+const STEPS = ['01234567890', '09876543210']
+
+/** Six equal digits, or six in a row. */
+const isSimple = (pin: string): boolean => /^(\d)\1{5}$/.test(pin) || STEPS.some((row) => row.includes(pin))
+
+/** The caller's own PIN. Ends nothing; unlocks the caller on every device. @throws VALIDATION_FAILED */
+export async function changePin(deps: PinDeps, context: RequestContext, pin: string): Promise<void> {
+  const { db, clock, audit, vault, passwords } = deps
+  const { actor } = context
+  if (isSimple(pin)) throw invalid('pin', 'must not be six equal digits or six in a row')
+  const pinHash = await passwords.hash(keyed(vault, actor.id, pin))
+  await db.tx(async (tx) => {
+    await queries.updatePin(tx, actor.id, { pinHash, at: new Date(clock()) })
+    const facts = { companyId: actor.companyId, object: `user:${actor.id}` }
+    await audit.write(tx, context, { action: 'user.till-pin', ...facts })
+  })
+}
+
+export async function readPin({ db }: Pick<PinDeps, 'db'>, userId: string) {
+  const pin = await queries.findPin(db, userId)
+  return { set: pin !== undefined, changedAt: pin?.changedAt.toISOString() ?? null }
+}
+
+const isLocked = (): AppError =>
+  new AppError('ACCOUNT_LOCKED', {
+    message: 'Five wrong PINs: you are locked on this till. Set a new PIN in the back office, under your account.',
+  })
+
+async function refuse(
+  deps: PinDeps,
+  context: PinContext,
+  tried: { device: TillDevice; userId: string; left: number },
+): Promise<never> {
+  const { device, userId, left } = tried
+  const { companyId } = device
+  await deps.db.tx((tx) =>
+    deps.audit.write(tx, context, {
+      ...{ actor: `till-device:${device.id}`, action: 'session.till-sign-in', result: 'refused', companyId },
+      ...{ object: `user:${userId}`, detail: { locked: left === 0 } },
+    }),
+  )
+  if (left === 0) throw isLocked()
+  throw new AppError('INVALID_CREDENTIALS', { message: `The PIN is wrong. Tries left: ${left}.` })
+}
+
+/**
+ * Signs a person in at an enrolled device.
+ * @throws ACCOUNT_LOCKED after five wrong PINs, INVALID_CREDENTIALS
+ */
+export async function signIn(
+  deps: PinDeps,
+  context: PinContext,
+  wanted: { device: TillDevice; userId: string; pin: string },
+): Promise<{ user: User; started: Started; accessToken: string }> {
+  const { db, vault, passwords, sessions, audit } = deps
+  const { device, userId, pin } = wanted
+  const people = await listTillPeople(db, device, MOST_WRONG)
+  const person = people.find(({ id }) => id === userId)
+  if (!person) throw new AppError('INVALID_CREDENTIALS', { message: 'This person does not work at this till.' })
+  if (!person.hasPin) {
+    throw new AppError('INVALID_CREDENTIALS', {
+      message: 'You have no PIN yet. Set one in the back office, under your account.',
+    })
+  }
+  const tries = await queries.insertPinTry(db, { deviceId: device.id, userId }, MOST_WRONG)
+  if (tries === undefined) throw isLocked()
+  const stored = await queries.findPin(db, userId)
+  const right = await passwords.verify(keyed(vault, userId, pin), stored?.pinHash ?? null)
+  if (!right) return refuse(deps, context, { device, userId, left: MOST_WRONG - tries })
+  return db.tx(async (tx) => {
+    const user = await findUserById(tx, userId)
+    if (!user) throw new AppError('INVALID_CREDENTIALS')
+    await queries.deletePinTries(tx, { deviceId: device.id, userId })
+    const session = { user, kind: 'till', tillDeviceId: device.id, namedCookie: true, secondFactorAt: null } as const
+    const started = await sessions.start(tx, { ...session, context })
+    const facts = { actor: `user:${userId}`, companyId: device.companyId, object: `till-device:${device.id}` }
+    await audit.write(tx, context, { action: 'session.till-sign-in', ...facts })
+    return { user, started, accessToken: await sessions.issue(started.session, user) }
+  })
+}

@@ -1,0 +1,54 @@
+import { type Queryable, sql } from '../db/db.ts'
+
+export type ShiftRow = { asset: string; paid: number; amountUnits: bigint; settledUnits: bigint }
+export type ShiftCounts = { created: number; open: number; ended: number }
+
+type Shift = { companyId: string; userId: string; collectorIds: readonly string[]; since: Date; firstId: string }
+
+/** Sales of one person at these tills since then, by currency. `firstId` bounds the scan: ids sort by time. */
+export async function listShiftSums(q: Queryable, shift: Shift): Promise<ShiftRow[]> {
+  return q.many<ShiftRow>(sql`
+    select from_asset as asset, count(*)::int as paid, sum(from_units)::bigint as amount_units,
+      sum(paid_units)::bigint as settled_units
+    from orders
+    where company_id = ${shift.companyId} and id >= ${shift.firstId} and created_at >= ${shift.since}
+      and created_by = ${shift.userId} and collector_id = any(${shift.collectorIds}) and paid_at is not null
+    group by 1 order by 1`)
+}
+
+export async function countShift(q: Queryable, shift: Shift): Promise<ShiftCounts> {
+  return q.one<ShiftCounts>(sql`
+    select count(*)::int as created,
+      count(*) filter (where status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION'))::int as open,
+      count(*) filter (where status in ('CANCELLED', 'EXPIRED', 'ERROR'))::int as ended
+    from orders
+    where company_id = ${shift.companyId} and id >= ${shift.firstId} and created_at >= ${shift.since}
+      and created_by = ${shift.userId} and collector_id = any(${shift.collectorIds})`)
+}
+
+export async function findSessionStart(q: Queryable, sessionId: string): Promise<Date | undefined> {
+  const row = await q.maybe<{ createdAt: Date }>(sql`select created_at from sessions where id = ${sessionId}`)
+  return row?.createdAt
+}
+
+export type DisplayOrder = {
+  code: string
+  fromAsset: string
+  fromUnits: bigint
+  toUnits: bigint
+  status: string
+  updatedAt: Date
+}
+
+/** What the customer's screen of a till shows: its newest order, for some minutes. */
+export async function findDisplayOrder(
+  q: Queryable,
+  till: { companyId: string; collectorId: string; since: Date; firstId: string },
+): Promise<DisplayOrder | undefined> {
+  return q.maybe<DisplayOrder>(sql`
+    select code, from_asset, from_units::bigint as from_units, to_units::bigint as to_units, status, updated_at
+    from orders
+    where company_id = ${till.companyId} and id >= ${till.firstId} and collector_id = ${till.collectorId}
+      and updated_at >= ${till.since}
+    order by id desc limit 1`)
+}

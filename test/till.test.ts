@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { type Clock, MINUTE } from '../src/kernel/clock.ts'
+import { Client, inParallel, type Person, register, registerManager } from './harness/accounts.ts'
+import { startTestService, type TestService } from './harness/service.ts'
+
+/* Till devices: who may enrol one, who may sign in there, and what ends it. */
+
+let host: TestService
+let boss: Person
+let cashier: Person
+let collector: string
+let aheadMs = 0
+const clock: Clock = () => Date.now() + aheadMs
+before(async () => {
+  host = await startTestService({ clock })
+  boss = await registerManager(host.baseUrl)
+  await makeFresh(boss)
+  cashier = await hire()
+  const tills = await boss.client.get<{ collectors: { _id: string }[] }>('collectors/list')
+  collector = tills.data.collectors[0]?._id ?? ''
+  await give(cashier)
+})
+after(() => host?.stop())
+
+const PIN = '402817'
+type Device = { _id: string; enrolmentCode: string }
+type Order = { code: string; order: { merchantIdentifier: string; status: string } }
+
+const makeFresh = ({ userId }: Pick<Person, 'userId'>) =>
+  host.db.run(sql`update sessions set second_factor_at = now() + interval '1 hour' where user_id = ${userId}`)
+
+async function hire(): Promise<Person> {
+  const person = await register(host.baseUrl, { role: 'Cashier', companyName: boss.companyId })
+  await boss.client.post(`users/${person.userId}/approve`)
+  await makeFresh(person)
+  const set = await person.client.call('PUT', 'users/me/till-pin', { pin: PIN })
+  assert.equal(set.status, 200, set.text)
+  return person
+}
+
+const give = (...people: Person[]) =>
+  boss.client.call('PUT', `collectors/${collector}`, { cashiers: people.map(({ userId }) => userId) })
+
+async function makeDevice(name = 'Counter'): Promise<Device> {
+  const made = await boss.client.post<Device>('till-devices', { name, collector })
+  assert.equal(made.status, 200, made.text)
+  return made.data
+}
+
+async function enrol(): Promise<{ device: Client; id: string }> {
+  const { enrolmentCode, _id } = await makeDevice()
+  const device = new Client(host.baseUrl)
+  const done = await device.post('till/enrol', { enrolmentCode })
+  assert.equal(done.status, 200, done.text)
+  return { device, id: _id }
+}
+
+async function signIn(device: Client, person: Person, pin = PIN) {
+  const answer = await device.post<{ token: string }>('till/sign-in', { user: person.userId, pin })
+  if (answer.status === 200) device.token = answer.data.token
+  return answer
+}
+
+const sell = (device: Client, body: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+  device.call<Order>(
+    'POST',
+    '/api/next/confirm_conversion/request',
+    { amount: '4.20', fromAsset: 'EUR', merchantIdentifier: collector, ...body },
+    headers,
+  )
+
+test('a code enrols one browser, once, within ten minutes; the database knows neither code nor cookie', async () => {
+  const { enrolmentCode, _id } = await makeDevice('Bar')
+  assert.match(enrolmentCode, /^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/)
+  const typed = enrolmentCode.toLowerCase().replace('-', ' ')
+  const outcomes = await inParallel(5, async () => {
+    const device = new Client(host.baseUrl)
+    const { status } = await device.post('till/enrol', { enrolmentCode: typed })
+    return { device, status }
+  })
+  assert.deepEqual(outcomes.map(({ status }) => status).sort(), [200, 400, 400, 400, 400])
+  const winner = outcomes.find(({ status }) => status === 200)?.device
+  const [[, cookie] = []] = [...(winner?.cookies ?? [])]
+  assert.match(cookie?.attributes ?? '', /HttpOnly.*SameSite=Strict/)
+  const row = await host.db.one<{ text: string }>(sql`select d::text as text from till_devices d where id = ${_id}`)
+  assert.ok(!row.text.includes(cookie?.value ?? 'x') && !row.text.includes(enrolmentCode.replace('-', '')))
+  const old = await makeDevice()
+  aheadMs = 10 * MINUTE + 1000
+  const late = await new Client(host.baseUrl).post('till/enrol', { enrolmentCode: old.enrolmentCode })
+  aheadMs = 0
+  assert.deepEqual([late.status, late.error.code], [400, 'INVALID_OTP'])
+})
+
+test('a cashier signs in with the PIN, sells at this till, and can do nothing else', async () => {
+  const { device } = await enrol()
+  const till = await device.get<{ people: { _id: string; name: string }[] }>('till/device')
+  assert.deepEqual(
+    till.data.people.map(({ _id, name }) => [_id, name]),
+    [[cashier.userId, 'Ada B.']],
+  )
+  assert.equal((await signIn(device, cashier)).status, 200)
+  const sold = await sell(device)
+  assert.equal(sold.status, 200, sold.text)
+  const { point } = await host.db.one<{ point: string }>(
+    sql`select sales_point_id as point from collectors where id = ${collector}`,
+  )
+  const other = await boss.client.post<{ _id: string }>('collectors/add', { identifier: 'OTHER', salePoint: point })
+  await boss.client.call('PUT', `collectors/${other.data._id}`, { cashiers: [cashier.userId] })
+  const elsewhere = await sell(device, { merchantIdentifier: other.data._id })
+  assert.equal(elsewhere.error.code, 'UNKNOWN_MERCHANT_IDENTIFIER', 'not even at the cashier’s other till')
+  const forbidden: [string, string, unknown?][] = [
+    ['PUT', 'users/me/till-pin', { pin: '918273' }],
+    ['PUT', 'users/me', { firstName: 'Eve' }],
+    ['GET', 'auth/sessions'],
+    ['POST', 'auth/password', { password: 'x', newPassword: 'y' }],
+    ['POST', 'auth/2fa/setup'],
+    ['POST', `confirm_conversion/revert/${sold.data.code}`],
+    ['GET', 'confirm_conversion/download'],
+    ['GET', 'till-devices'],
+  ]
+  for (const [method, path, body] of forbidden) {
+    const answer = await device.call(method, path, body)
+    assert.deepEqual([answer.status, answer.error?.code], [403, 'FORBIDDEN'], `${method} ${path}: ${answer.text}`)
+  }
+  const cancelled = await device.post(`confirm_conversion/cancel/${sold.data.code}`)
+  assert.equal(cancelled.status, 200, cancelled.text)
+})
+
+test('a manager signs in as a cashier of this till, not as a manager', async () => {
+  await boss.client.call('PUT', 'users/me/till-pin', { pin: '735190' })
+  const { device } = await enrol()
+  assert.equal((await signIn(device, boss, '735190')).status, 200)
+  assert.equal((await sell(device)).status, 200)
+  const answer = await device.get('till-devices')
+  assert.deepEqual([answer.status, answer.error.code], [403, 'FORBIDDEN'])
+})
+
+test('the fifth wrong PIN locks that person on that device, also when all come at once; a new PIN unlocks', async () => {
+  const ben = await hire()
+  await give(cashier, ben)
+  const [one, two] = [await enrol(), await enrol()]
+  const tries = await inParallel(12, (index) => signIn(new ClientOf(one.device), ben, `1357${10 + index}`))
+  const codes = tries.map(({ error }) => error.code)
+  assert.equal(codes.filter((code) => code === 'INVALID_CREDENTIALS').length, 4, codes.join())
+  assert.equal(codes.filter((code) => code === 'ACCOUNT_LOCKED').length, 8, codes.join())
+  assert.equal((await signIn(one.device, ben)).error.code, 'ACCOUNT_LOCKED', 'the right PIN does not help')
+  assert.equal((await signIn(two.device, ben)).status, 200, 'the other device is open')
+  assert.equal((await signIn(one.device, cashier)).status, 200, 'and so is the other person')
+  await ben.client.call('PUT', 'users/me/till-pin', { pin: '918273' })
+  assert.equal((await signIn(one.device, ben, '918273')).status, 200)
+  await give(cashier)
+  assert.equal((await sell(one.device)).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER', 'no longer a cashier of this till')
+})
+
+/** Another tab of the same device. */
+class ClientOf extends Client {
+  constructor(device: Client) {
+    super(device.baseUrl)
+    for (const [name, cookie] of device.cookies) this.cookies.set(name, cookie)
+  }
+}
+
+test('simple PINs are refused, and setting one needs a fresh second factor', async () => {
+  for (const pin of ['000000', '123456', '654321', '12345', 'abcdef']) {
+    const { status } = await cashier.client.call('PUT', 'users/me/till-pin', { pin })
+    assert.equal(status, 422, pin)
+  }
+  const stale = await hire()
+  await host.db.run(sql`update sessions set second_factor_at = null where user_id = ${stale.userId}`)
+  // the service keeps what it knows of a session for some seconds
+  aheadMs += 10_000
+  const answer = await stale.client.call('PUT', 'users/me/till-pin', { pin: '918273' })
+  assert.equal(answer.error.code, 'STEP_UP_REQUIRED')
+  const rows = await host.db.many<{ text: string }>(sql`select p::text as text from till_pins p`)
+  assert.ok(rows.length > 0 && rows.every(({ text }) => text.includes('$argon2id$') && !text.includes(PIN)))
+})
+
+test('revoking the device, disabling the cashier, or closing the door ends it at once', async () => {
+  const ways: [string, (device: { id: string; device: Client }, person: Person) => Promise<unknown>][] = [
+    ['revoke', ({ id }) => boss.client.call('DELETE', `till-devices/${id}`)],
+    ['disable', (_, { userId }) => boss.client.call('PUT', `users/${userId}`, { disabled: true })],
+  ]
+  for (const [name, end] of ways) {
+    const person = await hire()
+    await give(person)
+    const till = await enrol()
+    assert.equal((await signIn(till.device, person)).status, 200, name)
+    assert.equal((await sell(till.device)).status, 200, name)
+    await end(till, person)
+    const after = await sell(till.device)
+    assert.deepEqual([after.status, after.error.code], [401, 'UNAUTHORIZED'], name)
+    const renewed = await till.device.post('auth/refresh-token', undefined, { 'x-user-id': person.userId })
+    assert.equal(renewed.status, 401, name)
+    assert.notEqual((await signIn(till.device, person)).status, 200, name)
+    if (name === 'revoke') assert.equal((await till.device.get('till/device')).status, 401)
+  }
+  await give(cashier)
+  const list = await boss.client.get<{ tillDevices: { revokedAt: string | null }[] }>('till-devices?limit=100')
+  assert.equal(list.data.tillDevices.filter(({ revokedAt }) => revokedAt !== null).length, 1)
+  const actions = await host.db.many<{ action: string }>(sql`
+    select distinct action from audit_log where action like '%till%' order by 1`)
+  const expected = ['session.till-sign-in', 'till-device.create', 'till-device.enrol', 'till-device.revoke']
+  assert.deepEqual(
+    actions.map(({ action }) => action),
+    [...expected, 'user.till-pin'],
+  )
+})
+
+test('a shift counts what this person sold since the sign-in; the customer’s screen shows the newest order', async () => {
+  const { device } = await enrol()
+  await signIn(device, cashier)
+  const first = await sell(device)
+  await sell(device, { amount: '10.00', fromAsset: 'CHF' })
+  await host.db.run(sql`
+    update orders set status = 'PAID', paid_at = now(), paid_units = to_units where code = ${first.data.code}`)
+  const shift = await device.get<Record<string, unknown>>('till/shift')
+  const { startedAt, ...sums } = shift.data
+  assert.ok(Date.parse(String(startedAt)) > 0)
+  assert.deepEqual(sums, {
+    ...{ created: 2, open: 1, ended: 0 },
+    sums: [{ asset: 'EUR', paid: 1, amount: '4.20', received: '4.536000' }],
+  })
+  const display = await device.get<{ order: { amount: string; asset: string } }>('till/display')
+  assert.deepEqual([display.data.order.amount, display.data.order.asset], ['10.00', 'CHF'])
+  assert.equal((await new Client(host.baseUrl).get('till/display')).status, 401)
+  const foreign = await device.post(
+    'till/sign-in',
+    { user: cashier.userId, pin: PIN },
+    { origin: 'https://evil.example' },
+  )
+  assert.equal(foreign.error.code, 'CROSS_SITE_REQUEST')
+})
+
+test('the same sale sent twice is one order, also when the first answer was lost or the token was renewed between', async () => {
+  const { device } = await enrol()
+  await signIn(device, cashier)
+  const key = { 'idempotency-key': 'sale-1' }
+  const sold = await inParallel(8, () => sell(device, { amount: '7.00' }, key))
+  const renewed = await device.post<{ token: string }>('auth/refresh-token', undefined, { 'x-user-id': cashier.userId })
+  device.token = renewed.data.token
+  const three = await sell(device, { amount: '7.00' }, key)
+  assert.equal(three.status, 200, three.text)
+  const codes = [...sold, three].flatMap((answer) => (answer.status === 200 ? [answer.data.code] : []))
+  assert.ok(codes.length >= 2 && new Set(codes).size === 1, codes.join())
+  const { count } = await host.db.one<{ count: number }>(sql`
+    select count(*)::int as count from orders where from_units = 700 and from_asset = 'EUR'`)
+  assert.equal(count, 1)
+})
