@@ -7,6 +7,7 @@ import { USER_ROLES } from '../src/http/actor.ts'
 import { PERMISSIONS, type Rule } from '../src/http/permissions.ts'
 import { ORDER_STATUSES, type OrderStatus, TRANSITIONS } from '../src/orders/order-states.ts'
 import { DEFAULT_EVENTS, EVENTS } from '../src/webhooks/outbox/events.ts'
+import { printPages } from './print-pages.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 
@@ -157,6 +158,7 @@ export const printDocs = (): Record<string, string> => ({
   'docs/order-states.md': printStates(),
   'docs/permissions.md': printPermissions(),
   'docs/channels/settings.md': printSettings(),
+  'docs/pages.md': printPages(),
 })
 
 if (process.argv[1] === import.meta.filename) {

@@ -208,7 +208,8 @@ test('money that comes after the end is named on the page of the expired order',
   await world.chain.pay({ to: toAddress, units: 1_000_000n })
   const { text } = await eventually(
     () => read(`/pay?code=${code}`),
-    (page) => page.text.includes('have arrived'),
+    (page) => page.text.includes('Money has arrived'),
   )
-  assert.match(text, /1\.00 USDC have arrived for this order/)
+  assert.match(text, /We received 1\.00 USDC, but not all of it in time/)
+  assert.doesNotMatch(text, /name="requote"/, 'an order with money gets no fresh price')
 })

@@ -11,6 +11,14 @@ export const nameNetworks =
   (chainId: number): string =>
     chains.find(({ network }) => network.chainId === chainId)?.network.name ?? `Chain ${chainId}`
 
+/** The public page about a transaction; null where none is known. */
+export const openExplorer =
+  (chains: Chains) =>
+  (chainId: number, txHash: string): string | null => {
+    const base = chains.find(({ network }) => network.chainId === chainId)?.network.explorerUrl
+    return base && /^0x[0-9a-f]{64}$/i.test(txHash) ? `${base}/tx/${txHash}` : null
+  }
+
 /** How settlements are paid on a chain. */
 export function settleOn(db: Db, chain: OpenChain): SettlementChain {
   const { network, payouts } = chain

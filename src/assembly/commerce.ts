@@ -17,7 +17,7 @@ import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
-import { nameNetworks, settleOn } from './chains.ts'
+import { nameNetworks, openExplorer, settleOn } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMessages, openTellEmailChanged } from './messages.ts'
@@ -102,6 +102,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     rounds,
     mispayments,
     networkName,
+    explorerUrl: openExplorer(chains),
     settlements,
     refunds,
     alarm,

@@ -38,7 +38,7 @@ export function openAskForAddress(deps: {
       amount: formatDecimal(refund.units, 6),
       network: refund.network === null ? 'USDC' : deps.networkName(refund.network),
       shortCode: order.shortCode,
-      url: deps.links.urlOf(order.code, refund.id),
+      url: deps.links.urlOf(order.code, refund.id, 'mailed'),
     })
     const expiresAt = new Date(refund.createdAt.getTime() + 30 * DAY)
     await deps.mailer.send(tx, { to: email, lang, kind: 'notice', data, expiresAt })

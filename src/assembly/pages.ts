@@ -9,6 +9,7 @@ import { kycPageRoutes } from '../pages/identity/kyc-page-routes.ts'
 import { mailboxRoutes } from '../pages/mailbox/mailbox-routes.ts'
 import { officeRoutes } from '../pages/office/office-routes.ts'
 import { payRoutes } from '../pages/pay/pay-routes.ts'
+import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
 import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
@@ -21,10 +22,11 @@ export async function registerPages(
   { auth }: Accounts,
   trade: Commerce,
 ): Promise<void> {
-  const { networkName } = trade
+  const { networkName, explorerUrl } = trade
   const { providersUrl } = config.sandbox
   const { deposits, feed } = trade
-  await app.register(payRoutes, { ...trade.payments, deposits, config, feed, networkName, providersUrl })
+  const shown = { networkName, explorerUrl, links: trade.refunds.links, receiptUrlOf: openReceiptUrl(config.payUrl) }
+  await app.register(payRoutes, { ...trade.payments, ...shown, deposits, config, feed, providersUrl })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })

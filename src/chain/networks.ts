@@ -17,6 +17,8 @@ export type Network = {
   large: FinalityRule
   /** Tokens that payers confuse with USDC: noticed, never counted as payment. */
   otherTokens: readonly { symbol: string; address: string }[]
+  /** A public page about transactions, everything before `/tx/`; null: none is known. */
+  explorerUrl: string | null
 }
 
 const after = (confirmations: number): FinalityRule => ({ kind: 'confirmations', confirmations })
@@ -112,6 +114,22 @@ const TEST: Known[] = [
   { chainId: 43113, name: 'Avalanche Fuji', usdc: '0x5425890298aed601595a70AB815c96711a31Bc65', rules: 'avalanche' },
 ]
 
+/** Public pages about transactions, everything before `/tx/`. */
+const EXPLORERS: Readonly<Record<number, string>> = {
+  1: 'https://etherscan.io',
+  10: 'https://optimistic.etherscan.io',
+  137: 'https://polygonscan.com',
+  8453: 'https://basescan.org',
+  42161: 'https://arbiscan.io',
+  43113: 'https://testnet.snowtrace.io',
+  43114: 'https://snowtrace.io',
+  80002: 'https://amoy.polygonscan.com',
+  84532: 'https://sepolia.basescan.org',
+  421614: 'https://sepolia.arbiscan.io',
+  11155111: 'https://sepolia.etherscan.io',
+  11155420: 'https://sepolia-optimism.etherscan.io',
+}
+
 const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: boolean): Network => ({
   chainId,
   name,
@@ -120,6 +138,7 @@ const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: 
   largeFromUnits: 1_000_000_000n,
   ...RULES[rules],
   otherTokens: Object.entries(others).map(([symbol, address]) => ({ symbol, address })),
+  explorerUrl: EXPLORERS[chainId] ?? null,
 })
 
 /** The chains that need no more than a node's URL. */
@@ -143,8 +162,9 @@ export function networkFor(options: {
   usdcAddress?: string | null
   confirmations?: number | null
   otherTokens?: readonly { symbol: string; address: string }[]
+  explorerUrl?: string | null
 }): Network {
-  const { chainId, usdcAddress, confirmations, otherTokens = [] } = options
+  const { chainId, usdcAddress, confirmations, otherTokens = [], explorerUrl } = options
   const known = KNOWN_NETWORKS.get(chainId)
   if (!known && !usdcAddress) {
     throw new Error(`Chain ${chainId} is not known here: set CHAIN_${chainId}_USDC to the address of USDC on it.`)
@@ -159,6 +179,7 @@ export function networkFor(options: {
     ...base,
     ...rules,
     otherTokens: [...base.otherTokens, ...otherTokens],
+    explorerUrl: explorerUrl?.replace(/\/+$/, '') ?? base.explorerUrl,
     usdcAddress: usdcAddress ? toChecksum(usdcAddress, chainId) : base.usdcAddress,
   }
 }

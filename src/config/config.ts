@@ -42,7 +42,15 @@ export type Config = ValuesOf<typeof SERVICE> &
 
 /** Of a chain of which nothing is set: the sandbox's own, before it has an address. */
 export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
-  ...{ rpcUrls: [], usdcAddress: null, otherTokens: [], xpub: null, confirmations: null, web3signerUrl: null },
+  ...{
+    rpcUrls: [],
+    usdcAddress: null,
+    otherTokens: [],
+    xpub: null,
+    confirmations: null,
+    explorerUrl: null,
+    web3signerUrl: null,
+  },
   ...{ refundKey: null, refundPassword: null, refundAddress: null },
   ...{ relayerKey: null, relayerPassword: null, relayerAddress: null },
 }

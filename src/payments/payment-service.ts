@@ -10,7 +10,13 @@ import { findReachableOrder } from '../orders/order-service.ts'
 import { isOpen } from '../orders/order-states.ts'
 import { resumePayment } from './accept/create-at-provider.ts'
 import { type AcceptDeps, keyOf } from './accept/start-payment.ts'
-import { findPayment, type Payment, updatePaymentClosed, updatePaymentReference } from './payment-queries.ts'
+import {
+  findPayment,
+  listPaymentsOfOrder,
+  type Payment,
+  updatePaymentClosed,
+  updatePaymentReference,
+} from './payment-queries.ts'
 import { applyReport, type ReportDeps } from './payment-report.ts'
 
 export type PaymentDeps = AcceptDeps &
@@ -63,6 +69,22 @@ export async function confirmOrder(deps: PaymentDeps, context: RequestContext, c
   }
   crashPoint('confirm:before-answer')
   await deps.db.tx((tx) => context.remember(tx, null))
+}
+
+/**
+ * Asks about every payment of an order, also of one that has ended: for a payer who says it is done.
+ * @returns whether any money was seen
+ * @throws CHANNEL_UNAVAILABLE when none could be asked
+ */
+export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, code: string): Promise<boolean> {
+  const order = await findReachableOrder(deps.db, context.actor, code)
+  const payments = await listPaymentsOfOrder(deps.db, order.companyId, order.id)
+  const asked = payments.filter(({ providerReference }) => providerReference !== null).slice(-3)
+  const answers = await Promise.allSettled(asked.map((payment) => askAndApply(deps, payment, context.requestId)))
+  const known = answers.filter((answer) => answer.status === 'fulfilled')
+  const [failed] = answers.filter((answer) => answer.status === 'rejected')
+  if (known.length === 0 && failed) throw failed.reason
+  return known.some(({ value }) => value.report?.outcome === 'seen')
 }
 
 /** Polls one payment: fetches it, resumes an unanswered creation, or closes an abandoned one. */

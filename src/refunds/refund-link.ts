@@ -1,23 +1,34 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Vault } from '../kernel/vault.ts'
 
+/**
+ * How a link reached whoever uses it. `mailed` went to the payer's e-mail and nowhere else, so it identifies the payer;
+ * `handed` is shown to the shop and on the pay page, so anyone may hold it.
+ */
+export type LinkKind = 'mailed' | 'handed'
+
 /** Links to the page where a payer sets the destination of one refund. */
 export type RefundLinks = {
-  urlOf(orderCode: string, refundId: string): string
-  /** Whether a link was made for this refund, in constant time. */
-  fits(refundId: string, token: string): boolean
-  tokenOf(refundId: string): string
+  urlOf(orderCode: string, refundId: string, kind: LinkKind): string
+  /** What kind of link to this refund it is, compared in constant time; null: none. */
+  kindOf(refundId: string, token: string): LinkKind | null
 }
 
 export function openRefundLinks({ vault, payUrl }: { vault: Vault; payUrl: string }): RefundLinks {
   const key = vault.derive('refund-link')
-  const tokenOf = (refundId: string): string => createHmac('sha256', key).update(refundId).digest('base64url')
+  const tokenOf = (refundId: string, kind: LinkKind): string =>
+    createHmac('sha256', key)
+      .update(kind === 'mailed' ? refundId : `handed:${refundId}`)
+      .digest('base64url')
+  const fits = (refundId: string, token: string, kind: LinkKind): boolean => {
+    const [expected, given] = [Buffer.from(tokenOf(refundId, kind)), Buffer.from(token)]
+    return expected.length === given.length && timingSafeEqual(expected, given)
+  }
   return {
-    tokenOf,
-    urlOf: (orderCode, refundId) => `${payUrl}/refund?code=${orderCode}&token=${tokenOf(refundId)}`,
-    fits(refundId, token) {
-      const [expected, given] = [Buffer.from(tokenOf(refundId)), Buffer.from(token)]
-      return expected.length === given.length && timingSafeEqual(expected, given)
+    urlOf: (orderCode, refundId, kind) => `${payUrl}/refund?code=${orderCode}&token=${tokenOf(refundId, kind)}`,
+    kindOf(refundId, token) {
+      if (fits(refundId, token, 'mailed')) return 'mailed'
+      return fits(refundId, token, 'handed') ? 'handed' : null
     },
   }
 }

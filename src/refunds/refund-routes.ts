@@ -40,7 +40,7 @@ function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) 
   const { status, proposedAddress, askedByMail } = refund
   if (status !== 'needs_address') return { addressUrl: null, addressMessage: null }
   return {
-    addressUrl: askedByMail ? null : deps.links.urlOf(code, refund.id),
+    addressUrl: askedByMail ? null : deps.links.urlOf(code, refund.id, 'handed'),
     addressMessage: proposedAddress && addressMessage({ ...refund, code }, proposedAddress),
   }
 }

@@ -1,3 +1,4 @@
+import { de as order } from './orders/de.ts'
 import type { Texts } from './texts.ts'
 
 const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verständigen Sie den Betreiber dieses Dienstes.'
@@ -6,20 +7,6 @@ export const de: Texts = {
   locale: 'de-DE',
   name: 'Deutsch',
   pay: {
-    states: {
-      choose: 'Wie möchten Sie bezahlen?',
-      preparing: 'Ihre Zahlung wird vorbereitet',
-      waiting: 'Wir warten auf Ihre Zahlung',
-      partly: 'Ein Teil Ihrer Zahlung ist eingegangen',
-      seen: 'Zahlung eingegangen, wird bestätigt',
-      paid: 'Bezahlt',
-      expired: 'Die Zeit zum Bezahlen ist abgelaufen',
-      cancelled: 'Diese Bestellung wurde storniert',
-      error: 'Die Zahlung hat nicht geklappt',
-      refunding: 'Ihre Erstattung ist unterwegs',
-      refunded: 'Erstattet',
-      review: 'Diese Zahlung wird geprüft',
-    },
     channels: {
       crypto: 'USDC aus Ihrer Wallet',
       'whitepay-non-custody': 'Jede Wallet, über Whitepay',
@@ -34,10 +21,6 @@ export const de: Texts = {
     timeLeft: 'Verbleibende Zeit',
     validUntil: (date) => `gültig bis ${date}`,
     onNetwork: (network) => `auf ${network}`,
-    continueWith: (channel) => `Mit ${channel} bezahlen`,
-    preparing: 'Der Zahlungsanbieter hat noch nicht geantwortet. Diese Seite macht von selbst weiter.',
-    noChannel:
-      'Dieses Geschäft kann gerade keine Zahlungen annehmen. Bitte sagen Sie dort Bescheid. Es wurde nichts abgebucht.',
     qrWallet: 'QR-Code für Wallets: Adresse, Netzwerk und Betrag',
     qrAddress: 'QR-Code nur mit der Adresse',
     qrApp: 'QR-Code für die Bezahl-App',
@@ -55,16 +38,10 @@ export const de: Texts = {
     copyAddress: 'Adresse',
     onlyOn: (network) => `Senden Sie nur USDC und nur auf ${network}. Alles andere kann verloren gehen.`,
     openWallet: 'In der Wallet öffnen',
-    openApp: 'App öffnen',
-    openCheckout: 'Weiter zur Zahlung',
     arrived: 'Eingegangen',
     missing: 'Noch offen',
-    partly: (missing) => `Bitte senden Sie die restlichen ${missing} USDC an dieselbe Adresse, bevor die Zeit abläuft.`,
-    confirming: 'Ihre Zahlung ist auf der Chain und wird bestätigt. Sie müssen nichts mehr senden.',
-    seen: 'Sie müssen nichts weiter tun und können diese Seite schließen.',
     confirmations: (done, needed) => `${done} von ${needed} Bestätigungen`,
     confirmationsOpen: (done) => (done === 1 ? '1 Bestätigung' : `${done} Bestätigungen`),
-    paid: (merchant) => `${merchant} hat Ihre Zahlung erhalten.`,
     received: 'Erhalten',
     paidAt: 'Datum',
     order: 'Bestellung',
@@ -79,27 +56,17 @@ export const de: Texts = {
     havePaidHelp: (merchant, code) =>
       'Bezahlen Sie nicht noch einmal. Ihre Zahlung ist nicht verloren: Sobald sie bestätigt ist, wird sie dieser ' +
       `Bestellung zugeordnet, oder ${merchant} schickt sie zurück. Heben Sie die Transaktionsnummer und diese Bestellnummer auf: ${code}.`,
-    havePaidSeen: (amount) => `Für diese Bestellung sind ${amount} USDC eingegangen.`,
-    cancelled: 'Sie müssen nichts weiter tun.',
-    error: (merchant, code) =>
-      `Der Zahlungsanbieter meldet einen Fehler. Falls Geld abgebucht wurde, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
-    refunding: (merchant) => `${merchant} schickt Ihr Geld zurück. Das kann etwas dauern.`,
-    refunded: (amount) => `${amount} USDC wurden zurückgeschickt.`,
-    review: (merchant, code) =>
-      'Sie muss geprüft werden, bevor sie abgeschlossen werden kann. Bitte bezahlen Sie nicht noch einmal. ' +
-      `Bei Fragen wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
     another: 'Anders bezahlen',
     cancel: 'Bestellung stornieren',
     cancelWarning: 'Stornieren Sie nur, wenn Sie noch nichts gesendet haben.',
     cancelNow: 'Ja, stornieren',
+    takeBack: (merchant, code) =>
+      `Möchten Sie Ihr Geld lieber zurück? Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}; was eingegangen ist, kann zurückgeschickt werden.`,
     help: 'Ich habe bezahlt, aber es passiert nichts',
     helpText: (merchant, code) =>
       'Eine Überweisung erscheint hier meist innerhalb einer Minute. Prüfen Sie in Ihrer Wallet, ob Sie USDC auf dem ' +
       'angegebenen Netzwerk und an diese Adresse gesendet haben. Wenn ja und sich nichts ändert, ' +
       `wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
-    txHash: 'Transaktions-Hash',
-    txHashHint: 'Ihr Wallet oder Ihre Börse zeigt ihn bei der Zahlung. Er beginnt mit 0x.',
-    txHashSend: 'Transaktion suchen',
     lost: 'Keine Verbindung. Die Seite versucht es weiter; Ihre Zahlung ist davon nicht betroffen.',
     testWallet: 'Aus der Test-Wallet bezahlen',
     testProvider: 'Beim Testanbieter als Zahler handeln',
@@ -121,6 +88,10 @@ export const de: Texts = {
       TRANSACTION_WAITING: 'Die Transaktion ist unterwegs. Sie erscheint hier, sobald das Netzwerk sie bestätigt.',
       TRANSACTION_ELSEWHERE:
         'Diese Transaktion bezahlt diese Bestellung nicht. Prüfen Sie Adresse, Token und Netzwerk.',
+      TRANSACTION_TOKEN:
+        'Mit dieser Transaktion wurde ein anderer Token gesendet, nicht USDC. Das Geschäft sieht ihn und kann ihn zurückschicken; bitte wenden Sie sich dorthin.',
+      PAYMENT_NOT_RECEIVED:
+        'Der Anbieter hat für diese Bestellung noch keine Zahlung gemeldet. Prüfen Sie in seiner App, ob sie geklappt hat, oder versuchen Sie es in einer Minute noch einmal.',
       CROSS_SITE_REQUEST:
         'Zu Ihrer Sicherheit muss dieser Schritt auf dieser Seite beginnen. Bitte versuchen Sie es noch einmal.',
     },
@@ -132,6 +103,7 @@ export const de: Texts = {
     failedTitle: 'Bei uns ist etwas schiefgegangen',
     failed: 'Ihre Zahlung ist davon nicht betroffen. Laden Sie diese Seite gleich noch einmal.',
   },
+  order,
   identity: {
     title: 'Wer bezahlt?',
     why: (merchant) =>

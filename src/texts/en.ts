@@ -1,3 +1,4 @@
+import { en as order } from './orders/en.ts'
 import type { Texts } from './texts.ts'
 
 const notYou = 'If this was not you, change your password now and tell the operator of this service.'
@@ -6,20 +7,6 @@ export const en: Texts = {
   locale: 'en-GB',
   name: 'English',
   pay: {
-    states: {
-      choose: 'Choose how to pay',
-      preparing: 'Preparing your payment',
-      waiting: 'Waiting for your payment',
-      partly: 'Part of your payment has arrived',
-      seen: 'Payment received, confirming',
-      paid: 'Paid',
-      expired: 'The time to pay has run out',
-      cancelled: 'This order was cancelled',
-      error: 'The payment did not go through',
-      refunding: 'Your refund is on its way',
-      refunded: 'Refunded',
-      review: 'This payment is under review',
-    },
     channels: {
       crypto: 'USDC from your wallet',
       'whitepay-non-custody': 'Any wallet, through Whitepay',
@@ -34,9 +21,6 @@ export const en: Texts = {
     timeLeft: 'Time left',
     validUntil: (date) => `valid until ${date}`,
     onNetwork: (network) => `on ${network}`,
-    continueWith: (channel) => `Pay with ${channel}`,
-    preparing: 'The payment provider has not answered yet. This page continues by itself.',
-    noChannel: 'This shop cannot take payments right now. Please tell the shop. You have not been charged.',
     qrWallet: 'QR code for wallet apps: address, network and amount',
     qrAddress: 'QR code with the address only',
     qrApp: 'QR code for the payment app',
@@ -54,16 +38,10 @@ export const en: Texts = {
     copyAddress: 'address',
     onlyOn: (network) => `Send only USDC, and only on ${network}. Anything else may be lost.`,
     openWallet: 'Open in wallet app',
-    openApp: 'Open the app',
-    openCheckout: 'Continue to payment',
     arrived: 'Received',
     missing: 'Still to pay',
-    partly: (missing) => `Please send the remaining ${missing} USDC to the same address before the time runs out.`,
-    confirming: 'Your payment is on the chain and is being confirmed. You do not need to send anything else.',
-    seen: 'There is nothing more to do. You can close this page.',
     confirmations: (done, needed) => `${done} of ${needed} confirmations`,
     confirmationsOpen: (done) => (done === 1 ? '1 confirmation' : `${done} confirmations`),
-    paid: (merchant) => `${merchant} has received your payment.`,
     received: 'Received',
     paidAt: 'Date',
     order: 'Order',
@@ -77,27 +55,17 @@ export const en: Texts = {
     havePaidHelp: (merchant, code) =>
       'Do not pay again. Your payment is not lost: once it is confirmed, it is added to this order or ' +
       `${merchant} sends it back. Keep your transaction number and this order number: ${code}.`,
-    havePaidSeen: (amount) => `${amount} USDC have arrived for this order.`,
-    cancelled: 'You do not need to do anything.',
-    error: (merchant, code) =>
-      `The payment provider reports a failure. If money left your account, contact ${merchant} and quote order ${code}.`,
-    refunding: (merchant) => `${merchant} is sending your money back. This can take a while.`,
-    refunded: (amount) => `${amount} USDC have been sent back.`,
-    review: (merchant, code) =>
-      'It needs a check before it can be completed. Please do not pay again. ' +
-      `If you have questions, contact ${merchant} and quote order ${code}.`,
     another: 'Pay another way',
     cancel: 'Cancel this order',
     cancelWarning: 'Cancel only if you have not sent anything.',
     cancelNow: 'Yes, cancel',
+    takeBack: (merchant, code) =>
+      `Rather have your money back? Contact ${merchant} and quote order ${code}; they can send back what has arrived.`,
     help: 'I have paid, but nothing happens',
     helpText: (merchant, code) =>
       'A transfer usually shows up here within a minute of leaving your wallet. Check in your wallet that you sent ' +
       'USDC, on the network named here and to this address. If you did and nothing changes, ' +
       `contact ${merchant} and quote order ${code}.`,
-    txHash: 'Transaction hash',
-    txHashHint: 'Your wallet or exchange shows it with the payment. It begins with 0x.',
-    txHashSend: 'Look up this transaction',
     lost: 'No connection. This page keeps trying; your payment is not affected.',
     testWallet: 'Pay from the test wallet',
     testProvider: 'Act as the payer at the test provider',
@@ -117,6 +85,10 @@ export const en: Texts = {
         'No network of this shop knows this transaction yet. Check the hash, or try again in a minute.',
       TRANSACTION_WAITING: 'The transaction is on its way. It shows here once the network confirms it.',
       TRANSACTION_ELSEWHERE: 'This transaction does not pay this order. Check the address, the token and the network.',
+      TRANSACTION_TOKEN:
+        'This transaction moved another token, not USDC. The shop can see it and send it back; please contact the shop.',
+      PAYMENT_NOT_RECEIVED:
+        'The provider has not reported a payment for this order yet. Check in its app that it went through, or try again in a minute.',
       CROSS_SITE_REQUEST: 'For your safety this step has to start on this page. Please try again.',
     },
     problem: 'That did not work. Please try again in a moment.',
@@ -127,6 +99,7 @@ export const en: Texts = {
     failedTitle: 'Something went wrong on our side',
     failed: 'Your payment is not affected. Reload this page in a moment.',
   },
+  order,
   identity: {
     title: 'Who is paying?',
     why: (merchant) => `For this amount ${merchant} needs to know who is paying. Your details are stored encrypted.`,

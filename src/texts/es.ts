@@ -1,3 +1,4 @@
+import { es as order } from './orders/es.ts'
 import type { Texts } from './texts.ts'
 
 const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise al operador de este servicio.'
@@ -6,20 +7,6 @@ export const es: Texts = {
   locale: 'es-ES',
   name: 'Español',
   pay: {
-    states: {
-      choose: 'Elija cómo pagar',
-      preparing: 'Preparando su pago',
-      waiting: 'Esperando su pago',
-      partly: 'Ha llegado una parte de su pago',
-      seen: 'Pago recibido, confirmando',
-      paid: 'Pagado',
-      expired: 'Se ha agotado el tiempo para pagar',
-      cancelled: 'Este pedido se ha cancelado',
-      error: 'No se ha podido completar el pago',
-      refunding: 'Su reembolso está en camino',
-      refunded: 'Reembolsado',
-      review: 'Este pago está en revisión',
-    },
     channels: {
       crypto: 'USDC desde su monedero',
       'whitepay-non-custody': 'Cualquier monedero, con Whitepay',
@@ -34,9 +21,6 @@ export const es: Texts = {
     timeLeft: 'Tiempo restante',
     validUntil: (date) => `válido hasta el ${date}`,
     onNetwork: (network) => `en ${network}`,
-    continueWith: (channel) => `Pagar con ${channel}`,
-    preparing: 'El proveedor de pagos aún no ha respondido. Esta página continúa sola.',
-    noChannel: 'Este comercio no puede cobrar en este momento. Avísele; no se le ha cobrado nada.',
     qrWallet: 'Código QR para monederos: dirección, red e importe',
     qrAddress: 'Código QR solo con la dirección',
     qrApp: 'Código QR para la aplicación de pago',
@@ -54,16 +38,10 @@ export const es: Texts = {
     copyAddress: 'la dirección',
     onlyOn: (network) => `Envíe solo USDC y solo en ${network}. Cualquier otro envío puede perderse.`,
     openWallet: 'Abrir en el monedero',
-    openApp: 'Abrir la aplicación',
-    openCheckout: 'Continuar al pago',
     arrived: 'Recibido',
     missing: 'Falta por pagar',
-    partly: (missing) => `Envíe los ${missing} USDC restantes a la misma dirección antes de que se agote el tiempo.`,
-    confirming: 'Su pago está en la cadena y se está confirmando. No tiene que enviar nada más.',
-    seen: 'No tiene que hacer nada más. Puede cerrar esta página.',
     confirmations: (done, needed) => `${done} de ${needed} confirmaciones`,
     confirmationsOpen: (done) => (done === 1 ? '1 confirmación' : `${done} confirmaciones`),
-    paid: (merchant) => `${merchant} ha recibido su pago.`,
     received: 'Recibido',
     paidAt: 'Fecha',
     order: 'Pedido',
@@ -78,27 +56,17 @@ export const es: Texts = {
     havePaidHelp: (merchant, code) =>
       'No pague otra vez. Su pago no se ha perdido: en cuanto se confirme, se añadirá a este pedido o ' +
       `${merchant} se lo devolverá. Guarde el número de transacción y este número de pedido: ${code}.`,
-    havePaidSeen: (amount) => `Han llegado ${amount} USDC para este pedido.`,
-    cancelled: 'No tiene que hacer nada.',
-    error: (merchant, code) =>
-      `El proveedor de pagos comunica un fallo. Si se le ha cobrado, contacte con ${merchant} e indique el pedido ${code}.`,
-    refunding: (merchant) => `${merchant} le está devolviendo el dinero. Puede tardar un poco.`,
-    refunded: (amount) => `Se han devuelto ${amount} USDC.`,
-    review: (merchant, code) =>
-      'Hace falta una comprobación antes de completarlo. No pague otra vez. ' +
-      `Si tiene preguntas, contacte con ${merchant} e indique el pedido ${code}.`,
     another: 'Pagar de otra forma',
     cancel: 'Cancelar este pedido',
     cancelWarning: 'Cancele solo si no ha enviado nada.',
     cancelNow: 'Sí, cancelar',
+    takeBack: (merchant, code) =>
+      `¿Prefiere recuperar su dinero? Contacte con ${merchant} e indique el pedido ${code}; pueden devolverle lo que ha llegado.`,
     help: 'He pagado, pero no pasa nada',
     helpText: (merchant, code) =>
       'Un envío suele aparecer aquí en menos de un minuto. Compruebe en su monedero que envió USDC, en la red ' +
       'indicada y a esta dirección. Si es así y nada cambia, ' +
       `contacte con ${merchant} e indique el pedido ${code}.`,
-    txHash: 'Hash de la transacción',
-    txHashHint: 'Su monedero o plataforma lo muestra junto al pago. Empieza por 0x.',
-    txHashSend: 'Buscar esta transacción',
     lost: 'Sin conexión. La página sigue intentándolo; su pago no se ve afectado.',
     testWallet: 'Pagar con el monedero de pruebas',
     testProvider: 'Actuar como pagador en el proveedor de pruebas',
@@ -119,6 +87,10 @@ export const es: Texts = {
         'Ninguna red de esta tienda conoce todavía esta transacción. Compruebe el hash o inténtelo de nuevo en un minuto.',
       TRANSACTION_WAITING: 'La transacción está en camino. Aparecerá aquí en cuanto la red la confirme.',
       TRANSACTION_ELSEWHERE: 'Esta transacción no paga este pedido. Compruebe la dirección, el token y la red.',
+      TRANSACTION_TOKEN:
+        'Esta transacción envió otro token, no USDC. El comercio lo ve y puede devolvérselo; contacte con él.',
+      PAYMENT_NOT_RECEIVED:
+        'El proveedor aún no ha comunicado ningún pago de este pedido. Compruebe en su aplicación que se completó o inténtelo de nuevo en un minuto.',
       CROSS_SITE_REQUEST: 'Por su seguridad, este paso debe empezar en esta página. Inténtelo de nuevo.',
     },
     problem: 'No ha funcionado. Inténtelo de nuevo enseguida.',
@@ -129,6 +101,7 @@ export const es: Texts = {
     failedTitle: 'Algo ha fallado por nuestra parte',
     failed: 'Su pago no se ve afectado. Recargue esta página en un momento.',
   },
+  order,
   identity: {
     title: '¿Quién paga?',
     why: (merchant) => `Para este importe, ${merchant} debe saber quién paga. Sus datos se guardan cifrados.`,

@@ -1,3 +1,4 @@
+import { fr as order } from './orders/fr.ts'
 import type { Texts } from './texts.ts'
 
 const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe et prévenez l’exploitant de ce service.'
@@ -6,20 +7,6 @@ export const fr: Texts = {
   locale: 'fr-FR',
   name: 'Français',
   pay: {
-    states: {
-      choose: 'Choisissez comment payer',
-      preparing: 'Préparation de votre paiement',
-      waiting: 'En attente de votre paiement',
-      partly: 'Une partie de votre paiement est arrivée',
-      seen: 'Paiement reçu, confirmation en cours',
-      paid: 'Payé',
-      expired: 'Le délai de paiement est écoulé',
-      cancelled: 'Cette commande a été annulée',
-      error: 'Le paiement n’a pas abouti',
-      refunding: 'Votre remboursement est en cours',
-      refunded: 'Remboursé',
-      review: 'Ce paiement est en cours de vérification',
-    },
     channels: {
       crypto: 'USDC depuis votre portefeuille',
       'whitepay-non-custody': 'Tout portefeuille, via Whitepay',
@@ -34,9 +21,6 @@ export const fr: Texts = {
     timeLeft: 'Temps restant',
     validUntil: (date) => `valable jusqu’au ${date}`,
     onNetwork: (network) => `sur ${network}`,
-    continueWith: (channel) => `Payer avec ${channel}`,
-    preparing: 'Le prestataire de paiement n’a pas encore répondu. Cette page continue d’elle-même.',
-    noChannel: 'Ce commerce ne peut pas encaisser pour le moment. Prévenez-le ; rien n’a été débité.',
     qrWallet: 'Code QR pour portefeuilles : adresse, réseau et montant',
     qrAddress: 'Code QR avec l’adresse seule',
     qrApp: 'Code QR pour l’application de paiement',
@@ -54,16 +38,10 @@ export const fr: Texts = {
     copyAddress: 'l’adresse',
     onlyOn: (network) => `Envoyez uniquement des USDC, et uniquement sur ${network}. Tout autre envoi peut être perdu.`,
     openWallet: 'Ouvrir dans le portefeuille',
-    openApp: 'Ouvrir l’application',
-    openCheckout: 'Continuer vers le paiement',
     arrived: 'Reçu',
     missing: 'Reste à payer',
-    partly: (missing) => `Envoyez les ${missing} USDC restants à la même adresse avant la fin du délai.`,
-    confirming: 'Votre paiement est sur la chaîne et en cours de confirmation. Vous n’avez rien d’autre à envoyer.',
-    seen: 'Vous n’avez plus rien à faire. Vous pouvez fermer cette page.',
     confirmations: (done, needed) => `${done} confirmation${done > 1 ? 's' : ''} sur ${needed}`,
     confirmationsOpen: (done) => `${done} confirmation${done > 1 ? 's' : ''}`,
-    paid: (merchant) => `${merchant} a bien reçu votre paiement.`,
     received: 'Reçu',
     paidAt: 'Date',
     order: 'Commande',
@@ -78,27 +56,17 @@ export const fr: Texts = {
     havePaidHelp: (merchant, code) =>
       'Ne payez pas une seconde fois. Votre paiement n’est pas perdu : une fois confirmé, il est ajouté à cette ' +
       `commande ou ${merchant} vous le renvoie. Gardez le numéro de transaction et ce numéro de commande : ${code}.`,
-    havePaidSeen: (amount) => `${amount} USDC sont arrivés pour cette commande.`,
-    cancelled: 'Vous n’avez rien à faire.',
-    error: (merchant, code) =>
-      `Le prestataire de paiement signale un échec. Si votre compte a été débité, contactez ${merchant} en citant la commande ${code}.`,
-    refunding: (merchant) => `${merchant} vous renvoie votre argent. Cela peut prendre un peu de temps.`,
-    refunded: (amount) => `${amount} USDC vous ont été renvoyés.`,
-    review: (merchant, code) =>
-      'Une vérification est nécessaire avant de le valider. Ne payez pas une seconde fois. ' +
-      `Pour toute question, contactez ${merchant} en citant la commande ${code}.`,
     another: 'Payer autrement',
     cancel: 'Annuler cette commande',
     cancelWarning: 'N’annulez que si vous n’avez rien envoyé.',
     cancelNow: 'Oui, annuler',
+    takeBack: (merchant, code) =>
+      `Vous préférez récupérer votre argent ? Contactez ${merchant} en citant la commande ${code} : ce qui est arrivé peut vous être renvoyé.`,
     help: 'J’ai payé, mais rien ne se passe',
     helpText: (merchant, code) =>
       'Un envoi apparaît en général ici moins d’une minute après avoir quitté votre portefeuille. Vérifiez-y que ' +
       'vous avez envoyé des USDC, sur le réseau indiqué et à cette adresse. Si c’est le cas et que rien ne change, ' +
       `contactez ${merchant} en citant la commande ${code}.`,
-    txHash: 'Hash de la transaction',
-    txHashHint: 'Votre portefeuille ou votre plateforme l’affiche avec le paiement. Il commence par 0x.',
-    txHashSend: 'Rechercher cette transaction',
     lost: 'Pas de connexion. La page réessaie ; votre paiement n’est pas affecté.',
     testWallet: 'Payer depuis le portefeuille de test',
     testProvider: 'Jouer le payeur chez le prestataire de test',
@@ -119,6 +87,10 @@ export const fr: Texts = {
         'Aucun réseau de ce commerce ne connaît encore cette transaction. Vérifiez le hash ou réessayez dans une minute.',
       TRANSACTION_WAITING: 'La transaction est en route. Elle apparaîtra ici dès que le réseau la confirmera.',
       TRANSACTION_ELSEWHERE: 'Cette transaction ne paie pas cette commande. Vérifiez l’adresse, le jeton et le réseau.',
+      TRANSACTION_TOKEN:
+        'Cette transaction a envoyé un autre jeton que des USDC. Le commerce le voit et peut vous le renvoyer ; contactez-le.',
+      PAYMENT_NOT_RECEIVED:
+        'Le prestataire n’a encore signalé aucun paiement pour cette commande. Vérifiez dans son application qu’il a abouti, ou réessayez dans une minute.',
       CROSS_SITE_REQUEST: 'Par sécurité, cette étape doit partir de cette page. Veuillez réessayer.',
     },
     problem: 'Cela n’a pas fonctionné. Réessayez dans un instant.',
@@ -129,6 +101,7 @@ export const fr: Texts = {
     failedTitle: 'Un problème est survenu de notre côté',
     failed: 'Votre paiement n’est pas affecté. Rechargez cette page dans un instant.',
   },
+  order,
   identity: {
     title: 'Qui paie ?',
     why: (merchant) => `Pour ce montant, ${merchant} doit savoir qui paie. Vos données sont conservées chiffrées.`,

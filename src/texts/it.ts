@@ -1,3 +1,4 @@
+import { it as order } from './orders/it.ts'
 import type { Texts } from './texts.ts'
 
 const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestore di questo servizio.'
@@ -6,20 +7,6 @@ export const it: Texts = {
   locale: 'it-IT',
   name: 'Italiano',
   pay: {
-    states: {
-      choose: 'Scelga come pagare',
-      preparing: 'Prepariamo il pagamento',
-      waiting: 'In attesa del pagamento',
-      partly: 'È arrivata una parte del pagamento',
-      seen: 'Pagamento ricevuto, conferma in corso',
-      paid: 'Pagato',
-      expired: 'Il tempo per pagare è scaduto',
-      cancelled: 'Questo ordine è stato annullato',
-      error: 'Il pagamento non è andato a buon fine',
-      refunding: 'Il rimborso è in arrivo',
-      refunded: 'Rimborsato',
-      review: 'Questo pagamento è in verifica',
-    },
     channels: {
       crypto: 'USDC dal suo wallet',
       'whitepay-non-custody': 'Qualsiasi wallet, con Whitepay',
@@ -34,9 +21,6 @@ export const it: Texts = {
     timeLeft: 'Tempo rimasto',
     validUntil: (date) => `valido fino al ${date}`,
     onNetwork: (network) => `su ${network}`,
-    continueWith: (channel) => `Paga con ${channel}`,
-    preparing: 'Il fornitore di pagamento non ha ancora risposto. Questa pagina prosegue da sola.',
-    noChannel: 'Questo negozio al momento non può accettare pagamenti. Lo avvisi; non le è stato addebitato nulla.',
     qrWallet: 'Codice QR per i wallet: indirizzo, rete e importo',
     qrAddress: 'Codice QR con il solo indirizzo',
     qrApp: 'Codice QR per l’app di pagamento',
@@ -54,16 +38,10 @@ export const it: Texts = {
     copyAddress: 'indirizzo',
     onlyOn: (network) => `Invii solo USDC e solo su ${network}. Qualsiasi altro invio può andare perso.`,
     openWallet: 'Apri nel wallet',
-    openApp: 'Apri l’app',
-    openCheckout: 'Continua al pagamento',
     arrived: 'Ricevuto',
     missing: 'Ancora da pagare',
-    partly: (missing) => `Invii i ${missing} USDC mancanti allo stesso indirizzo prima che scada il tempo.`,
-    confirming: 'Il pagamento è sulla chain ed è in corso di conferma. Non deve inviare altro.',
-    seen: 'Non deve fare altro. Può chiudere questa pagina.',
     confirmations: (done, needed) => `${done} conferme su ${needed}`,
     confirmationsOpen: (done) => (done === 1 ? '1 conferma' : `${done} conferme`),
-    paid: (merchant) => `${merchant} ha ricevuto il suo pagamento.`,
     received: 'Ricevuto',
     paidAt: 'Data',
     order: 'Ordine',
@@ -78,27 +56,17 @@ export const it: Texts = {
     havePaidHelp: (merchant, code) =>
       'Non paghi di nuovo. Il pagamento non è perso: appena confermato, viene aggiunto a questo ordine oppure ' +
       `${merchant} glielo rimanda. Conservi il numero della transazione e questo numero d’ordine: ${code}.`,
-    havePaidSeen: (amount) => `Per questo ordine sono arrivati ${amount} USDC.`,
-    cancelled: 'Non deve fare nulla.',
-    error: (merchant, code) =>
-      `Il fornitore di pagamento segnala un errore. Se le è stato addebitato qualcosa, contatti ${merchant} indicando l’ordine ${code}.`,
-    refunding: (merchant) => `${merchant} le sta restituendo il denaro. Può volerci un po’.`,
-    refunded: (amount) => `Sono stati restituiti ${amount} USDC.`,
-    review: (merchant, code) =>
-      'Serve un controllo prima di completarlo. Non paghi di nuovo. ' +
-      `Per domande contatti ${merchant} indicando l’ordine ${code}.`,
     another: 'Paga in un altro modo',
     cancel: 'Annulla questo ordine',
     cancelWarning: 'Annulli solo se non ha inviato nulla.',
     cancelNow: 'Sì, annulla',
+    takeBack: (merchant, code) =>
+      `Preferisce riavere il denaro? Contatti ${merchant} indicando l’ordine ${code}; quanto è arrivato può essere restituito.`,
     help: 'Ho pagato, ma non succede nulla',
     helpText: (merchant, code) =>
       'Un invio compare qui di solito entro un minuto. Controlli nel wallet di aver inviato USDC, sulla rete ' +
       'indicata e a questo indirizzo. Se è così e non cambia nulla, ' +
       `contatti ${merchant} indicando l’ordine ${code}.`,
-    txHash: 'Hash della transazione',
-    txHashHint: 'Il suo wallet o exchange lo mostra insieme al pagamento. Inizia con 0x.',
-    txHashSend: 'Cerca questa transazione',
     lost: 'Nessuna connessione. La pagina continua a provare; il pagamento non ne risente.',
     testWallet: 'Paga dal wallet di prova',
     testProvider: 'Agisci da pagante presso il fornitore di prova',
@@ -119,6 +87,10 @@ export const it: Texts = {
         'Nessuna rete di questo negozio conosce ancora questa transazione. Controlli l’hash o riprovi tra un minuto.',
       TRANSACTION_WAITING: 'La transazione è in arrivo. Comparirà qui appena la rete la conferma.',
       TRANSACTION_ELSEWHERE: 'Questa transazione non paga questo ordine. Controlli l’indirizzo, il token e la rete.',
+      TRANSACTION_TOKEN:
+        'Questa transazione ha inviato un altro token, non USDC. Il negozio lo vede e può restituirlo; lo contatti.',
+      PAYMENT_NOT_RECEIVED:
+        'Il fornitore non ha ancora segnalato un pagamento per questo ordine. Controlli nella sua app che sia andato a buon fine, o riprovi tra un minuto.',
       CROSS_SITE_REQUEST: 'Per la sua sicurezza questo passo deve partire da questa pagina. Riprovi.',
     },
     problem: 'Non ha funzionato. Riprovi tra un attimo.',
@@ -129,6 +101,7 @@ export const it: Texts = {
     failedTitle: 'Qualcosa è andato storto da parte nostra',
     failed: 'Il pagamento non ne risente. Ricarichi questa pagina tra un attimo.',
   },
+  order,
   identity: {
     title: 'Chi paga?',
     why: (merchant) => `Per questo importo ${merchant} deve sapere chi paga. I suoi dati sono conservati cifrati.`,

@@ -1,23 +1,7 @@
 import type { ChannelId } from '../channels/channel.ts'
 
-/** What the payer sees: several order states look the same, and one can look different. */
-export type PayState =
-  | 'choose'
-  | 'preparing'
-  | 'waiting'
-  | 'partly'
-  | 'seen'
-  | 'paid'
-  | 'expired'
-  | 'cancelled'
-  | 'error'
-  | 'refunding'
-  | 'refunded'
-  | 'review'
-
 /** The pay page. */
 export type PayTexts = {
-  states: Record<PayState, string>
   /** Names that a language says differently; a provider's own name stands in `CHANNEL_NAMES`. */
   channels: Partial<Record<ChannelId, string>>
   sandbox: string
@@ -29,9 +13,6 @@ export type PayTexts = {
   timeLeft: string
   validUntil: (date: string) => string
   onNetwork: (network: string) => string
-  continueWith: (channel: string) => string
-  preparing: string
-  noChannel: string
   qrWallet: string
   qrAddress: string
   qrApp: string
@@ -49,16 +30,10 @@ export type PayTexts = {
   copyAddress: string
   onlyOn: (network: string) => string
   openWallet: string
-  openApp: string
-  openCheckout: string
   arrived: string
   missing: string
-  partly: (missing: string) => string
-  confirming: string
-  seen: string
   confirmations: (done: number, needed: number) => string
   confirmationsOpen: (done: number) => string
-  paid: (merchant: string) => string
   received: string
   paidAt: string
   order: string
@@ -70,21 +45,14 @@ export type PayTexts = {
   notPaidHere: string
   havePaid: string
   havePaidHelp: (merchant: string, code: string) => string
-  havePaidSeen: (amount: string) => string
-  cancelled: string
-  error: (merchant: string, code: string) => string
-  refunding: (merchant: string) => string
-  refunded: (amount: string) => string
-  review: (merchant: string, code: string) => string
   another: string
   cancel: string
   cancelWarning: string
   cancelNow: string
+  /** Of an order that is paid in part. */
+  takeBack: (merchant: string, code: string) => string
   help: string
   helpText: (merchant: string, code: string) => string
-  txHash: string
-  txHashHint: string
-  txHashSend: string
   lost: string
   testWallet: string
   testProvider: string
@@ -102,6 +70,8 @@ export type PayTexts = {
     | 'TRANSACTION_UNKNOWN'
     | 'TRANSACTION_WAITING'
     | 'TRANSACTION_ELSEWHERE'
+    | 'TRANSACTION_TOKEN'
+    | 'PAYMENT_NOT_RECEIVED'
     | 'CROSS_SITE_REQUEST',
     string
   >

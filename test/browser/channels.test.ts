@@ -37,8 +37,8 @@ test('at a desk: choose an exchange, scan its code, and see the page turn to pai
   await waitForState(page, 'Waiting for your payment')
   const { data } = await market.accept(order.code, 'binance')
   assert.equal(await readQr(page.locator('.frame.only')), data.qrData)
-  assert.equal(await page.getByRole('link', { name: 'Continue to payment' }).isVisible(), true)
-  assert.equal(await page.getByRole('link', { name: 'Open the app' }).isVisible(), false)
+  assert.equal(await page.getByRole('link', { name: 'Continue at Binance Pay' }).isVisible(), true)
+  assert.equal(await page.getByRole('link', { name: 'Open the Binance Pay app' }).isVisible(), false)
   assert.deepEqual(await listAxeFaults(page), [])
   await market.act(data.providerReference, 'pay')
   await waitForState(page, 'Paid')
@@ -46,17 +46,23 @@ test('at a desk: choose an exchange, scan its code, and see the page turn to pai
   await context.close()
 })
 
-test('on a phone: the app opens by a link, and no code is shown that could not be scanned', async () => {
+test('on a phone: the app opens by a link, and the code is behind a switch for whoever has a second phone', async () => {
   const order = await market.create()
   const { page, context } = await visit(browser, pageOf(order.code))
   await page.getByRole('button', { name: 'Binance Pay' }).click()
   await waitForState(page, 'Waiting for your payment')
   const { data } = await market.accept(order.code, 'binance')
-  const app = page.getByRole('link', { name: 'Open the app' })
+  const app = page.getByRole('link', { name: 'Open the Binance Pay app' })
   assert.equal(await app.getAttribute('href'), data.deepLink)
   assert.equal(await app.isVisible(), true)
   assert.equal(await page.locator('.frame.only').isVisible(), false)
   assert.deepEqual(await listAxeFaults(page), [])
+  const addresses = await page
+    .locator('#live a.button')
+    .evaluateAll((links) => links.map((one) => one.getAttribute('href')))
+  assert.equal(new Set(addresses).size, addresses.length, 'no two buttons lead to the same place')
+  await page.getByText('Show the code').click()
+  assert.equal(await readQr(page.locator('.frame.only')), data.qrData)
   await context.close()
 })
 

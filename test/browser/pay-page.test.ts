@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { LANGS, type Lang } from '../../src/kernel/lang.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
-import type { PayState } from '../../src/texts/page-texts.ts'
+import type { Situation } from '../../src/texts/order-texts.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
@@ -97,7 +97,10 @@ test('what another node does to an order reaches the open page too', async () =>
   await waitForState(page, 'The time to pay has run out')
   const boxes = page.locator('.box')
   assert.equal(await boxes.count(), 2)
-  assert.match((await boxes.nth(0).textContent()) ?? '', /I have not paid yet.*Do not send.*Back to the shop/)
+  assert.match(
+    (await boxes.nth(0).textContent()) ?? '',
+    /I have not paid yet.*today’s rate.*New price.*Back to the shop/,
+  )
   assert.match((await boxes.nth(1).textContent()) ?? '', /I have already paid.*Do not pay again/)
   await context.close()
 })
@@ -212,17 +215,18 @@ test('the page weighs less than 15 kB over the wire and asks no other host', asy
   await context.close()
 })
 
-/** As after a provider that has not answered yet, before anybody asks it again. */
-async function unanswered(code: string): Promise<string> {
+/** As after a provider that has not answered for so long, before anybody asks it again. */
+async function unanswered(code: string, seconds: number): Promise<string> {
   await world.moveElsewhere(code, 'accept')
   await world.host.db.run(sql`
-    update payments set status = 'creating', instructions = null, next_check_at = null
+    update payments set status = 'creating', instructions = null, next_check_at = null,
+      opened_at = now() - make_interval(secs => ${seconds})
     where id = (select payment_id from orders where code = ${code})`)
   return code
 }
 
 /** One order in each state that a payer can meet. */
-async function makeStates(): Promise<Record<string, string>> {
+async function makeStates(): Promise<Partial<Record<Situation, string>>> {
   const accepted = async () => (await world.createAccepted({ ...SHOP, goods: { goodsName: 'Two tickets' } })).code
   const moved = async (...triggers: Parameters<PayWorld['moveElsewhere']>[1][]) => {
     const code = await accepted()
@@ -235,16 +239,26 @@ async function makeStates(): Promise<Record<string, string>> {
     if (blocks > 0) await world.chain.mine(blocks)
     return order.code
   }
+  const late = async () => {
+    const order = await world.createAccepted(SHOP)
+    await world.moveElsewhere(order.code, 'expire')
+    await world.chain.pay({ to: order.toAddress, units: 5_000_000n })
+    return order.code
+  }
   return {
     choose: await world.createOrder(SHOP),
-    preparing: await unanswered(await accepted()),
+    preparing: await unanswered(await accepted(), -3600),
+    providerDown: await unanswered(await accepted(), 60),
     waiting: await accepted(),
     expired: await moved('expire'),
     cancelled: await moved('cancel'),
     error: await moved('fail'),
     review: await moved('failScreening'),
     refunding: await moved('pay', 'revert'),
+    refundedPart: await moved('pay', 'revert', 'refundPart'),
     refunded: await moved('pay', 'revert', 'refundAll'),
+    overpaid: await paying(DUE + 2_000_000n, 4),
+    late: await late(),
     paid: await paying(DUE, 4),
     partly: await paying(1_000_000n, 4),
     seen: await paying(DUE, 0),
@@ -253,45 +267,67 @@ async function makeStates(): Promise<Record<string, string>> {
 
 /** Long texts of the English dictionary that a page in another language must not show. */
 function findEnglish(shown: string, lang: Lang): string[] {
-  const { channels: _, problems: __, states, ...texts } = TEXTS.en.pay
-  const own = JSON.stringify(TEXTS[lang].pay)
-  const english = [...Object.values(states), ...Object.values(texts)].filter((text) => typeof text === 'string')
+  const { channels: _, problems: __, ...texts } = TEXTS.en.pay
+  const titles = Object.values(TEXTS.en.order.situations).map(({ title }) => title)
+  const own = JSON.stringify([TEXTS[lang].pay, TEXTS[lang].order])
+  const { ways, receipt, help } = TEXTS.en.order
+  const english = [texts, titles, ways, ways.groups, ways.notes, receipt, help]
+    .flatMap((part): unknown[] => Object.values(part))
+    .filter((text) => typeof text === 'string')
   return english.filter((text) => text.length > 8 && shown.includes(text) && !own.includes(text))
 }
 
 test('every state, in five languages and both colour schemes: no fault for axe, 320 pixels wide, no English left', async () => {
-  const states = Object.entries(await makeStates()) as [PayState, string][]
+  const states = Object.entries(await makeStates()) as [Situation, string][]
+  const { page, context, complaints } = await visit(browser, world.pageUrl('none'), {
+    viewport: { width: 320, height: 640 },
+  })
+  complaints.length = 0
   for (const [index, lang] of LANGS.entries()) {
     for (const [nth, [state, code]] of states.entries()) {
-      // after a step that failed the page asks, also when there is one way to pay
-      const url = `${world.pageUrl(code)}&lang=${lang}${state === 'choose' ? '&problem=CHANNEL_UNAVAILABLE' : ''}`
       const schemes =
         lang === 'en' ? (['light', 'dark'] as const) : ([(index + nth) % 2 === 0 ? 'light' : 'dark'] as const)
       for (const colorScheme of schemes) {
-        const { page, context, complaints } = await visit(browser, url, {
-          colorScheme,
-          viewport: { width: 320, height: 640 },
-        })
-        await waitForState(page, TEXTS[lang].pay.states[state])
+        await page.emulateMedia({ colorScheme })
+        // after a step that failed the page asks, also when there is one way to pay
+        await page.goto(
+          `${world.pageUrl(code)}&lang=${lang}${state === 'choose' ? '&problem=CHANNEL_UNAVAILABLE' : ''}`,
+        )
+        await waitForState(page, TEXTS[lang].order.situations[state].title)
         const name = `${state} ${lang} ${colorScheme}`
         assert.deepEqual(await listAxeFaults(page), [], name)
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320, `${name}: no sideways scrolling`)
         assert.deepEqual(findEnglish(await page.locator('main').innerText(), lang), [], name)
         assert.deepEqual(complaints, [], name)
-        await context.close()
       }
     }
   }
+  await context.close()
+})
+
+test('an expired order in one tap: a fresh price on the same page, without a script, and it can be paid', async () => {
+  const { code, toAddress } = await world.createAccepted(SHOP)
+  await world.moveElsewhere(code, 'expire')
+  const { page, context } = await open(code, { javaScriptEnabled: false })
+  await page.getByRole('button', { name: 'New price, pay with USDC from your wallet' }).click()
+  await waitForState(page, 'Waiting for your payment')
+  const fresh = (await page.locator('#address').textContent()) ?? ''
+  assert.notEqual(fresh, toAddress, 'money that comes to the old address is told apart')
+  await world.chain.pay({ to: fresh, units: DUE })
+  await world.chain.mine(3)
+  await page.reload()
+  await waitForState(page, 'Paid')
+  await context.close()
 })
 
 test('the language switch works without a script, and is remembered on the next page', async () => {
   const { code } = await world.createAccepted(SHOP)
   const { page, context } = await visit(browser, world.pageUrl(code), { javaScriptEnabled: false, locale: 'es-ES' })
-  await waitForState(page, TEXTS.es.pay.states.waiting)
+  await waitForState(page, TEXTS.es.order.situations.waiting.title)
   await page.getByRole('link', { name: 'Deutsch' }).click()
-  await waitForState(page, TEXTS.de.pay.states.waiting)
+  await waitForState(page, TEXTS.de.order.situations.waiting.title)
   await page.goto(world.pageUrl(code))
-  await waitForState(page, TEXTS.de.pay.states.waiting)
+  await waitForState(page, TEXTS.de.order.situations.waiting.title)
   assert.equal(await page.locator('html').getAttribute('lang'), 'de')
   await context.close()
 })

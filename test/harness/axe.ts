@@ -11,8 +11,10 @@ const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
  */
 export async function listAxeFaults(page: Page): Promise<string[]> {
   await page.evaluate(source)
-  // a colour is read as it ends, never in the middle of a fade
-  await page.evaluate(`Promise.all(document.getAnimations().map((motion) => motion.finished.catch(() => {})))
+  // a colour is read as it ends, never in the middle of a fade; what moves for ever never ends
+  await page.evaluate(`Promise.all(document.getAnimations()
+      .filter((motion) => motion.effect.getComputedTiming().endTime < Infinity)
+      .map((motion) => motion.finished.catch(() => {})))
     .then(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))`)
   const results = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults
   return results.violations.map(({ id, help, nodes }) => `${id}: ${help} (${nodes.map((node) => node.html).join(' ')})`)

@@ -79,6 +79,10 @@ export const chainSettings = (id: string) => {
     confirmations: optionalInteger(`CHAIN_${id}_CONFIRMATIONS`, 'Confirmations until a payment is final, any amount.', {
       ...{ min: 1, max: 10_000 },
     }),
+    explorerUrl: optionalUrl(
+      `CHAIN_${id}_EXPLORER_URL`,
+      'Where payers look up a transaction, everything before /tx/; only for chains that Comptoir does not know.',
+    ),
     refundKey: signingKey(
       `CHAIN_${id}_REFUND_KEY`,
       'Keystore (JSON) of the wallet that pays refunds and settlements; a bare private key for tests only.',

@@ -35,7 +35,7 @@ export function identityForm(view: PayView, form: IdentityForm, page: PageContex
   } as const
   const name = (field: Field, label: string, autocomplete: string) => ask({ field, label, type: 'text', autocomplete })
   return html`<div class="state busy"><span class="dot"></span><h2>${texts.title}</h2>${clock(view, page)}</div>
-    <p class="soft">${texts.why(view.merchant)}</p>
+    <p class="soft">${texts.why(view.shop.name)}</p>
     <form method="post" action="${page.basePath}/pay?${query.toString()}" novalidate>
       <input type="hidden" name="code" value="${view.code}"><input type="hidden" name="token" value="${view.token}">
       ${form.email && ask(email)}

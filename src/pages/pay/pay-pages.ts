@@ -8,14 +8,19 @@ import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
 import { allowFrame } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
+import type { Shop } from '../shared/shop.ts'
 import { codeOf, embeddedPolicy, isEmbedded, renderWayOut, withEmbedScript } from './embed.ts'
 import type { PageContext } from './pay-parts.ts'
 import { contentSecurityPolicy } from './pay-view.ts'
 
+export type SentPage = { status: number; html: Html; shop: Shop | null }
+
 /** How the payer's pages leave the service. */
 export type PayPages = {
-  contextOf(language: Lang): PageContext
-  send(request: FastifyRequest, reply: FastifyReply, status: number, page: Html): Promise<FastifyReply>
+  /** @param lastUsed the channel that this browser paid with before */
+  contextOf(language: Lang, lastUsed?: string | null): PageContext
+  /** @param shop whose colour the page wears */
+  send(request: FastifyRequest, reply: FastifyReply, page: SentPage): Promise<FastifyReply>
   /** Back to the order's page, which shows how things stand; a failure is named there in the payer's words. */
   sendBack(request: FastifyRequest, reply: FastifyReply, code: string, problem?: AppError): FastifyReply
   /** To another page of ours, on the host that was called. */
@@ -26,26 +31,29 @@ export function openPayPages(deps: {
   config: Pick<Config, 'payUrl'>
   clock: Clock
   providersUrl: string | null
+  explorerUrl: PageContext['explorerUrl']
   /** The website of the button that the order came through; null for other orders. */
   findShopOrigin(code: string): Promise<string | null>
 }): PayPages {
-  const { config, clock, providersUrl, findShopOrigin } = deps
+  const { config, clock, providersUrl, explorerUrl, findShopOrigin } = deps
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
-  const policy = contentSecurityPolicy(providersUrl)
   /** The one website that may show this answer in a frame; null: none. */
   const framingOf = async (request: FastifyRequest): Promise<string | null> =>
     isEmbedded(request) ? findShopOrigin(codeOf(request)) : null
   return {
-    contextOf: (language) => ({
+    contextOf: (language, lastUsed = null) => ({
       language,
       texts: TEXTS[language].pay,
       locale: TEXTS[language].locale,
       basePath,
       payUrl: config.payUrl,
       providersUrl,
+      explorerUrl,
+      lastUsed,
       nowMs: clock(),
     }),
-    async send(request, reply, status, page) {
+    async send(request, reply, { status, html, shop }) {
+      const policy = contentSecurityPolicy(providersUrl, shop)
       const origin = await framingOf(request)
       if (origin !== null) allowFrame(reply)
       void reply.code(status).headers({
@@ -56,13 +64,13 @@ export function openPayPages(deps: {
         'cache-control': 'no-store',
         'content-language': languageOf(request),
       })
-      const text = origin === null ? page.text : withEmbedScript(page.text, origin, codeOf(request))
+      const text = origin === null ? html.text : withEmbedScript(html.text, origin, codeOf(request))
       return reply.send(await compressPage(request, reply, text))
     },
     async sendOn(request, reply, { pathname, search }) {
       const to = pathname + search
       if ((await framingOf(request)) === null) return reply.redirect(to, 303)
-      return this.send(request, reply, 200, renderWayOut(request, to))
+      return this.send(request, reply, { status: 200, html: renderWayOut(request, to), shop: null })
     },
     sendBack(request, reply, code, problem) {
       const { lang } = request.query as { lang?: string }

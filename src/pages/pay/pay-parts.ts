@@ -1,11 +1,11 @@
-import { appLink, type Html, html, raw, webLink } from '../../kernel/html.ts'
+import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import type { Money } from '../../kernel/money.ts'
-import { channelName } from '../../texts/languages.ts'
+import { channelName, TEXTS } from '../../texts/languages.ts'
+import type { Facts, SituationTexts } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
-import { plainToken, showSpan, showTime, showToken } from '../shared/format.ts'
-import { qrSvg } from '../shared/qr-svg.ts'
-import type { Choice, PaymentView, PayView } from './pay-service.ts'
+import { showSpan, showTime, showToken } from '../shared/format.ts'
+import type { PayView, RefundView } from './pay-service.ts'
 
 /** What rendering needs besides the order. */
 export type PageContext = {
@@ -18,10 +18,18 @@ export type PageContext = {
   payUrl: string
   /** Where the sandbox's test wallet is; null in live mode. */
   providersUrl: string | null
+  /** A public page about a transaction; null: none is known for that chain. */
+  explorerUrl(network: number, txHash: string): string | null
+  /** The channel that this browser paid with before. */
+  lastUsed: string | null
   nowMs: number
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000
+
+/** A moment in UTC, which the script rewrites in the payer's zone. */
+export const moment = (date: Date, locale: string): Html =>
+  html`<time datetime="${date.toISOString()}">${showTime(date, locale)}</time>`
 
 /** Time left as a clock that the script ticks; for links that are good for days, the date. */
 export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null {
@@ -32,9 +40,11 @@ export function clock(view: PayView, { texts, nowMs }: PageContext): Html | null
     data-until="${view.expiresAt.getTime()}">${text}</span>`
 }
 
-export function validity(view: PayView, { texts, locale, nowMs }: PageContext): Html | null {
+/** How long price and order are good. */
+export function validity(view: PayView, { texts, locale, nowMs }: PageContext): Html {
   if (view.expiresAt.getTime() - nowMs <= DAY_MS) return html`${texts.rateHeld}`
-  return html`${texts.validUntil(showTime(view.expiresAt, locale))}`
+  const [before = '', after = ''] = texts.validUntil('\n').split('\n')
+  return html`${before}${moment(view.expiresAt, locale)}${after}`
 }
 
 const MARKS = {
@@ -69,141 +79,114 @@ export function form(
   </form>`
 }
 
-function choiceButton(choice: Choice, texts: PayTexts, only: boolean): Html {
-  const name = channelName(texts, choice.channel)
-  if (only) return html`<button class="main">${texts.continueWith(name)}</button>`
-  const network = choice.network && html` <span>${texts.onNetwork(choice.network.name)}</span>`
-  return html`<button class="choice">${name}${network}</button>`
+/* ---- words ---- */
+
+const showUsdc = (money: Money, { locale }: PageContext): string => `${showToken(money, locale)} USDC`
+
+/** The sum that a situation speaks of. */
+function amountOf(view: PayView): Money {
+  const { situation, payment, refunds } = view
+  const refund = refunds.findLast(({ status }) => status !== 'settled')
+  if (situation.startsWith('refunded')) return view.refunded
+  if (situation.startsWith('refund')) return refund?.amount ?? view.due
+  if (situation === 'overpaid') return view.surplus
+  if (situation === 'late') return payment?.arrived ?? view.due
+  return payment?.missing ?? view.due
 }
 
-/** For a payment that is not detected: the payer enters its transaction. */
-export function transactionForm(view: PayView, page: PageContext): Html | null {
-  if (!view.payment?.instructions?.toAddress) return null
-  const { texts } = page
-  const fields = html`<label for="txHash">${texts.txHash}</label>
-    <input class="field" id="txHash" name="txHash" required maxlength="80" autocomplete="off" spellcheck="false">
-    <p class="hint">${texts.txHashHint}</p><button>${texts.txHashSend}</button>`
-  return form(view, page, 'transaction', fields)
+/** What the sentences about an order speak of. */
+export function factsOf(view: PayView, page: PageContext): Facts {
+  const { payment } = view
+  return {
+    merchant: view.shop.name,
+    code: view.shortCode,
+    amount: showUsdc(amountOf(view), page),
+    due: showUsdc(payment?.due ?? view.due, page),
+    network: payment?.network?.name ?? '',
+    channel: payment ? channelName(page.texts, payment.channel) : '',
+    token: view.foreignToken ?? '',
+  }
 }
 
-export function choices(view: PayView, page: PageContext, offered = view.choices): Html {
-  return html`${offered.map((choice) => {
-    const network = choice.network && html`<input type="hidden" name="network" value="${choice.network.id}">`
-    const button = choiceButton(choice, page.texts, view.choices.length === 1)
-    const fields = html`<input type="hidden" name="paymentChannel" value="${choice.channel}">${network}${button}`
-    return form(view, page, 'accept', fields)
-  })}`
+export const situationTexts = ({ situation }: PayView, { language }: PageContext): SituationTexts =>
+  TEXTS[language].order.situations[situation]
+
+/** What happened and what it means, and what to do unless a button says that. */
+export function words(view: PayView, page: PageContext, next = true): Html {
+  const texts = situationTexts(view, page)
+  const facts = factsOf(view, page)
+  return html`<p class="soft">${texts.text(facts)}${next && html` <b>${texts.next(facts)}</b>`}</p>`
 }
 
-const copyButton = (texts: PayTexts, what: string, from: string, value: string): Html =>
-  html`<button type="button" class="copy" id="copy-${from}" data-copy="${value}" data-from="${from}"
-    data-done="${texts.copied}">${texts.copy}<span class="say"> ${what}</span></button>`
+export const busy = (view: PayView, page: PageContext, sign: Html = html`<span class="dot"></span>`): Html =>
+  html`<div class="state busy">${sign}<h2>${situationTexts(view, page).title}</h2>${view.open && clock(view, page)}</div>`
 
-/** The payment link for what is missing: the amount of an EIP-681 link is in smallest units. */
-const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
+export const ended = (view: PayView, page: PageContext, name: Parameters<typeof mark>[0]): Html =>
+  html`<div class="state quiet">${mark(name)}<h2>${situationTexts(view, page).title}</h2></div>`
+
+/** Large and in the middle: the good end. */
+export const large = (view: PayView, page: PageContext, sign: Html, more: Html | null = null, next = true): Html =>
+  html`<div class="state big">${sign}<h2>${situationTexts(view, page).title}</h2>${more}${words(view, page, next)}</div>`
+
+export const backTo = (url: string | null, texts: PayTexts): Html | null => {
+  const link = webLink(url)
+  return link === null
+    ? null
+    : html`<a class="button main" href="${link}" rel="noopener noreferrer">${texts.backToShop}</a>`
+}
+
+/* ---- facts ---- */
+
+export const fact = (name: string, value: string | Html | null): Html | null =>
+  value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 
 /** Breaks a hash or an address in its middle where it does not fit on one line; nothing is left out. */
-const halves = (text: string): Html =>
+export const halves = (text: string): Html =>
   html`${text.slice(0, Math.ceil(text.length / 2))}<wbr>${text.slice(Math.ceil(text.length / 2))}`
-
-/** QR codes to switch between without a script: two radio buttons and their labels. */
-function walletCodes(uri: string, address: string, { texts }: PageContext): Html {
-  return html`<div class="code">
-    <input type="radio" name="qr" id="as-link" checked><input type="radio" name="qr" id="as-address">
-    <div class="frame link">${qrSvg(uri, texts.qrWallet)}</div>
-    <div class="frame plain">${qrSvg(address, texts.qrAddress)}</div>
-    <label for="as-link">${texts.walletLink}</label><label for="as-address">${texts.addressOnly}</label>
-    <p class="hint">${texts.addressOnlyHint}</p>
-  </div>`
-}
-
-function chainInstructions(payment: PaymentView, page: PageContext): Html | null {
-  const { texts } = page
-  const { toAddress, paymentUri, tokenAmount } = payment.instructions ?? {}
-  if (!toAddress || !tokenAmount) return null
-  const uri = uriFor(paymentUri ?? toAddress, payment.missing)
-  const amount = plainToken(payment.missing)
-  const network = payment.network?.name ?? ''
-  return html`${walletCodes(uri, toAddress, page)}
-    ${paymentUri && html`<a class="button main app" href="${uri}">${texts.openWallet}</a>`}
-    <dl>
-      <div><dt>${texts.amount}</dt>
-        <dd><span class="sum"><span id="amount">${amount}</span> USDC</span>
-          ${copyButton(texts, texts.copyAmount, 'amount', amount)}</dd></div>
-      <div><dt>${texts.address}</dt>
-        <dd><span class="mono" id="address">${halves(toAddress)}</span>
-          ${copyButton(texts, texts.copyAddress, 'address', toAddress)}</dd></div>
-      <div><dt>${texts.network}</dt><dd><span>${network}</span></dd></div>
-    </dl>
-    <p class="note">${texts.onlyOn(network)}</p>`
-}
-
-/**
- * On a phone the app is on the same device: its link comes first and no code is shown. On a desktop the code is for the
- * phone beside it, and the provider's page for everyone else. A single option is shown everywhere.
- */
-function providerInstructions(payment: PaymentView, { texts }: PageContext): Html {
-  const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
-  const app = appLink(deepLink)
-  const checkout = webLink(checkoutUrl)
-  const code =
-    qrData &&
-    html`<div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>
-    <p class="hint shown">${texts.scanWith(channelName(texts, payment.channel))}</p>`
-  const onlyHere = app !== null || checkout !== null ? ' desk' : ''
-  const hand = code || checkout !== null ? ' hand' : ''
-  const after = app === null ? '' : ' after'
-  return html`${code && html`<div class="code${onlyHere}">${code}</div>`}
-    ${app && html`<a class="button main${hand}" href="${app}" rel="noopener noreferrer">${texts.openApp}</a>`}
-    ${checkout && html`<a class="button main${after}" href="${checkout}" rel="noopener noreferrer">${texts.openCheckout}</a>`}`
-}
-
-/** What to send, where to and how, for the channel that was chosen. */
-export function instructions(payment: PaymentView, page: PageContext): Html {
-  return chainInstructions(payment, page) ?? providerInstructions(payment, page)
-}
-
-const half = ({ asset, units }: Money): Money => ({ asset, units: units / 2n })
-const more = ({ asset, units }: Money): Money => ({ asset, units: units + units / 20n + 10_000n })
-
-/** The sandbox's panel: plain forms that its test wallet, or the imitated provider, answers by leading back here. */
-export function testWallet(view: PayView, page: PageContext): Html | null {
-  const { providersUrl, texts, payUrl } = page
-  const { toAddress, tokenAmount, providerReference } = view.payment?.instructions ?? {}
-  if (providersUrl === null || !view.payment || !providerReference) return null
-  const back = html`<input type="hidden" name="returnTo" value="${payUrl}/pay?code=${view.code}">`
-  if (!toAddress || !tokenAmount) {
-    const path = `${providersUrl}/payments/${encodeURIComponent(providerReference)}`
-    const act = (action: string, label: string): Html => html`<button formaction="${path}/${action}">${label}</button>`
-    return html`<form class="sandbox" method="post" action="${path}/pay"><h3>${texts.testProvider}</h3>${back}
-      <div>${act('pay', texts.testFull)}${act('pay-half', texts.testHalf)}${act('fail', texts.testDecline)}</div></form>`
-  }
-  const due = view.payment.missing
-  const button = (amount: Money, label: string): Html =>
-    html`<button name="amount" value="${plainToken(amount)}">${label}</button>`
-  return html`<form class="sandbox" method="post" action="${providersUrl}/wallet/pay">
-    <h3>${texts.testWallet}</h3>${back}
-    <input type="hidden" name="to" value="${toAddress}">
-    <div>${button(due, texts.testFull)}${button(half(due), texts.testHalf)}${button(more(due), texts.testMore)}</div>
-  </form>`
-}
-
-export const fact = (name: string, value: string | null): Html | null =>
-  value === null ? null : html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 
 const longFact = (name: string, value: string): Html =>
   html`<div class="long"><dt>${name}</dt><dd><span class="mono">${halves(value)}</span></dd></div>`
 
+/** A transaction in full, with a link where a public page shows it. */
+export function transactionFact(hash: string, network: number | null, page: PageContext): Html {
+  const url = network === null ? null : page.explorerUrl(network, hash)
+  const shown = html`<span class="mono">${halves(hash)}</span>`
+  const linked = url === null ? shown : html`<a href="${url}" rel="noopener noreferrer">${shown}</a>`
+  return html`<div class="long"><dt>${page.texts.transaction}</dt><dd>${linked}</dd></div>`
+}
+
 /** What arrived and how it can be found. Of a paid order also what prints. */
-export function receipt(view: PayView, { texts, locale }: PageContext): Html {
+export function receipt(view: PayView, page: PageContext): Html {
+  const { texts, locale, language } = page
   const { payment } = view
   const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
   return html`<dl class="facts">
-    ${fact(texts.received, `${showToken(received, locale)} USDC`)}
+    ${fact(texts.received, showUsdc(received, page))}
     ${fact(texts.network, payment?.network?.name ?? null)}
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}
-    ${fact(texts.paidAt, view.paidAt && showTime(view.paidAt, locale))}
-    ${payment?.progress?.transactions.map((hash) => longFact(texts.transaction, hash))}
-  </dl>`
+    ${fact(texts.paidAt, view.paidAt && moment(view.paidAt, locale))}
+    ${payment?.progress?.transactions.map((hash) => transactionFact(hash, payment.network?.id ?? null, page))}
+  </dl>
+  ${view.receiptUrl && html`<a class="button wide" href="${view.receiptUrl}">${TEXTS[language].order.receipt.show}</a>`}`
 }
+
+function refundFacts(refund: RefundView, page: PageContext): Html {
+  const { language } = page
+  const { receipt: labels, situations } = TEXTS[language].order
+  const { status, address, txHash, network, amount, askUrl } = refund
+  const stands = status === 'settled' ? situations.refunded.title : situations.refunding.title
+  return html`<dl class="facts box">
+    ${fact(labels.sentBack, showUsdc(amount, page))}
+    ${status === 'needs_address' || status === 'needs_approval' ? null : fact(stands, network?.name ?? '')}
+    ${address && longFact(labels.sentTo, address)}
+    ${txHash && transactionFact(txHash, network?.id ?? null, page)}
+  </dl>
+  ${askUrl && html`<a class="button main" href="${askUrl}">${situations.refundAddress.next(NO_FACTS)}</a>`}`
+}
+
+const NO_FACTS: Facts = { merchant: '', code: '', amount: '', due: '', network: '', channel: '', token: '' }
+
+/** Each refund with its amount, destination and transaction: parts are told apart from the whole. */
+export const refundList = (view: PayView, page: PageContext): Html =>
+  html`${view.refunds.map((refund) => refundFacts(refund, page))}`

@@ -8,31 +8,42 @@ import { toAppError } from '../../http/failures.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { Html } from '../../kernel/html.ts'
+import { findOrderByCode } from '../../orders/order-queries.ts'
 import { endOrder } from '../../orders/order-service.ts'
 import { savePayer } from '../../payers/payer-service.ts'
 import { acceptOrder } from '../../payments/accept/accept-order.ts'
 import { type DepositCheckDeps, nameTransaction } from '../../payments/deposit-checks.ts'
+import { askAboutOrder } from '../../payments/payment-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { sendBusyPage } from '../shared/busy-page.ts'
-import { languageOf, rememberLanguage } from '../shared/language.ts'
+import {
+  hasChosenLanguage,
+  LAST_CHANNEL_COOKIE,
+  languageOf,
+  rememberLanguage,
+  YEAR_SECONDS,
+} from '../shared/language.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
-import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
+import { findOriginOfOrder, upsertPayerLanguage } from '../shared/payer-page-queries.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
-import { openPayPages, type PayPages } from './pay-pages.ts'
-import { isOrderCode, type PayViewDeps, readPayView } from './pay-service.ts'
+import { openPayPages, type PayPages, type SentPage } from './pay-pages.ts'
+import { isOrderCode, type PayView, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderNotice, renderPage } from './pay-view.ts'
 import { openStreamCounter } from './stream-counter.ts'
 
-export type PayPageDeps = Omit<DepositCheckDeps, 'config'> & {
-  config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
-  feed: OrderFeed
-  /** A chain's name that payers know: "Base". */
-  networkName(chainId: number): string
-  /** Where the sandbox's test wallet answers; null when there is none. Only used in sandbox mode. */
-  providersUrl: string | null
-}
+export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
+  Pick<PayViewDeps, 'links' | 'receiptUrlOf'> & {
+    config: Pick<Config, 'mode' | 'payUrl' | 'baseUrl' | 'orders'>
+    feed: OrderFeed
+    /** A chain's name that payers know: "Base". */
+    networkName(chainId: number): string
+    /** A public page about a transaction; null: none is known for that chain. */
+    explorerUrl(network: number, txHash: string): string | null
+    /** Where the sandbox's test wallet answers; null when there is none. Only used in sandbox mode. */
+    providersUrl: string | null
+  }
 
 const Query = Type.Object({
   code: Type.Optional(Type.String()),
@@ -46,8 +57,9 @@ const AcceptForm = Type.Object({
   ...FormBody.properties,
   paymentChannel: Type.String({ maxLength: 40 }),
   network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })),
+  requote: Type.Optional(Type.Literal('1')),
 })
-const TransactionForm = Type.Object({ ...FormBody.properties, txHash: Type.String({ maxLength: 200 }) })
+const SearchForm = Type.Object({ ...FormBody.properties, reference: Type.String({ maxLength: 200 }) })
 const Text = Type.Optional(Type.String({ maxLength: 400 }))
 const IdentityBody = Type.Object({
   ...FormBody.properties,
@@ -70,10 +82,11 @@ function registerNotices(app: FastifyInstance, pages: PayPages): void {
     if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
     const language = languageOf(request)
     const texts = TEXTS[language].pay
-    if (error.status >= 500) {
-      return pages.send(request, reply, error.status, renderNotice(language, texts.failedTitle, texts.failed))
-    }
-    return pages.send(request, reply, 404, renderNotice(language, texts.unknownTitle, texts.unknown))
+    const isOurs = error.status >= 500
+    const html = isOurs
+      ? renderNotice(language, texts.failedTitle, texts.failed)
+      : renderNotice(language, texts.unknownTitle, texts.unknown)
+    return pages.send(request, reply, { status: isOurs ? error.status : 404, html, shop: null })
   })
 }
 
@@ -109,7 +122,16 @@ function openStream(
 }
 
 /** A page that it returns asks the payer for something else; anything else leads back to the order. */
-type FormWork = (request: FastifyRequest, form: Static<typeof AcceptForm>) => Promise<unknown>
+type FormWork = (request: FastifyRequest, form: Static<typeof AcceptForm>, reply: FastifyReply) => Promise<unknown>
+
+const isPage = (result: unknown): result is SentPage =>
+  typeof result === 'object' && result !== null && 'html' in result && result.html instanceof Html
+
+/** Mails about the order are written in the language that its payer uses here. */
+async function noteLanguage({ db }: PayPageDeps, request: FastifyRequest, code: string): Promise<void> {
+  const order = await findOrderByCode(db, code)
+  if (order) await upsertPayerLanguage(db, order, languageOf(request))
+}
 
 /** Runs a form's effect for its payer, then always leads back to the page. */
 function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: FormWork) {
@@ -119,8 +141,9 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
     try {
       checkSameOrigin(request, deps.config.payUrl)
       if (!isPayerToken(payerKey, form.code, form.token)) throw new AppError('CROSS_SITE_REQUEST')
-      const page = await work(request, form)
-      if (page instanceof Html) return pages.send(request, reply, 422, page)
+      await noteLanguage(deps, request, form.code)
+      const page = await work(request, form, reply)
+      if (isPage(page)) return pages.send(request, reply, page)
       return pages.sendBack(request, reply, form.code)
     } catch (error) {
       const known = toAppError(error)
@@ -133,26 +156,40 @@ function openForm(deps: PayPageDeps, payerKey: Buffer, pages: PayPages, work: Fo
   }
 }
 
+/** A number that is no hash comes from a provider: each one that this order was opened at is asked. */
+async function askProviders(deps: PayPageDeps, request: FastifyRequest, code: string): Promise<string | null> {
+  return (await askAboutOrder(deps, contextAs(request, payerOf(code)), code)) ? null : 'PAYMENT_NOT_RECEIVED'
+}
+
 /** Looks up what the payer typed. @returns the problem that the page names; null when the money is recorded */
 async function lookUpTransaction(deps: PayPageDeps, code: string, txHash: string): Promise<string | null> {
   try {
     const named = { actor: payerOf(code), code, txHash, network: null }
-    const { found, counted, waiting } = await nameTransaction(deps, named)
+    const { found, counted, waiting, reason } = await nameTransaction(deps, named)
     if (counted) return null
     if (!found) return 'TRANSACTION_UNKNOWN'
-    return waiting ? 'TRANSACTION_WAITING' : 'TRANSACTION_ELSEWHERE'
+    if (waiting) return 'TRANSACTION_WAITING'
+    return / not USDC/.test(reason) ? 'TRANSACTION_TOKEN' : 'TRANSACTION_ELSEWHERE'
   } catch (error) {
     if (toAppError(error).code === 'VALIDATION_FAILED') return 'TRANSACTION_INVALID'
     throw error
   }
 }
 
+/** A transaction hash is looked up on the chains; any other number is a provider's. @returns the problem to name */
+async function lookUp(deps: PayPageDeps, request: FastifyRequest, code: string): Promise<string | null> {
+  const reference = (request.body as Static<typeof SearchForm>).reference.trim()
+  return /^0x/i.test(reference) ? lookUpTransaction(deps, code, reference) : askProviders(deps, request, code)
+}
+
+const lastChannelOf = (request: FastifyRequest): string | null => request.cookies?.[LAST_CHANNEL_COOKIE] ?? null
+
 /** The payer's pages: `/pay`, its live stream, and its forms. Pages, not API: outside the permission table. */
 export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, deps) => {
   const payerKey = deps.vault.derive('payer')
   const providersUrl = deps.config.mode === 'sandbox' ? deps.providersUrl : null
   const findShopOrigin = (code: string) => findOriginOfOrder(deps.db, code)
-  const pages = openPayPages({ config: deps.config, clock: deps.clock, providersUrl, findShopOrigin })
+  const pages = openPayPages({ ...deps, providersUrl, findShopOrigin })
   const viewDeps: PayViewDeps = { ...deps, payerKey }
   const streams = openPayStreams({
     feed: deps.feed,
@@ -168,12 +205,17 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
   await app.register(formbody)
   rememberLanguage(app)
   registerNotices(app, pages)
+  const pageOf = (request: FastifyRequest, view: PayView, problem: string | null, status: number): SentPage => {
+    const language = languageOf(request)
+    const html = renderPage(view, pages.contextOf(language, lastChannelOf(request)), language, problem)
+    return { status, html, shop: view.shop }
+  }
 
   app.get('/pay', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
-    const language = languageOf(request)
-    const view = await readPayView(viewDeps, request.query.code ?? '')
-    const page = renderPage(view, pages.contextOf(language), language, request.query.problem ?? null)
-    return pages.send(request, reply, 200, page)
+    const { code = '', problem = null } = request.query
+    const view = await readPayView(viewDeps, code)
+    if (hasChosenLanguage(request)) await noteLanguage(deps, request, code)
+    return pages.send(request, reply, pageOf(request, view, problem, 200))
   })
 
   app.get('/pay/events', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
@@ -186,9 +228,17 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     openStream(request, reply, streams, { code: view.code, lastId, leave })
   })
 
-  const accept = openForm(deps, payerKey, pages, (request, { code, paymentChannel, network }) => {
-    const body = { paymentChannel, ...(network === undefined ? {} : { network: Number(network) }) }
-    return acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body, payerIp: request.ip })
+  const accept = openForm(deps, payerKey, pages, async (request, form, reply) => {
+    const { code, paymentChannel, network, requote } = form
+    reply.setCookie(LAST_CHANNEL_COOKIE, paymentChannel, {
+      path: '/',
+      maxAge: YEAR_SECONDS,
+      sameSite: 'lax',
+      httpOnly: true,
+    })
+    const chosen = network === undefined ? {} : { network: Number(network) }
+    const body = { paymentChannel, ...chosen, ...(requote && { requote: true }) }
+    await acceptOrder(deps, { context: contextAs(request, payerOf(code)), code, body, payerIp: request.ip })
   })
   app.post('/pay/accept', { config: OPEN, schema: { hide: true, body: AcceptForm } }, accept)
 
@@ -197,24 +247,18 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     if (!view.identity) return
     const given = readGiven(request.body as IdentityGiven)
     const faults = findFaults(view.identity, given)
-    if (Object.keys(faults).length > 0) {
-      const language = languageOf(request)
-      const asked = { ...view, identity: { ...view.identity, given, faults } }
-      return renderPage(asked, pages.contextOf(language), language, null)
-    }
+    if (Object.keys(faults).length > 0)
+      return pageOf(request, { ...view, identity: { ...view.identity, given, faults } }, null, 422)
     const payerInformation = readPayerInformation(given, view.identity)
     await savePayer(deps.payers, contextAs(request, payerOf(code)), { code, payerInformation })
   })
   app.post('/pay', { config: OPEN, schema: { hide: true, body: IdentityBody } }, identity)
 
-  const transaction = openForm(deps, payerKey, pages, async (request, { code }) => {
-    const { txHash } = request.body as Static<typeof TransactionForm>
-    const problem = await lookUpTransaction(deps, code, txHash)
-    if (problem === null) return
-    const language = languageOf(request)
-    return renderPage(await readPayView(viewDeps, code), pages.contextOf(language), language, problem)
+  const search = openForm(deps, payerKey, pages, async (request, { code }) => {
+    const problem = await lookUp(deps, request, code)
+    if (problem !== null) return pageOf(request, await readPayView(viewDeps, code), problem, 422)
   })
-  app.post('/pay/transaction', { config: OPEN, schema: { hide: true, body: TransactionForm } }, transaction)
+  app.post('/pay/transaction', { config: OPEN, schema: { hide: true, body: SearchForm } }, search)
 
   const cancel = openForm(deps, payerKey, pages, (request, { code }) =>
     endOrder(deps, contextAs(request, payerOf(code)), code, 'cancel'),

@@ -16,6 +16,10 @@ const tick = () => {
     c.textContent = (h ? h + ':' + two(m) : m) + ':' + two(s % 60)
   }
 }
+const zone = () => {
+  const f = new Intl.DateTimeFormat(d.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' })
+  for (const t of live.querySelectorAll('time')) t.textContent = f.format(new Date(t.dateTime))
+}
 const show = (text, id) => {
   const find = (what) => live.querySelector(what)
   const kept = [d.activeElement, find('input:checked'), find('details[open]')].map((e) => e && byId(e.id) && e.id)
@@ -32,6 +36,7 @@ const show = (text, id) => {
   if (words !== said) say.textContent = said = words
   d.title = title
   tick()
+  zone()
   if (final()) { lost.hidden = true; source.close() }
 }
 const poll = () => fetch(location.href).then((r) => r.text()).then((text) => {
@@ -72,6 +77,7 @@ d.addEventListener('visibilitychange', () => { if (!d.hidden) connect() })
 said = root().dataset.say
 setInterval(tick, 500)
 tick()
+zone()
 connect()
 if (live.dataset.auto) live.querySelector('form').submit()
 })()`

@@ -9,14 +9,26 @@ import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
 import type { PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
+import { canRequote } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
-import { listMispaymentsOfPayment } from '../../payments/mispayments/mispayment-queries.ts'
+import { listMispaymentsOfOrder } from '../../payments/mispayments/mispayment-queries.ts'
 import { findPayment, type Payment } from '../../payments/payment-queries.ts'
-import type { PayState } from '../../texts/page-texts.ts'
+import type { RefundLinks } from '../../refunds/refund-link.ts'
+import { listRefundsOfOrder, type Refund, type RefundStatus } from '../../refunds/refund-queries.ts'
+import type { Situation } from '../../texts/order-texts.ts'
 import { payerToken } from '../shared/payer.ts'
-import { findMerchantName } from '../shared/payer-page-queries.ts'
+import { readShop, type Shop } from '../shared/shop.ts'
 import { type IdentityForm, readIdentityForm } from './identity-fields.ts'
-import { arrivedUnits, type ChainProgress, isFinalState, stateOf } from './pay-state.ts'
+import {
+  arrivedUnits,
+  type ChainProgress,
+  foreignToken,
+  isFinalSituation,
+  type OrderFacts,
+  openRefund,
+  situationOf,
+  surplusUnits,
+} from './pay-state.ts'
 
 /** One way to pay that the payer may choose. */
 export type Choice = { channel: ChannelId; network: { id: number; name: string } | null }
@@ -32,28 +44,52 @@ export type PaymentView = {
   progress: ChainProgress | null
 }
 
+/** One refund as its payer sees it. */
+export type RefundView = {
+  status: RefundStatus
+  amount: Money
+  /** Where it goes, once that is fixed. */
+  address: string | null
+  network: { id: number; name: string } | null
+  txHash: string | null
+  /** Where the payer enters the address; null when the link went by mail, or nothing is asked. */
+  askUrl: string | null
+}
+
 /** Everything that a payer sees of one order, in any language. */
 export type PayView = {
   /** Changes with everything visible: the event id of the live stream. */
   id: string
+  companyId: string
+  orderId: string
   code: string
   shortCode: string
-  merchant: string
+  shop: Shop
   goodsName: string | null
-  state: PayState
+  situation: Situation
   final: boolean
   /** Whether the order can still be paid in time. */
   open: boolean
+  /** Whether the payer may have the ended order at a fresh rate. */
+  requote: boolean
   fiat: Money
   due: Money
   rate: bigint
   expiresAt: Date
   paidAt: Date | null
   refunded: Money
+  /** Above the price, and nobody has decided about it. */
+  surplus: Money
+  /** The name of another token that came instead of USDC. */
+  foreignToken: string | null
+  /** Those that were not dropped, oldest first. */
+  refunds: readonly RefundView[]
   choices: readonly Choice[]
   /** Asked before a way to pay can be chosen. */
   identity: IdentityForm | null
   payment: PaymentView | null
+  /** The receipt of a paid order. */
+  receiptUrl: string | null
   returnUrl: string | null
   shopUrl: string | null
   token: string
@@ -67,6 +103,8 @@ export type PayViewDeps = {
   /** A chain's name that payers know: "Base". */
   networkName(chainId: number): string
   payerKey: Buffer
+  links: RefundLinks
+  receiptUrlOf(order: Order): string
   /** On a chain, a transfer of less than this is not shown. */
   dustUnits: bigint
 }
@@ -105,6 +143,7 @@ async function readProgress(
   const youngest = others.reduce((low, one) => (one.confirmations < low.confirmations ? one : low), first)
   return {
     seenUnits: final + pending,
+    final: pending === 0n && transfers.every((one) => one.final),
     dust: transfers.every(({ units }) => units < dustUnits),
     confirmations: youngest.confirmations,
     needed: youngest.needed,
@@ -129,44 +168,96 @@ function viewPayment(
   }
 }
 
+const OPEN: readonly Situation[] = [
+  'choose',
+  'unavailable',
+  'preparing',
+  'providerDown',
+  'waiting',
+  'partly',
+  'wrongToken',
+]
+
+function viewRefund({ links, networkName }: PayViewDeps, order: Order, refund: Refund): RefundView {
+  const { status, network, units, id, askedByMail } = refund
+  return {
+    status,
+    amount: { asset: order.to.asset, units },
+    address: refund.address,
+    network: network === null ? null : { id: network, name: networkName(network) },
+    txHash: refund.txHash,
+    // shown here, the mailed link would let anyone with the order's address answer for the payer
+    askUrl: status === 'needs_address' && !askedByMail ? links.urlOf(order.code, id, 'handed') : null,
+  }
+}
+
+/** Everything that decides what the page says. */
+async function readFacts(deps: PayViewDeps, order: Order) {
+  const { db, clock } = deps
+  const { companyId, id, paymentId } = order
+  const payment = paymentId === null ? undefined : await findPayment(db, companyId, paymentId)
+  const nowMs = clock()
+  const inTime = isOpen(order.status) && order.expiresAt.getTime() > nowMs
+  const [progress, records, refunds, requote] = await Promise.all([
+    payment ? readProgress(deps, order, payment) : null,
+    listMispaymentsOfOrder(db, companyId, id),
+    listRefundsOfOrder(db, companyId, id),
+    canRequote(deps, order),
+  ])
+  const choices = inTime || requote ? await listChoices(deps, order) : []
+  const own = records.filter((record) => record.paymentId === payment?.id)
+  const arrived = payment ? arrivedUnits(payment, progress, own) : 0n
+  const facts: OrderFacts = { order, payment, progress, arrived, records, refunds, offered: choices.length, nowMs }
+  return { facts, choices, requote: requote && arrived === 0n && !openRefund(refunds) }
+}
+
+/** Changes with everything that shows. */
+const markOf = ({ order, payment, progress, arrived, records, refunds }: OrderFacts): string =>
+  [
+    ...[order.version, payment?.number, payment?.status, payment?.receivedUnits, arrived, progress?.confirmations],
+    ...refunds.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
+    ...records.map(({ status, updatedAt }) => `${status}${updatedAt.getTime()}`),
+  ]
+    .map((part) => String(part ?? ''))
+    .join('.')
+
 /** @throws ORDER_NOT_FOUND */
 export async function readPayView(deps: PayViewDeps, code: string): Promise<PayView> {
   const { db } = deps
   const order = isOrderCode(code) ? await findOrderByCode(db, code) : undefined
   if (!order) throw new AppError('ORDER_NOT_FOUND')
-  const [merchant, payment] = await Promise.all([
-    findMerchantName(db, order.companyId),
-    order.paymentId === null ? undefined : findPayment(db, order.companyId, order.paymentId),
-  ])
-  const [progress, records, choices] = await Promise.all([
-    payment ? readProgress(deps, order, payment) : null,
-    payment ? listMispaymentsOfPayment(db, order.companyId, payment.id) : [],
-    isOpen(order.status) ? listChoices(deps, order) : [],
-  ])
-  const now = deps.clock()
-  const arrived = payment ? arrivedUnits(payment, progress, records) : 0n
-  const state = stateOf(order, payment, arrived, now)
-  const identity = state === 'choose' ? await readIdentityForm(deps, order) : null
-  const marks = [order.version, payment?.number, payment?.status, payment?.receivedUnits]
-  const moving = [arrived, progress?.confirmations, state, identity && 'who']
+  const [shop, { facts, choices, requote }] = await Promise.all([readShop(db, order.companyId), readFacts(deps, order)])
+  const { payment, progress, arrived, records, refunds } = facts
+  const situation = situationOf(facts)
+  const identity = situation === 'choose' || requote ? await readIdentityForm(deps, order) : null
+  const usdc = (units: bigint): Money => ({ asset: order.to.asset, units })
   return {
-    id: [...marks, ...moving].map((part) => String(part ?? '')).join('.'),
+    id: [markOf(facts), situation, identity && 'who', requote && 'again'].map((part) => part || '').join('.'),
+    companyId: order.companyId,
+    orderId: order.id,
     code: order.code,
     shortCode: order.shortCode,
-    merchant: merchant ?? '',
+    shop,
     goodsName: order.goods?.goodsName ?? null,
-    state,
-    final: isFinalState(state, order, payment, now),
-    open: ['choose', 'preparing', 'waiting', 'partly'].includes(state),
+    situation,
+    final: isFinalSituation(situation, facts),
+    open: OPEN.includes(situation),
+    requote,
     fiat: order.from,
     due: order.to,
     rate: order.rate,
     expiresAt: order.expiresAt,
     paidAt: order.paidAt,
-    refunded: { asset: order.to.asset, units: order.refundedUnits },
+    refunded: usdc(order.refundedUnits),
+    surplus: usdc(surplusUnits(records)),
+    foreignToken: foreignToken(records)?.asset ?? null,
+    refunds: refunds
+      .filter(({ status }) => status !== 'rejected' && status !== 'refused')
+      .map((refund) => viewRefund(deps, order, refund)),
     choices,
     identity,
     payment: payment ? viewPayment(payment, { progress, arrived }, deps) : null,
+    receiptUrl: order.paidAt === null ? null : deps.receiptUrlOf(order),
     returnUrl: payment?.returnUrl ?? order.returnUrl,
     shopUrl: payment?.cancelUrl ?? order.cancelUrl ?? order.websiteUrl,
     token: payerToken(deps.payerKey, order.code),

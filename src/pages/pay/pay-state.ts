@@ -2,7 +2,8 @@ import type { Order } from '../../orders/order.ts'
 import type { Mispayment } from '../../payments/mispayments/mispayment-queries.ts'
 import { decidedUnits, lostUnits, undecidedUnits } from '../../payments/mispayments/standing.ts'
 import type { Payment } from '../../payments/payment-queries.ts'
-import type { PayState } from '../../texts/page-texts.ts'
+import type { Refund } from '../../refunds/refund-queries.ts'
+import type { Situation } from '../../texts/order-texts.ts'
 
 /** What the chain knows of one payment. */
 export type ChainProgress = {
@@ -10,6 +11,8 @@ export type ChainProgress = {
   seenUnits: bigint
   /** Nothing but dust. */
   dust: boolean
+  /** No transfer can disappear any more. */
+  final: boolean
   /** Of the youngest transfer that counts. */
   confirmations: number
   /** Null: not a number of blocks but the chain's own word decides. */
@@ -18,8 +21,26 @@ export type ChainProgress = {
   transactions: readonly string[]
 }
 
+/** All that decides what an order's page says. */
+export type OrderFacts = {
+  order: Order
+  payment: Payment | undefined
+  progress: ChainProgress | null
+  /** USDC units that arrived and still speak for the order. */
+  arrived: bigint
+  records: readonly Mispayment[]
+  refunds: readonly Refund[]
+  /** Ways to pay that can be taken now. */
+  offered: number
+  nowMs: number
+}
+
 /** How long after its end an order is still watched: money that was sent in time may be on its way. */
 const LATE_WATCH_MS = 60 * 60_000
+/** A provider that has not answered for so long is named as the reason. */
+const SILENT_MS = 15_000
+/** A final payment is PAID within seconds, unless its screening holds it. */
+const HELD_MS = 15_000
 
 /** What arrived and still speaks for the order: not what was refunded, ignored or lost, and no dust. */
 export function arrivedUnits(payment: Payment, progress: ChainProgress | null, records: readonly Mispayment[]): bigint {
@@ -29,36 +50,71 @@ export function arrivedUnits(payment: Payment, progress: ChainProgress | null, r
   return undecidedUnits(there, { decided: decidedUnits(records) })
 }
 
-function stateWhileOpen(order: Order, payment: Payment | undefined, arrived: bigint): PayState {
-  if (order.status === 'INITIAL' || !payment) return 'choose'
-  // that attempt is over at its provider, the order is not: another may be chosen
-  if (payment.status === 'closed' || payment.status === 'failed') return 'choose'
-  if (payment.instructions === null) return 'preparing'
-  if (arrived > 0n || payment.status === 'confirming') return 'partly'
-  return 'waiting'
+const isOpenRecord = ({ status }: Mispayment): boolean => status === 'open'
+
+/** Money in another token that nobody has decided about. */
+export const foreignToken = (records: readonly Mispayment[]): Mispayment | undefined =>
+  records.find((record) => record.kind === 'wrong_token' && isOpenRecord(record))
+
+/** USDC above the price that nobody has decided about. */
+export const surplusUnits = (records: readonly Mispayment[]): bigint =>
+  records.filter((record) => record.kind === 'over' && isOpenRecord(record)).reduce((sum, { units }) => sum + units, 0n)
+
+const OPEN_REFUNDS: readonly string[] = ['needs_approval', 'needs_address', 'ready', 'submitted']
+
+/** The refund that is under way; an order has one at a time, and each mispayment one. */
+export const openRefund = (refunds: readonly Refund[]): Refund | undefined =>
+  refunds.findLast(({ status }) => OPEN_REFUNDS.includes(status))
+
+function whileOpen({ payment, order, arrived, records, offered, nowMs }: OrderFacts): Situation {
+  // a closed attempt is over at its provider, the order is not: another may be chosen
+  const isOver = !payment || payment.status === 'closed' || payment.status === 'failed'
+  if (order.status === 'INITIAL' || isOver) return offered === 0 ? 'unavailable' : 'choose'
+  if (payment.instructions === null)
+    return nowMs - payment.openedAt.getTime() > SILENT_MS ? 'providerDown' : 'preparing'
+  if (arrived >= payment.dueUnits || (arrived === 0n && payment.status === 'confirming')) return 'seen'
+  if (arrived > 0n) return 'partly'
+  return foreignToken(records) ? 'wrongToken' : 'waiting'
 }
 
-/** @param nowMs an order whose time is over counts as expired, also before a job has written it down */
-export function stateOf(order: Order, payment: Payment | undefined, arrived: bigint, nowMs: number): PayState {
+function whileRefunding(refunds: readonly Refund[]): Situation {
+  const refund = openRefund(refunds)
+  if (refund?.status === 'needs_approval') return 'refundApproval'
+  if (refund?.status !== 'needs_address') return 'refunding'
+  return refund.askedByMail ? 'refundMailed' : 'refundAddress'
+}
+
+function onceEnded(facts: OrderFacts, ending: 'expired' | 'cancelled' | 'error'): Situation {
+  // money that came too late is sent back while the order stays ended
+  if (openRefund(facts.refunds)) return whileRefunding(facts.refunds)
+  return facts.arrived > 0n ? 'late' : ending
+}
+
+const isHeld = ({ progress, order, nowMs }: OrderFacts): boolean =>
+  progress?.final === true && nowMs - order.updatedAt.getTime() > HELD_MS
+
+/** An order whose time is over counts as expired, also before a job has written it down. */
+export function situationOf(facts: OrderFacts): Situation {
+  const { order, records, refunds, nowMs } = facts
   switch (order.status) {
     case 'INITIAL':
     case 'PENDING':
     case 'AWAITING':
-      if (order.expiresAt.getTime() <= nowMs) return 'expired'
-      return stateWhileOpen(order, payment, arrived)
+      return order.expiresAt.getTime() <= nowMs ? onceEnded(facts, 'expired') : whileOpen(facts)
     case 'WAITING_CHAIN_CONFIRMATION':
-      return 'seen'
+      return isHeld(facts) ? 'hold' : 'seen'
     case 'PAID':
-      return 'paid'
+      return surplusUnits(records) > 0n ? 'overpaid' : 'paid'
     case 'EXPIRED':
-      return 'expired'
+      return onceEnded(facts, 'expired')
     case 'CANCELLED':
-      return 'cancelled'
+      return onceEnded(facts, 'cancelled')
     case 'ERROR':
-      return 'error'
+      return onceEnded(facts, 'error')
     case 'REFUNDING':
-      return 'refunding'
+      return whileRefunding(refunds)
     case 'REFUNDED':
+      return 'refundedPart'
     case 'FULL_REFUNDED':
       return 'refunded'
     case 'KYT_FAILED':
@@ -66,9 +122,13 @@ export function stateOf(order: Order, payment: Payment | undefined, arrived: big
   }
 }
 
+const SETTLED: readonly Situation[] = ['paid', 'overpaid', 'refundedPart', 'refunded', 'review']
+const ENDED: readonly Situation[] = ['expired', 'late', 'cancelled', 'error']
+
 /** The page will not change any more, so no connection needs to stay open. */
-export function isFinalState(state: PayState, order: Order, payment: Payment | undefined, nowMs: number): boolean {
-  if (['paid', 'refunded', 'review'].includes(state)) return true
-  if (!['expired', 'cancelled', 'error'].includes(state)) return false
+export function isFinalSituation(situation: Situation, { order, payment, refunds, nowMs }: OrderFacts): boolean {
+  if (openRefund(refunds)) return false
+  if (SETTLED.includes(situation)) return true
+  if (!ENDED.includes(situation)) return false
   return payment === undefined || nowMs - order.expiresAt.getTime() > LATE_WATCH_MS
 }

@@ -1,55 +1,49 @@
-import { createHash } from 'node:crypto'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
-import { problemText } from '../../texts/languages.ts'
-import type { PayState, PayTexts } from '../../texts/page-texts.ts'
+import { problemText, TEXTS } from '../../texts/languages.ts'
+import type { Situation } from '../../texts/order-texts.ts'
+import type { PayTexts } from '../../texts/page-texts.ts'
 import { showFiat, showRate, showToken } from '../shared/format.ts'
 import { languageSwitch } from '../shared/language.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
+import { brandStyle, hashOf, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { identityForm } from './identity-form.ts'
+import { contact, helpBox, searchForm } from './pay-help.ts'
+import { instructions, testWallet } from './pay-instructions.ts'
 import {
-  choices,
-  clock,
+  backTo,
+  busy,
+  ended,
   fact,
+  factsOf,
   form,
-  instructions,
+  large,
   mark,
   type PageContext,
   receipt,
+  refundList,
   ring,
-  testWallet,
-  transactionForm,
+  situationTexts,
   validity,
+  words,
 } from './pay-parts.ts'
 import { PAY_SCRIPT } from './pay-script.ts'
 import type { PaymentView, PayView } from './pay-service.ts'
+import { requoteWays, ways } from './pay-ways.ts'
 
 type Part = (view: PayView, page: PageContext) => Html
-
-const backTo = (url: string | null, texts: PayTexts): Html | null => {
-  const link = webLink(url)
-  return link === null
-    ? null
-    : html`<a class="button main" href="${link}" rel="noopener noreferrer">${texts.backToShop}</a>`
-}
 
 function headline(view: PayView, page: PageContext): Html {
   const { texts, locale } = page
   const other = `${showToken(view.due, locale)} USDC`
   const one = `1 ${view.fiat.asset}`
   const rate = texts.rate(one, `${showRate(view.rate, locale)} USDC`)
-  return html`<h1>${texts.payTo} <b>${view.merchant}</b></h1>
+  return html`<h1>${shopLogo(view.shop, page.basePath)}${texts.payTo} <b>${view.shop.name}</b></h1>
     <p class="price">${showFiat(view.fiat, locale)}</p>
-    ${view.goodsName && html`<p>${view.goodsName}</p>`}
+    ${view.goodsName && html`<p class="goods">${view.goodsName}</p>`}
     <p class="soft">${texts.approximately} ${other} · ${rate}</p>
     ${view.open && html`<p class="soft">${validity(view, page)}</p>`}`
 }
-
-const busy = (view: PayView, page: PageContext, icon: Html = html`<span class="dot"></span>`): Html =>
-  html`<div class="state busy">${icon}<h2>${page.texts.states[view.state]}</h2>${view.open && clock(view, page)}</div>`
-
-const ended = (view: PayView, page: PageContext, name: Parameters<typeof mark>[0]): Html =>
-  html`<div class="state quiet">${mark(name)}<h2>${page.texts.states[view.state]}</h2></div>`
 
 function cancelling(view: PayView, page: PageContext): Html {
   const { texts } = page
@@ -63,25 +57,26 @@ function changing(view: PayView, page: PageContext): Html | null {
     ({ channel, network }) => channel !== payment?.channel || (network?.id ?? null) !== (payment.network?.id ?? null),
   )
   if (others.length === 0) return null
-  return html`<details id="another"><summary>${page.texts.another}</summary>${choices(view, page, others)}</details>`
+  return html`<details id="another"><summary>${page.texts.another}</summary>${ways(view, page, others)}</details>`
 }
 
-const help = (view: PayView, page: PageContext): Html =>
-  html`<details id="help"><summary>${page.texts.help}</summary>
-    <p class="soft">${page.texts.helpText(view.merchant, view.shortCode)}</p>${transactionForm(view, page)}</details>`
-
-function choose(view: PayView, page: PageContext): Html {
-  if (view.choices.length === 0) return html`<p class="note">${page.texts.noChannel}</p>`
-  if (view.identity) return html`${identityForm(view, view.identity, page)}${cancelling(view, page)}`
-  return html`${busy(view, page)}${choices(view, page)}${cancelling(view, page)}`
-}
+const choose: Part = (view, page) =>
+  view.identity
+    ? html`${identityForm(view, view.identity, page)}${cancelling(view, page)}`
+    : html`${busy(view, page)}${words(view, page, false)}${ways(view, page)}${cancelling(view, page)}`
 
 const preparing: Part = (view, page) =>
-  html`${busy(view, page)}<p class="soft">${page.texts.preparing}</p>${changing(view, page)}${cancelling(view, page)}`
+  html`${busy(view, page)}${words(view, page, false)}${changing(view, page)}${cancelling(view, page)}`
+
+/** Address or app, and everything that a payer in doubt needs. */
+const paying = (view: PayView, page: PageContext): Html =>
+  html`${view.payment && instructions(view.payment, page)}${testWallet(view, page)}${helpBox(view, page)}`
 
 const waiting: Part = (view, page) =>
-  html`${busy(view, page)}${view.payment && instructions(view.payment, page)}${testWallet(view, page)}
-    ${view.payment?.instructions?.toAddress && help(view, page)}${changing(view, page)}${cancelling(view, page)}`
+  html`${busy(view, page)}${paying(view, page)}${changing(view, page)}${cancelling(view, page)}`
+
+const wrongToken: Part = (view, page) =>
+  html`${busy(view, page)}<div class="note">${words(view, page)}</div>${paying(view, page)}`
 
 const partSums = (payment: PaymentView, { texts, locale }: PageContext): Html =>
   html`<dl class="facts">
@@ -89,16 +84,10 @@ const partSums = (payment: PaymentView, { texts, locale }: PageContext): Html =>
     ${fact(texts.missing, `${showToken(payment.missing, locale)} USDC`)}
   </dl>`
 
-function partly(view: PayView, page: PageContext): Html {
-  const { payment } = view
-  if (!payment) return busy(view, page)
-  if (payment.missing.units === 0n) return html`${busy(view, page)}<p class="soft">${page.texts.confirming}</p>`
-  const request = page.texts.partly(showToken(payment.missing, page.locale))
-  const sums = payment.arrived.units > 0n && partSums(payment, page)
-  return html`${busy(view, page)}${sums}<p class="note">${request}</p>
-    ${instructions(payment, page)}${testWallet(view, page)}
-    ${help(view, page)}`
-}
+const partly: Part = (view, page) =>
+  html`${busy(view, page)}${view.payment && partSums(view.payment, page)}
+    <p class="note">${situationTexts(view, page).next(factsOf(view, page))}</p>
+    ${paying(view, page)}<p class="hint">${page.texts.takeBack(view.shop.name, view.shortCode)}</p>${contact(view, page)}`
 
 function confirmations(payment: PaymentView | null, texts: PayTexts): Html | null {
   const { progress } = payment ?? {}
@@ -106,74 +95,119 @@ function confirmations(payment: PaymentView | null, texts: PayTexts): Html | nul
   const { confirmations: done, needed } = progress
   if (needed === null) return html`<p class="hint">${texts.confirmationsOpen(done)}</p>`
   const shown = Math.min(done, needed)
-  const words = texts.confirmations(shown, needed)
-  return html`<progress max="${needed}" value="${shown}" aria-label="${words}"></progress><p class="hint">${words}</p>`
+  const label = texts.confirmations(shown, needed)
+  return html`<progress max="${needed}" value="${shown}" aria-label="${label}"></progress><p class="hint">${label}</p>`
 }
 
 const seen: Part = (view, page) =>
-  html`<div class="state big">${ring}<h2>${page.texts.states.seen}</h2>
-    ${confirmations(view.payment, page.texts)}<p class="soft">${page.texts.seen}</p></div>
-    ${receipt(view, page)}`
+  html`${large(view, page, ring, confirmations(view.payment, page.texts))}${receipt(view, page)}`
 
 const paid: Part = (view, page) =>
-  html`<div class="state big">${mark('done')}<h2>${page.texts.states.paid}</h2>
-    <p class="soft">${page.texts.paid(view.merchant)}</p></div>
-    ${receipt(view, page)}${backTo(view.returnUrl, page.texts)}`
+  html`${large(view, page, mark('done'), null, view.situation === 'overpaid')}${receipt(view, page)}
+    ${refundList(view, page)}${view.situation === 'overpaid' && contact(view, page)}${backTo(view.returnUrl, page.texts)}`
 
-function expired(view: PayView, page: PageContext): Html {
+/** What the payer may do who has not paid: pay at a fresh rate, or start again in the shop. */
+function notPaid(view: PayView, page: PageContext): Html {
   const { texts } = page
   const shop = webLink(view.shopUrl)
-  const { payment } = view
-  const arrived = payment && payment.arrived.units > 0n ? showToken(payment.arrived, page.locale) : null
-  return html`${ended(view, page, 'time')}
-    <section class="box"><h3>${texts.notPaid}</h3><p>${shop ? texts.notPaidOnline : texts.notPaidHere}</p>
-      ${shop && html`<a class="button" href="${shop}" rel="noopener noreferrer">${texts.backToShop}</a>`}</section>
-    <section class="box"><h3>${texts.havePaid}</h3>
-      ${arrived && html`<p><b>${texts.havePaidSeen(arrived)}</b></p>`}
-      <p>${texts.havePaidHelp(view.merchant, view.shortCode)}</p>${transactionForm(view, page)}</section>`
+  const back = shop && html`<a class="button" href="${shop}" rel="noopener noreferrer">${texts.backToShop}</a>`
+  if (!view.requote) return html`<p>${shop ? texts.notPaidOnline : texts.notPaidHere}</p>${back}`
+  return html`${view.identity ? identityForm(view, view.identity, page) : requoteWays(view, page)}${back}`
 }
 
-const PARTS: Record<PayState, Part> = {
+const expired: Part = (view, page) =>
+  html`${ended(view, page, 'time')}${words(view, page, false)}
+    <section class="box"><h3>${page.texts.notPaid}</h3>${notPaid(view, page)}</section>
+    <section class="box"><h3>${page.texts.havePaid}</h3>
+      <p>${page.texts.havePaidHelp(view.shop.name, view.shortCode)}</p>${searchForm(view, page)}${contact(view, page)}</section>`
+
+const failed: Part = (view, page) => {
+  const again = view.requote
+    ? html`<section class="box"><h3>${situationTexts(view, page).next(factsOf(view, page))}</h3>${notPaid(view, page)}</section>`
+    : backTo(view.shopUrl, page.texts)
+  return html`${ended(view, page, 'stop')}${words(view, page, false)}${again}${helpBox(view, page)}`
+}
+
+const refunding: Part = (view, page) => {
+  const asks = view.refunds.some(({ askUrl }) => askUrl !== null)
+  return html`${busy(view, page)}${words(view, page, !asks)}${refundList(view, page)}${contact(view, page)}`
+}
+
+const refunded: Part = (view, page) =>
+  html`${ended(view, page, 'back')}${words(view, page)}${refundList(view, page)}${receipt(view, page)}${contact(view, page)}`
+
+const stopped: Part = (view, page) => html`${ended(view, page, 'time')}${words(view, page)}${contact(view, page)}`
+
+const PARTS: Record<Situation, Part> = {
   choose,
+  unavailable: stopped,
   preparing,
+  providerDown: preparing,
   waiting,
   partly,
+  wrongToken,
   seen,
+  hold: seen,
   paid,
+  overpaid: paid,
   expired,
-  cancelled: (view, page) =>
-    html`${ended(view, page, 'stop')}<p class="soft">${page.texts.cancelled}</p>${backTo(view.shopUrl, page.texts)}`,
-  error: (view, page) =>
-    html`${ended(view, page, 'stop')}<p class="soft">${page.texts.error(view.merchant, view.shortCode)}</p>
-      ${backTo(view.shopUrl, page.texts)}`,
-  refunding: (view, page) =>
-    html`${busy(view, page)}<p class="soft">${page.texts.refunding(view.merchant)}</p>${receipt(view, page)}`,
-  refunded: (view, page) =>
-    html`${ended(view, page, 'back')}
-      <p class="soft">${page.texts.refunded(showToken(view.refunded, page.locale))}</p>${receipt(view, page)}`,
-  review: (view, page) =>
-    html`${ended(view, page, 'time')}<p class="soft">${page.texts.review(view.merchant, view.shortCode)}</p>`,
+  late: (view, page) => html`${stopped(view, page)}${receipt(view, page)}${searchForm(view, page)}`,
+  cancelled: (view, page) => html`${ended(view, page, 'stop')}${words(view, page)}${backTo(view.shopUrl, page.texts)}`,
+  error: failed,
+  refundApproval: refunding,
+  refundAddress: refunding,
+  refundMailed: refunding,
+  refunding,
+  refundedPart: refunded,
+  refunded,
+  review: stopped,
+}
+
+/** What the page around a frame is told (docs/buy-button.md): fewer words, which stay as they are. */
+const SDK_STATES: Record<Situation, string> = {
+  choose: 'choose',
+  unavailable: 'choose',
+  preparing: 'preparing',
+  providerDown: 'preparing',
+  waiting: 'waiting',
+  partly: 'partly',
+  wrongToken: 'waiting',
+  seen: 'seen',
+  hold: 'seen',
+  paid: 'paid',
+  overpaid: 'paid',
+  expired: 'expired',
+  late: 'expired',
+  cancelled: 'cancelled',
+  error: 'error',
+  refundApproval: 'refunding',
+  refundAddress: 'refunding',
+  refundMailed: 'refunding',
+  refunding: 'refunding',
+  refundedPart: 'refunded',
+  refunded: 'refunded',
+  review: 'review',
 }
 
 /** The part of the page that changes while it is open: the same for all viewers in one language. */
 export function renderFragment(view: PayView, page: PageContext): Html {
-  const say = page.texts.states[view.state]
+  const say = situationTexts(view, page).title
   const final = view.final && html` data-final="1"`
-  return html`<div data-state="${view.state}" data-say="${say}" data-title="${say} · ${view.merchant}"${final}>
-    ${headline(view, page)}${PARTS[view.state](view, page)}</div>`
+  const state = SDK_STATES[view.situation]
+  return html`<div data-state="${state}" data-say="${say}" data-title="${say} · ${view.shop.name}"${final}>
+    ${headline(view, page)}${PARTS[view.situation](view, page)}</div>`
 }
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
-
 /** Only our own style and script run, nothing is loaded, forms go to us (in the sandbox also to its test wallet). */
-export function contentSecurityPolicy(providersUrl: string | null): string {
+export function contentSecurityPolicy(providersUrl: string | null, shop: Shop | null): string {
+  const brand = shop === null ? '' : brandStyle(shop)
   const forms = providersUrl === null ? "'self'" : `'self' ${new URL(providersUrl).origin}`
   return [
     "default-src 'none'",
-    `style-src ${hashOf(PAY_STYLE)}`,
+    `style-src ${hashOf(PAY_STYLE)}${brand && ` ${hashOf(brand)}`}`,
     `script-src ${hashOf(PAY_SCRIPT)}`,
     "connect-src 'self'",
-    'img-src data:',
+    "img-src 'self' data:",
     `form-action ${forms}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -198,7 +232,11 @@ export function renderPage(view: PayView, page: PageContext, language: Lang, pro
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
   const auto =
-    view.state === 'choose' && view.choices.length === 1 && !view.identity && problem === null && html` data-auto="1"`
+    view.situation === 'choose' &&
+    view.choices.length === 1 &&
+    !view.identity &&
+    problem === null &&
+    html` data-auto="1"`
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" role="alert">${problemText(texts, problem)}</p>`}
       <div id="live" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${auto}>
@@ -206,10 +244,16 @@ export function renderPage(view: PayView, page: PageContext, language: Lang, pro
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>
     </main>
     <footer>${texts.order} ${view.shortCode}${page.providersUrl !== null && html` · ${texts.sandbox}`}
+      ${shopImprint(view.shop, TEXTS[language].order.receipt.terms)}
       ${languageSwitch(language, `${page.basePath}/pay`, { code: view.code })}</footer>
     <script>${raw(PAY_SCRIPT)}</script>`
-  const title = `${texts.states[view.state]} · ${view.merchant}`
-  return shell({ language, title, head: !view.final && !view.identity && REFRESH, body })
+  const title = `${situationTexts(view, page).title} · ${view.shop.name}`
+  return shell({
+    language,
+    title,
+    head: html`${shopStyle(view.shop)}${!view.final && !view.identity && REFRESH}`,
+    body,
+  })
 }
 
 /** A page without an order: what happened and what to do. */

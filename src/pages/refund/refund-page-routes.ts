@@ -12,7 +12,7 @@ import { findOrderByCode } from '../../orders/order-queries.ts'
 import { findPayment } from '../../payments/payment-queries.ts'
 import { confirmRefundAddress } from '../../refunds/destination/refund-address.ts'
 import type { RefundDeps } from '../../refunds/refund-deps.ts'
-import type { RefundLinks } from '../../refunds/refund-link.ts'
+import type { LinkKind, RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { sendBusyPage } from '../shared/busy-page.ts'
@@ -50,7 +50,7 @@ const textsFor = (request: FastifyRequest) => {
   return { lang, texts: TEXTS[lang].refund }
 }
 
-type Found = RefundPage & { depositAddress: string | null }
+type Found = RefundPage & { depositAddress: string | null; link: LinkKind }
 
 /** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
 export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async (app, deps) => {
@@ -75,8 +75,9 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   const find = async (request: FastifyRequest, { code, token }: PageParams): Promise<Found> => {
     const order = await findOrderByCode(deps.db, code)
     const refunds = order ? await listRefundsOfOrder(deps.db, order.companyId, order.id) : []
-    const refund = refunds.find(({ id }) => deps.links.fits(id, token))
-    if (!order || !refund) throw new AppError('OBJECT_NOT_FOUND')
+    const links = refunds.map((refund) => ({ refund, link: deps.links.kindOf(refund.id, token) }))
+    const { refund, link } = links.find((one) => one.link !== null) ?? {}
+    if (!order || !refund || !link) throw new AppError('OBJECT_NOT_FOUND')
     const merchant = (await findMerchantName(deps.db, order.companyId)) ?? ''
     const payment = await findPayment(deps.db, order.companyId, refund.paymentId)
     const network = refund.network === null ? '' : deps.networkName(refund.network)
@@ -86,6 +87,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
       merchant,
       network,
       refund,
+      link,
       code,
       token,
       action,
@@ -134,7 +136,8 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page.lang)
     if (body.confirmed !== checked.address)
       return send(reply, 200, renderAddressCheck(page, checked.address), page.lang)
-    await confirmRefundAddress(deps, page.refund, checked.address, contextAs(request, payerOf(page.code)))
+    const said = { address: checked.address, link: page.link }
+    await confirmRefundAddress(deps, page.refund, said, contextAs(request, payerOf(page.code)))
     return reply.redirect(`${action}?${new URLSearchParams({ code: page.code, token: page.token })}`, 303)
   })
 }

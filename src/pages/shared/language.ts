@@ -3,12 +3,18 @@ import { type Html, html } from '../../kernel/html.ts'
 import { isLang, LANGS, type Lang } from '../../kernel/lang.ts'
 import { chooseLanguage, LANGUAGE_COOKIE, TEXTS } from '../../texts/languages.ts'
 
-const YEAR_SECONDS = 365 * 24 * 60 * 60
+/** Where the browser keeps the channel that it last paid with. */
+export const LAST_CHANNEL_COOKIE = 'channel'
+
+export const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 const askedFor = (request: FastifyRequest): string | undefined => {
   const { lang } = request.query as { lang?: unknown }
   return typeof lang === 'string' ? lang : undefined
 }
+
+/** A choice of the person, and not the guess of a browser or of a program that previews links. */
+export const hasChosenLanguage = (request: FastifyRequest): boolean => isLang(askedFor(request) ?? '')
 
 /** The language of a page: `?lang=`, else the one chosen before, else the browser's, else English. */
 export const languageOf = (request: FastifyRequest): Lang =>

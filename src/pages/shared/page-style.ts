@@ -101,21 +101,37 @@ button, .button {
   display: block; width: 100%; background: var(--accent); border-color: var(--accent); color: var(--on-accent);
   margin-top: 1.25rem;
 }
-.choice {
-  display: flex; width: 100%; justify-content: space-between; align-items: center; gap: 1rem; margin-top: .625rem;
-  text-align: left;
+.wide { display: block; width: 100%; margin-top: .75rem; }
+.ways { margin-top: 1.25rem; }
+.ways h3 { font-size: .875rem; }
+.choice { display: flex; width: 100%; align-items: center; gap: .75rem; margin-top: .5rem; text-align: left; }
+.choice:hover { border-color: var(--accent); }
+.choice b { flex: 1; font-weight: 600; min-width: 0; overflow-wrap: anywhere; }
+.choice span { font-weight: 400; color: var(--soft); font-size: .8125rem; text-align: right; }
+.badge {
+  width: 2rem; height: 2rem; border-radius: .625rem; background: var(--field); color: var(--accent); flex: none;
+  font: 700 .9375rem/2rem system-ui, sans-serif; text-align: center;
 }
-.choice span { font-weight: 400; color: var(--soft); font-size: .875rem; }
+.logo { display: block; height: 2.5rem; max-width: 60%; object-fit: contain; object-position: left; margin-bottom: .75rem; }
+.goods, .contact, .soft, .box p { overflow-wrap: anywhere; }
+.soft b { color: var(--text); font-weight: 500; }
+.note .soft, .note .soft b { color: inherit; }
+.contact { font-size: .875rem; margin-top: .75rem; }
+.imprint { margin-top: .375rem; overflow-wrap: anywhere; }
 .copy {
   padding: .25rem .75rem; min-height: 2.25rem; font-size: .875rem; font-weight: 500; border-radius: .5rem;
   background: var(--field); flex: none;
 }
-.app { display: none; }
-.hand { display: none; }
+.provider { display: flex; flex-direction: column; }
+.provider > .desk { order: -1; }
+.app, .hand { display: none; }
 @media (hover: none) and (pointer: coarse) {
   .app { display: block; margin: 0 0 .75rem; }
   .hand { display: block; }
   .desk { display: none; }
+  .provider > .desk { order: 0; margin-top: 1rem; }
+  #show-code:checked ~ .desk { display: block; }
+  #show-code:focus-visible ~ label { outline: 3px solid var(--accent); outline-offset: 2px; }
   .after { background: var(--field); color: inherit; border-color: var(--line); }
 }
 progress {

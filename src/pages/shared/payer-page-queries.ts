@@ -1,4 +1,5 @@
 import { type Queryable, sql } from '../../db/db.ts'
+import type { Lang } from '../../kernel/lang.ts'
 
 export async function findMerchantName(q: Queryable, companyId: string): Promise<string | undefined> {
   const row = await q.maybe<{ name: string }>(sql`select name from companies where id = ${companyId}`)
@@ -15,13 +16,46 @@ export async function findOriginOfOrder(q: Queryable, code: string): Promise<str
   return row?.origin ?? null
 }
 
+export type ShopRow = {
+  name: string
+  displayName: string | null
+  legalName: string | null
+  /** `#rrggbb` in lower case. */
+  brandColor: string | null
+  supportEmail: string | null
+  supportPhone: string | null
+  termsUrl: string | null
+  /** The hash by which the logo is served. */
+  logo: string | null
+}
+
+export const findShop = (q: Queryable, companyId: string): Promise<ShopRow | undefined> =>
+  q.maybe(sql`
+    select c.name, c.display_name, c.legal_name, c.brand_color, c.support_email, c.support_phone, c.terms_url, l.hash as logo
+    from companies c left join company_logos l on l.company_id = c.id where c.id = ${companyId}`)
+
+export const findLogo = (q: Queryable, hash: string): Promise<{ mime: string; bytes: Buffer } | undefined> =>
+  q.maybe(sql`select mime, bytes from company_logos where hash = ${hash} limit 1`)
+
+/** The language that the payer of an order uses; mails about it follow. */
+export const upsertPayerLanguage = (
+  q: Queryable,
+  order: { companyId: string; id: string },
+  lang: Lang,
+): Promise<number> =>
+  q.run(sql`
+    insert into payer_languages (company_id, order_id, lang) values (${order.companyId}, ${order.id}, ${lang})
+    on conflict (company_id, order_id) do update set lang = excluded.lang where payer_languages.lang <> excluded.lang`)
+
 /** For each order one text that changes whenever something about it changes that its payer should see. */
 export async function listOrderMarks(
   q: Queryable,
   codes: readonly string[],
 ): Promise<{ code: string; mark: string }[]> {
   return q.many(sql`
-    select o.code, concat_ws('.', o.version, p.number, p.status, p.received_units) as mark
+    select o.code, concat_ws('.', o.version, p.number, p.status, p.received_units,
+      (select max(r.updated_at) from refunds r where r.company_id = o.company_id and r.order_id = o.id),
+      (select max(m.updated_at) from mispayments m where m.company_id = o.company_id and m.order_id = o.id)) as mark
     from orders o left join payments p on p.company_id = o.company_id and p.id = o.payment_id
     where o.code = any(${codes})`)
 }

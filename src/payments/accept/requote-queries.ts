@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 import type { Order } from '../../orders/order.ts'
 
 export type QuotePolicy = { requoteHours: number; linkQuoteMinutes: number | null }
@@ -37,8 +37,8 @@ export async function existsMoney(
 }
 
 /** A newer order for the same thing, by its reference or its buy-button session, that is open or paid. */
-export async function existsSuccessor(tx: Tx, order: Order): Promise<boolean> {
-  const { found } = await tx.one<{ found: boolean }>(sql`
+export async function existsSuccessor(q: Queryable, order: Order): Promise<boolean> {
+  const { found } = await q.one<{ found: boolean }>(sql`
     select exists (select 1 from orders
       where company_id = ${order.companyId} and id > ${order.id}
         and (alias = ${order.alias} or button_session_id = ${order.buttonSessionId})

@@ -1,4 +1,4 @@
-import type { Tx } from '../../db/db.ts'
+import type { Queryable, Tx } from '../../db/db.ts'
 import { HOUR, MINUTE } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { convert } from '../../kernel/money.ts'
@@ -10,6 +10,8 @@ import { listPaymentsOfOrder } from '../payment-queries.ts'
 import { existsMoney, existsSuccessor, findFirstEnd, findQuotedAt, findQuotePolicy } from './requote-queries.ts'
 import { type AcceptDeps, keyOf } from './start-payment.ts'
 
+type RequoteDeps = Pick<AcceptDeps, 'db' | 'clock' | 'channels' | 'dustUnits'>
+
 /** A fresh rate, fetched before the transaction, and why it is needed. */
 export type FreshQuote = { quote: Quote; reason: 'ended' | 'link' }
 
@@ -18,7 +20,7 @@ const hasEnded = ({ status, expiresAt }: Order, nowMs: number): boolean =>
   allows(status, 'requote') || (allows(status, 'expire') && expiresAt.getTime() <= nowMs)
 
 /** Asks the chain for money that is not final yet, before anything is locked. */
-async function isMoneyOnItsWay(deps: AcceptDeps, order: Order): Promise<boolean> {
+async function isMoneyOnItsWay(deps: RequoteDeps, order: Order): Promise<boolean> {
   for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
     const channel = await deps.channels.forPayment(payment)
     const { providerReference } = payment
@@ -51,17 +53,21 @@ export async function findFreshQuote(deps: AcceptDeps, order: Order, asked: bool
   return { quote, reason }
 }
 
-const conflict = (message: string): AppError => new AppError('ORDER_STATE_CONFLICT', { message })
-
-/** @throws ORDER_STATE_CONFLICT saying why an ended order gets no fresh rate */
-async function checkRequote(deps: AcceptDeps, tx: Tx, order: Order): Promise<void> {
-  const { requoteHours } = await findQuotePolicy(tx, order.companyId)
-  const ended = (await findFirstEnd(tx, order)) ?? order.expiresAt
+/** Why an ended order gets no fresh rate; null: it may have one. */
+async function findRequoteFault(deps: RequoteDeps, q: Queryable, order: Order): Promise<string | null> {
+  const { requoteHours } = await findQuotePolicy(q, order.companyId)
+  const ended = (await findFirstEnd(q, order)) ?? order.expiresAt
   if (deps.clock() - ended.getTime() > requoteHours * HOUR)
-    throw conflict('The time to pay this order at a fresh rate is over too. Create a new order.')
-  if (await existsMoney(tx, order, deps.dustUnits))
-    throw conflict('Money has already arrived for this order, so it gets no fresh rate. See its mispayments.')
-  if (await existsSuccessor(tx, order)) throw conflict('A newer order replaces this one. Pay that one.')
+    return 'The time to pay this order at a fresh rate is over too. Create a new order.'
+  if (await existsMoney(q, order, deps.dustUnits))
+    return 'Money has already arrived for this order, so it gets no fresh rate. See its mispayments.'
+  return (await existsSuccessor(q, order)) ? 'A newer order replaces this one. Pay that one.' : null
+}
+
+/** Whether the payer of an ended order may have it at a fresh rate now. */
+export async function canRequote(deps: RequoteDeps, order: Order): Promise<boolean> {
+  if (!hasEnded(order, deps.clock())) return false
+  return (await findRequoteFault(deps, deps.db, order)) === null && !(await isMoneyOnItsWay(deps, order))
 }
 
 export type Repriced = { order: Order; trigger: 'accept' | 'requote'; change: Omit<OrderChange, 'status'> }
@@ -87,7 +93,8 @@ export async function repriceOrder(
     return paid ? { order, trigger: 'accept', change: {} } : { order: priced, trigger: 'accept', change: price }
   }
   if (fresh.reason === 'link') return { order, trigger: 'accept', change: {} }
-  await checkRequote(deps, tx, order)
+  const fault = await findRequoteFault(deps, tx, order)
+  if (fault !== null) throw new AppError('ORDER_STATE_CONFLICT', { message: fault })
   const ended = allows(order.status, 'requote')
     ? order
     : await deps.transition(tx, order, { ...by, trigger: 'expire', actor: 'time' })

@@ -10,6 +10,7 @@ import { findPayment } from '../../payments/payment-queries.ts'
 import { findPaymentOf, readUnits } from '../refund-amount.ts'
 import { writeRefundAudit } from '../refund-audit.ts'
 import type { RefundDeps } from '../refund-deps.ts'
+import type { LinkKind } from '../refund-link.ts'
 import { countRefunds, listRefundsOfOrder, type Refund, updateRefund } from '../refund-queries.ts'
 import { readReturned } from '../refund-records.ts'
 import { lockRefundWithOrder } from '../refund-settle.ts'
@@ -64,19 +65,22 @@ export async function setRefundAddress(
 }
 
 /**
- * The payer’s answer on the refund page. The link identifies the payer only if it went to their e-mail and nowhere
- * else. A link that was handed over may be used by anyone, so the answer is a proposal that two people of the shop must
- * confirm.
+ * The payer’s answer on the refund page. Only a mailed link identifies the payer. A link that was handed over may be
+ * used by anyone, so the answer is a proposal: the payer confirms it by the mailed link, or two people of the shop do.
  * @throws OBJECT_CONFLICT
  */
 export async function confirmRefundAddress(
   deps: RefundDeps,
   key: Refund,
-  address: string,
+  { address, link }: { address: string; link: LinkKind },
   context: RequestContext,
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { refund } = await lockWaiting(tx, key)
+    if (refund.askedByMail && link === 'handed')
+      throw new AppError('OBJECT_CONFLICT', {
+        message: 'The payer was asked by mail. Only the link in that mail counts.',
+      })
     const now = new Date(deps.clock())
     const addressProof: AddressProof = { kind: 'payer', by: 'payer', at: now.toISOString() }
     const said = refund.askedByMail

@@ -1,0 +1,71 @@
+import { LANGS, type Lang } from '../src/kernel/lang.ts'
+import { TEXTS } from '../src/texts/languages.ts'
+import { type Facts, SITUATIONS, type Situation } from '../src/texts/order-texts.ts'
+
+/** When the payer meets it. */
+const WHEN: Record<Situation, string> = {
+  choose: 'the order is open and no way to pay is chosen',
+  unavailable: 'the order is open and no channel can take it now',
+  preparing: 'a channel was chosen and is being asked',
+  providerDown: 'the channel has not answered for 15 seconds',
+  waiting: 'the payer has everything needed to pay',
+  partly: 'less than the price has arrived',
+  wrongToken: 'another token came to the address',
+  seen: 'the full amount is on its way to being final',
+  hold: 'the full amount is final and waits for the screening',
+  paid: 'the order is paid',
+  overpaid: 'the order is paid and more than its price has arrived',
+  expired: 'the time is over and nothing has arrived',
+  late: 'the order ended and money has arrived that does not pay it yet',
+  cancelled: 'the payer or the shop cancelled it',
+  error: 'the provider declined or failed',
+  refundApproval: 'a refund waits for its approval',
+  refundAddress: 'a refund waits for the payer’s address; the page links to the form',
+  refundMailed: 'a refund waits for the payer’s address; the link went by mail',
+  refunding: 'a refund is being sent',
+  refundedPart: 'a part was refunded',
+  refunded: 'all was refunded',
+  review: 'the screening refused the wallet that paid',
+}
+
+const FACTS: Facts = {
+  merchant: '{shop}',
+  code: '{code}',
+  amount: '{amount}',
+  due: '{price}',
+  network: '{network}',
+  channel: '{channel}',
+  token: '{token}',
+}
+
+function printSituation(situation: Situation): string {
+  const row = (lang: Lang): string => {
+    const { title, text, next } = TEXTS[lang].order.situations[situation]
+    return `| ${lang} | ${title} | ${text(FACTS)} | ${next(FACTS)} |`
+  }
+  return `## ${situation}: ${WHEN[situation]}
+
+| | Headline | Sentence | Action |
+|---|---|---|---|
+${LANGS.map(row).join('\n')}
+`
+}
+
+const PROBLEMS = Object.keys(TEXTS.en.pay.problems) as (keyof typeof TEXTS.en.pay.problems)[]
+
+const printProblem = (code: (typeof PROBLEMS)[number]): string =>
+  `| \`${code}\` | ${LANGS.map((lang) => TEXTS[lang].pay.problems[code]).join(' | ')} |`
+
+export const printPages = (): string => `# What the payer reads
+
+Printed from \`src/texts\` by \`npm run docs\`; do not edit. Each situation of an order has its own headline, sentence and
+action, in every language. Words in braces are filled in. \`src/pages/pay/pay-state.ts\` decides which one an order is in.
+Pictures of all of them: \`npm run screenshots -- pages\`.
+
+${SITUATIONS.map(printSituation).join('\n')}
+## A step that did not work
+
+| Code | ${LANGS.join(' | ')} |
+|---${'|---'.repeat(LANGS.length)}|
+${PROBLEMS.map(printProblem).join('\n')}
+`

@@ -1,0 +1,37 @@
+import { type Html, html } from '../../kernel/html.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import { form, type PageContext } from './pay-parts.ts'
+import type { PayView } from './pay-service.ts'
+
+/** How the shop can be reached about this very order. */
+export function contact(view: PayView, { language }: PageContext): Html | null {
+  const { supportEmail, supportPhone, name } = view.shop
+  if (supportEmail === null && supportPhone === null) return null
+  const { help } = TEXTS[language].order
+  const mail =
+    supportEmail &&
+    `mailto:${encodeURIComponent(supportEmail)}?subject=${encodeURIComponent(help.subject(view.shortCode))}`
+  return html`<p class="contact">${help.ask(name, view.shortCode)}
+    ${mail && html`<br>${help.email}: <a href="${mail}">${supportEmail}</a>`}
+    ${supportPhone && html`<br>${help.phone}: <a href="tel:${supportPhone.replace(/[^+\d]/g, '')}">${supportPhone}</a>`}</p>`
+}
+
+/** For a payment that is not detected: the payer enters its transaction, or its number at the provider. */
+export function searchForm(view: PayView, page: PageContext): Html | null {
+  if (!view.payment?.instructions) return null
+  const { help } = TEXTS[page.language].order
+  const fields = html`<label class="ask" for="reference">${help.reference}</label>
+    <input class="field" id="reference" name="reference" required maxlength="200" autocomplete="off" spellcheck="false"
+      aria-describedby="reference-hint">
+    <p class="hint" id="reference-hint">${help.referenceHint}</p><button>${help.referenceSend}</button>`
+  return form(view, page, 'transaction', fields)
+}
+
+/** "I have paid, but nothing happens": what to check, the search, the shop. */
+export function helpBox(view: PayView, page: PageContext): Html {
+  const { texts } = page
+  const onChain = view.payment?.instructions?.toAddress
+  return html`<details id="help"><summary>${texts.help}</summary>
+    ${onChain && html`<p class="soft">${texts.helpText(view.shop.name, view.shortCode)}</p>`}
+    ${searchForm(view, page)}${contact(view, page)}</details>`
+}

@@ -1,0 +1,101 @@
+import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
+import { appLink, type Html, html, webLink } from '../../kernel/html.ts'
+import type { Money } from '../../kernel/money.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { PayTexts } from '../../texts/page-texts.ts'
+import { plainToken } from '../shared/format.ts'
+import { qrSvg } from '../shared/qr-svg.ts'
+import { halves, type PageContext } from './pay-parts.ts'
+import type { PaymentView, PayView } from './pay-service.ts'
+
+const copyButton = (texts: PayTexts, what: string, from: string, value: string): Html =>
+  html`<button type="button" class="copy" id="copy-${from}" data-copy="${value}" data-from="${from}"
+    data-done="${texts.copied}">${texts.copy}<span class="say"> ${what}</span></button>`
+
+/** The payment link for what is missing: the amount of an EIP-681 link is in smallest units. */
+const uriFor = (uri: string, missing: Money): string => uri.replace(/uint256=\d+/, `uint256=${missing.units}`)
+
+/** QR codes to switch between without a script: two radio buttons and their labels. */
+function walletCodes(uri: string, address: string, { texts }: PageContext): Html {
+  return html`<div class="code">
+    <input type="radio" name="qr" id="as-link" checked><input type="radio" name="qr" id="as-address">
+    <div class="frame link">${qrSvg(uri, texts.qrWallet)}</div>
+    <div class="frame plain">${qrSvg(address, texts.qrAddress)}</div>
+    <label for="as-link">${texts.walletLink}</label><label for="as-address">${texts.addressOnly}</label>
+    <p class="hint">${texts.addressOnlyHint}</p>
+  </div>`
+}
+
+function chainInstructions(payment: PaymentView, page: PageContext): Html | null {
+  const { texts } = page
+  const { toAddress, paymentUri, tokenAmount } = payment.instructions ?? {}
+  if (!toAddress || !tokenAmount) return null
+  const uri = uriFor(paymentUri ?? toAddress, payment.missing)
+  const amount = plainToken(payment.missing)
+  const network = payment.network?.name ?? ''
+  return html`${paymentUri && html`<a class="button main app" href="${uri}">${texts.openWallet}</a>`}
+    ${walletCodes(uri, toAddress, page)}
+    <dl>
+      <div><dt>${texts.amount}</dt>
+        <dd><span class="sum"><span id="amount">${amount}</span> USDC</span>
+          ${copyButton(texts, texts.copyAmount, 'amount', amount)}</dd></div>
+      <div><dt>${texts.address}</dt>
+        <dd><span class="mono" id="address">${halves(toAddress)}</span>
+          ${copyButton(texts, texts.copyAddress, 'address', toAddress)}</dd></div>
+      <div><dt>${texts.network}</dt><dd><span>${network}</span></dd></div>
+    </dl>
+    <p class="note">${texts.onlyOn(network)}</p>`
+}
+
+/**
+ * On a phone the app is on the same device: its button comes first, and the code is behind a switch (decisions 8.14).
+ * At a desk the code is in sight for the phone beside it, with the provider's page for everyone else. Each button names
+ * where it leads, and no two lead to the same place.
+ */
+function providerInstructions(payment: PaymentView, { texts, language }: PageContext): Html {
+  const words = TEXTS[language].order.ways
+  const provider = CHANNEL_NAMES[payment.channel]
+  const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
+  const app = appLink(deepLink)
+  const checkout = webLink(checkoutUrl) === app ? null : webLink(checkoutUrl)
+  // the only link that a provider gives leads to its page, which is an app's or not
+  const label = qrData || checkout ? words.openApp(provider) : words.openPage(provider)
+  const hasButton = app !== null || checkout !== null
+  const button = html`${app && html`<a class="button main${(qrData || checkout) && ' hand'}" href="${app}" rel="noopener noreferrer">${label}</a>`}
+    ${checkout && html`<a class="button main${app && ' after'}" href="${checkout}" rel="noopener noreferrer">${words.openPage(provider)}</a>`}`
+  if (!qrData) return button
+  return html`<div class="provider">${button}
+    ${hasButton && html`<input type="checkbox" class="say hand" id="show-code"><label class="button hand wide" for="show-code">${words.showCode}</label>`}
+    <div class="code${hasButton && ' desk'}"><div class="frame only">${qrSvg(qrData, texts.qrApp)}</div>
+    <p class="hint shown">${texts.scanWith(provider)}</p></div></div>`
+}
+
+/** What to send, where to and how, for the channel that was chosen. */
+export function instructions(payment: PaymentView, page: PageContext): Html {
+  return chainInstructions(payment, page) ?? providerInstructions(payment, page)
+}
+
+const half = ({ asset, units }: Money): Money => ({ asset, units: units / 2n })
+const more = ({ asset, units }: Money): Money => ({ asset, units: units + units / 20n + 10_000n })
+
+/** The sandbox's panel: plain forms that its test wallet, or the imitated provider, answers by leading back here. */
+export function testWallet(view: PayView, page: PageContext): Html | null {
+  const { providersUrl, texts, payUrl } = page
+  const { toAddress, tokenAmount, providerReference } = view.payment?.instructions ?? {}
+  if (providersUrl === null || !view.payment || !providerReference) return null
+  const back = html`<input type="hidden" name="returnTo" value="${payUrl}/pay?code=${view.code}">`
+  if (!toAddress || !tokenAmount) {
+    const path = `${providersUrl}/payments/${encodeURIComponent(providerReference)}`
+    const act = (action: string, label: string): Html => html`<button formaction="${path}/${action}">${label}</button>`
+    return html`<form class="sandbox" method="post" action="${path}/pay"><h3>${texts.testProvider}</h3>${back}
+      <div>${act('pay', texts.testFull)}${act('pay-half', texts.testHalf)}${act('fail', texts.testDecline)}</div></form>`
+  }
+  const due = view.payment.missing
+  const button = (amount: Money, label: string): Html =>
+    html`<button name="amount" value="${plainToken(amount)}">${label}</button>`
+  return html`<form class="sandbox" method="post" action="${providersUrl}/wallet/pay">
+    <h3>${texts.testWallet}</h3>${back}
+    <input type="hidden" name="to" value="${toAddress}">
+    <div>${button(due, texts.testFull)}${button(half(due), texts.testHalf)}${button(more(due), texts.testMore)}</div>
+  </form>`
+}

@@ -1,0 +1,87 @@
+import type { ChannelId } from '../../channels/channel.ts'
+import { CHANNEL_NAMES } from '../../channels/channel-names.ts'
+import { type Html, html } from '../../kernel/html.ts'
+import { channelName, TEXTS } from '../../texts/languages.ts'
+import type { WayTexts } from '../../texts/order-texts.ts'
+import { form, type PageContext } from './pay-parts.ts'
+import type { Choice, PayView } from './pay-service.ts'
+
+type Group = keyof WayTexts['groups']
+
+/** How the payer thinks of a channel: where the money is. */
+const GROUP_OF: Readonly<Record<ChannelId, Group>> = {
+  binance: 'exchange',
+  gatepay: 'exchange',
+  kucoinpay: 'exchange',
+  cryptopay: 'exchange',
+  whitepay: 'exchange',
+  crypto: 'wallet',
+  'whitepay-non-custody': 'wallet',
+  coinbase: 'card',
+}
+const GROUPS: readonly Group[] = ['exchange', 'wallet', 'card']
+
+/** A letter in a circle: marks of our own, because a provider's logo is the provider's. */
+const badge = (name: string): Html => html`<i class="badge" aria-hidden="true">${name.slice(0, 1)}</i>`
+
+function wayForm(view: PayView, page: PageContext, choice: Choice, button: Html): Html {
+  const network = choice.network && html`<input type="hidden" name="network" value="${choice.network.id}">`
+  const again = view.requote && html`<input type="hidden" name="requote" value="1">`
+  const channel = html`<input type="hidden" name="paymentChannel" value="${choice.channel}">`
+  return form(view, page, 'accept', html`${channel}${network}${again}${button}`)
+}
+
+function wayButton(view: PayView, page: PageContext, choice: Choice): Html {
+  const { texts, language } = page
+  const name = channelName(texts, choice.channel)
+  const { lastUsed } = TEXTS[language].order.ways
+  const notes = [choice.network && texts.onNetwork(choice.network.name), page.lastUsed === choice.channel && lastUsed]
+  const small = notes.filter(Boolean).join(' · ')
+  const button = html`<button class="choice">${badge(CHANNEL_NAMES[choice.channel])}<b>${name}</b>${small !== '' && html` <span>${small}</span>`}</button>`
+  return wayForm(view, page, choice, button)
+}
+
+/** The only way to pay, as the one large button. */
+function onlyWay(view: PayView, page: PageContext, choice: Choice): Html {
+  const { situations, ways } = TEXTS[page.language].order
+  const channel = channelName(page.texts, choice.channel)
+  const facts = { merchant: '', code: '', amount: '', due: '', network: '', token: '', channel }
+  const label = view.requote ? ways.newPriceWith(channel) : situations.choose.next(facts)
+  return wayForm(view, page, choice, html`<button class="main">${label}</button>`)
+}
+
+/** Last used first, in its group and with its group. */
+function sorted(choices: readonly Choice[], lastUsed: string | null): [Group, Choice[]][] {
+  const isLast = (one: Choice): number => (one.channel === lastUsed ? 0 : 1)
+  const groups = GROUPS.map((group): [Group, Choice[]] => [
+    group,
+    choices.filter(({ channel }) => GROUP_OF[channel] === group).toSorted((a, b) => isLast(a) - isLast(b)),
+  ])
+  const holdsLast = ([, members]: [Group, Choice[]]): number => Math.min(1, ...members.map(isLast))
+  return groups.filter(([, members]) => members.length > 0).toSorted((a, b) => holdsLast(a) - holdsLast(b))
+}
+
+/** Ways to pay, grouped; with what a group costs the payer and how long it takes. */
+export function ways(view: PayView, page: PageContext, offered = view.choices): Html {
+  const [only] = view.choices
+  if (only && view.choices.length === 1 && offered.length === 1) return onlyWay(view, page, only)
+  const { groups, notes } = TEXTS[page.language].order.ways
+  return html`${sorted(offered, page.lastUsed).map(
+    ([group, members]) => html`<section class="ways"><h3>${groups[group]}</h3><p class="hint">${notes[group]}</p>
+      ${members.map((choice) => wayButton(view, page, choice))}</section>`,
+  )}`
+}
+
+/** The ended order at today's rate: as before in one tap, or another way. */
+export function requoteWays(view: PayView, page: PageContext): Html {
+  const texts = TEXTS[page.language].order.ways
+  const { payment } = view
+  const isSame = ({ channel, network }: Choice): boolean =>
+    channel === payment?.channel && (network?.id ?? null) === (payment.network?.id ?? null)
+  const same = view.situation === 'error' ? undefined : view.choices.find(isSame)
+  const others = view.choices.filter((choice) => choice !== same)
+  const another = same
+    ? html`<details id="another"><summary>${texts.otherWays}</summary>${ways(view, page, others)}</details>`
+    : ways(view, page, others)
+  return html`<p class="hint">${texts.newPriceHint}</p>${same && onlyWay(view, page, same)}${others.length > 0 && another}`
+}

@@ -1,0 +1,180 @@
+import type { OrderTexts } from '../order-texts.ts'
+
+export const de: OrderTexts = {
+  situations: {
+    choose: {
+      title: 'Wie möchten Sie bezahlen?',
+      text: () => 'Abgebucht wird erst, wenn Sie in Ihrer App oder Wallet zustimmen.',
+      next: ({ channel }) => `Mit ${channel} bezahlen`,
+    },
+    unavailable: {
+      title: 'Dieses Geschäft kann gerade keine Zahlungen annehmen',
+      text: () => 'Es wurde nichts abgebucht.',
+      next: () => 'Bitte sagen Sie im Geschäft Bescheid, oder öffnen Sie diese Seite in ein paar Minuten noch einmal.',
+    },
+    preparing: {
+      title: 'Ihre Zahlung wird vorbereitet',
+      text: () => 'Das dauert ein paar Sekunden. Die Seite macht von selbst weiter.',
+      next: () => 'Anders bezahlen',
+    },
+    providerDown: {
+      title: 'Der Zahlungsanbieter antwortet nicht',
+      text: ({ channel }) =>
+        `Es wurde nichts abgebucht. Wir fragen weiter bei ${channel} nach, und diese Seite macht von selbst weiter.`,
+      next: () => 'Anders bezahlen',
+    },
+    waiting: {
+      title: 'Wir warten auf Ihre Zahlung',
+      text: () => 'Sie erscheint hier wenige Sekunden nach dem Absenden.',
+      next: () => 'Scannen Sie den Code, oder kopieren Sie Betrag und Adresse.',
+    },
+    partly: {
+      title: 'Ein Teil Ihrer Zahlung ist eingegangen',
+      text: ({ amount }) => `Es fehlen noch ${amount}.`,
+      next: ({ amount }) => `Bitte senden Sie die restlichen ${amount} an dieselbe Adresse, bevor die Zeit abläuft.`,
+    },
+    wrongToken: {
+      title: 'Ein anderer Token ist eingegangen',
+      text: ({ token, merchant }) =>
+        `Sie haben ${token} gesendet; diese Bestellung lässt sich aber nur mit USDC bezahlen. ${merchant} sieht das und kann es zurückschicken.`,
+      next: ({ due, network }) => `Zum Bezahlen senden Sie ${due} auf ${network}. Senden Sie keinen anderen Token.`,
+    },
+    seen: {
+      title: 'Zahlung eingegangen, wird bestätigt',
+      text: () => 'Das Netzwerk bestätigt sie von selbst.',
+      next: () => 'Sie müssen nichts weiter tun und können diese Seite schließen.',
+    },
+    hold: {
+      title: 'Zahlung eingegangen, letzte Prüfung läuft',
+      text: () =>
+        'Jede Zahlung wird auf Sicherheit geprüft. Das dauert meist eine Minute; dauert es länger, geht nichts verloren.',
+      next: () => 'Bitte bezahlen Sie nicht noch einmal. Sie können diese Seite schließen.',
+    },
+    paid: {
+      title: 'Bezahlt',
+      text: ({ merchant }) => `${merchant} hat Ihre Zahlung erhalten.`,
+      next: () => 'Zurück zum Shop',
+    },
+    overpaid: {
+      title: 'Bezahlt, und etwas zu viel',
+      text: ({ merchant, amount }) =>
+        `${merchant} hat Ihre Zahlung erhalten. Sie haben ${amount} zu viel gesendet; das Geschäft sieht das und kann sie zurückschicken.`,
+      next: ({ merchant, code }) =>
+        `Wenn Sie das Geld zurückhaben möchten, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    },
+    expired: {
+      title: 'Die Zeit zum Bezahlen ist abgelaufen',
+      text: () => 'Senden Sie nichts mehr an die alte Adresse.',
+      next: () => 'Neuen Preis holen',
+    },
+    late: {
+      title: 'Geld ist da, aber die Bestellung ist nicht bezahlt',
+      text: ({ amount, merchant }) =>
+        `Es sind ${amount} eingegangen, aber nicht alles rechtzeitig. Verloren ist nichts: ${merchant} nimmt es an oder schickt es zurück.`,
+      next: ({ merchant, code }) =>
+        `Bitte bezahlen Sie nicht noch einmal. Wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    },
+    cancelled: {
+      title: 'Diese Bestellung wurde storniert',
+      text: () => 'Es wurde nichts abgebucht.',
+      next: () => 'Sie müssen nichts weiter tun.',
+    },
+    error: {
+      title: 'Die Zahlung hat nicht geklappt',
+      text: ({ merchant, code }) =>
+        `Der Zahlungsanbieter hat sie abgelehnt. Falls Geld abgebucht wurde, wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+      next: () => 'Andere Zahlungsart wählen',
+    },
+    refundApproval: {
+      title: 'Ihre Erstattung wird freigegeben',
+      text: ({ merchant, amount }) =>
+        `${merchant} möchte Ihnen ${amount} erstatten. Vorher muss eine zweite Person zustimmen.`,
+      next: () => 'Sie müssen nichts weiter tun.',
+    },
+    refundAddress: {
+      title: 'Wohin soll Ihre Erstattung gehen?',
+      text: ({ merchant, amount }) =>
+        `${merchant} möchte Ihnen ${amount} erstatten und braucht dafür die Adresse Ihrer Wallet.`,
+      next: () => 'Adresse eingeben',
+    },
+    refundMailed: {
+      title: 'Für Ihre Erstattung fehlt Ihre Adresse',
+      text: ({ merchant, amount }) =>
+        `${merchant} möchte Ihnen ${amount} erstatten. Zu Ihrer Sicherheit haben wir den Link für Ihre Wallet-Adresse nur per E-Mail geschickt.`,
+      next: () => 'Öffnen Sie den Link in dieser E-Mail.',
+    },
+    refunding: {
+      title: 'Ihre Erstattung ist unterwegs',
+      text: ({ merchant, amount }) => `${merchant} schickt Ihnen ${amount}. Das kann etwas dauern.`,
+      next: () => 'Sie müssen nichts weiter tun.',
+    },
+    refundedPart: {
+      title: 'Teilweise erstattet',
+      text: ({ amount, due }) => `${amount} von ${due} wurden an Sie zurückgeschickt.`,
+      next: () => 'Der Rest der Bestellung bleibt bezahlt.',
+    },
+    refunded: {
+      title: 'Erstattet',
+      text: ({ amount }) => `Der ganze Betrag, ${amount}, wurde an Sie zurückgeschickt.`,
+      next: () => 'Sie müssen nichts weiter tun.',
+    },
+    review: {
+      title: 'Diese Zahlung wird geprüft',
+      text: () => 'Nach der Sicherheitsprüfung der Wallet, aus der bezahlt wurde, muss ein Mensch entscheiden.',
+      next: ({ merchant, code }) =>
+        `Bitte bezahlen Sie nicht noch einmal. Bei Fragen wenden Sie sich mit der Bestellnummer ${code} an ${merchant}.`,
+    },
+  },
+  receipt: {
+    title: 'Beleg',
+    from: (merchant) => `Beleg von ${merchant}`,
+    number: 'Bestellung',
+    reference: 'Referenz',
+    price: 'Preis',
+    paid: 'Bezahlt',
+    rate: 'Kurs',
+    channel: 'Zahlungsart',
+    sentBack: 'Erstattet',
+    sentTo: 'Gesendet an',
+    show: 'Beleg',
+    onExplorer: 'Transaktion ansehen',
+    print: 'Drucken',
+    signed: 'Signierte Kopie (JSON)',
+    verify: 'Die Signatur dieses Belegs lässt sich mit den öffentlichen Schlüsseln dieses Dienstes prüfen:',
+    terms: 'Bedingungen',
+    unknown: 'Diesen Beleg gibt es nicht. Prüfen Sie, ob der Link vollständig ist.',
+  },
+  ways: {
+    groups: { exchange: 'Mit einer Börsen-App', wallet: 'Mit einer Wallet', card: 'Mit Karte oder Bank' },
+    notes: {
+      exchange: 'aus Ihrem Guthaben dort, in Sekunden',
+      wallet: 'USDC plus Netzwerkgebühr, etwa eine Minute',
+      card: 'plus Gebühr des Anbieters, ein paar Minuten',
+    },
+    lastUsed: 'zuletzt benutzt',
+    otherWays: 'Andere Zahlungsarten',
+    showCode: 'Code anzeigen',
+    openApp: (app) => `${app}-App öffnen`,
+    openPage: (provider) => `Weiter bei ${provider}`,
+    newPrice: 'Neuen Preis holen',
+    newPriceWith: (channel) => `Neuer Preis, mit ${channel} bezahlen`,
+    newPriceHint: 'Dieselbe Bestellung zum heutigen Kurs.',
+  },
+  help: {
+    title: 'Hilfe',
+    ask: (merchant, code) => `Fragen zu dieser Bestellung? Wenden Sie sich mit der Nummer ${code} an ${merchant}.`,
+    phone: 'Telefon',
+    email: 'E-Mail',
+    subject: (code) => `Bestellung ${code}`,
+    reference: 'Transaktions-Hash oder Nummer der Zahlung beim Anbieter',
+    referenceHint: 'Ihre Wallet, Börse oder Bezahl-App zeigt sie bei der Zahlung.',
+    referenceSend: 'Meine Zahlung suchen',
+  },
+  link: {
+    preview: (merchant, amount) => `${amount} an ${merchant} bezahlen`,
+    previewText: 'Öffnen Sie den Link und wählen Sie, wie Sie bezahlen.',
+    poster: 'Aushang zum Drucken',
+    posterText: 'Zum Bezahlen den Code mit dem Handy scannen.',
+    print: 'Drucken',
+  },
+}

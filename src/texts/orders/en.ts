@@ -1,0 +1,176 @@
+import type { OrderTexts } from '../order-texts.ts'
+
+export const en: OrderTexts = {
+  situations: {
+    choose: {
+      title: 'Choose how to pay',
+      text: () => 'Nothing is charged until you confirm it in your app or wallet.',
+      next: ({ channel }) => `Pay with ${channel}`,
+    },
+    unavailable: {
+      title: 'This shop cannot take payments right now',
+      text: () => 'You have not been charged.',
+      next: () => 'Please tell the shop, or open this page again in a few minutes.',
+    },
+    preparing: {
+      title: 'Preparing your payment',
+      text: () => 'This takes a few seconds. The page continues by itself.',
+      next: () => 'Pay another way',
+    },
+    providerDown: {
+      title: 'The payment provider does not answer',
+      text: ({ channel }) => `You have not been charged. We keep asking ${channel}, and this page continues by itself.`,
+      next: () => 'Pay another way',
+    },
+    waiting: {
+      title: 'Waiting for your payment',
+      text: () => 'It shows here seconds after you have sent it.',
+      next: () => 'Scan the code, or copy the amount and the address.',
+    },
+    partly: {
+      title: 'Part of your payment has arrived',
+      text: ({ amount }) => `${amount} are still missing.`,
+      next: ({ amount }) => `Please send the remaining ${amount} to the same address before the time runs out.`,
+    },
+    wrongToken: {
+      title: 'Another token has arrived',
+      text: ({ token, merchant }) =>
+        `You sent ${token}, but only USDC pays this order. ${merchant} sees it and can send it back.`,
+      next: ({ due, network }) => `To pay, send ${due} on ${network}. Do not send any other token.`,
+    },
+    seen: {
+      title: 'Payment received, confirming',
+      text: () => 'The network confirms it by itself.',
+      next: () => 'There is nothing more to do. You can close this page.',
+    },
+    hold: {
+      title: 'Payment received, one last check',
+      text: () =>
+        'Every payment goes through a security check. It usually takes a minute; nothing is lost if it takes longer.',
+      next: () => 'Please do not pay again. You can close this page.',
+    },
+    paid: {
+      title: 'Paid',
+      text: ({ merchant }) => `${merchant} has received your payment.`,
+      next: () => 'Back to the shop',
+    },
+    overpaid: {
+      title: 'Paid, and more than needed',
+      text: ({ merchant, amount }) =>
+        `${merchant} has received your payment. You sent ${amount} too much; the shop sees it and can send it back.`,
+      next: ({ merchant, code }) => `To get it back, contact ${merchant} and quote order ${code}.`,
+    },
+    expired: {
+      title: 'The time to pay has run out',
+      text: () => 'Do not send anything to the old address.',
+      next: () => 'Get a new price',
+    },
+    late: {
+      title: 'Money has arrived, but the order is not paid',
+      text: ({ amount, merchant }) =>
+        `We received ${amount}, but not all of it in time. It is not lost: ${merchant} accepts it or sends it back.`,
+      next: ({ merchant, code }) => `Please do not pay again. Contact ${merchant} and quote order ${code}.`,
+    },
+    cancelled: {
+      title: 'This order was cancelled',
+      text: () => 'You have not been charged.',
+      next: () => 'You do not need to do anything.',
+    },
+    error: {
+      title: 'The payment did not go through',
+      text: ({ merchant, code }) =>
+        `The payment provider declined it. If money left your account, contact ${merchant} and quote order ${code}.`,
+      next: () => 'Choose another way to pay',
+    },
+    refundApproval: {
+      title: 'Your refund is being approved',
+      text: ({ merchant, amount }) =>
+        `${merchant} wants to send you ${amount}. A second person has to approve it first.`,
+      next: () => 'You do not need to do anything.',
+    },
+    refundAddress: {
+      title: 'Where should your refund go?',
+      text: ({ merchant, amount }) => `${merchant} wants to send you ${amount} and needs your wallet address.`,
+      next: () => 'Enter my address',
+    },
+    refundMailed: {
+      title: 'Your refund needs your address',
+      text: ({ merchant, amount }) =>
+        `${merchant} wants to send you ${amount}. For your safety, the link to enter your wallet address went to your email only.`,
+      next: () => 'Open the link in that email.',
+    },
+    refunding: {
+      title: 'Your refund is on its way',
+      text: ({ merchant, amount }) => `${merchant} is sending you ${amount}. This can take a while.`,
+      next: () => 'You do not need to do anything.',
+    },
+    refundedPart: {
+      title: 'Partly refunded',
+      text: ({ amount, due }) => `${amount} of ${due} have been sent back to you.`,
+      next: () => 'The rest of the order stays paid.',
+    },
+    refunded: {
+      title: 'Refunded',
+      text: ({ amount }) => `The whole amount, ${amount}, has been sent back to you.`,
+      next: () => 'You do not need to do anything.',
+    },
+    review: {
+      title: 'This payment is under review',
+      text: () => 'The security check of the wallet that paid needs a person to decide.',
+      next: ({ merchant, code }) =>
+        `Please do not pay again. If you have questions, contact ${merchant} and quote order ${code}.`,
+    },
+  },
+  receipt: {
+    title: 'Receipt',
+    from: (merchant) => `Receipt from ${merchant}`,
+    number: 'Order',
+    reference: 'Reference',
+    price: 'Price',
+    paid: 'Paid',
+    rate: 'Rate',
+    channel: 'Paid with',
+    sentBack: 'Sent back',
+    sentTo: 'Sent to',
+    show: 'Receipt',
+    onExplorer: 'Look up the transaction',
+    print: 'Print',
+    signed: 'Signed copy (JSON)',
+    verify: 'Anyone can check the signature of this receipt with the public keys of this service:',
+    terms: 'Terms',
+    unknown: 'This receipt does not exist. Check that you copied the whole link.',
+  },
+  ways: {
+    groups: { exchange: 'With an exchange app', wallet: 'With a wallet', card: 'By card or bank' },
+    notes: {
+      exchange: 'from your balance there, within seconds',
+      wallet: 'USDC plus the network fee, about a minute',
+      card: 'the provider adds its own fee, a few minutes',
+    },
+    lastUsed: 'last used',
+    otherWays: 'Other ways to pay',
+    showCode: 'Show the code',
+    openApp: (app) => `Open the ${app} app`,
+    openPage: (provider) => `Continue at ${provider}`,
+    newPrice: 'Get a new price',
+    newPriceWith: (channel) => `New price, pay with ${channel}`,
+    newPriceHint: 'Same order, today’s rate.',
+  },
+  help: {
+    title: 'Help',
+    ask: (merchant, code) => `Questions about this order? Contact ${merchant} and quote ${code}.`,
+    phone: 'Phone',
+    email: 'Email',
+    subject: (code) => `Order ${code}`,
+    reference: 'Transaction hash, or the number of your payment at the provider',
+    referenceHint: 'Your wallet, exchange or payment app shows it with the payment.',
+    referenceSend: 'Look for my payment',
+  },
+  link: {
+    preview: (merchant, amount) => `Pay ${amount} to ${merchant}`,
+    previewText: 'Open the link to choose how to pay.',
+    poster: 'Poster to print',
+    posterText: 'Scan the code with your phone to pay.',
+    print: 'Print',
+  },
+}

@@ -1,0 +1,177 @@
+import type { OrderTexts } from '../order-texts.ts'
+
+export const es: OrderTexts = {
+  situations: {
+    choose: {
+      title: 'Elija cómo pagar',
+      text: () => 'No se cobra nada hasta que usted lo confirme en su aplicación o monedero.',
+      next: ({ channel }) => `Pagar con ${channel}`,
+    },
+    unavailable: {
+      title: 'Este comercio no puede cobrar en este momento',
+      text: () => 'No se le ha cobrado nada.',
+      next: () => 'Avise al comercio o abra esta página de nuevo dentro de unos minutos.',
+    },
+    preparing: {
+      title: 'Preparando su pago',
+      text: () => 'Tarda unos segundos. La página continúa sola.',
+      next: () => 'Pagar de otra forma',
+    },
+    providerDown: {
+      title: 'El proveedor de pagos no responde',
+      text: ({ channel }) =>
+        `No se le ha cobrado nada. Seguimos preguntando a ${channel} y esta página continuará sola.`,
+      next: () => 'Pagar de otra forma',
+    },
+    waiting: {
+      title: 'Esperando su pago',
+      text: () => 'Aparecerá aquí segundos después de enviarlo.',
+      next: () => 'Escanee el código o copie el importe y la dirección.',
+    },
+    partly: {
+      title: 'Ha llegado una parte de su pago',
+      text: ({ amount }) => `Todavía faltan ${amount}.`,
+      next: ({ amount }) => `Envíe los ${amount} restantes a la misma dirección antes de que se agote el tiempo.`,
+    },
+    wrongToken: {
+      title: 'Ha llegado otro token',
+      text: ({ token, merchant }) =>
+        `Ha enviado ${token}, pero este pedido solo se paga con USDC. ${merchant} lo ve y puede devolvérselo.`,
+      next: ({ due, network }) => `Para pagar, envíe ${due} en ${network}. No envíe ningún otro token.`,
+    },
+    seen: {
+      title: 'Pago recibido, confirmando',
+      text: () => 'La red lo confirma por sí sola.',
+      next: () => 'No tiene que hacer nada más. Puede cerrar esta página.',
+    },
+    hold: {
+      title: 'Pago recibido, última comprobación',
+      text: () =>
+        'Todos los pagos pasan un control de seguridad. Suele durar un minuto; si dura más, no se pierde nada.',
+      next: () => 'No pague otra vez. Puede cerrar esta página.',
+    },
+    paid: {
+      title: 'Pagado',
+      text: ({ merchant }) => `${merchant} ha recibido su pago.`,
+      next: () => 'Volver a la tienda',
+    },
+    overpaid: {
+      title: 'Pagado, y de más',
+      text: ({ merchant, amount }) =>
+        `${merchant} ha recibido su pago. Ha enviado ${amount} de más; el comercio lo ve y puede devolvérselos.`,
+      next: ({ merchant, code }) => `Para recuperarlos, contacte con ${merchant} e indique el pedido ${code}.`,
+    },
+    expired: {
+      title: 'Se ha agotado el tiempo para pagar',
+      text: () => 'No envíe nada a la dirección anterior.',
+      next: () => 'Pedir un precio nuevo',
+    },
+    late: {
+      title: 'Ha llegado dinero, pero el pedido no está pagado',
+      text: ({ amount, merchant }) =>
+        `Hemos recibido ${amount}, pero no todo a tiempo. No se ha perdido: ${merchant} lo acepta o se lo devuelve.`,
+      next: ({ merchant, code }) => `No pague otra vez. Contacte con ${merchant} e indique el pedido ${code}.`,
+    },
+    cancelled: {
+      title: 'Este pedido se ha cancelado',
+      text: () => 'No se le ha cobrado nada.',
+      next: () => 'No tiene que hacer nada.',
+    },
+    error: {
+      title: 'No se ha podido completar el pago',
+      text: ({ merchant, code }) =>
+        `El proveedor de pagos lo ha rechazado. Si se le ha cobrado, contacte con ${merchant} e indique el pedido ${code}.`,
+      next: () => 'Elegir otra forma de pago',
+    },
+    refundApproval: {
+      title: 'Su reembolso está pendiente de aprobación',
+      text: ({ merchant, amount }) =>
+        `${merchant} quiere devolverle ${amount}. Antes tiene que aprobarlo una segunda persona.`,
+      next: () => 'No tiene que hacer nada.',
+    },
+    refundAddress: {
+      title: '¿Adónde enviamos su reembolso?',
+      text: ({ merchant, amount }) => `${merchant} quiere devolverle ${amount} y necesita la dirección de su monedero.`,
+      next: () => 'Indicar mi dirección',
+    },
+    refundMailed: {
+      title: 'Falta su dirección para el reembolso',
+      text: ({ merchant, amount }) =>
+        `${merchant} quiere devolverle ${amount}. Por su seguridad, el enlace para indicar su dirección solo se ha enviado a su correo.`,
+      next: () => 'Abra el enlace de ese correo.',
+    },
+    refunding: {
+      title: 'Su reembolso está en camino',
+      text: ({ merchant, amount }) => `${merchant} le está devolviendo ${amount}. Puede tardar un poco.`,
+      next: () => 'No tiene que hacer nada.',
+    },
+    refundedPart: {
+      title: 'Reembolsado en parte',
+      text: ({ amount, due }) => `Se le han devuelto ${amount} de ${due}.`,
+      next: () => 'El resto del pedido sigue pagado.',
+    },
+    refunded: {
+      title: 'Reembolsado',
+      text: ({ amount }) => `Se le ha devuelto el importe completo: ${amount}.`,
+      next: () => 'No tiene que hacer nada.',
+    },
+    review: {
+      title: 'Este pago está en revisión',
+      text: () => 'El control de seguridad del monedero que pagó necesita la decisión de una persona.',
+      next: ({ merchant, code }) =>
+        `No pague otra vez. Si tiene preguntas, contacte con ${merchant} e indique el pedido ${code}.`,
+    },
+  },
+  receipt: {
+    title: 'Recibo',
+    from: (merchant) => `Recibo de ${merchant}`,
+    number: 'Pedido',
+    reference: 'Referencia',
+    price: 'Precio',
+    paid: 'Pagado',
+    rate: 'Cambio',
+    channel: 'Forma de pago',
+    sentBack: 'Devuelto',
+    sentTo: 'Enviado a',
+    show: 'Recibo',
+    onExplorer: 'Ver la transacción',
+    print: 'Imprimir',
+    signed: 'Copia firmada (JSON)',
+    verify: 'La firma de este recibo se puede comprobar con las claves públicas de este servicio:',
+    terms: 'Condiciones',
+    unknown: 'Este recibo no existe. Compruebe que copió el enlace completo.',
+  },
+  ways: {
+    groups: { exchange: 'Con la aplicación de un exchange', wallet: 'Con un monedero', card: 'Con tarjeta o banco' },
+    notes: {
+      exchange: 'desde su saldo, en segundos',
+      wallet: 'USDC más la comisión de red, un minuto',
+      card: 'más la comisión del proveedor, unos minutos',
+    },
+    lastUsed: 'la última usada',
+    otherWays: 'Otras formas de pago',
+    showCode: 'Mostrar el código',
+    openApp: (app) => `Abrir la aplicación de ${app}`,
+    openPage: (provider) => `Continuar en ${provider}`,
+    newPrice: 'Pedir un precio nuevo',
+    newPriceWith: (channel) => `Precio nuevo, pagar con ${channel}`,
+    newPriceHint: 'El mismo pedido, al cambio de hoy.',
+  },
+  help: {
+    title: 'Ayuda',
+    ask: (merchant, code) => `¿Preguntas sobre este pedido? Contacte con ${merchant} e indique ${code}.`,
+    phone: 'Teléfono',
+    email: 'Correo',
+    subject: (code) => `Pedido ${code}`,
+    reference: 'Hash de la transacción o número del pago en el proveedor',
+    referenceHint: 'Su monedero, plataforma o aplicación lo muestra junto al pago.',
+    referenceSend: 'Buscar mi pago',
+  },
+  link: {
+    preview: (merchant, amount) => `Pagar ${amount} a ${merchant}`,
+    previewText: 'Abra el enlace y elija cómo pagar.',
+    poster: 'Cartel para imprimir',
+    posterText: 'Escanee el código con el móvil para pagar.',
+    print: 'Imprimir',
+  },
+}

@@ -1,0 +1,183 @@
+import type { OrderTexts } from '../order-texts.ts'
+
+export const fr: OrderTexts = {
+  situations: {
+    choose: {
+      title: 'Choisissez comment payer',
+      text: () => 'Rien n’est débité avant que vous confirmiez dans votre application ou votre portefeuille.',
+      next: ({ channel }) => `Payer avec ${channel}`,
+    },
+    unavailable: {
+      title: 'Ce commerce ne peut pas encaisser pour le moment',
+      text: () => 'Rien n’a été débité.',
+      next: () => 'Prévenez le commerce, ou rouvrez cette page dans quelques minutes.',
+    },
+    preparing: {
+      title: 'Préparation de votre paiement',
+      text: () => 'Quelques secondes suffisent. La page continue d’elle-même.',
+      next: () => 'Payer autrement',
+    },
+    providerDown: {
+      title: 'Le prestataire de paiement ne répond pas',
+      text: ({ channel }) =>
+        `Rien n’a été débité. Nous continuons d’interroger ${channel} et cette page reprendra d’elle-même.`,
+      next: () => 'Payer autrement',
+    },
+    waiting: {
+      title: 'En attente de votre paiement',
+      text: () => 'Il apparaît ici quelques secondes après l’envoi.',
+      next: () => 'Scannez le code, ou copiez le montant et l’adresse.',
+    },
+    partly: {
+      title: 'Une partie de votre paiement est arrivée',
+      text: ({ amount }) => `Il manque encore ${amount}.`,
+      next: ({ amount }) => `Envoyez les ${amount} restants à la même adresse avant la fin du délai.`,
+    },
+    wrongToken: {
+      title: 'Un autre jeton est arrivé',
+      text: ({ token, merchant }) =>
+        `Vous avez envoyé ${token}, mais seuls les USDC règlent cette commande. ${merchant} le voit et peut vous le renvoyer.`,
+      next: ({ due, network }) => `Pour payer, envoyez ${due} sur ${network}. N’envoyez aucun autre jeton.`,
+    },
+    seen: {
+      title: 'Paiement reçu, confirmation en cours',
+      text: () => 'Le réseau le confirme de lui-même.',
+      next: () => 'Vous n’avez plus rien à faire. Vous pouvez fermer cette page.',
+    },
+    hold: {
+      title: 'Paiement reçu, dernier contrôle',
+      text: () =>
+        'Chaque paiement passe un contrôle de sécurité. Il dure en général une minute ; s’il dure plus longtemps, rien n’est perdu.',
+      next: () => 'Ne payez pas une seconde fois. Vous pouvez fermer cette page.',
+    },
+    paid: {
+      title: 'Payé',
+      text: ({ merchant }) => `${merchant} a bien reçu votre paiement.`,
+      next: () => 'Retour à la boutique',
+    },
+    overpaid: {
+      title: 'Payé, avec un trop-perçu',
+      text: ({ merchant, amount }) =>
+        `${merchant} a bien reçu votre paiement. Vous avez envoyé ${amount} de trop ; le commerce le voit et peut vous les renvoyer.`,
+      next: ({ merchant, code }) => `Pour les récupérer, contactez ${merchant} en citant la commande ${code}.`,
+    },
+    expired: {
+      title: 'Le délai de paiement est écoulé',
+      text: () => 'N’envoyez rien à l’ancienne adresse.',
+      next: () => 'Obtenir un nouveau prix',
+    },
+    late: {
+      title: 'De l’argent est arrivé, mais la commande n’est pas payée',
+      text: ({ amount, merchant }) =>
+        `Nous avons reçu ${amount}, mais pas la totalité dans le délai. Rien n’est perdu : ${merchant} l’accepte ou vous le renvoie.`,
+      next: ({ merchant, code }) =>
+        `Ne payez pas une seconde fois. Contactez ${merchant} en citant la commande ${code}.`,
+    },
+    cancelled: {
+      title: 'Cette commande a été annulée',
+      text: () => 'Rien n’a été débité.',
+      next: () => 'Vous n’avez rien à faire.',
+    },
+    error: {
+      title: 'Le paiement n’a pas abouti',
+      text: ({ merchant, code }) =>
+        `Le prestataire de paiement l’a refusé. Si votre compte a été débité, contactez ${merchant} en citant la commande ${code}.`,
+      next: () => 'Choisir un autre moyen de paiement',
+    },
+    refundApproval: {
+      title: 'Votre remboursement attend une validation',
+      text: ({ merchant, amount }) =>
+        `${merchant} veut vous rembourser ${amount}. Une deuxième personne doit d’abord donner son accord.`,
+      next: () => 'Vous n’avez rien à faire.',
+    },
+    refundAddress: {
+      title: 'Où envoyer votre remboursement ?',
+      text: ({ merchant, amount }) =>
+        `${merchant} veut vous rembourser ${amount} et a besoin de l’adresse de votre portefeuille.`,
+      next: () => 'Saisir mon adresse',
+    },
+    refundMailed: {
+      title: 'Votre adresse est nécessaire au remboursement',
+      text: ({ merchant, amount }) =>
+        `${merchant} veut vous rembourser ${amount}. Par sécurité, le lien pour saisir votre adresse ne vous a été envoyé que par e-mail.`,
+      next: () => 'Ouvrez le lien dans cet e-mail.',
+    },
+    refunding: {
+      title: 'Votre remboursement est en cours',
+      text: ({ merchant, amount }) => `${merchant} vous renvoie ${amount}. Cela peut prendre un peu de temps.`,
+      next: () => 'Vous n’avez rien à faire.',
+    },
+    refundedPart: {
+      title: 'Remboursé en partie',
+      text: ({ amount, due }) => `${amount} sur ${due} vous ont été renvoyés.`,
+      next: () => 'Le reste de la commande reste payé.',
+    },
+    refunded: {
+      title: 'Remboursé',
+      text: ({ amount }) => `La totalité, soit ${amount}, vous a été renvoyée.`,
+      next: () => 'Vous n’avez rien à faire.',
+    },
+    review: {
+      title: 'Ce paiement est en cours de vérification',
+      text: () => 'Le contrôle de sécurité du portefeuille qui a payé demande la décision d’une personne.',
+      next: ({ merchant, code }) =>
+        `Ne payez pas une seconde fois. Pour toute question, contactez ${merchant} en citant la commande ${code}.`,
+    },
+  },
+  receipt: {
+    title: 'Reçu',
+    from: (merchant) => `Reçu de ${merchant}`,
+    number: 'Commande',
+    reference: 'Référence',
+    price: 'Prix',
+    paid: 'Payé',
+    rate: 'Taux',
+    channel: 'Moyen de paiement',
+    sentBack: 'Remboursé',
+    sentTo: 'Envoyé à',
+    show: 'Reçu',
+    onExplorer: 'Voir la transaction',
+    print: 'Imprimer',
+    signed: 'Copie signée (JSON)',
+    verify: 'La signature de ce reçu se vérifie avec les clés publiques de ce service :',
+    terms: 'Conditions',
+    unknown: 'Ce reçu n’existe pas. Vérifiez que vous avez copié le lien en entier.',
+  },
+  ways: {
+    groups: {
+      exchange: 'Avec une application d’échange',
+      wallet: 'Avec un portefeuille',
+      card: 'Par carte ou virement',
+    },
+    notes: {
+      exchange: 'depuis votre solde, en quelques secondes',
+      wallet: 'USDC plus frais de réseau, environ une minute',
+      card: 'plus les frais du prestataire, quelques minutes',
+    },
+    lastUsed: 'utilisé la dernière fois',
+    otherWays: 'Autres moyens de paiement',
+    showCode: 'Afficher le code',
+    openApp: (app) => `Ouvrir l’application ${app}`,
+    openPage: (provider) => `Continuer chez ${provider}`,
+    newPrice: 'Obtenir un nouveau prix',
+    newPriceWith: (channel) => `Nouveau prix, payer avec ${channel}`,
+    newPriceHint: 'Même commande, au taux du jour.',
+  },
+  help: {
+    title: 'Aide',
+    ask: (merchant, code) => `Une question sur cette commande ? Contactez ${merchant} en citant ${code}.`,
+    phone: 'Téléphone',
+    email: 'E-mail',
+    subject: (code) => `Commande ${code}`,
+    reference: 'Hash de la transaction, ou numéro du paiement chez le prestataire',
+    referenceHint: 'Votre portefeuille, plateforme ou application l’affiche avec le paiement.',
+    referenceSend: 'Rechercher mon paiement',
+  },
+  link: {
+    preview: (merchant, amount) => `Payer ${amount} à ${merchant}`,
+    previewText: 'Ouvrez le lien pour choisir comment payer.',
+    poster: 'Affiche à imprimer',
+    posterText: 'Scannez le code avec votre téléphone pour payer.',
+    print: 'Imprimer',
+  },
+}

@@ -1,0 +1,177 @@
+import type { OrderTexts } from '../order-texts.ts'
+
+export const it: OrderTexts = {
+  situations: {
+    choose: {
+      title: 'Scelga come pagare',
+      text: () => 'Non viene addebitato nulla finché non conferma nella sua app o nel suo wallet.',
+      next: ({ channel }) => `Paga con ${channel}`,
+    },
+    unavailable: {
+      title: 'Questo negozio al momento non può accettare pagamenti',
+      text: () => 'Non le è stato addebitato nulla.',
+      next: () => 'Avvisi il negozio, oppure riapra questa pagina tra qualche minuto.',
+    },
+    preparing: {
+      title: 'Prepariamo il pagamento',
+      text: () => 'Bastano pochi secondi. La pagina prosegue da sola.',
+      next: () => 'Paga in un altro modo',
+    },
+    providerDown: {
+      title: 'Il fornitore di pagamento non risponde',
+      text: ({ channel }) =>
+        `Non le è stato addebitato nulla. Continuiamo a interrogare ${channel} e la pagina proseguirà da sola.`,
+      next: () => 'Paga in un altro modo',
+    },
+    waiting: {
+      title: 'In attesa del pagamento',
+      text: () => 'Compare qui pochi secondi dopo l’invio.',
+      next: () => 'Scansioni il codice, oppure copi importo e indirizzo.',
+    },
+    partly: {
+      title: 'È arrivata una parte del pagamento',
+      text: ({ amount }) => `Mancano ancora ${amount}.`,
+      next: ({ amount }) => `Invii i ${amount} mancanti allo stesso indirizzo prima che scada il tempo.`,
+    },
+    wrongToken: {
+      title: 'È arrivato un altro token',
+      text: ({ token, merchant }) =>
+        `Ha inviato ${token}, ma questo ordine si paga solo in USDC. ${merchant} lo vede e può restituirglielo.`,
+      next: ({ due, network }) => `Per pagare invii ${due} su ${network}. Non invii altri token.`,
+    },
+    seen: {
+      title: 'Pagamento ricevuto, conferma in corso',
+      text: () => 'La rete lo conferma da sola.',
+      next: () => 'Non deve fare altro. Può chiudere questa pagina.',
+    },
+    hold: {
+      title: 'Pagamento ricevuto, ultimo controllo',
+      text: () =>
+        'Ogni pagamento passa un controllo di sicurezza. Di solito dura un minuto; se dura di più, non si perde nulla.',
+      next: () => 'Non paghi di nuovo. Può chiudere questa pagina.',
+    },
+    paid: {
+      title: 'Pagato',
+      text: ({ merchant }) => `${merchant} ha ricevuto il suo pagamento.`,
+      next: () => 'Torna al negozio',
+    },
+    overpaid: {
+      title: 'Pagato, più del dovuto',
+      text: ({ merchant, amount }) =>
+        `${merchant} ha ricevuto il suo pagamento. Ha inviato ${amount} in più; il negozio lo vede e può restituirli.`,
+      next: ({ merchant, code }) => `Per riaverli contatti ${merchant} indicando l’ordine ${code}.`,
+    },
+    expired: {
+      title: 'Il tempo per pagare è scaduto',
+      text: () => 'Non invii nulla al vecchio indirizzo.',
+      next: () => 'Chiedi un nuovo prezzo',
+    },
+    late: {
+      title: 'È arrivato del denaro, ma l’ordine non è pagato',
+      text: ({ amount, merchant }) =>
+        `Abbiamo ricevuto ${amount}, ma non tutto in tempo. Non è perso: ${merchant} lo accetta oppure glielo restituisce.`,
+      next: ({ merchant, code }) => `Non paghi di nuovo. Contatti ${merchant} indicando l’ordine ${code}.`,
+    },
+    cancelled: {
+      title: 'Questo ordine è stato annullato',
+      text: () => 'Non le è stato addebitato nulla.',
+      next: () => 'Non deve fare nulla.',
+    },
+    error: {
+      title: 'Il pagamento non è andato a buon fine',
+      text: ({ merchant, code }) =>
+        `Il fornitore di pagamento l’ha rifiutato. Se le è stato addebitato qualcosa, contatti ${merchant} indicando l’ordine ${code}.`,
+      next: () => 'Scegli un altro modo di pagare',
+    },
+    refundApproval: {
+      title: 'Il rimborso attende un’approvazione',
+      text: ({ merchant, amount }) =>
+        `${merchant} vuole restituirle ${amount}. Prima deve approvarlo una seconda persona.`,
+      next: () => 'Non deve fare nulla.',
+    },
+    refundAddress: {
+      title: 'Dove inviamo il rimborso?',
+      text: ({ merchant, amount }) =>
+        `${merchant} vuole restituirle ${amount} e ha bisogno dell’indirizzo del suo wallet.`,
+      next: () => 'Inserisci il mio indirizzo',
+    },
+    refundMailed: {
+      title: 'Per il rimborso manca il suo indirizzo',
+      text: ({ merchant, amount }) =>
+        `${merchant} vuole restituirle ${amount}. Per la sua sicurezza il link per inserire l’indirizzo è stato inviato solo alla sua e-mail.`,
+      next: () => 'Apra il link in quella e-mail.',
+    },
+    refunding: {
+      title: 'Il rimborso è in arrivo',
+      text: ({ merchant, amount }) => `${merchant} le sta restituendo ${amount}. Può volerci un po’.`,
+      next: () => 'Non deve fare nulla.',
+    },
+    refundedPart: {
+      title: 'Rimborsato in parte',
+      text: ({ amount, due }) => `Le sono stati restituiti ${amount} su ${due}.`,
+      next: () => 'Il resto dell’ordine rimane pagato.',
+    },
+    refunded: {
+      title: 'Rimborsato',
+      text: ({ amount }) => `Le è stato restituito l’intero importo: ${amount}.`,
+      next: () => 'Non deve fare nulla.',
+    },
+    review: {
+      title: 'Questo pagamento è in verifica',
+      text: () => 'Il controllo di sicurezza del wallet che ha pagato richiede la decisione di una persona.',
+      next: ({ merchant, code }) => `Non paghi di nuovo. Per domande contatti ${merchant} indicando l’ordine ${code}.`,
+    },
+  },
+  receipt: {
+    title: 'Ricevuta',
+    from: (merchant) => `Ricevuta di ${merchant}`,
+    number: 'Ordine',
+    reference: 'Riferimento',
+    price: 'Prezzo',
+    paid: 'Pagato',
+    rate: 'Cambio',
+    channel: 'Pagato con',
+    sentBack: 'Restituito',
+    sentTo: 'Inviato a',
+    show: 'Ricevuta',
+    onExplorer: 'Vedi la transazione',
+    print: 'Stampa',
+    signed: 'Copia firmata (JSON)',
+    verify: 'La firma di questa ricevuta si verifica con le chiavi pubbliche di questo servizio:',
+    terms: 'Condizioni',
+    unknown: 'Questa ricevuta non esiste. Controlli di aver copiato tutto il link.',
+  },
+  ways: {
+    groups: { exchange: 'Con l’app di un exchange', wallet: 'Con un wallet', card: 'Con carta o banca' },
+    notes: {
+      exchange: 'dal suo saldo, in pochi secondi',
+      wallet: 'USDC più la commissione di rete, un minuto',
+      card: 'più la commissione del fornitore, pochi minuti',
+    },
+    lastUsed: 'usato l’ultima volta',
+    otherWays: 'Altri modi di pagare',
+    showCode: 'Mostra il codice',
+    openApp: (app) => `Apri l’app ${app}`,
+    openPage: (provider) => `Continua su ${provider}`,
+    newPrice: 'Chiedi un nuovo prezzo',
+    newPriceWith: (channel) => `Nuovo prezzo, paga con ${channel}`,
+    newPriceHint: 'Stesso ordine, al cambio di oggi.',
+  },
+  help: {
+    title: 'Aiuto',
+    ask: (merchant, code) => `Domande su questo ordine? Contatti ${merchant} indicando ${code}.`,
+    phone: 'Telefono',
+    email: 'E-mail',
+    subject: (code) => `Ordine ${code}`,
+    reference: 'Hash della transazione, o numero del pagamento presso il fornitore',
+    referenceHint: 'Il suo wallet, exchange o app lo mostra insieme al pagamento.',
+    referenceSend: 'Cerca il mio pagamento',
+  },
+  link: {
+    preview: (merchant, amount) => `Paga ${amount} a ${merchant}`,
+    previewText: 'Apra il link e scelga come pagare.',
+    poster: 'Cartello da stampare',
+    posterText: 'Inquadri il codice con il telefono per pagare.',
+    print: 'Stampa',
+  },
+}
