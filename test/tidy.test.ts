@@ -94,6 +94,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   pages: [
     ...HTTP,
     'channels',
+    // receipts are signed
+    'keys',
     'companies',
     'compliance',
     'mail',

@@ -2975,6 +2975,18 @@ export interface Operations {
         settlementAddress?: string | null
         /** Chain id of the settlement. */
         settlementNetwork?: number | null
+        /** The name that payers read; null: the company’s name. */
+        displayName?: string | null
+        /** The company that payers buy from, as registered. */
+        legalName?: string | null
+        /** Colour of buttons on payers’ pages, made darker or lighter until it can be read. */
+        brandColor?: string | null
+        /** Where payers ask for help. */
+        supportEmail?: string | null
+        /** Where payers call for help. */
+        supportPhone?: string | null
+        /** Terms that payers’ pages link to. */
+        termsUrl?: string | null
         /** Hours after expiry within which a late payment counts. */
         lateAcceptHours?: number
         /** What a payment after cancelling does: count, or wait for a person. */
@@ -3014,6 +3026,26 @@ export interface Operations {
   }
   /** Approve a company, so that it can sell. The operator lets a company sell. */
   approveCompany: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: Company
+  }
+  /** Set the logo that payers see. PNG, JPEG or WebP, at most 200 kB. It is drawn again and served from this service. */
+  setCompanyLogo: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body: {
+        /** The picture in base64. Or send the file itself as the body, with its type in Content-Type. */
+        image: string
+      }
+    }
+    data: Company
+  }
+  /** Remove the logo. Payers see the name alone again. */
+  removeCompanyLogo: {
     params: {
       /** 24 hex characters. */
       id: string
@@ -3705,6 +3737,8 @@ export const OPERATIONS = {
   getCompany: { method: 'GET', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
   changeCompany: { method: 'PUT', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
   approveCompany: { method: 'POST', path: '/api/next/companies/{id}/approve', query: [], keyed: true, json: true },
+  setCompanyLogo: { method: 'PUT', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
+  removeCompanyLogo: { method: 'DELETE', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
   listSalesPoints: { method: 'GET', path: '/api/next/sales-points', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
   createSalesPoint: { method: 'POST', path: '/api/next/sales-points', query: ['companyId', 'childManager'], keyed: true, json: true },
   getSalesPoint: { method: 'GET', path: '/api/next/sales-points/{id}', query: [], keyed: false, json: true },

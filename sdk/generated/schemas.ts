@@ -229,6 +229,20 @@ export type Company = {
   kycThreshold: string | null
   /** EUR that a checked payer may spend in 30 days without enhanced due diligence. Null: no limit. */
   kycLimit: string | null
+  /** The name on the sign, if it is not the name itself. */
+  displayName: string | null
+  /** Who the payer’s contract is with. */
+  legalName: string | null
+  /** `#rrggbb`. Pages use it as far as it can be read. */
+  brandColor: string | null
+  /** Where payers ask for help. */
+  supportEmail: string | null
+  /** Where payers call for help. */
+  supportPhone: string | null
+  /** Terms that payers’ pages link to. */
+  termsUrl: string | null
+  /** Set it with PUT /companies/{id}/logo. */
+  logoUrl: string | null
   /** When it was created. UTC, with milliseconds. */
   createdAt: string
   /** When it last changed. UTC, with milliseconds. */

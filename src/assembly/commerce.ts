@@ -20,7 +20,7 @@ import type { Accounts } from './accounts.ts'
 import { nameNetworks, openExplorer, settleOn } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
-import { openAskForAddress, openMessages, openTellEmailChanged } from './messages.ts'
+import { openAskForAddress, openMailReceipt, openMessages, openTellEmailChanged } from './messages.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
 import { openScreening } from './screening.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
@@ -30,6 +30,7 @@ function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, c
   const { audit, mailer, sessions, apiKeys } = accounts
   return {
     ...{ db, clock, audit, mailer, cache },
+    payUrl: config.payUrl,
     fiatAssets: config.fiatAssets,
     forgetActors() {
       sessions.forget()
@@ -54,9 +55,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const channels = openPaymentChannels(ground, payable, chainHealth)
   const rates = openRates({ config: config.rates, db, clock, log, metrics })
   const transitionDeps = {
-    clock,
-    vault,
-    payUrl: config.payUrl,
+    ...{ clock, vault, payUrl: config.payUrl },
+    onPaid: openMailReceipt({ mailer, vault, payUrl: config.payUrl, log }),
     signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(ground, rounds) },
   }
   const announce = openAnnounce(transitionDeps)

@@ -1,20 +1,30 @@
+import type { FastifyBaseLogger } from 'fastify'
 import { askedLevel } from '../compliance/kyc.ts'
 import type { KycLinks } from '../compliance/kyc-links.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
+import type { Tx } from '../db/db.ts'
 import { DAY } from '../kernel/clock.ts'
 import { isLang } from '../kernel/lang.ts'
 import { formatDecimal } from '../kernel/money.ts'
+import type { Vault } from '../kernel/vault.ts'
 import {
   emailChangedNotice,
   kycNotice,
   langOfCountry,
+  receiptNotice,
   refundAddressNotice,
   webhookFailureNotice,
 } from '../mail/notices.ts'
-import type { PayerDeps } from '../payers/payer-service.ts'
+import { findPayerLanguage } from '../mail/payer-language-queries.ts'
+import type { Order } from '../orders/order.ts'
+import type { TransitionDeps } from '../orders/order-transition.ts'
+import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
+import { showFiat } from '../pages/shared/format.ts'
+import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import type { RefundLinks } from '../refunds/refund-link.ts'
 import { findMerchant } from '../refunds/refund-queries.ts'
+import { TEXTS } from '../texts/languages.ts'
 import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
 import type { RotationDeps } from '../webhooks/api/subscription-service.ts'
 import { AttemptSender } from '../webhooks/sender/attempt.ts'
@@ -32,7 +42,7 @@ export function openAskForAddress(deps: {
   return async (tx, order, refund, email) => {
     if (email === null) return
     const company = await findMerchant(tx, order.companyId)
-    const lang = langOfCountry(company.country)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
     const data = refundAddressNotice(lang, {
       merchant: company.name,
       amount: formatDecimal(refund.units, 6),
@@ -45,12 +55,39 @@ export function openAskForAddress(deps: {
   }
 }
 
+/** The receipt, to the payer whose e-mail is known. A mail that cannot be written never holds up a payment. */
+export function openMailReceipt(deps: {
+  mailer: Accounts['mailer']
+  vault: Vault
+  payUrl: string
+  log: FastifyBaseLogger
+}): NonNullable<TransitionDeps['onPaid']> {
+  const urlOf = openReceiptUrl(deps.payUrl)
+  const readEmail = (tx: Tx, order: Order): Promise<string | null> =>
+    findPayerContact(deps, tx, order).then(
+      ({ email }) => email,
+      (error: unknown) => {
+        deps.log.error({ err: error, orderId: order.id }, 'no receipt was mailed: the payer cannot be read')
+        return null
+      },
+    )
+  return async (tx, order) => {
+    const to = await readEmail(tx, order)
+    if (to === null) return
+    const company = await findMerchant(tx, order.companyId)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
+    const amount = showFiat(order.from, TEXTS[lang].locale)
+    const data = receiptNotice(lang, { merchant: company.name, amount, shortCode: order.shortCode, url: urlOf(order) })
+    await deps.mailer.send(tx, { to, lang, kind: 'notice', data })
+  }
+}
+
 /** To the address that the shop replaced after the payment, so that its owner notices. */
 export const openTellEmailChanged =
   (mailer: Accounts['mailer']): PayerDeps['tellEmailChanged'] =>
   async (tx, order, oldEmail) => {
     const company = await findMerchant(tx, order.companyId)
-    const lang = langOfCountry(company.country)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
     const data = emailChangedNotice(lang, { merchant: company.name, shortCode: order.shortCode })
     await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
   }
@@ -59,7 +96,7 @@ export const openTellEmailChanged =
 export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; links: KycLinks }): KycDeps['askPayer'] {
   return async (tx, order, kyc, email) => {
     const company = await findMerchant(tx, order.companyId)
-    const lang = langOfCountry(company.country)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
     const url = links.urlOf(order.code, kyc.id)
     const facts = { merchant: company.name, shortCode: order.shortCode, url, closer: askedLevel(kyc) === 'enhanced' }
     await mailer.send(tx, { to: email, lang, kind: 'notice', data: kycNotice(lang, facts) })

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { logoFileRoutes } from '../companies/logo/logo-file-routes.ts'
 import { keepsMails } from '../mail/mail-jobs.ts'
 import { verifyRoutes } from '../pages/account/verify-routes.ts'
 import { demoShopRoutes } from '../pages/button/demo-shop-routes.ts'
@@ -10,6 +11,7 @@ import { mailboxRoutes } from '../pages/mailbox/mailbox-routes.ts'
 import { officeRoutes } from '../pages/office/office-routes.ts'
 import { payRoutes } from '../pages/pay/pay-routes.ts'
 import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
+import { receiptRoutes } from '../pages/receipt/receipt-routes.ts'
 import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
@@ -19,7 +21,7 @@ import type { ServiceBase } from './service-base.ts'
 export async function registerPages(
   app: FastifyInstance,
   { config, db, vault }: ServiceBase,
-  { auth }: Accounts,
+  { auth, keys }: Accounts,
   trade: Commerce,
 ): Promise<void> {
   const { networkName, explorerUrl } = trade
@@ -27,6 +29,8 @@ export async function registerPages(
   const { deposits, feed } = trade
   const shown = { networkName, explorerUrl, links: trade.refunds.links, receiptUrlOf: openReceiptUrl(config.payUrl) }
   await app.register(payRoutes, { ...trade.payments, ...shown, deposits, config, feed, providersUrl })
+  await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
+  await app.register(logoFileRoutes, { db })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })

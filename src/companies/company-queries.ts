@@ -27,6 +27,15 @@ export type Company = {
   kycThreshold: string | null
   /** EUR in 30 days; null: no limit. */
   kycLimit: string | null
+  /** What payers see; null where the company has not said it. */
+  displayName: string | null
+  legalName: string | null
+  brandColor: string | null
+  supportEmail: string | null
+  supportPhone: string | null
+  termsUrl: string | null
+  /** The hash by which the logo is served. */
+  logo: string | null
   createdAt: Date
   updatedAt: Date
 }
@@ -34,7 +43,9 @@ export type Company = {
 const COLUMNS = sql`id, name, kind, country, siret, approved, settlement_address, settlement_network, max_order_amount,
   identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel,
   requote_hours, link_quote_minutes, (reserve_units / 1000000)::numeric(38, 6)::text as settlement_reserve, refund_approval,
-  refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit, created_at, updated_at`
+  refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit,
+  display_name, legal_name, brand_color, support_email, support_phone, terms_url,
+  (select hash from company_logos l where l.company_id = companies.id) as logo, created_at, updated_at`
 
 export async function findCompany(q: Queryable, id: string): Promise<Company | undefined> {
   return q.maybe<Company>(sql`select ${COLUMNS} from companies where id = ${id}`)
@@ -93,7 +104,10 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       link_quote_minutes = ${company.linkQuoteMinutes},
       reserve_units = ${company.settlementReserve}::numeric * 1000000, refund_approval = ${company.refundApproval},
       refund_limits = ${json(company.refundLimits)}, fee_bps = ${company.feeBps},
-      kyc_threshold_amount = ${company.kycThreshold}, kyc_limit_amount = ${company.kycLimit}, version = version + 1,
+      kyc_threshold_amount = ${company.kycThreshold}, kyc_limit_amount = ${company.kycLimit},
+      display_name = ${company.displayName}, legal_name = ${company.legalName}, brand_color = ${company.brandColor},
+      support_email = ${company.supportEmail}, support_phone = ${company.supportPhone},
+      terms_url = ${company.termsUrl}, version = version + 1,
       updated_at = ${at} where id = ${company.id}`)
 }
 

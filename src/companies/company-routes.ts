@@ -4,12 +4,14 @@ import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { CompanyChangeBody, CompanyQuery, CompanySchema, IdParams, pageOf } from './company-schemas.ts'
 import * as service from './company-service.ts'
+import { logoApi } from './logo/logo-api.ts'
 
 const tags = ['companies']
 const CompanyRef = refTo(CompanySchema)
 
 /** Companies and associations: their settings and approval. */
 export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = async (app, deps) => {
+  await app.register(logoApi, deps)
   app.get(
     '/companies',
     {
@@ -24,7 +26,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
     },
     async (request) => {
       const page = await service.listCompanies(deps, actorOf(request), request.query)
-      return ok({ ...page, companies: page.companies.map(service.viewCompany) })
+      return ok({ ...page, companies: page.companies.map((company) => service.viewCompany(deps, company)) })
     },
   )
   app.get(
@@ -39,7 +41,8 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
         response: { 200: Envelope(CompanyRef) },
       },
     },
-    async (request) => ok(service.viewCompany(await service.readCompany(deps, actorOf(request), request.params.id))),
+    async (request) =>
+      ok(service.viewCompany(deps, await service.readCompany(deps, actorOf(request), request.params.id))),
   )
   app.put(
     '/companies/:id',
@@ -60,7 +63,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
     async (request) => {
       const change = request.body as service.CompanyChange
       const company = await service.changeCompany(deps, contextOf(request), request.params.id, change)
-      return ok(service.viewCompany(company))
+      return ok(service.viewCompany(deps, company))
     },
   )
   app.post(
@@ -77,7 +80,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
     },
     async (request) => {
       const company = await service.approveCompany(deps, contextOf(request), request.params.id)
-      return ok(service.viewCompany(company))
+      return ok(service.viewCompany(deps, company))
     },
   )
 }

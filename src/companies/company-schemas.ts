@@ -6,6 +6,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([
 export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
+const CompanyName = Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
 const PositiveDecimal = Type.String({
   pattern: '^(?!0+(\\.0+)?$)[0-9]{1,16}(\\.[0-9]{1,2})?$',
@@ -95,6 +96,13 @@ export const CompanySchema = Type.Object(
         description: 'EUR that a checked payer may spend in 30 days without enhanced due diligence. Null: no limit.',
       }),
     ),
+    displayName: Nullable(Type.String({ description: 'The name on the sign, if it is not the name itself.' })),
+    legalName: Nullable(Type.String({ description: 'Who the payer’s contract is with.' })),
+    brandColor: Nullable(Type.String({ description: '`#rrggbb`. Pages use it as far as it can be read.' })),
+    supportEmail: Nullable(Type.String()),
+    supportPhone: Nullable(Type.String()),
+    termsUrl: Nullable(Type.String()),
+    logoUrl: Nullable(Type.String({ description: 'Set it with PUT /companies/{id}/logo.' })),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
   },
@@ -107,6 +115,12 @@ export const CompanyChangeBody = Type.Object({
   siret: Type.Optional(Nullable(Type.String({ pattern: '^[0-9]{14}$' }))),
   settlementAddress: Type.Optional(Nullable(Type.String({ maxLength: 42 }))),
   settlementNetwork: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
+  displayName: Type.Optional(Nullable(CompanyName)),
+  legalName: Type.Optional(Nullable(CompanyName)),
+  brandColor: Type.Optional(Nullable(Type.String({ pattern: '^#[0-9a-fA-F]{6}$' }))),
+  supportEmail: Type.Optional(Nullable(Type.String({ format: 'email', maxLength: 254 }))),
+  supportPhone: Type.Optional(Nullable(Type.String({ pattern: '^\\+?[0-9][0-9 ()./-]{4,29}$' }))),
+  termsUrl: Type.Optional(Nullable(Type.String({ maxLength: 2048 }))),
   lateAcceptHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
   lateAfterCancel: Type.Optional(Type.String({ enum: ['accept', 'hold'] })),
   requoteHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),

@@ -7,12 +7,14 @@ import { hasFreshFactor } from '../http/permissions.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { webLink } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Company } from './company-queries.ts'
 import * as queries from './company-queries.ts'
 import { changeRefundLimits, type RefundLimitsChange } from './company-refund-limits.ts'
 import type { CompanySchema } from './company-schemas.ts'
+import { deleteLogo, type Logo, upsertLogo } from './logo/logo-queries.ts'
 import type { SaleCache } from './sale-cache.ts'
 
 export type CompanyDeps = {
@@ -21,13 +23,18 @@ export type CompanyDeps = {
   audit: Audit
   mailer: Mailer
   cache: SaleCache
+  /** Where payers' pages stand. */
+  payUrl: string
   /** Cached sessions and API keys hold whether their company is approved. */
   forgetActors(): void
   /** What is wrong with a webhook address, or null. */
   callbackFault(url: string): string | null
 }
 
-export const viewCompany = (company: Company): Static<typeof CompanySchema> => ({
+export const viewCompany = (
+  { payUrl }: Pick<CompanyDeps, 'payUrl'>,
+  company: Company,
+): Static<typeof CompanySchema> => ({
   _id: company.id,
   name: company.name,
   kind: company.kind,
@@ -50,6 +57,13 @@ export const viewCompany = (company: Company): Static<typeof CompanySchema> => (
   feeBps: company.feeBps,
   kycThreshold: company.kycThreshold,
   kycLimit: company.kycLimit,
+  displayName: company.displayName,
+  legalName: company.legalName,
+  brandColor: company.brandColor,
+  supportEmail: company.supportEmail,
+  supportPhone: company.supportPhone,
+  termsUrl: company.termsUrl,
+  logoUrl: company.logo && `${payUrl}/logo/${company.logo}`,
   createdAt: company.createdAt.toISOString(),
   updatedAt: company.updatedAt.toISOString(),
 })
@@ -67,6 +81,12 @@ export type CompanyChange = Partial<
     | 'lateAfterCancel'
     | 'requoteHours'
     | 'linkQuoteMinutes'
+    | 'displayName'
+    | 'legalName'
+    | 'brandColor'
+    | 'supportEmail'
+    | 'supportPhone'
+    | 'termsUrl'
   >
 > &
   Partial<OperatorChange> & { refundLimits?: RefundLimitsChange }
@@ -135,6 +155,11 @@ function checkSettlement(change: CompanyChange): void {
     throw invalid('settlementAddress', 'must be an EVM address: 0x and 40 hex digits, with a right checksum if mixed')
 }
 
+/** A link that payers follow leads to a website. */
+function checkTerms({ termsUrl }: CompanyChange): void {
+  if (termsUrl && webLink(termsUrl) === null) throw invalid('termsUrl', 'must be an http or https address')
+}
+
 /** Does this change the payout address or network? */
 const touchesSettlement = (company: Company, change: CompanyChange): boolean =>
   (change.settlementAddress !== undefined && change.settlementAddress !== company.settlementAddress) ||
@@ -160,9 +185,11 @@ export async function changeCompany(
     })
   }
   checkSettlement(change)
+  checkTerms(change)
   return db.tx(async (tx) => {
     const company = await lockSeen(tx, actor, id)
-    const { refundLimits: wanted, ...rest } = change
+    const { refundLimits: wanted, ...others } = change
+    const rest = others.brandColor ? { ...others, brandColor: others.brandColor.toLowerCase() } : others
     const refundLimits = wanted ? changeRefundLimits(actor, company.refundLimits, wanted) : company.refundLimits
     const settlement = touchesSettlement(company, change)
     if ((settlement || wanted) && !hasFreshFactor(actor, clock())) throw new AppError('STEP_UP_REQUIRED')
@@ -179,6 +206,28 @@ export async function changeCompany(
     const entry = { action: 'company.change', companyId: id, object: `company:${id}` }
     await audit.write(tx, context, { ...entry, detail })
     return changed ?? company
+  })
+}
+
+/** Sets the logo that payers see; null takes it away. @throws OBJECT_NOT_FOUND */
+export async function changeLogo(
+  deps: CompanyDeps,
+  context: RequestContext,
+  id: string,
+  logo: Logo | null,
+): Promise<Company> {
+  return deps.db.tx(async (tx) => {
+    const company = await lockSeen(tx, context.actor, id)
+    if (logo) await upsertLogo(tx, id, logo, new Date(deps.clock()))
+    else await deleteLogo(tx, id)
+    const entry = {
+      action: 'company.logo',
+      companyId: id,
+      object: `company:${id}`,
+      detail: { logo: logo?.hash ?? null },
+    }
+    await deps.audit.write(tx, context, entry)
+    return { ...company, logo: logo?.hash ?? null }
   })
 }
 

@@ -30,7 +30,12 @@ export type KycDeps = {
   /** A webhook was written for this company. */
   onDelivery(companyId: string): void
   /** Asks the payer to go through the check; called in a transaction, so it only writes a job. */
-  askPayer(tx: Tx, order: Pick<Order, 'companyId' | 'code' | 'shortCode'>, kyc: Kyc, email: string): Promise<void>
+  askPayer(
+    tx: Tx,
+    order: Pick<Order, 'companyId' | 'id' | 'code' | 'shortCode'>,
+    kyc: Kyc,
+    email: string,
+  ): Promise<void>
 }
 
 /** Who caused a change, for history and audit. */

@@ -6,7 +6,7 @@ export type ServerKeyRow = { id: string; purpose: string; sealed: string; create
 export async function listServerKeys(q: Queryable, retiredAfter: Date): Promise<ServerKeyRow[]> {
   return q.many<ServerKeyRow>(sql`
     select id, purpose, sealed, created_at, retired_at from server_keys
-    where retired_at is null or retired_at > ${retiredAfter} or purpose = 'audit'
+    where retired_at is null or retired_at > ${retiredAfter} or purpose in ('audit', 'receipt')
     order by id desc`)
 }
 

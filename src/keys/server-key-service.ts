@@ -14,7 +14,7 @@ import {
   updateServerKeysRetired,
 } from './server-key-queries.ts'
 
-const PURPOSES = ['access-token', 'audit'] as const
+const PURPOSES = ['access-token', 'audit', 'receipt'] as const
 export type KeyPurpose = (typeof PURPOSES)[number]
 export type ServerKey = { id: string; key: Buffer }
 
@@ -28,9 +28,14 @@ export type ServerKeys = {
   prepare(): Promise<void>
   /** A key that may still verify. */
   find(purpose: KeyPurpose, id: string): Promise<ServerKey | undefined>
+  /** Every key of a purpose that may still verify. */
+  list(purpose: KeyPurpose): Promise<readonly ServerKey[]>
   /** A new key signs from now on; the old one verifies until what it signed has expired. */
   rotate(tx: Tx, purpose: KeyPurpose): Promise<ServerKey>
 }
+
+/** What these keys signed never expires, so they verify for ever. */
+const KEPT: readonly string[] = ['audit', 'receipt']
 
 /** A retired key verifies this much longer than a token lives: nodes learn of the new key within seconds. */
 const KEY_OVERLAP_MS = 15 * MINUTE
@@ -83,7 +88,7 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
   }
   const signs = (purpose: KeyPurpose) => (key: Opened) => key.purpose === purpose && key.retiredAt === null
   const current = async (purpose: KeyPurpose, tx?: Tx): Promise<ServerKey> => {
-    const isOld = purpose !== 'audit' && clock() - loadedAt > MAX_AGE_MS
+    const isOld = !KEPT.includes(purpose) && clock() - loadedAt > MAX_AGE_MS
     const keys = tx && known === undefined ? (await listServerKeys(tx, new Date(clock()))).map(open) : undefined
     const key = (keys ?? (isOld ? await load() : await list())).find(signs(purpose))
     if (key) return key
@@ -102,20 +107,22 @@ export function openServerKeys({ db, vault, clock }: { db: Db; vault: Vault; clo
     async prepare() {
       await current('access-token')
       await current('audit')
+      await current('receipt')
     },
     async find(purpose, id) {
       const fits = (key: Opened): boolean =>
         key.purpose === purpose &&
         key.id === id &&
-        (key.retiredAt === null || purpose === 'audit' || clock() - key.retiredAt < KEY_OVERLAP_MS)
+        (key.retiredAt === null || KEPT.includes(purpose) || clock() - key.retiredAt < KEY_OVERLAP_MS)
       const key = (await list()).find(fits)
       if (key || clock() - loadedAt < SECOND) return key
       return (await load()).find(fits)
     },
+    list: async (purpose) => (await load()).filter((key) => key.purpose === purpose),
     async rotate(tx, purpose) {
       await lockServerKeys(tx)
       await updateServerKeysRetired(tx, purpose, new Date(clock()))
-      if (purpose !== 'audit') await deleteServerKeys(tx, purpose, new Date(clock() - KEY_OVERLAP_MS))
+      if (!KEPT.includes(purpose)) await deleteServerKeys(tx, purpose, new Date(clock() - KEY_OVERLAP_MS))
       const key = await make(tx, purpose)
       tx.afterCommit(() => {
         loadedAt = 0

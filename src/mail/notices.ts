@@ -1,6 +1,13 @@
 import type { Lang } from '../kernel/lang.ts'
 import { TEXTS } from '../texts/languages.ts'
-import type { EmailChangeFacts, FailureFacts, KycFacts, NoticeText, RefundFacts } from '../texts/mail-texts.ts'
+import type {
+  EmailChangeFacts,
+  FailureFacts,
+  KycFacts,
+  NoticeText,
+  ReceiptFacts,
+  RefundFacts,
+} from '../texts/mail-texts.ts'
 import type { Notice } from './mail.ts'
 
 function write<Facts>({ subject, paragraphs, button }: NoticeText<Facts>, facts: Facts, url = ''): Notice {
@@ -15,6 +22,10 @@ export const kycNotice = (lang: Lang, { url, ...facts }: KycFacts & { url: strin
 /** Asks a payer where a refund goes. */
 export const refundAddressNotice = (lang: Lang, { url, ...facts }: RefundFacts & { url: string }): Notice =>
   write(TEXTS[lang].mails.refundAddress, facts, url)
+
+/** To a payer whose order is paid. */
+export const receiptNotice = (lang: Lang, { url, ...facts }: ReceiptFacts & { url: string }): Notice =>
+  write(TEXTS[lang].mails.receipt, facts, url)
 
 /** To the payer's old address, when the shop replaces it. */
 export const emailChangedNotice = (lang: Lang, facts: EmailChangeFacts): Notice =>

@@ -36,7 +36,14 @@ export type OrderSignals = {
   onEnd?(order: Order): void
 }
 
-export type TransitionDeps = { clock: () => number; vault: Vault; payUrl: string; signals: OrderSignals }
+export type TransitionDeps = {
+  clock: () => number
+  vault: Vault
+  payUrl: string
+  signals: OrderSignals
+  /** In the transaction that makes an order paid. */
+  onPaid?(tx: Tx, order: Order): Promise<void>
+}
 
 export function openAnnounce({ vault, payUrl, signals }: TransitionDeps): Announce {
   const key = vault.derive('webhook-id')
@@ -73,6 +80,7 @@ export function openTransition(deps: TransitionDeps, announce: Announce): Transi
     const event = TRANSITIONS[trigger].event as WebhookEvent | null
     await insertOrderEvent(tx, moved, { trigger, fromStatus: order.status, event, actor, requestId })
     if (event !== null) await announce(tx, moved, event, { requestId, refundId: refundId ?? null })
+    if (order.paidAt === null && moved.paidAt !== null) await deps.onPaid?.(tx, moved)
     tx.afterCommit(() => deps.signals.onChange(moved.code))
     if (trigger === 'cancel' || trigger === 'expire') tx.afterCommit(() => deps.signals.onEnd?.(moved))
     return moved

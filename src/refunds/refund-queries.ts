@@ -230,7 +230,7 @@ export async function findKeyMaker(q: Queryable, keyId: string): Promise<string 
 
 /** The shop as its payers know it. */
 export const findMerchant = (q: Queryable, companyId: string): Promise<{ name: string; country: string | null }> =>
-  q.one(sql`select name, country from companies where id = ${companyId}`)
+  q.one(sql`select coalesce(display_name, name) as name, country from companies where id = ${companyId}`)
 
 /** USDC as decimal text; null: no limit. */
 export type RoleLimit = { single: string | null; day: string | null }

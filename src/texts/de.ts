@@ -305,6 +305,14 @@ export const de: Texts = {
       ],
       button: 'Prüfung öffnen',
     },
+    receipt: {
+      subject: ({ merchant }) => `Ihr Beleg von ${merchant}`,
+      paragraphs: ({ merchant, amount, shortCode }) => [
+        `${merchant} hat Ihre Zahlung über ${amount} für die Bestellung ${shortCode} erhalten.`,
+        'Der Beleg lässt sich drucken, und jeder kann prüfen, dass er echt ist.',
+      ],
+      button: 'Beleg öffnen',
+    },
     refundAddress: {
       subject: ({ merchant }) => `Wohin soll ${merchant} Ihr Geld zurückschicken?`,
       paragraphs: ({ merchant, amount, network, shortCode }) => [

@@ -290,6 +290,14 @@ export const en: Texts = {
       ],
       button: 'Open the check',
     },
+    receipt: {
+      subject: ({ merchant }) => `Your receipt from ${merchant}`,
+      paragraphs: ({ merchant, amount, shortCode }) => [
+        `${merchant} has received your payment of ${amount} for order ${shortCode}.`,
+        'The receipt can be printed, and anyone can check that it is genuine.',
+      ],
+      button: 'Open the receipt',
+    },
     refundAddress: {
       subject: ({ merchant }) => `Where should ${merchant} send your refund?`,
       paragraphs: ({ merchant, amount, network, shortCode }) => [

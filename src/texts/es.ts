@@ -295,6 +295,14 @@ export const es: Texts = {
       ],
       button: 'Abrir la comprobación',
     },
+    receipt: {
+      subject: ({ merchant }) => `Su recibo de ${merchant}`,
+      paragraphs: ({ merchant, amount, shortCode }) => [
+        `${merchant} ha recibido su pago de ${amount} del pedido ${shortCode}.`,
+        'El recibo se puede imprimir y cualquiera puede comprobar que es auténtico.',
+      ],
+      button: 'Abrir el recibo',
+    },
     refundAddress: {
       subject: ({ merchant }) => `¿Adónde debe enviar ${merchant} su reembolso?`,
       paragraphs: ({ merchant, amount, network, shortCode }) => [

@@ -299,6 +299,14 @@ export const fr: Texts = {
       ],
       button: 'Ouvrir la vérification',
     },
+    receipt: {
+      subject: ({ merchant }) => `Votre reçu de ${merchant}`,
+      paragraphs: ({ merchant, amount, shortCode }) => [
+        `${merchant} a bien reçu votre paiement de ${amount} pour la commande ${shortCode}.`,
+        'Le reçu peut être imprimé, et chacun peut vérifier qu’il est authentique.',
+      ],
+      button: 'Ouvrir le reçu',
+    },
     refundAddress: {
       subject: ({ merchant }) => `Où ${merchant} doit-il envoyer votre remboursement ?`,
       paragraphs: ({ merchant, amount, network, shortCode }) => [

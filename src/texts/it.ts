@@ -293,6 +293,14 @@ export const it: Texts = {
       ],
       button: 'Aprire la verifica',
     },
+    receipt: {
+      subject: ({ merchant }) => `La sua ricevuta di ${merchant}`,
+      paragraphs: ({ merchant, amount, shortCode }) => [
+        `${merchant} ha ricevuto il suo pagamento di ${amount} per l’ordine ${shortCode}.`,
+        'La ricevuta si può stampare e chiunque può verificare che è autentica.',
+      ],
+      button: 'Apri la ricevuta',
+    },
     refundAddress: {
       subject: ({ merchant }) => `Dove deve inviare il rimborso ${merchant}?`,
       paragraphs: ({ merchant, amount, network, shortCode }) => [

@@ -45,6 +45,8 @@ export type NoticeText<Facts> = {
 export type EmailChangeFacts = { merchant: string; shortCode: string }
 export type KycFacts = { merchant: string; shortCode: string; closer: boolean }
 export type RefundFacts = { merchant: string; amount: string; network: string; shortCode: string }
+/** `amount` with its currency, as people of the language write it. */
+export type ReceiptFacts = { merchant: string; amount: string; shortCode: string }
 export type FailureFacts = { day: string; companyName: string; firstName: string; failed: number; parked: number }
 
 export type MailTexts = {
@@ -52,6 +54,7 @@ export type MailTexts = {
   closing: string
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
   kycCheck: NoticeText<KycFacts>
+  receipt: NoticeText<ReceiptFacts>
   refundAddress: NoticeText<RefundFacts>
   emailChanged: NoticeText<EmailChangeFacts>
   webhookFailures: NoticeText<FailureFacts>

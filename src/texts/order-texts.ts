@@ -1,4 +1,4 @@
-/** What the payer meets on the pay page, one at a time. Several order states look the same, and one can look different. */
+/** What the payer meets on the pay page. Several order states look the same, and one can look different. */
 export const SITUATIONS = [
   'choose',
   'unavailable',

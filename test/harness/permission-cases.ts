@@ -22,6 +22,10 @@ import { insertUser, newId } from './permission-world.ts'
 
 export type { Case, Made, Place } from './permission-objects.ts'
 
+/** 16 × 16 pixels. */
+const TINY_PNG =
+  'iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAYAAAAf8/9hAAAAL0lEQVR4AaXBAQEAIAyAME4QkxjM9j4E27xzP4FEEkkkkUQSSSSRRBJJJJFEEkm0oSUB8TcgBaUAAAAASUVORK5CYII='
+
 const CHECKS: Cases = {
   listKyc: { row: 'kyc.read', ownOnly: true, make: async (place) => ({ shows: (await kyc(place)).kycId }) },
   startKyc: { row: 'kyc.start', make: async (place) => ({ body: { code: (await order(place)).code } }) },
@@ -242,6 +246,17 @@ const SHOPS: Cases = {
   changeCompany: {
     row: 'companies.change',
     make: ({ home }) => ({ params: { id: home.companyId }, body: { name: `Renamed ${newId()}` } }),
+  },
+  setCompanyLogo: {
+    row: 'companies.change',
+    make: ({ home }) => ({ params: { id: home.companyId }, body: { image: TINY_PNG } }),
+  },
+  removeCompanyLogo: {
+    row: 'companies.change',
+    async make(place) {
+      await ask(place.home.boss, 'PUT', `companies/${place.home.companyId}/logo`, { image: TINY_PNG })
+      return { params: { id: place.home.companyId } }
+    },
   },
   approveCompany: {
     row: 'companies.approve',

@@ -238,6 +238,8 @@ const COMPANIES: Record<string, OperationWords> = {
   listCompanies: { does: 'Your company; for operators, all that they may see.' },
   getCompany: { does: 'A company with its settings.' },
   changeCompany: { refuses: ['OBJECT_CONFLICT', 'STEP_UP_REQUIRED', 'FORBIDDEN'] },
+  setCompanyLogo: { refuses: ['BODY_TOO_LARGE'] },
+  removeCompanyLogo: { does: 'Payers see the name alone again.' },
   approveCompany: { does: 'The operator lets a company sell.', refuses: CHANGED },
   listSalesPoints: { does: 'The shops of your company.' },
   createSalesPoint: { does: 'A shop groups tills. A new company has one already.' },

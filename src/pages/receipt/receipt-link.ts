@@ -1,25 +1,26 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Order } from '../../orders/order.ts'
 
-type Named = Pick<Order, 'id' | 'code'>
+type Named = Pick<Order, 'companyId' | 'id' | 'code'>
 
+/** Of each of the two ids. */
 const ID_BYTES = 12
 const PROOF_BYTES = 16
 
-/** Keyed with the order's own secret, its code: the link outlives every rotation of keys and gives the code away to nobody. */
+/** Keyed with the order's own secret, its code, which it does not give away: the link outlives every change of keys. */
 const proofOf = ({ id, code }: Named): Buffer =>
   createHmac('sha256', code).update(`receipt:${id}`).digest().subarray(0, PROOF_BYTES)
 
-/** What the address of a receipt ends with: the order's id, and 128 bits that cannot be guessed. */
-export const receiptToken = (order: Named): string =>
-  Buffer.concat([Buffer.from(order.id, 'hex'), proofOf(order)]).toString('base64url')
+/** What the address of a receipt ends with: which order, and 128 bits that cannot be guessed. */
+const receiptToken = (order: Named): string =>
+  Buffer.concat([Buffer.from(order.companyId + order.id, 'hex'), proofOf(order)]).toString('base64url')
 
-/** The id of the order that a token names; null: it is none. */
-export function orderOfToken(token: string): string | null {
+/** The order that a token names; null: it is none. */
+export function orderOfToken(token: string): { companyId: string; id: string } | null {
   const bytes = Buffer.from(token, 'base64url')
-  return bytes.length === ID_BYTES + PROOF_BYTES && bytes.toString('base64url') === token
-    ? bytes.subarray(0, ID_BYTES).toString('hex')
-    : null
+  if (bytes.length !== 2 * ID_BYTES + PROOF_BYTES || bytes.toString('base64url') !== token) return null
+  const idAt = (at: number): string => bytes.subarray(at, at + ID_BYTES).toString('hex')
+  return { companyId: idAt(0), id: idAt(ID_BYTES) }
 }
 
 export const isReceiptToken = (order: Named, token: string): boolean => {

@@ -1,5 +1,4 @@
 import { type Queryable, sql } from '../../db/db.ts'
-import type { Lang } from '../../kernel/lang.ts'
 
 export async function findMerchantName(q: Queryable, companyId: string): Promise<string | undefined> {
   const row = await q.maybe<{ name: string }>(sql`select name from companies where id = ${companyId}`)
@@ -33,19 +32,6 @@ export const findShop = (q: Queryable, companyId: string): Promise<ShopRow | und
   q.maybe(sql`
     select c.name, c.display_name, c.legal_name, c.brand_color, c.support_email, c.support_phone, c.terms_url, l.hash as logo
     from companies c left join company_logos l on l.company_id = c.id where c.id = ${companyId}`)
-
-export const findLogo = (q: Queryable, hash: string): Promise<{ mime: string; bytes: Buffer } | undefined> =>
-  q.maybe(sql`select mime, bytes from company_logos where hash = ${hash} limit 1`)
-
-/** The language that the payer of an order uses; mails about it follow. */
-export const upsertPayerLanguage = (
-  q: Queryable,
-  order: { companyId: string; id: string },
-  lang: Lang,
-): Promise<number> =>
-  q.run(sql`
-    insert into payer_languages (company_id, order_id, lang) values (${order.companyId}, ${order.id}, ${lang})
-    on conflict (company_id, order_id) do update set lang = excluded.lang where payer_languages.lang <> excluded.lang`)
 
 /** For each order one text that changes whenever something about it changes that its payer should see. */
 export async function listOrderMarks(

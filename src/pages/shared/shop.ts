@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Queryable } from '../../db/db.ts'
 import { type Html, html, raw, webLink } from '../../kernel/html.ts'
 import { findShop, type ShopRow } from './payer-page-queries.ts'
@@ -81,8 +80,6 @@ export function brandStyle({ brandColor }: Pick<Shop, 'brandColor'>): string {
   const rule = (accent: string): string => `:root{--accent:${accent};--on-accent:${wordsOn(accent)}}`
   return `${rule(light)}@media(prefers-color-scheme:dark){${rule(dark)}}`
 }
-
-export const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /* ---- parts of a page ---- */
 

@@ -97,17 +97,6 @@ export async function listMispaymentsOfOrder(q: Queryable, companyId: string, or
   return rows.map(toMispayment)
 }
 
-/** Records of one payment, oldest first. */
-export async function listMispaymentsOfPayment(
-  q: Queryable,
-  companyId: string,
-  paymentId: string,
-): Promise<Mispayment[]> {
-  const rows = await q.many<Row>(sql`
-    select ${COLUMNS} from mispayments where company_id = ${companyId} and payment_id = ${paymentId} order by id`)
-  return rows.map(toMispayment)
-}
-
 export async function insertMispayment(
   tx: Tx,
   record: Omit<Mispayment, 'status' | 'decidedBy' | 'reason' | 'borneBy' | 'updatedAt'>,

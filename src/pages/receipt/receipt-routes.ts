@@ -1,0 +1,87 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Config } from '../../config/config.ts'
+import { toAppError } from '../../http/failures.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { ServerKeys } from '../../keys/server-key-service.ts'
+import type { Order } from '../../orders/order.ts'
+import { findOrderById } from '../../orders/order-queries.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { PageContext } from '../pay/pay-parts.ts'
+import { type PayView, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
+import { sendBusyPage } from '../shared/busy-page.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { receiptOf } from './receipt.ts'
+import { isReceiptToken, orderOfToken } from './receipt-link.ts'
+import { listReceiptKeys, signReceipt } from './receipt-sign.ts'
+import { receiptPolicy, renderNoReceipt, renderReceipt } from './receipt-view.ts'
+
+export type ReceiptPageDeps = Omit<PayViewDeps, 'payerKey'> & {
+  config: Pick<Config, 'payUrl' | 'baseUrl'>
+  keys: ServerKeys
+  explorerUrl: PageContext['explorerUrl']
+}
+
+const OPEN = { open: true, page: true } as const
+const Token = Type.Object({ token: Type.String({ maxLength: 60 }) })
+
+/** Receipts by a link that cannot be guessed, for people and signed for programs; and the keys that verify them. */
+export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (app, deps) => {
+  const { config, clock, explorerUrl, keys } = deps
+  const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
+  rememberLanguage(app)
+
+  /** @throws OBJECT_NOT_FOUND for a wrong token and for an order that was never paid, alike */
+  const find = async (token: string): Promise<{ order: Order; view: PayView }> => {
+    const key = orderOfToken(token)
+    const order = key === null ? undefined : await findOrderById(deps.db, key.companyId, key.id)
+    if (!order || !isReceiptToken(order, token) || order.paidAt === null) throw new AppError('OBJECT_NOT_FOUND')
+    // the forms of the pay page are not rendered here, so no key signs them
+    const view = await readPayView({ ...deps, payerKey: Buffer.alloc(32) }, order.code)
+    return { order, view }
+  }
+
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
+    if (error.status >= 500) request.log.error({ err: thrown }, 'receipt failed')
+    void reply.code(error.status).header('content-security-policy', receiptPolicy(null))
+    return reply.type('text/html; charset=utf-8').send(renderNoReceipt(languageOf(request)).text)
+  })
+
+  app.get('/receipt/:token.json', { config: OPEN, schema: { hide: true, params: Token } }, async (request, reply) => {
+    const { order, view } = await find(request.params.token)
+    const receipt = receiptOf(order, view, config.baseUrl)
+    void reply.header('cache-control', 'no-store').type('application/json; charset=utf-8')
+    return { receipt, jws: await signReceipt(keys, receipt) }
+  })
+
+  app.get('/receipt/:token', { config: OPEN, schema: { hide: true, params: Token } }, async (request, reply) => {
+    const { token } = request.params
+    const { order, view } = await find(token)
+    const language = languageOf(request)
+    const { pay: texts, locale } = TEXTS[language]
+    const quiet = { providersUrl: null, lastUsed: null }
+    const page: PageContext = {
+      ...{ language, texts, locale, basePath, explorerUrl, ...quiet },
+      payUrl: config.payUrl,
+      nowMs: clock(),
+    }
+    const receipt = receiptOf(order, view, config.baseUrl)
+    const shown = renderReceipt({ receipt, view, page, token, keysUrl: `${config.baseUrl}/.well-known/jwks.json` })
+    return reply
+      .headers({
+        'content-security-policy': receiptPolicy(view.shop),
+        'cache-control': 'no-store',
+        'referrer-policy': 'no-referrer',
+        'content-language': language,
+      })
+      .type('text/html; charset=utf-8')
+      .send(shown.text)
+  })
+
+  app.get('/.well-known/jwks.json', { config: OPEN, schema: { hide: true } }, async (_request, reply) => {
+    void reply.header('cache-control', 'public, max-age=300').type('application/json; charset=utf-8')
+    return { keys: await listReceiptKeys(keys) }
+  })
+}

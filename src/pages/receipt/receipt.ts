@@ -1,0 +1,31 @@
+import { formatMoney } from '../../kernel/money.ts'
+import { formatRate, type Order } from '../../orders/order.ts'
+import type { PayView } from '../pay/pay-service.ts'
+
+/** What a receipt says, as it is signed. Amounts are decimal text. It does not name the payer. */
+export const receiptOf = (order: Order, view: PayView, issuer: string) => {
+  const { payment, shop } = view
+  const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
+  return {
+    version: 1,
+    issuer,
+    order: order.shortCode,
+    reference: order.alias,
+    merchant: { name: shop.name, legalName: shop.legalName },
+    goods: view.goodsName,
+    price: { amount: formatMoney(view.fiat), currency: view.fiat.asset },
+    due: { amount: formatMoney(view.due), asset: view.due.asset },
+    paid: { amount: formatMoney(received), asset: received.asset },
+    rate: { value: formatRate(view.rate), of: view.fiat.asset, in: view.due.asset },
+    channel: payment?.channel ?? null,
+    network: payment?.network ?? null,
+    transactions: [...(payment?.progress?.transactions ?? [])],
+    paidAt: order.paidAt?.toISOString() ?? null,
+    refunds: view.refunds
+      .filter(({ status }) => status === 'settled')
+      .map(({ amount, txHash, network }) => ({
+        ...{ amount: formatMoney(amount), asset: amount.asset, transaction: txHash, network },
+      })),
+  }
+}
+export type Receipt = ReturnType<typeof receiptOf>

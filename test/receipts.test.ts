@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, verify } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { verifyReceipt } from '../cli/commands/receipt.ts'
+import { sql } from '../src/db/db.ts'
+import { newEmail, waitForMail } from './harness/accounts.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+let shop: Shop
+
+before(async () => {
+  shop = await openShop()
+})
+after(() => shop?.stop())
+
+type Signed = { receipt: Record<string, unknown>; jws: string }
+
+async function createPaid(body: Record<string, unknown> = {}): Promise<{ code: string; link: string }> {
+  const order = await shop.createAwaiting(body)
+  await shop.chain.pay({ to: order.toAddress, units: order.units })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  const page = await (await fetch(`${shop.host.baseUrl}/pay?code=${order.code}`)).text()
+  return { code: order.code, link: /href="([^"]*\/receipt\/[\w-]+)"/.exec(page)?.[1] ?? '' }
+}
+
+const nameShop = (displayName: string | null) =>
+  shop.host.db.run(sql`update companies set display_name = ${displayName} where id = ${shop.merchant.companyId}`)
+
+test('a paid order has a receipt by a link that nobody guesses, and the link does not give the order away', async () => {
+  const { code, link } = await createPaid({ goods: { goodsName: 'Two tickets' } })
+  const answer = await fetch(link)
+  const text = await answer.text()
+  assert.equal(answer.status, 200)
+  for (const words of ['Receipt from', 'Two tickets', '€50.00', 'Sandbox chain', 'USDC from your wallet', '1 EUR = '])
+    assert.ok(text.includes(words), words)
+  assert.match(text, /0x[0-9a-f]{31}<wbr>[0-9a-f]{33}/, 'the transaction in full')
+  assert.ok(!text.includes(code) && !link.includes(code), 'whoever sees the receipt cannot reach the pay page')
+  const token = link.split('/').at(-1) ?? ''
+  const other = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`
+  for (const bad of [other, 'x', `${token}A`]) assert.equal((await fetch(link.replace(token, bad))).status, 404)
+})
+
+test('an order that is not paid has no receipt', async () => {
+  const { code } = await shop.createAwaiting()
+  assert.doesNotMatch(await (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text(), /\/receipt\//)
+})
+
+test('the signed form verifies with the public keys alone, and not after a change', async () => {
+  const { link } = await createPaid()
+  const signed = (await (await fetch(`${link}.json`)).json()) as Signed
+  assert.equal(signed.receipt.channel, 'crypto')
+  assert.deepEqual(signed.receipt.price, { amount: '50.00', currency: 'EUR' })
+  const { keys } = (await (await fetch(`${shop.host.baseUrl}/.well-known/jwks.json`)).json()) as {
+    keys: Record<string, string>[]
+  }
+  const [head = '', payload = '', signature = ''] = signed.jws.split('.')
+  const { kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { kid: string }
+  const jwk = keys.find((key) => key.kid === kid) ?? {}
+  const isGood = verify(
+    null,
+    Buffer.from(`${head}.${payload}`),
+    createPublicKey({ key: jwk, format: 'jwk' }),
+    Buffer.from(signature, 'base64url'),
+  )
+  assert.equal(isGood, true)
+  assert.ok(
+    keys.every((key) => key.d === undefined),
+    'no private part is published',
+  )
+  type Keys = Parameters<typeof verifyReceipt>[1]
+  assert.deepEqual(await verifyReceipt(signed, keys as unknown as Keys), signed.receipt)
+  const forged = { ...signed, receipt: { ...signed.receipt, price: { amount: '5000.00', currency: 'EUR' } } }
+  await assert.rejects(verifyReceipt(forged, keys as unknown as Keys), /says something else/)
+  const again = (await (await fetch(`${link}.json`)).json()) as Signed
+  assert.equal(again.jws, signed.jws, 'the same receipt is signed alike')
+})
+
+test('who gave an e-mail gets the receipt, in the language chosen on the page and under the shop’s own name', async () => {
+  await nameShop('Chez Test')
+  const email = newEmail('payer')
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  await fetch(`${shop.host.baseUrl}/pay?code=${order.code}&lang=fr`)
+  await shop.chain.pay({ to: order.toAddress, units: order.units })
+  await shop.makeFinal()
+  await shop.reaches(order.code, 'PAID')
+  const mail = await waitForMail(shop.host.baseUrl, email, /receipt/)
+  assert.equal(mail.subject, 'Votre reçu de Chez Test')
+  const link = /https?:\S+\/receipt\/\S+/.exec(mail.text)?.[0] ?? ''
+  assert.equal((await fetch(link)).status, 200)
+  await nameShop(null)
+})
