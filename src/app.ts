@@ -10,6 +10,8 @@ import { openAnchor } from './audit/anchor.ts'
 import type { Endpoint } from './chain/endpoints/endpoint.ts'
 import { checkNetwork, NetworkMismatch } from './chain/endpoints/network-check.ts'
 import type { Network } from './chain/networks.ts'
+import { runChecks } from './checks/check.ts'
+import { outsideChecks } from './checks/installation-checks.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
 import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
@@ -123,7 +125,12 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })
-  await registerApi(app, ground, accounts, { ...trade, requestLog })
+  const examine = async () => [
+    ...(await checkReady(db, newest)),
+    ...(await listChainChecks(trade.chainHealth)),
+    ...(await runChecks(outsideChecks(config))),
+  ]
+  await registerApi(app, ground, accounts, { ...trade, requestLog, examine })
   await registerPages(app, ground, accounts, trade)
   let workers: { stop(): Promise<void> } | undefined
   return {

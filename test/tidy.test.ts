@@ -65,6 +65,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
+  operator: [...HTTP, 'audit'],
   rates: HTTP,
   webhooks: [...HTTP, 'audit', 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],

@@ -2647,7 +2647,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -2838,11 +2838,11 @@ export interface Operations {
   /** The audit log, newest first. Who did what, when, from where, and whether it was allowed. */
   listAuditLog: {
     params: {
-      /** What was done, as `noun.verb`. */
+      /** How the action begins: `webhook.` */
       action?: string
-      /** Who did it. */
+      /** How the actor begins, or a person’s e-mail. */
       actor?: string
-      /** What it was done to. */
+      /** How the object begins: `user:` */
       object?: string
       /** nextBefore of the answer before. */
       before?: string
@@ -2879,6 +2879,109 @@ export interface Operations {
       /** Send it as `before` for the next page; null at the end. */
       nextBefore: string | null
     }
+  }
+  /** Checks, queues and nodes of this installation. Makes the checks of `comptoir doctor` anew, which may take some seconds. */
+  getOperatorStatus: {
+    params: Record<never, never>
+    data: {
+      /** Every check passed. */
+      ready: boolean
+      /** What `comptoir doctor` looks at. */
+      checks: Array<{
+        /** Name for people. */
+        name: string
+        /** Passed. */
+        ok: boolean
+        /** What was found. */
+        message: string
+        /** What to do; null where nothing is wrong. */
+        fix: string | null
+      }>
+      /** What waits for a worker or for a person. */
+      queues: Array<{
+        /** Name for people. */
+        name: string
+        /** How many wait. */
+        waiting: number
+        /** Since when the oldest waits; null: none does. */
+        oldestAt: string | null
+      }>
+      /** Processes that are connected to the database. */
+      nodes: Array<{
+        /** Name for people. */
+        name: string
+        /** Where it connects from. */
+        address: string
+        /** Connections to the database. */
+        connections: number
+        /** When its oldest connection was opened. */
+        since: string | null
+      }>
+    }
+  }
+  /** Prove that no entry of the audit log was changed or removed. Computes the whole chain again. A cut end shows only against an anchor: `comptoir audit verify --anchor`. */
+  verifyAuditLog: {
+    params: Record<never, never>
+    data: {
+      /** Entries that are as they were written. */
+      entries: number
+      /** The first fault; null: the log is whole. */
+      fault: {
+        /** The first entry that is not. */
+        seq: string
+        /** Why, in words; kept in the history. */
+        reason: string
+      } | null
+    }
+  }
+  /** What the operator announces now, newest first. What has not ended and was not taken down. The back office shows it on every page. */
+  listAnnouncements: {
+    params: Record<never, never>
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** As it was written; shown as text. */
+      text: string
+      /** How loud it is. */
+      tone: "info" | "warn"
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it disappears by itself; null: it stays until it is taken down. */
+      endsAt: string | null
+    }>
+  }
+  /** Announce something to everybody in the back office. Everybody who works in the back office sees it within a minute, as plain text. */
+  createAnnouncement: {
+    params: {
+      body: {
+        /** Plain text. */
+        text: string
+        /** How loud it is. */
+        tone?: "info" | "warn"
+        /** When it disappears by itself. */
+        endsAt?: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** As it was written; shown as text. */
+      text: string
+      /** How loud it is. */
+      tone: "info" | "warn"
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it disappears by itself; null: it stays until it is taken down. */
+      endsAt: string | null
+    }
+  }
+  /** Take an announcement down. Nobody sees it any more. The audit log keeps what it said. */
+  deleteAnnouncement: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: null
   }
   /** Requests to the API of the last days, newest first. Every call by an API key, every change and every refusal of the last days, without bodies and queries. What a person’s page only reads is left out. */
   listRequests: {
@@ -2927,6 +3030,26 @@ export interface Operations {
       /** Send it as `before` for the next page; null at the end. */
       nextBefore: string | null
     }
+  }
+  /** Set the logo that payers see. PNG, JPEG or WebP, at most 200 kB. It is drawn again and served from this service. */
+  setCompanyLogo: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body: {
+        /** The picture in base64. Or send the file itself as the body, with its type in Content-Type. */
+        image: string
+      }
+    }
+    data: Company
+  }
+  /** Remove the logo. Payers see the name alone again. */
+  removeCompanyLogo: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: Company
   }
   /** List companies you can access. Your company; for operators, all that they may see. */
   listCompanies: {
@@ -3026,26 +3149,6 @@ export interface Operations {
   }
   /** Approve a company, so that it can sell. The operator lets a company sell. */
   approveCompany: {
-    params: {
-      /** 24 hex characters. */
-      id: string
-    }
-    data: Company
-  }
-  /** Set the logo that payers see. PNG, JPEG or WebP, at most 200 kB. It is drawn again and served from this service. */
-  setCompanyLogo: {
-    params: {
-      /** 24 hex characters. */
-      id: string
-      body: {
-        /** The picture in base64. Or send the file itself as the body, with its type in Content-Type. */
-        image: string
-      }
-    }
-    data: Company
-  }
-  /** Remove the logo. Payers see the name alone again. */
-  removeCompanyLogo: {
     params: {
       /** 24 hex characters. */
       id: string
@@ -3732,13 +3835,18 @@ export const OPERATIONS = {
   createApiKey: { method: 'POST', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: true, json: true },
   revokeApiKey: { method: 'DELETE', path: '/api/next/api-keys/{id}', query: [], keyed: false, json: true },
   listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
+  getOperatorStatus: { method: 'GET', path: '/api/next/operator/status', query: [], keyed: false, json: true },
+  verifyAuditLog: { method: 'POST', path: '/api/next/audit-log/verify', query: [], keyed: true, json: true },
+  listAnnouncements: { method: 'GET', path: '/api/next/announcements', query: [], keyed: false, json: true },
+  createAnnouncement: { method: 'POST', path: '/api/next/announcements', query: [], keyed: true, json: true },
+  deleteAnnouncement: { method: 'DELETE', path: '/api/next/announcements/{id}', query: [], keyed: false, json: true },
   listRequests: { method: 'GET', path: '/api/next/request-log', query: ['requestId', 'failed', 'method', 'before', 'limit', 'companyId'], keyed: false, json: true },
+  setCompanyLogo: { method: 'PUT', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
+  removeCompanyLogo: { method: 'DELETE', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
   listCompanies: { method: 'GET', path: '/api/next/companies', query: ['search', 'approved', 'page', 'limit'], keyed: false, json: true },
   getCompany: { method: 'GET', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
   changeCompany: { method: 'PUT', path: '/api/next/companies/{id}', query: [], keyed: false, json: true },
   approveCompany: { method: 'POST', path: '/api/next/companies/{id}/approve', query: [], keyed: true, json: true },
-  setCompanyLogo: { method: 'PUT', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
-  removeCompanyLogo: { method: 'DELETE', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
   listSalesPoints: { method: 'GET', path: '/api/next/sales-points', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
   createSalesPoint: { method: 'POST', path: '/api/next/sales-points', query: ['companyId', 'childManager'], keyed: true, json: true },
   getSalesPoint: { method: 'GET', path: '/api/next/sales-points/{id}', query: [], keyed: false, json: true },

@@ -5,6 +5,7 @@ import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
 import { addOldState, takeOldInput } from '../http/old-clients.ts'
 import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { settlementRoutes } from '../ledger/settlement-routes.ts'
+import { type OperatorDeps, operatorRoutes } from '../operator/operator-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
@@ -49,7 +50,7 @@ export async function registerApi(
   app: FastifyInstance,
   { config, db, clock, vault }: ServiceBase,
   accounts: Accounts,
-  trade: Commerce & { requestLog: RequestLog },
+  trade: Commerce & { requestLog: RequestLog; examine: OperatorDeps['examine'] },
 ): Promise<void> {
   const { auth } = accounts
   const { companies } = trade
@@ -96,6 +97,7 @@ export async function registerApi(
       await scope.register(userRoutes, accounts.users)
       await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
       await scope.register(auditRoutes, { db })
+      await scope.register(operatorRoutes, { db, clock, audit: accounts.audit, examine: trade.examine })
       await scope.register(requestLogRoutes, { db, requestLog: trade.requestLog })
       await scope.register(companyRoutes, companies)
       await registerShops(scope, { base: { config, vault }, accounts, trade })

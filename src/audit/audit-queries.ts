@@ -57,9 +57,14 @@ export type AuditFilter = {
 export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<AuditRow[]> {
   const conditions: Sql[] = []
   if (filter.companyIds !== null) conditions.push(sql`company_id = any(${filter.companyIds})`)
-  if (filter.action !== null) conditions.push(sql`action = ${filter.action}`)
-  if (filter.actor !== null) conditions.push(sql`actor = ${filter.actor}`)
-  if (filter.object !== null) conditions.push(sql`object = ${filter.object}`)
+  if (filter.action !== null) conditions.push(sql`starts_with(action, ${filter.action})`)
+  // a person is looked for by e-mail as well as by id
+  if (filter.actor !== null) {
+    const email = filter.actor.trim().toLowerCase()
+    conditions.push(sql`(starts_with(actor, ${filter.actor})
+      or actor in (select 'user:' || id from users where email_key = ${email}))`)
+  }
+  if (filter.object !== null) conditions.push(sql`starts_with(object, ${filter.object})`)
   if (filter.beforeSeq !== null) conditions.push(sql`seq < ${filter.beforeSeq}`)
   return q.many<AuditRow>(
     unnamed(sql`select * from audit_log where ${joinSql(conditions, ' and ')} order by seq desc limit ${filter.limit}`),

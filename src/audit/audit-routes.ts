@@ -45,9 +45,11 @@ export const auditRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { 
         summary: 'The audit log, newest first',
         tags: ['companies'],
         querystring: Type.Object({
-          action: Type.Optional(Type.String({ maxLength: 100 })),
-          actor: Type.Optional(Type.String({ maxLength: 100 })),
-          object: Type.Optional(Type.String({ maxLength: 100 })),
+          action: Type.Optional(Type.String({ maxLength: 100, description: 'How the action begins: `webhook.`' })),
+          actor: Type.Optional(
+            Type.String({ maxLength: 100, description: 'How the actor begins, or a person’s e-mail.' }),
+          ),
+          object: Type.Optional(Type.String({ maxLength: 100, description: 'How the object begins: `user:`' })),
           before: Type.Optional(
             Type.String({ pattern: '^[0-9]{1,18}$', description: 'nextBefore of the answer before.' }),
           ),

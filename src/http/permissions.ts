@@ -145,6 +145,10 @@ export const PERMISSIONS = {
   'apiKeys.read': { roles: MANAGERS, limit: 'company' },
   'apiKeys.create': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'apiKeys.revoke': { roles: MANAGERS, limit: 'company' },
+  'operator.status': { roles: ['SuperAdmin'], limit: 'company' },
+  'audit.verify': { roles: ['SuperAdmin'], limit: 'company' },
+  'announcements.read': { roles: EVERYBODY, limit: 'company' },
+  'announcements.write': { roles: ['SuperAdmin'], limit: 'company' },
   'audit.read': { roles: MANAGERS, limit: 'company' },
 } as const satisfies Record<string, Rule>
 

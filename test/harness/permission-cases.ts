@@ -4,6 +4,7 @@ import { SCREENINGS, WRONG_BOOKS } from './permission-money-cases.ts'
 import {
   approvedKyc,
   ask,
+  byAdmin,
   type Cases,
   choice,
   delivery,
@@ -87,6 +88,8 @@ const CHANNELS: Cases = {
   },
 }
 
+const announcement = (place: Place) => byAdmin<{ _id: string }>(place, 'announcements', { text: 'A word' })
+
 const WEBHOOKS: Cases = {
   listWebhookDeliveries: {
     row: 'webhooks.deliveries',
@@ -146,6 +149,19 @@ const WEBHOOKS: Cases = {
       body: { url: `${place.world.shop.receiver.url}/test`, ...choice(place) },
       shows: '"delivered":true',
     }),
+  },
+  getOperatorStatus: { row: 'operator.status', ownOnly: true, make: () => ({ shows: 'webhooks' }) },
+  verifyAuditLog: { row: 'audit.verify', ownOnly: true, silent: true, make: () => ({ shows: '"fault":null' }) },
+  listAnnouncements: {
+    row: 'announcements.read',
+    ownOnly: true,
+    make: async (place) => ({ shows: (await announcement(place))._id }),
+  },
+  createAnnouncement: { row: 'announcements.write', ownOnly: true, make: () => ({ body: { text: 'A word' } }) },
+  deleteAnnouncement: {
+    row: 'announcements.write',
+    ownOnly: true,
+    make: async (place) => ({ params: { id: (await announcement(place))._id } }),
   },
   listRequests: {
     row: 'requests.read',

@@ -92,6 +92,7 @@ export async function registerOpenApi(app: FastifyInstance, { baseUrl }: { baseU
         },
         { name: 'rates', description: 'Exchange rates.' },
         { name: 'webhooks', description: 'What is sent to your server, and the secret that signs it.' },
+        { name: 'operation', description: 'What the operator looks at and announces.' },
         { name: 'developers', description: 'What your own programs did: requests by their id.' },
         { name: 'authentication', description: 'Registration, login, second factor, sessions.' },
         { name: 'companies', description: 'Companies, tills, buttons and people.' },

@@ -2,6 +2,7 @@ import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useCan, useCanSell, useSessionState } from '../api/session.ts'
 import { useCore } from '../texts/lang.ts'
+import { Announced } from './Announced.tsx'
 import { Missing } from './Missing.tsx'
 import { Navigation, permissionOf, TopBar } from './Navigation.tsx'
 import { NoRight } from './NotFound.tsx'
@@ -36,6 +37,7 @@ export function Inside() {
       <Navigation />
       <main id="content" tabIndex={-1} className="min-w-0 outline-none">
         <OfflineBar />
+        <Announced />
         {mayEnter ? <Outlet /> : <NoRight />}
       </main>
       <Shortcuts />

@@ -10,7 +10,9 @@ export function Outside({ title, children, wide }: { title: string; children: Re
   }, [title, core])
   return (
     <div className="flex min-h-dvh flex-col items-center px-4 py-10 sm:justify-center">
-      <p className="mb-5 text-xl font-semibold tracking-tight">{core.product}</p>
+      <header>
+        <p className="mb-5 text-xl font-semibold tracking-tight">{core.product}</p>
+      </header>
       <main className={`panel w-full p-6 sm:p-8 ${wide ? 'max-w-xl' : 'max-w-md'}`}>
         <h1 className="mb-4 text-xl font-semibold">{title}</h1>
         {children}

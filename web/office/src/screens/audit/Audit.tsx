@@ -1,8 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { call, type Data } from '../../api/call.ts'
+import { useAction } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { Field } from '../../kit/fields.tsx'
-import { Badge, Empty, Facts, Loaded, Page, Time } from '../../kit/parts.tsx'
+import { Badge, Empty, Facts, Loaded, Page, Refusal, Time } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
@@ -13,6 +15,7 @@ type Entry = Data<'listAuditLog'>['entries'][number]
 
 export function Audit() {
   const t = useTexts(texts)
+  const can = useCan()
   const [search, go] = useAddress()
   const filters = Object.fromEntries(FILTERS.flatMap((name) => (search[name] ? [[name, search[name]]] : [])))
   const log = useInfiniteQuery({
@@ -30,7 +33,7 @@ export function Audit() {
     go({ [name]: event.target.value.trim() || undefined }, { replace: true })
   const entries = { ...log, data: log.data?.pages.flatMap((page) => page.entries) }
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page title={t.title} lead={t.lead} actions={can('audit.verify') && <Prove />}>
       <div className="grid gap-x-3 sm:grid-cols-3">
         {FILTERS.map((name) => (
           <Field
@@ -65,6 +68,28 @@ export function Audit() {
         )}
       </div>
     </Page>
+  )
+}
+
+/** Computes the whole chain again and says whether every entry is as it was written. */
+function Prove() {
+  const t = useTexts(texts)
+  const prove = useAction({ run: () => call('POST /api/next/audit-log/verify') })
+  return (
+    <div className="flex flex-wrap items-center gap-3">
+      <button type="button" className="btn" disabled={prove.isPending} onClick={() => prove.mutate(undefined)}>
+        {prove.isPending ? t.proving : t.prove}
+      </button>
+      <span role="status">
+        {prove.data &&
+          (prove.data.fault ? (
+            <Badge tone="bad">{t.broken(prove.data.fault.seq, prove.data.fault.reason)}</Badge>
+          ) : (
+            <Badge tone="good">{t.whole(prove.data.entries)}</Badge>
+          ))}
+      </span>
+      <Refusal error={prove.error} />
+    </div>
   )
 }
 

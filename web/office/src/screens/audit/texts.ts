@@ -2,6 +2,10 @@ import { defineTexts } from '../../texts/lang.ts'
 
 export const texts = defineTexts(
   {
+    prove: 'Prove that nothing is missing',
+    proving: 'Checking every entry…',
+    whole: (count: number) => `All ${count} entries are as they were written.`,
+    broken: (seq: string, reason: string) => `Broken at entry ${seq}: ${reason}`,
     title: 'Audit log',
     lead: 'Who did what, and when. Entries are chained; none can be changed or removed without it showing.',
     action: 'Action',
@@ -16,6 +20,10 @@ export const texts = defineTexts(
   },
   {
     fr: {
+      prove: 'Prouver que rien ne manque',
+      proving: 'Vérification de chaque entrée…',
+      whole: (count) => `Les ${count} entrées sont telles qu’elles ont été écrites.`,
+      broken: (seq, reason) => `Rupture à l’entrée ${seq} : ${reason}`,
       title: 'Journal d’audit',
       lead: 'Qui a fait quoi, et quand. Les entrées sont chaînées : aucune ne peut changer ou disparaître sans que cela se voie.',
       action: 'Action',
@@ -29,6 +37,10 @@ export const texts = defineTexts(
       older: 'Entrées plus anciennes',
     },
     de: {
+      prove: 'Unversehrtheit beweisen',
+      proving: 'Jeder Eintrag wird geprüft…',
+      whole: (count) => `Alle ${count} Einträge sind, wie sie geschrieben wurden.`,
+      broken: (seq, reason) => `Bruch bei Eintrag ${seq}: ${reason}`,
       title: 'Prüfprotokoll',
       lead: 'Wer was wann getan hat. Die Einträge sind verkettet: Keiner lässt sich unbemerkt ändern oder entfernen.',
       action: 'Aktion',
@@ -42,6 +54,10 @@ export const texts = defineTexts(
       older: 'Ältere Einträge',
     },
     es: {
+      prove: 'Demostrar que no falta nada',
+      proving: 'Comprobando cada entrada…',
+      whole: (count) => `Las ${count} entradas están tal como se escribieron.`,
+      broken: (seq, reason) => `Rota en la entrada ${seq}: ${reason}`,
       title: 'Registro de auditoría',
       lead: 'Quién hizo qué y cuándo. Las entradas están encadenadas: ninguna cambia ni desaparece sin que se note.',
       action: 'Acción',
@@ -55,6 +71,10 @@ export const texts = defineTexts(
       older: 'Entradas más antiguas',
     },
     it: {
+      prove: 'Dimostra che nulla manca',
+      proving: 'Controllo di ogni voce…',
+      whole: (count) => `Tutte le ${count} voci sono come furono scritte.`,
+      broken: (seq, reason) => `Interrotta alla voce ${seq}: ${reason}`,
       title: 'Registro di controllo',
       lead: 'Chi ha fatto che cosa e quando. Le voci sono concatenate: nessuna può cambiare o sparire senza che si veda.',
       action: 'Azione',

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Data, type Query, request } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
@@ -7,7 +8,7 @@ import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
 import { fromUnits, toUnits } from '../../kit/decimal.ts'
 import { Field } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
-import { Loaded, Money, Page, Panel, TableFrame, Time } from '../../kit/parts.tsx'
+import { Code, Dialog, Facts, Loaded, Money, Page, Panel, TableFrame, Time } from '../../kit/parts.tsx'
 import { stringifySearch } from '../../search.ts'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { dayEnd, dayStart } from '../orders/views.ts'
@@ -161,6 +162,7 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
   const t = useTexts(texts)
   const core = useCore()
   const words = useAccountWords()
+  const [open, setOpen] = useState<string | null>(null)
   return (
     <Panel title={t.entries} flush>
       {ledger.entries.length === 0 && <p className="p-4 text-soft">{t.noEntries}</p>}
@@ -189,12 +191,23 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
                   <td className="text-right">
                     <Money amount={entry.amount} asset={entry.asset} />
                   </td>
-                  <td className="font-mono text-[13px]">{entry.journalId.slice(-8)}</td>
+                  <td>
+                    <button
+                      type="button"
+                      className="link font-mono text-[13px]"
+                      onClick={() => setOpen(entry.journalId)}
+                    >
+                      {entry.journalId.slice(-8)}
+                    </button>
+                  </td>
                 </tr>
               ))}
             </tbody>
           </table>
         </TableFrame>
+      )}
+      {open && (
+        <Journal entries={ledger.entries.filter(({ journalId }) => journalId === open)} onClose={() => setOpen(null)} />
       )}
       {onMore && (
         <p className="no-print border-t border-line p-3 text-center">
@@ -204,5 +217,34 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
         </p>
       )}
     </Panel>
+  )
+}
+
+/** One booking with both its sides, and what it was for. */
+function Journal({ entries, onClose }: { entries: Ledger['entries']; onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const words = useAccountWords()
+  const [first] = entries
+  if (!first) return null
+  return (
+    <Dialog title={t.journal} onClose={onClose}>
+      <Facts
+        rows={[
+          [core.date, <Time key="at" at={first.at} long />],
+          [t.kind, first.kind],
+          [t.journal, <Code key="id" text={first.journalId} whole />],
+          ...entries.map((entry): [string, React.ReactNode] => [
+            words[entry.account] ?? entry.account,
+            <Money key={`${entry.account}-${entry.amount}`} amount={entry.amount} asset={entry.asset} />,
+          ]),
+        ]}
+      />
+      {first.code && (
+        <Link to="/orders/$code" params={{ code: first.code }} className="btn mt-4">
+          {core.nav.orders}
+        </Link>
+      )}
+    </Dialog>
   )
 }

@@ -1,14 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { call, type Query, request, type Schemas } from '../../api/call.ts'
+import { call, type Query, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { type Address, useAddress } from '../../frame/address.ts'
 import { Check, Field } from '../../kit/fields.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Empty, Facts, Loaded, Money, Page, Pager, Panel, Refusal, Time } from '../../kit/parts.tsx'
+import { Badge, Empty, Facts, Loaded, Money, Page, Pager, Refusal, Time } from '../../kit/parts.tsx'
 import { usePage } from '../../kit/Tabs.tsx'
 import { useTexts, wordFor } from '../../texts/lang.ts'
+import { Announcements } from './Announcements.tsx'
+import { Status } from './Status.tsx'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -28,7 +29,8 @@ export function Operator() {
   const put = (change: Partial<Address>): void => go({ ...change, page: undefined }, { replace: true })
   return (
     <Page title={t.title} lead={t.lead}>
-      {can('companies.approve') && <Health />}
+      {can('operator.status') && <Status />}
+      {can('announcements.write') && <Announcements />}
       <Field
         label={t.search}
         type="search"
@@ -98,39 +100,5 @@ function Card({ company }: { company: Schemas['Company'] }) {
         </Link>
       </div>
     </article>
-  )
-}
-
-type Ready = { ready?: boolean; checks?: { name: string; ok: boolean; message?: string; fix?: string }[] }
-
-async function readReady(): Promise<Ready> {
-  const answer = await request({ method: 'GET', url: '/readyz', body: undefined, key: null })
-  const json = (await answer.json().catch(() => ({}))) as Ready & { data?: Ready }
-  return json.data ?? json
-}
-
-/** What `doctor` says, as far as this version tells it over HTTP. */
-function Health() {
-  const t = useTexts(texts)
-  const health = useQuery({ queryKey: ['ready'], queryFn: readReady, refetchInterval: SLOW_MS, retry: 1 })
-  return (
-    <Panel title={t.health}>
-      <Loaded query={health}>
-        {(data) => (
-          <>
-            <Badge tone={data.ready === false ? 'bad' : 'good'}>{data.ready === false ? t.notReady : t.ready}</Badge>
-            <ul className="mt-3 space-y-1 text-sm">
-              {(data.checks ?? []).map((check) => (
-                <li key={check.name} className="flex flex-wrap gap-2">
-                  <Badge tone={check.ok ? 'good' : 'bad'}>{check.name}</Badge>
-                  {check.message && <span>{check.message}</span>}
-                  {check.fix && <span className="text-soft">{check.fix}</span>}
-                </li>
-              ))}
-            </ul>
-          </>
-        )}
-      </Loaded>
-    </Panel>
   )
 }
