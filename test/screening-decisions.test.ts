@@ -212,6 +212,27 @@ test('dust from a listed address does not end the order of somebody else', async
   )
 })
 
+test('more than the price, from a listed sender: neither it nor a refund of the order with it leaves undecided', async () => {
+  const [order, bad, wallet] = [await world.createAwaiting(), await world.newWallet('bad1'), await world.newWallet()]
+  await world.payFrom(wallet, order)
+  await world.reaches(order.code, 'PAID')
+  await world.payFrom(bad, order, 5_000_000n)
+  const { _id } = await world.screened(order, 'blocked')
+  const find = async () =>
+    (await world.admin.get<{ mispayments: Mispayment[] }>(`mispayments?code=${order.code}`)).data.mispayments
+  const [record] = await eventually(find, (list) => list.some(({ kind }) => kind === 'over'))
+  assert.ok(record)
+  const home = newAddress()
+  assert.equal((await refundTo(order, record, home)).error.code, 'OBJECT_CONFLICT')
+  assert.equal((await revert(world, order.code, { address: home })).error.code, 'OBJECT_CONFLICT')
+  await world.admin.post(`screenings/${_id}/return`, { reason: 'to where it came from, with leave' })
+  assert.equal((await refundTo(order, record, home)).status, 200)
+  await settledIn(order)
+  assert.equal(await world.chain.balanceOf(home), 5_000_000n)
+  assert.equal((await world.story(order.orderId)).status, 'PAID')
+  await checkBooks()
+})
+
 test('of two senders one is listed: the whole order is held back', async () => {
   const [order, bad, wallet] = [await world.createAwaiting(), await world.newWallet('bad1'), await world.newWallet()]
   await world.payFrom(wallet, order, order.units - 5_000_000n)

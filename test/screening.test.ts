@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { openScreeningWorld, type ScreeningData, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually } from './harness/service.ts'
@@ -68,3 +69,28 @@ for (const [source, listIn] of Object.entries(SOURCES)) {
     await checkBooks()
   })
 }
+
+test('a payment that takes longer than a day is screened again; a paid order is not', async () => {
+  const [wallet, other] = [await world.newWallet(), await world.newWallet()]
+  const [slow, paid] = [await world.createAwaiting(), await world.createAwaiting()]
+  await world.payFrom(wallet, slow, 1_000_000n)
+  await world.payFrom(other, paid)
+  await world.reaches(paid.code, 'PAID')
+  await world.screened(slow, 'clean')
+  await world.host.db.run(sql`
+    update screenings set updated_at = now() - interval '25 hours'
+    where order_id = ${slow.orderId} or order_id = ${paid.orderId}`)
+  for (const address of [wallet, other]) await world.list(address, { sanctions: true })
+  await world.payFrom(other, paid, 1_000_000n)
+  await until(paid, ({ mispayments }) => mispayments.some(({ kind }) => kind === 'over'))
+  assert.deepEqual(
+    (await world.screeningsOf(paid)).map(({ status }) => status),
+    ['clean'],
+  )
+  // its clean answers are as old as the screening
+  await world.host.db.run(sql`alter table screening_answers disable trigger screening_answers__append_only`)
+  await world.host.db.run(sql`update screening_answers set at = now() - interval '25 hours'`)
+  await world.host.db.run(sql`alter table screening_answers enable trigger screening_answers__append_only`)
+  await world.payFrom(wallet, slow, slow.units - 1_000_000n)
+  await world.reaches(slow.code, 'KYT_FAILED')
+})

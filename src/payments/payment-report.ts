@@ -117,7 +117,7 @@ const priceOf = ({ order, payment }: ReportCase): bigint =>
   order.paymentId !== payment.id && order.to.units > payment.dueUnits ? order.to.units : payment.dueUnits
 
 const subjectOf = ({ order: { companyId, id: orderId }, payment }: ReportCase) =>
-  ({ companyId, purpose: 'payment', subjectId: payment.id, orderId }) as const
+  ({ companyId, purpose: 'payment', subjectId: payment.id, orderId, isOver: payment.priceUnits !== null }) as const
 
 /** Dust from a listed address must not end another payer's order. */
 function sendersOf({ deps }: ReportCase, { transfers }: SeenReport): { network: number; address: string }[] {

@@ -4,7 +4,8 @@ import { AppError } from '../kernel/errors.ts'
 import { proportion } from '../kernel/money.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { findMispayment, type Mispayment, updateMispayment } from '../payments/mispayments/mispayment-queries.ts'
-import { checkScreened, lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
+import { lockUndecided, type MispaymentCase } from '../payments/mispayments/mispayment-service.ts'
+import { checkScreened } from '../payments/mispayments/screened-money.ts'
 import { reconsiderPayment } from '../payments/payment-queries.ts'
 import { findDestination, readWanted } from './destination/refund-destination.ts'
 import { newRefund } from './new-refund.ts'
@@ -64,7 +65,7 @@ export async function refundMispayment(
     const returned = await readReturned(tx, order)
     checkReturnable(scene, returned.openFree)
     checkNothingLost(returned)
-    await checkScreened(deps, tx, { record })
+    await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
     const { units } = record
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })

@@ -3,6 +3,7 @@ import { crashPoint } from '../kernel/crash-point.ts'
 import { bookRefund } from '../ledger/ledger-service.ts'
 import { findReachableOrder, lockReachableOrder } from '../orders/order-service.ts'
 import { nextStatus } from '../orders/order-states.ts'
+import { checkScreened } from '../payments/mispayments/screened-money.ts'
 import { findDestination, readWanted } from './destination/refund-destination.ts'
 import { newRefund } from './new-refund.ts'
 import { checkSendable, fiatShare, findPaymentOf, needOf, readUnits } from './refund-amount.ts'
@@ -34,6 +35,8 @@ export async function revertOrder(
     checkNothingLost(returned)
     const share = readUnits(order, payment, returned, body.amount)
     const { units, excess } = share
+    // money above the price may have come from somebody else than the price
+    if (excess > 0n) await checkScreened(deps, tx, { companyId: order.companyId, paymentId: payment.id, kind: 'over' })
     const withoutCover = await checkCover(tx, actor, needOf(order, payment, share), {
       insist: body.withoutCover ?? false,
       nowMs: now.getTime(),

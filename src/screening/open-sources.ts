@@ -9,7 +9,7 @@ import { type SafeSource, superviseSource } from './sources/supervised.ts'
 import { openTrm } from './sources/trm.ts'
 
 /** One question; Address Screening needs two. */
-const TIMEOUT_MS = 8 * SECOND
+const TIMEOUT_MS = 5 * SECOND
 
 export type Sources = {
   all: readonly SafeSource[]

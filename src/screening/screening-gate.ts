@@ -14,7 +14,11 @@ import {
 /** Whether money may move. `waiting` is never a yes. */
 export type Standing = 'clear' | 'waiting' | 'blocked'
 
-export type Subject = SubjectKey & { orderId: string | null }
+export type Subject = SubjectKey & {
+  orderId: string | null
+  /** It is decided: what was clean is not asked about again. */
+  isOver?: boolean
+}
 
 /** The door that money passes: nothing here asks a source, so it may be used inside a transaction. */
 export type ScreeningGate = {
@@ -22,8 +26,8 @@ export type ScreeningGate = {
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. */
   noteProvider(tx: Tx, subject: Subject, words: { channel: string; words: string }): Promise<void>
-  /** Whether a person has decided that the money of this subject goes back. */
-  isReturned(tx: Tx, key: SubjectKey): Promise<boolean>
+  /** Whether a person has to decide first, or has decided that the money of this subject goes back. */
+  findDecision(tx: Tx, key: SubjectKey): Promise<'open' | 'returned' | null>
 }
 
 type GateDeps = {
@@ -68,7 +72,7 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
         const row = known.find((one) => one.address === address)
         // what was held stays held, also when the last source was taken out of the settings
         if (!screens) standings.push(row ? STANDING_OF[row.status] : 'clear')
-        else if (row && !isOld(row, now)) standings.push(STANDING_OF[row.status])
+        else if (row && (subject.isOver === true || !isOld(row, now))) standings.push(STANDING_OF[row.status])
         else {
           await (row ? reopenScreening(tx, row, now) : open(tx, subject, { network, address }, now))
           tx.afterCommit(wake)
@@ -94,10 +98,10 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
       const answer: Answer = { verdict: 'blocked', level: null, reasons: [words], evidence: { channel, words } }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
     },
-    async isReturned(tx, key) {
+    async findDecision(tx, key) {
       const rows = await listScreeningsOf(tx, key)
-      const open = rows.some(({ status }) => ['checking', 'held', 'blocked'].includes(status))
-      return !open && rows.some(({ status }) => status === 'returned')
+      if (rows.some(({ status }) => ['checking', 'held', 'blocked'].includes(status))) return 'open'
+      return rows.some(({ status }) => status === 'returned') ? 'returned' : null
     },
   }
 }

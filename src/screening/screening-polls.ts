@@ -109,6 +109,22 @@ async function tell(deps: ScreeningDeps, tx: Tx, screening: Screening, asked: re
   })
 }
 
+/** A hit may have to be reported to an authority, so each is one mail. */
+async function tellBlocked(deps: ScreeningDeps, tx: Tx, row: Screening, asked: readonly Asked[]): Promise<void> {
+  const { purpose, address, companyId, id } = row
+  const blocking = asked.filter(({ answer }) => answer.verdict === 'blocked')
+  const lines = blocking.map(({ source, answer }) => `${source}: ${answer.reasons.join(', ')}`)
+  await deps.alarm(tx, {
+    subject: `An address of a ${purpose} is listed`,
+    paragraphs: [
+      `${address}, of a ${purpose} of company ${companyId} (screening ${id}), did not pass the screening. Nothing moves.`,
+      `${lines.join('; ')}.`,
+      'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
+        'frozen and reported instead of returned: ask your counsel.',
+    ],
+  })
+}
+
 /** Asks about one address and stores what was said. Everything else waits for the row to be decided. */
 async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise<void> {
   const now = new Date(deps.clock())
@@ -134,6 +150,7 @@ async function pollScreening(deps: ScreeningDeps, screening: Screening): Promise
     )
     if (told) await tell(deps, tx, current, asked)
     if (status === 'blocked') {
+      await tellBlocked(deps, tx, current, asked)
       const { companyId, purpose, subjectId } = current
       tx.afterCommit(() => deps.log.warn({ companyId, purpose, subjectId }, 'an address did not pass the screening'))
     }

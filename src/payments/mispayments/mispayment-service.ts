@@ -31,6 +31,7 @@ import {
 } from './mispayment-queries.ts'
 import { bookLossDecision, bookOrderPaid } from './mispayment-records.ts'
 import type { MispaymentListQuery } from './mispayment-schemas.ts'
+import { checkScreened, SCREEN_FIRST } from './screened-money.ts'
 import { readStanding, undecidedUnits } from './standing.ts'
 
 export type MispaymentDeps = {
@@ -42,9 +43,6 @@ export type MispaymentDeps = {
   /** The order's page shows less than before. */
   onDecided(order: Order): void
 }
-
-const SCREEN_FIRST =
-  'The sender of this money is not cleared. Decide the screening of the order first: GET /screenings?code=, then POST /screenings/{id}/return or release.'
 
 const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
@@ -109,20 +107,6 @@ function checkAcceptable(record: Mispayment, counted: bigint): void {
   }
 }
 
-/**
- * Money that waits for its screening moves only after a person decided to return it.
- * @throws OBJECT_CONFLICT
- */
-export async function checkScreened(
-  { screening }: Pick<MispaymentDeps, 'screening'>,
-  tx: Tx,
-  { record }: Pick<MispaymentCase, 'record'>,
-): Promise<void> {
-  const { companyId, paymentId: subjectId, kind } = record
-  if (kind !== 'held' || (await screening.isReturned(tx, { companyId, purpose: 'payment', subjectId }))) return
-  throw new AppError('OBJECT_CONFLICT', { message: SCREEN_FIRST })
-}
-
 /** Abandons the order’s other unpaid payment. */
 async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date): Promise<void> {
   if (order.paymentId === null || order.paymentId === payment.id) return
@@ -178,7 +162,7 @@ export async function ignoreMispayment(
   await deps.db.tx(async (tx) => {
     const { order, payment, record } = await lockUndecided(tx, actor, id)
     if (record.kind === 'orphaned') throw new AppError('OBJECT_CONFLICT', { message: BEAR_IT })
-    await checkScreened(deps, tx, { record })
+    await checkScreened(deps, tx, record)
     const now = new Date(deps.clock())
     const decision = { status: 'ignored', decidedBy: `${actor.kind}:${actor.id}`, reason: body.reason } as const
     await updateMispayment(tx, record, decision, now)

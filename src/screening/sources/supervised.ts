@@ -9,8 +9,8 @@ const RULES: CircuitRules = {
   pausesMs: { trouble: [5 * SECOND], credentials: [20 * SECOND], clock: [20 * SECOND] },
   maxBusyMs: 20 * SECOND,
 }
-/** Two questions of a source take ten seconds each at the most; the lease of a poll is a minute. */
-const LIMIT_MS = 20 * SECOND
+/** Two questions of a source take five seconds each at the most; the lease of a poll is a minute. */
+const LIMIT_MS = 12 * SECOND
 
 /** Never throws: whatever goes wrong is no answer. */
 export type SafeSource = ScreeningSource & { readonly supervised: true }
