@@ -151,7 +151,9 @@ async function waitForAnswer(
     const order = await findOrderById(deps.db, companyId, orderId)
     const payment = order?.paymentId ? await findPayment(deps.db, companyId, order.paymentId) : undefined
     if (!order || payment?.channel !== channel || payment.status === 'failed') break
-    if (payment.instructions !== null) return stored(order, payment)
+    if (payment.instructions === null) continue
+    // read after the instructions, which are committed together with the order's move to AWAITING
+    return stored((await findOrderById(deps.db, companyId, orderId)) ?? order, payment)
   }
   throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
 }
