@@ -1,11 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { shootPages } from './screenshots-pages.ts'
 import { startTestServer } from './test-server.ts'
 
 /*
  * npm run screenshots -- office     docs/office/<screen>-<phone|desk>.webp of every screen, from a service with orders
  *                                   in every state, paid on a real chain
+ * npm run screenshots -- pages      docs/pages/<page>-<phone|desk>[-dark].webp of what payers see
  */
 
 const ROOT = join(import.meta.dirname, '..')
@@ -85,5 +87,5 @@ async function main(): Promise<void> {
   await server.stop()
 }
 
-await main()
+await (process.argv[2] === 'pages' ? shootPages() : main())
 process.exit(0)

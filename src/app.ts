@@ -25,6 +25,7 @@ import { startJobs } from './jobs.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { openMailJob } from './mail/mail-jobs.ts'
 import { orderSchemas } from './orders/order-routes.ts'
+import { sendErrorPage } from './pages/shared/error-page.ts'
 import { type RequestLog, registerRequestLog } from './request-log/request-log.ts'
 import { NO_MAIL_JOB } from './sessions/reset-service.ts'
 import { DeviceSchema } from './tills/till-schemas.ts'
@@ -107,7 +108,18 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
   const isShop = openButtonOrigins(db, clock)
-  const app = await buildServer({ config, db, clock, vault, metrics, limits, authenticate, isShop, ...logStream })
+  const app = await buildServer({
+    config,
+    db,
+    clock,
+    vault,
+    metrics,
+    limits,
+    authenticate,
+    isShop,
+    errorPage: sendErrorPage,
+    ...logStream,
+  })
   const requestLog = registerRequestLog(app, {
     ...{ db, clock, days: config.requestLogDays, perCompany: config.requestLogPerCompany },
   })

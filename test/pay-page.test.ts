@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { after, before, test } from 'node:test'
+import { LANGS } from '../src/kernel/lang.ts'
 import { type PayWorld, startPayWorld } from './harness/pay-world.ts'
 import { eventually, startTestService } from './harness/service.ts'
 
@@ -212,4 +213,46 @@ test('money that comes after the end is named on the page of the expired order',
   )
   assert.match(text, /We received 1\.00 USDC, but not all of it in time/)
   assert.doesNotMatch(text, /name="requote"/, 'an order with money gets no fresh price')
+})
+
+test('a messenger that previews a link reads who is paid and how much, and a poster carries the same link', async () => {
+  const code = await world.createOrder({ alias: `T-${Date.now()}`, goods: { goodsName: 'Two tickets' } })
+  const { text } = await read(`/pay?code=${code}`)
+  assert.match(text, /<meta property="og:title" content="Pay €54\.00 to Test &amp; Söhne">/)
+  assert.match(text, /<meta property="og:description" content="Two tickets">/)
+  const poster = await read(`/pay/poster?code=${code}&lang=fr`)
+  assert.equal(poster.status, 200)
+  assert.ok(poster.text.includes(`${world.pageUrl(code)}</p>`), 'the address stands below the code')
+  assert.match(poster.text, /role="img" aria-label="http/)
+  assert.match(poster.text, /Scannez le code/)
+})
+
+test('“I have paid” takes a provider’s number too: the provider is asked, and the page says what it answered', async () => {
+  const { code } = await world.createAccepted()
+  const token = tokenIn((await read(`/pay?code=${code}`)).text)
+  const body = new URLSearchParams({ code, token, reference: 'PAY-123' })
+  const answer = await fetch(`${world.host.baseUrl}/pay/transaction`, { method: 'POST', body })
+  assert.equal(answer.status, 422)
+  assert.match(await answer.text(), /role="alert">The provider has not reported a payment/)
+  const hash = new URLSearchParams({ code, token, reference: `0x${'a'.repeat(64)}` })
+  const unknown = await fetch(`${world.host.baseUrl}/pay/transaction`, { method: 'POST', body: hash })
+  assert.match(await unknown.text(), /role="alert">No network of this shop knows this transaction/)
+})
+
+test('document, style and script together weigh less than 10 kB in every language', async () => {
+  const { code } = await world.createAccepted({ goods: { goodsName: 'Two tickets' } })
+  for (const lang of LANGS) {
+    const bytes = await new Promise<number>((resolve, reject) => {
+      const options = { headers: { 'accept-encoding': 'br' } }
+      get(`${world.host.baseUrl}/pay?code=${code}&lang=${lang}`, options, (answer) => {
+        assert.equal(answer.headers['content-encoding'], 'br')
+        let sum = 0
+        answer.on('data', (chunk: Buffer) => {
+          sum += chunk.length
+        })
+        answer.on('end', () => resolve(sum))
+      }).on('error', reject)
+    })
+    assert.ok(bytes > 3000 && bytes < 10_000, `${lang}: ${bytes} bytes`)
+  }
 })

@@ -57,12 +57,20 @@ declare module 'fastify' {
   }
 }
 
+/** Shows a failure to a person. */
+export type ErrorPage = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
+
+/** A browser asks for HTML by name; programs do not, and the API answers JSON to everyone. */
+const wantsPage = ({ url, headers, method }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'POST') && !url.startsWith('/api') && /\btext\/html\b/.test(headers.accept ?? '')
+
 type Send = (request: FastifyRequest, reply: FastifyReply, error: AppError) => FastifyReply
 
 const openSend =
-  (baseUrl: string): Send =>
+  (baseUrl: string, errorPage: ErrorPage | undefined): Send =>
   (request, reply, error) => {
     request.refusal = error.code
+    if (errorPage && wantsPage(request)) return errorPage(request, reply, error)
     if (error.retryAfter !== undefined)
       void reply.header('retry-after', String(Math.max(1, Math.ceil(error.retryAfter))))
     if (error.status === 401) void reply.header('www-authenticate', 'Bearer')
@@ -73,8 +81,11 @@ const openSend =
   }
 
 /** Answers every failure alike: envelope, code, request id. Bugs are logged in full and answered without internals. */
-export function registerFailures(app: FastifyInstance, { baseUrl }: { baseUrl: string }): void {
-  const send = openSend(baseUrl)
+export function registerFailures(
+  app: FastifyInstance,
+  { baseUrl, errorPage }: { baseUrl: string; errorPage?: ErrorPage },
+): void {
+  const send = openSend(baseUrl, errorPage)
   app.decorateRequest('refusal', null)
   const methodsAt = openRouteTable(app)
   app.setErrorHandler((thrown, request, reply) => {

@@ -13,7 +13,7 @@ import { networkOf } from './address.ts'
 import { BODY_LIMIT_BYTES, registerBodies } from './bodies.ts'
 import { answerBroken, answerUnroutable } from './broken-requests.ts'
 import { registerCors, registerShopCors } from './cors.ts'
-import { registerFailures } from './failures.ts'
+import { type ErrorPage, registerFailures } from './failures.ts'
 import { registerIdempotency } from './idempotency/idempotency.ts'
 import { registerIgnored } from './ignored.ts'
 import type { RateLimits } from './limits/rate-limits.ts'
@@ -30,6 +30,8 @@ export type ServerDeps = {
   vault: Vault
   /** Whether a buy button is registered for this website; without it no shop's page calls the API. */
   isShop?: (origin: string) => Promise<boolean>
+  /** How a failure is shown to a person; without it everyone gets JSON. */
+  errorPage?: ErrorPage
   /** Where log lines go; standard output when absent. */
   logStream?: { write(line: string): void }
   metrics: Registry
@@ -180,7 +182,7 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     ajv: { customOptions: { strict: false } },
   })
   const isVerbose = ['debug', 'trace'].includes(config.logLevel)
-  registerFailures(app, config)
+  registerFailures(app, { ...config, ...(deps.errorPage && { errorPage: deps.errorPage }) })
   registerBodies(app)
   app.addHook('onResponse', (request, reply, done) => {
     if (reply.statusCode >= 500 || isVerbose) {

@@ -84,7 +84,7 @@ export async function askAboutOrder(deps: PaymentDeps, context: RequestContext, 
   const known = answers.filter((answer) => answer.status === 'fulfilled')
   const [failed] = answers.filter((answer) => answer.status === 'rejected')
   if (known.length === 0 && failed) throw failed.reason
-  return known.some(({ value }) => value.report?.outcome === 'seen')
+  return known.some(({ value: { report } }) => report?.outcome === 'seen' && report.final + report.pending > 0n)
 }
 
 /** Polls one payment: fetches it, resumes an unanswered creation, or closes an abandoned one. */

@@ -202,6 +202,10 @@ export const de: Texts = {
     title: 'Einen Moment bitte',
     text: 'Aus Ihrem Netz wurden zu viele Seiten geöffnet. Warten Sie eine Minute und öffnen Sie die Seite dann erneut.',
   },
+  missing: {
+    title: 'Diese Seite gibt es nicht',
+    text: 'Prüfen Sie, ob die Adresse vollständig ist, oder gehen Sie zurück und folgen Sie dem Link noch einmal.',
+  },
   mails: {
     greeting: (name) => `Guten Tag ${name},`,
     closing: 'Diese Nachricht kommt von einer Maschine; Antworten liest niemand.',

@@ -196,6 +196,10 @@ export const en: Texts = {
     title: 'One moment, please',
     text: 'Too many pages were opened from your network. Wait a minute, then open this page again.',
   },
+  missing: {
+    title: 'This page does not exist',
+    text: 'Check that you copied the whole address, or go back and follow the link again.',
+  },
   mails: {
     greeting: (name) => `Hello ${name},`,
     closing: 'This is an automatic email. Replies are not read.',

@@ -196,6 +196,10 @@ export const es: Texts = {
     title: 'Un momento, por favor',
     text: 'Se han abierto demasiadas páginas desde su red. Espere un minuto y vuelva a abrir esta página.',
   },
+  missing: {
+    title: 'Esta página no existe',
+    text: 'Compruebe que copió la dirección completa o vuelva atrás y siga otra vez el enlace.',
+  },
   mails: {
     greeting: (name) => `Hola, ${name}:`,
     closing: 'Este mensaje lo envía una máquina; nadie lee las respuestas.',

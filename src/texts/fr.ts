@@ -198,6 +198,10 @@ export const fr: Texts = {
     title: 'Un instant, s’il vous plaît',
     text: 'Trop de pages ont été ouvertes depuis votre réseau. Patientez une minute, puis rouvrez cette page.',
   },
+  missing: {
+    title: 'Cette page n’existe pas',
+    text: 'Vérifiez que vous avez copié l’adresse en entier, ou revenez en arrière et suivez de nouveau le lien.',
+  },
   mails: {
     greeting: (name) => `Bonjour ${name},`,
     closing: 'Ce message est envoyé par une machine ; personne ne lit les réponses.',

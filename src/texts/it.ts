@@ -196,6 +196,10 @@ export const it: Texts = {
     title: 'Un momento, per favore',
     text: 'Dalla sua rete sono state aperte troppe pagine. Aspetti un minuto, poi riapra questa pagina.',
   },
+  missing: {
+    title: 'Questa pagina non esiste',
+    text: 'Controlli di aver copiato tutto l’indirizzo, oppure torni indietro e segua di nuovo il link.',
+  },
   mails: {
     greeting: (name) => `Buongiorno ${name},`,
     closing: 'Questo messaggio è inviato da una macchina; nessuno legge le risposte.',

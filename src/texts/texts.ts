@@ -16,5 +16,7 @@ export type Texts = {
   kyc: KycTexts
   account: AccountTexts
   busy: BusyTexts
+  /** Of an address that leads nowhere. */
+  missing: BusyTexts
   mails: MailTexts
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { sql } from '../../src/db/db.ts'
 import { LANGS, type Lang } from '../../src/kernel/lang.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
 import type { Situation } from '../../src/texts/order-texts.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
+import { makePayStates } from '../harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
 import { readQr } from '../harness/read-qr.ts'
 
@@ -215,56 +215,6 @@ test('the page weighs less than 15 kB over the wire and asks no other host', asy
   await context.close()
 })
 
-/** As after a provider that has not answered for so long, before anybody asks it again. */
-async function unanswered(code: string, seconds: number): Promise<string> {
-  await world.moveElsewhere(code, 'accept')
-  await world.host.db.run(sql`
-    update payments set status = 'creating', instructions = null, next_check_at = null,
-      opened_at = now() - make_interval(secs => ${seconds})
-    where id = (select payment_id from orders where code = ${code})`)
-  return code
-}
-
-/** One order in each state that a payer can meet. */
-async function makeStates(): Promise<Partial<Record<Situation, string>>> {
-  const accepted = async () => (await world.createAccepted({ ...SHOP, goods: { goodsName: 'Two tickets' } })).code
-  const moved = async (...triggers: Parameters<PayWorld['moveElsewhere']>[1][]) => {
-    const code = await accepted()
-    await world.moveElsewhere(code, ...triggers)
-    return code
-  }
-  const paying = async (units: bigint, blocks: number) => {
-    const order = await world.createAccepted(SHOP)
-    await world.chain.pay({ to: order.toAddress, units })
-    if (blocks > 0) await world.chain.mine(blocks)
-    return order.code
-  }
-  const late = async () => {
-    const order = await world.createAccepted(SHOP)
-    await world.moveElsewhere(order.code, 'expire')
-    await world.chain.pay({ to: order.toAddress, units: 5_000_000n })
-    return order.code
-  }
-  return {
-    choose: await world.createOrder(SHOP),
-    preparing: await unanswered(await accepted(), -3600),
-    providerDown: await unanswered(await accepted(), 60),
-    waiting: await accepted(),
-    expired: await moved('expire'),
-    cancelled: await moved('cancel'),
-    error: await moved('fail'),
-    review: await moved('failScreening'),
-    refunding: await moved('pay', 'revert'),
-    refundedPart: await moved('pay', 'revert', 'refundPart'),
-    refunded: await moved('pay', 'revert', 'refundAll'),
-    overpaid: await paying(DUE + 2_000_000n, 4),
-    late: await late(),
-    paid: await paying(DUE, 4),
-    partly: await paying(1_000_000n, 4),
-    seen: await paying(DUE, 0),
-  }
-}
-
 /** Long texts of the English dictionary that a page in another language must not show. */
 function findEnglish(shown: string, lang: Lang): string[] {
   const { channels: _, problems: __, ...texts } = TEXTS.en.pay
@@ -278,7 +228,7 @@ function findEnglish(shown: string, lang: Lang): string[] {
 }
 
 test('every state, in five languages and both colour schemes: no fault for axe, 320 pixels wide, no English left', async () => {
-  const states = Object.entries(await makeStates()) as [Situation, string][]
+  const states = Object.entries(await makePayStates(world)) as [Situation, string][]
   const { page, context, complaints } = await visit(browser, world.pageUrl('none'), {
     viewport: { width: 320, height: 640 },
   })

@@ -19,8 +19,8 @@ import type { Vault } from '../../kernel/vault.ts'
 import type { CreateOrder } from '../../orders/order-create.ts'
 import { type CreateOrderBody, GoodsSchema } from '../../orders/order-schemas.ts'
 import { BUTTON_TEXTS } from '../../texts/button-texts.ts'
-import { sendBusyPage } from '../shared/busy-page.ts'
 import { compressPage } from '../shared/compress.ts'
+import { sendErrorPage } from '../shared/error-page.ts'
 import { allowFrame } from '../shared/framing.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
@@ -107,7 +107,7 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
   }
   app.setErrorHandler(async (thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'landing page failed')
     const origin = await originOf(request.query as Query).catch(() => null)
     const { again = null, ...words } = refusalOf(error, request)

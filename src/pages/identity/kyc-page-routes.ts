@@ -13,7 +13,7 @@ import type { Html } from '../../kernel/html.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { sendBusyPage } from '../shared/busy-page.ts'
+import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
@@ -68,7 +68,7 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
     const { lang, texts } = textsFor(request)
     const page = renderUnknownKyc(lang, texts)

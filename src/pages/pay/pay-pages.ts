@@ -13,7 +13,8 @@ import { codeOf, embeddedPolicy, isEmbedded, renderWayOut, withEmbedScript } fro
 import type { PageContext } from './pay-parts.ts'
 import { contentSecurityPolicy } from './pay-view.ts'
 
-export type SentPage = { status: number; html: Html; shop: Shop | null }
+/** `policy` where the page has a style or script of its own. */
+export type SentPage = { status: number; html: Html; shop: Shop | null; policy?: string }
 
 /** How the payer's pages leave the service. */
 export type PayPages = {
@@ -52,8 +53,7 @@ export function openPayPages(deps: {
       lastUsed,
       nowMs: clock(),
     }),
-    async send(request, reply, { status, html, shop }) {
-      const policy = contentSecurityPolicy(providersUrl, shop)
+    async send(request, reply, { status, html, shop, policy = contentSecurityPolicy(providersUrl, shop) }) {
       const origin = await framingOf(request)
       if (origin !== null) allowFrame(reply)
       void reply.code(status).headers({

@@ -172,17 +172,18 @@ export function receipt(view: PayView, page: PageContext): Html {
 }
 
 function refundFacts(refund: RefundView, page: PageContext): Html {
-  const { language } = page
+  const { texts, language } = page
   const { receipt: labels, situations } = TEXTS[language].order
   const { status, address, txHash, network, amount, askUrl } = refund
-  const stands = status === 'settled' ? situations.refunded.title : situations.refunding.title
+  // the sentence says it all while nothing is fixed
+  if (status === 'needs_address' || status === 'needs_approval')
+    return html`${askUrl && html`<a class="button main" href="${askUrl}">${situations.refundAddress.next(NO_FACTS)}</a>`}`
   return html`<dl class="facts box">
-    ${fact(labels.sentBack, showUsdc(amount, page))}
-    ${status === 'needs_address' || status === 'needs_approval' ? null : fact(stands, network?.name ?? '')}
+    ${fact(status === 'settled' ? labels.sentBack : texts.amount, showUsdc(amount, page))}
+    ${fact(texts.network, network?.name ?? null)}
     ${address && longFact(labels.sentTo, address)}
     ${txHash && transactionFact(txHash, network?.id ?? null, page)}
-  </dl>
-  ${askUrl && html`<a class="button main" href="${askUrl}">${situations.refundAddress.next(NO_FACTS)}</a>`}`
+  </dl>`
 }
 
 const NO_FACTS: Facts = { merchant: '', code: '', amount: '', due: '', network: '', channel: '', token: '' }

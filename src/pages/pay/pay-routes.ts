@@ -16,7 +16,7 @@ import { acceptOrder } from '../../payments/accept/accept-order.ts'
 import { type DepositCheckDeps, nameTransaction } from '../../payments/deposit-checks.ts'
 import { askAboutOrder } from '../../payments/payment-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { sendBusyPage } from '../shared/busy-page.ts'
+import { sendErrorPage } from '../shared/error-page.ts'
 import {
   hasChosenLanguage,
   LAST_CHANNEL_COOKIE,
@@ -24,6 +24,7 @@ import {
   rememberLanguage,
   YEAR_SECONDS,
 } from '../shared/language.ts'
+import { renderNotice } from '../shared/notice.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
 import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
@@ -31,7 +32,8 @@ import type { OrderFeed } from './live-updates.ts'
 import { openPayPages, type PayPages, type SentPage } from './pay-pages.ts'
 import { isOrderCode, type PayView, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, type PayStreams } from './pay-stream.ts'
-import { renderFragment, renderNotice, renderPage } from './pay-view.ts'
+import { renderFragment, renderPage } from './pay-view.ts'
+import { posterPolicy, renderPoster } from './poster.ts'
 import { openStreamCounter } from './stream-counter.ts'
 
 export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
@@ -79,7 +81,7 @@ const MAX_UNREAD_BYTES = 256 * 1024
 function registerNotices(app: FastifyInstance, pages: PayPages): void {
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'pay page failed')
     const language = languageOf(request)
     const texts = TEXTS[language].pay
@@ -217,6 +219,17 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
     const view = await readPayView(viewDeps, code)
     if (hasChosenLanguage(request)) await noteLanguage(deps, request, code)
     return pages.send(request, reply, pageOf(request, view, problem, 200))
+  })
+
+  app.get('/pay/poster', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
+    const view = await readPayView(viewDeps, request.query.code ?? '')
+    const html = renderPoster(view, pages.contextOf(languageOf(request)))
+    return pages.send(request, reply, {
+      status: 200,
+      html,
+      shop: view.shop,
+      policy: posterPolicy(view.shop),
+    })
   })
 
   app.get('/pay/events', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {

@@ -17,7 +17,7 @@ const tick = () => {
   }
 }
 const zone = () => {
-  const f = new Intl.DateTimeFormat(d.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' })
+  const f = new Intl.DateTimeFormat(live.dataset.locale, { dateStyle: 'medium', timeStyle: 'short' })
   for (const t of live.querySelectorAll('time')) t.textContent = f.format(new Date(t.dateTime))
 }
 const show = (text, id) => {

@@ -6,6 +6,7 @@ import type { PayTexts } from '../../texts/page-texts.ts'
 import { showFiat, showRate, showToken } from '../shared/format.ts'
 import { hashOf } from '../shared/framing.ts'
 import { languageSwitch } from '../shared/language.ts'
+import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import { identityForm } from './identity-form.ts'
@@ -215,18 +216,19 @@ export function contentSecurityPolicy(providersUrl: string | null, shop: Shop | 
   ].join('; ')
 }
 
-const ICON =
-  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 24 24%22%3E' +
-  '%3Ccircle cx=%2212%22 cy=%2212%22 r=%2210%22 fill=%22%230a6652%22/%3E%3C/svg%3E'
-
-type Shell = { language: Lang; title: string; head?: Html | false; body: Html }
-
-const shell = ({ language, title, head, body }: Shell): Html =>
-  html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${title}</title>
-    <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
-    <link rel="icon" href="${raw(ICON)}"><style>${raw(PAY_STYLE)}</style>${head}</head><body>${body}</body></html>`
-
 const REFRESH = html`<noscript><meta http-equiv="refresh" content="10"></noscript>`
+
+/** What a messenger shows of the link: who is paid and how much; of an order that is over, how it ended. */
+function preview(view: PayView, page: PageContext): Html {
+  const { link, situations } = TEXTS[page.language].order
+  const words = view.open
+    ? link.preview(view.shop.name, showFiat(view.fiat, page.locale))
+    : `${situations[view.situation].title} · ${view.shop.name}`
+  const image = view.shop.logo && new URL(`${page.payUrl}/logo/${view.shop.logo}`).href
+  return html`<meta property="og:title" content="${words}"><meta property="og:site_name" content="${view.shop.name}">
+    ${view.open && html`<meta property="og:description" content="${view.goodsName ?? link.previewText}">`}
+    ${image && html`<meta property="og:image" content="${image}">`}`
+}
 
 /** The whole page. @param problem code of an error that the payer's last step ended with */
 export function renderPage(view: PayView, page: PageContext, language: Lang, problem: string | null): Html {
@@ -240,7 +242,7 @@ export function renderPage(view: PayView, page: PageContext, language: Lang, pro
     html` data-auto="1"`
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" role="alert">${problemText(texts, problem)}</p>`}
-      <div id="live" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${auto}>
+      <div id="live" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${auto}>
         ${renderFragment(view, page)}</div>
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>
     </main>
@@ -252,15 +254,7 @@ export function renderPage(view: PayView, page: PageContext, language: Lang, pro
   return shell({
     language,
     title,
-    head: html`${shopStyle(view.shop)}${!view.final && !view.identity && REFRESH}`,
+    head: html`${preview(view, page)}${shopStyle(view.shop)}${!view.final && !view.identity && REFRESH}`,
     body,
   })
-}
-
-/** A page without an order: what happened and what to do. */
-export function renderNotice(language: Lang, title: string, text: string): Html {
-  const body = html`<main>
-    <div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p></div>
-  </main>`
-  return shell({ language, title, body })
 }

@@ -9,7 +9,7 @@ import { findOrderById } from '../../orders/order-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { PageContext } from '../pay/pay-parts.ts'
 import { type PayView, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
-import { sendBusyPage } from '../shared/busy-page.ts'
+import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { receiptOf } from './receipt.ts'
 import { isReceiptToken, orderOfToken } from './receipt-link.ts'
@@ -43,7 +43,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'receipt failed')
     void reply.code(error.status).header('content-security-policy', receiptPolicy(null))
     return reply.type('text/html; charset=utf-8').send(renderNoReceipt(languageOf(request)).text)

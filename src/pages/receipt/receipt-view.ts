@@ -15,7 +15,7 @@ import { PRINT_STYLE } from './receipt-style.ts'
 const STYLE = `${PAY_STYLE}${PRINT_STYLE}`
 
 const SCRIPT = `const d=document,b=d.getElementById('print');b.hidden=false;b.onclick=()=>print();
-const f=new Intl.DateTimeFormat(d.documentElement.lang,{dateStyle:'medium',timeStyle:'short'});
+const f=new Intl.DateTimeFormat(d.querySelector('main').dataset.locale,{dateStyle:'medium',timeStyle:'short'});
 for(const t of d.querySelectorAll('time'))t.textContent=f.format(new Date(t.dateTime))`
 
 export const receiptPolicy = (shop: Shop | null): string => {
@@ -69,7 +69,7 @@ export function renderReceipt(shown: ReceiptPage): Html {
   const { language, basePath } = page
   const labels = TEXTS[language].order.receipt
   const path = `${basePath}/receipt/${token}`
-  const body = html`<main>
+  const body = html`<main data-locale="${page.locale}">
       <h1>${shopLogo(view.shop, basePath)}${labels.from(view.shop.name)}</h1>
       <p class="price">${showFiat(view.fiat, page.locale)}</p>
       ${facts(shown)}

@@ -15,7 +15,7 @@ import type { RefundDeps } from '../../refunds/refund-deps.ts'
 import type { LinkKind, RefundLinks } from '../../refunds/refund-link.ts'
 import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
-import { sendBusyPage } from '../shared/busy-page.ts'
+import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { findMerchantName } from '../shared/payer-page-queries.ts'
@@ -110,7 +110,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
 
   app.setErrorHandler((thrown, request, reply) => {
     const error = toAppError(thrown)
-    if (error.code === 'TOO_MANY_REQUESTS') return sendBusyPage(request, reply, error)
+    if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
     const { lang, texts } = textsFor(request)
     return send(reply, error.status === 422 ? 404 : error.status, renderUnknownRefund(lang, texts), lang)

@@ -5,6 +5,7 @@ import { useTexts } from '../../texts/lang.ts'
 import { Buttons } from './Buttons.tsx'
 import { Channels } from './Channels.tsx'
 import { Company } from './Company.tsx'
+import { Face } from './Face.tsx'
 import { Tills } from './Tills.tsx'
 import { texts } from './texts.ts'
 
@@ -18,6 +19,7 @@ export function Shop() {
           <div className="grid items-start gap-x-5 lg:grid-cols-2">
             <div>
               {can('companies.read') && <Company companyId={companyId} />}
+              {can('companies.change') && <Face companyId={companyId} />}
               {can('channels.read') && <Channels />}
             </div>
             <div>

@@ -1,0 +1,94 @@
+import { sql } from '../../src/db/db.ts'
+import { newId } from '../../src/kernel/ids.ts'
+import type { RefundStatus } from '../../src/refunds/refund-queries.ts'
+import type { Situation } from '../../src/texts/order-texts.ts'
+import type { PayWorld } from './pay-world.ts'
+
+const DUE = 58_320_000n
+const SHOP = { returnUrl: 'https://shop.example/thanks?a=1&b=2', cancelUrl: 'https://shop.example/cart' }
+
+/** As after a provider that has not answered for so long, before anybody asks it again. */
+async function unanswered(world: PayWorld, code: string, seconds: number): Promise<string> {
+  await world.moveElsewhere(code, 'accept')
+  await world.host.db.run(sql`
+    update payments set status = 'creating', instructions = null, next_check_at = null,
+      opened_at = now() - make_interval(secs => ${seconds})
+    where id = (select payment_id from orders where code = ${code})`)
+  return code
+}
+
+type RefundFacts = { status: RefundStatus; units?: bigint; byMail?: boolean }
+
+/** A refund as it stands at that point: what its payer reads of it, without the sending. */
+async function refund({ host }: PayWorld, code: string, facts: RefundFacts): Promise<string> {
+  const { status, units = DUE, byMail = false } = facts
+  const done = status === 'settled' || status === 'submitted'
+  const address = done ? '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' : null
+  const txHash = status === 'settled' ? `0x${newId().padEnd(64, '7')}` : null
+  await host.db.run(sql`
+    insert into refunds (company_id, id, order_id, number, payment_id, channel, status, units, excess_units, fiat_units,
+      without_cover, address, asked_by_mail, network, tx_hash, requested_by, created_at, updated_at, settled_at)
+    select company_id, ${newId()}, id, 1, payment_id, 'crypto', ${status}, ${units}, 0, 0, false, ${address}, ${byMail},
+      31337, ${txHash}, 'apiKey:test', now(), now(), case when ${status} = 'settled' then now() end
+    from orders where code = ${code}`)
+  const refunded = status === 'settled' ? units : 0n
+  await host.db.run(sql`
+    update orders set paid_units = to_units, paid_at = now(), refunded_units = ${refunded} where code = ${code}`)
+  return code
+}
+
+/** As the scanner records it. */
+async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
+  await host.db.run(sql`
+    insert into mispayments (company_id, id, order_id, payment_id, kind, asset, units, source_reference, created_at, updated_at)
+    select company_id, ${newId()}, id, payment_id, 'wrong_token', 'USDT', 58320000, ${newId()}, now(), now()
+    from orders where code = ${code}`)
+  return code
+}
+
+/** One order in each state that a payer can meet. */
+export async function makePayStates(world: PayWorld): Promise<Partial<Record<Situation, string>>> {
+  const accepted = async () => (await world.createAccepted({ ...SHOP, goods: { goodsName: 'Two tickets' } })).code
+  const moved = async (...triggers: Parameters<PayWorld['moveElsewhere']>[1][]) => {
+    const code = await accepted()
+    await world.moveElsewhere(code, ...triggers)
+    return code
+  }
+  const paying = async (units: bigint, blocks: number) => {
+    const order = await world.createAccepted(SHOP)
+    await world.chain.pay({ to: order.toAddress, units })
+    if (blocks > 0) await world.chain.mine(blocks)
+    return order.code
+  }
+  const late = async () => {
+    const order = await world.createAccepted(SHOP)
+    await world.moveElsewhere(order.code, 'expire')
+    await world.chain.pay({ to: order.toAddress, units: 5_000_000n })
+    return order.code
+  }
+  return {
+    choose: await world.createOrder(SHOP),
+    preparing: await unanswered(world, await accepted(), -3600),
+    providerDown: await unanswered(world, await accepted(), 60),
+    waiting: await accepted(),
+    expired: await moved('expire'),
+    cancelled: await moved('cancel'),
+    error: await moved('fail'),
+    review: await moved('failScreening'),
+    refundApproval: await refund(world, await moved('pay', 'revert'), { status: 'needs_approval' }),
+    refundAddress: await refund(world, await moved('pay', 'revert'), { status: 'needs_address' }),
+    refundMailed: await refund(world, await moved('pay', 'revert'), { status: 'needs_address', byMail: true }),
+    refunding: await refund(world, await moved('pay', 'revert'), { status: 'submitted' }),
+    refundedPart: await refund(world, await moved('pay', 'revert', 'refundPart'), {
+      status: 'settled',
+      units: 8_320_000n,
+    }),
+    refunded: await refund(world, await moved('pay', 'revert', 'refundAll'), { status: 'settled' }),
+    wrongToken: await wrongToken(world, await accepted()),
+    overpaid: await paying(DUE + 2_000_000n, 4),
+    late: await late(),
+    paid: await paying(DUE, 4),
+    partly: await paying(1_000_000n, 4),
+    seen: await paying(DUE, 0),
+  }
+}
