@@ -1,0 +1,177 @@
+<?php
+
+declare(strict_types=1);
+
+/** What a shop's webhook says about one of its orders, checked against the service. */
+final class ShopPayment
+{
+    public function __construct(
+        /** Comptoir's code of the order. */
+        public readonly string $code,
+        /** The shop's own reference, as it was given at creation. */
+        public readonly string $reference,
+        /** `paid`, `refunding`, `partly_refunded`, `refunded`, `ended` or `open`. */
+        public readonly string $state,
+        /** Decimal text in the currency of the shop's order. */
+        public readonly string $amount,
+        public readonly string $currency,
+    ) {
+    }
+}
+
+/** What every shop module does with Comptoir: pay, listen, refund, test the connection. No shop system is known here. */
+final class ShopPayments
+{
+    private const STATES = [
+        'PAID' => 'paid',
+        'REFUNDING' => 'refunding',
+        'REFUNDED' => 'partly_refunded',
+        'FULL_REFUNDED' => 'refunded',
+        'CANCELLED' => 'ended',
+        'EXPIRED' => 'ended',
+        'ERROR' => 'ended',
+        'KYT_FAILED' => 'ended',
+    ];
+
+    public function __construct(
+        private readonly Comptoir $api,
+        private readonly string $till,
+        private readonly string $webhookSecret,
+    ) {
+    }
+
+    /**
+     * Opens a payment for a shop's order, or finds the open one when the customer comes back to pay.
+     * @param string $amount decimal text
+     * @return array{code: string, url: string}
+     */
+    public function open(string $reference, string $amount, string $currency, array $urls): array
+    {
+        $body = [
+            'amount' => $amount,
+            'fromAsset' => $currency,
+            'merchantIdentifier' => $this->till,
+            'alias' => $reference,
+            'webhookUrl' => $urls['webhook'],
+            'returnUrl' => $urls['return'],
+            'cancelUrl' => $urls['cancel'],
+        ];
+        try {
+            $made = $this->api->createOrder($body, hash('sha256', implode('|', $body)));
+            if (self::stateOf($made['order']['status']) !== 'ended') {
+                return ['code' => $made['code'], 'url' => $made['paymentUrl']];
+            }
+        } catch (ComptoirError $error) {
+            if ($error->errorCode !== 'ALIAS_IN_USE') {
+                throw $error;
+            }
+        }
+        $known = $this->api->getOrderByReference($reference);
+        if (self::stateOf($known['status']) !== 'ended' && $known['fromAmount'] === $amount && $known['fromAsset'] === $currency) {
+            return ['code' => $known['code'], 'url' => $known['paymentUrl']];
+        }
+        if (self::stateOf($known['status']) === 'open') {
+            // the cart changed while its payment was open: the old price must not be paid any more
+            $this->api->cancelOrder($known['code']);
+        }
+        $made = $this->api->createOrder($body);
+        return ['code' => $made['code'], 'url' => $made['paymentUrl']];
+    }
+
+    /**
+     * Deliveries may come late, twice or out of order, so the webhook only says which order to look at.
+     * @return ShopPayment|null null: a test event, or news that changes no order
+     * @throws WebhookVerificationError
+     */
+    public function read(string $rawBody, array $headers): ?ShopPayment
+    {
+        $event = Comptoir::verifyWebhook($rawBody, $headers, $this->webhookSecret);
+        if (($event['test'] ?? false) === true || !str_starts_with($event['event'] ?? '', 'order.')) {
+            return null;
+        }
+        $order = $this->api->getOrder($event['code']);
+        return new ShopPayment(
+            $order['code'],
+            (string) ($order['alias'] ?? ''),
+            self::stateOf($order['status']),
+            $order['fromAmount'],
+            $order['fromAsset'],
+        );
+    }
+
+    public static function stateOf(string $status): string
+    {
+        return self::STATES[$status] ?? 'open';
+    }
+
+    /**
+     * Starts a refund. The service refunds USDC: a part of the price is the same part of what was paid, rounded down.
+     * @param string|null $amount decimal text in the order's currency; null: all that is left
+     * @param string $key the shop's own name of this refund, so that a click that is repeated refunds once
+     * @return string the refund's id
+     */
+    public function refund(string $code, ?string $amount, string $reason, string $key): string
+    {
+        $body = $reason === '' ? [] : ['reason' => mb_substr($reason, 0, 500)];
+        if ($amount !== null) {
+            $order = $this->api->getOrder($code);
+            $part = self::partOf($order['toAmount'], $amount, $order['fromAmount']);
+            // the last part takes what rounding left
+            $body += self::compare($amount, $order['fromAmount']) >= 0 ? [] : ['amount' => $part];
+        }
+        return $this->api->refundOrder($code, $body, $key)['refundId'];
+    }
+
+    /** $whole × $part ÷ $total in exact decimal text with six digits, rounded down. */
+    public static function partOf(string $whole, string $part, string $total): string
+    {
+        [$units, $share, $all] = [self::units($whole), self::units($part), self::units($total)];
+        if ($all <= 0 || $share < 0) {
+            throw new InvalidArgumentException('The amount of the refund is not a part of the order.');
+        }
+        // the product may leave 64 bits, so the quotient is taken digit by digit
+        $result = intdiv($units, $all) * $share;
+        $rest = $units % $all;
+        $result += intdiv($rest * intdiv($share, 1_000), $all) * 1_000;
+        $left = ($rest * intdiv($share, 1_000)) % $all;
+        $result += intdiv($left * 1_000 + $rest * ($share % 1_000), $all);
+        return sprintf('%d.%06d', intdiv($result, 1_000_000), $result % 1_000_000);
+    }
+
+    private static function compare(string $one, string $other): int
+    {
+        return self::units($one) <=> self::units($other);
+    }
+
+    /** Decimal text as millionths. */
+    private static function units(string $text): int
+    {
+        if (preg_match('/^(\d{1,9})(?:\.(\d{1,6}))?$/', $text, $found) !== 1) {
+            throw new InvalidArgumentException("\"$text\" is not an amount.");
+        }
+        return (int) $found[1] * 1_000_000 + (int) str_pad($found[2] ?? '', 6, '0');
+    }
+
+    /** @return string[] what is wrong, in sentences; empty: everything works */
+    public function test(): array
+    {
+        try {
+            $tills = $this->api->call('GET', '/api/next/collectors/list?limit=100');
+        } catch (ComptoirError $error) {
+            return match (true) {
+                $error->status === 0 => ['Comptoir does not answer. Check the address.'],
+                $error->status === 401 => ['Comptoir does not accept the API key. Check the key and its secret.'],
+                default => [$error->getMessage()],
+            };
+        }
+        $names = array_column(array_filter($tills['collectors'], fn ($till) => $till['active']), 'identifier');
+        $faults = [];
+        if (!in_array($this->till, $names, true)) {
+            $faults[] = "There is no active till \"{$this->till}\". Choose one of: " . implode(', ', $names) . '.';
+        }
+        if (!str_starts_with($this->webhookSecret, 'whsec_')) {
+            $faults[] = 'The signing secret begins with whsec_. Copy it from Webhooks in the back office.';
+        }
+        return $faults;
+    }
+}
