@@ -35,6 +35,8 @@ import { startSender } from './webhooks/sender/sender.ts'
 export type ServiceDeps = Pick<ServiceBase, 'config' | 'db' | 'vault' | 'clock'> & {
   logStream?: { write(line: string): void }
   isStopping(): boolean
+  /** One of several: its series carry its name, and its `/metrics` shows those of all. */
+  process?: { name: string; scrapeAll(): Promise<string> }
 }
 
 export type Service = {
@@ -103,7 +105,8 @@ async function startWorkers(
 export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { config, db, vault, clock } = deps
   const metrics = new Registry()
-  registerDbMetrics(db, metrics)
+  registerDbMetrics(db, metrics, MAIL_JOB)
+  if (deps.process) metrics.setDefaultLabels({ process: deps.process.name })
   const accounts = openAccounts({ config, db, vault, clock })
   const { authenticate, limits } = accounts
   const logStream = deps.logStream ? { logStream: deps.logStream } : {}
@@ -131,9 +134,14 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])
   })
+  app.addHook('onSend', (_request, reply, _payload, done) => {
+    if (deps.isStopping()) reply.header('connection', 'close')
+    done()
+  })
   const newest = listMigrations().at(-1)?.id ?? ''
   await app.register(healthRoutes, {
-    ...{ metrics, authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
+    metrics: deps.process ? { contentType: metrics.contentType, metrics: deps.process.scrapeAll } : metrics,
+    ...{ authenticate, isStopping: deps.isStopping, checkReady: () => checkReady(db, newest) },
     listChecks: () => listChainChecks(trade.chainHealth),
     ...{ metricsToken: config.metricsToken, showMetrics: config.metricsPort === null },
   })

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { loadForStart } from './checks/environment.ts'
 import {
   ADMIN_USAGE,
   AUDIT_USAGE,
@@ -18,21 +16,15 @@ import { runDoctor } from './commands/doctor.ts'
 import { INIT_USAGE, runInit } from './commands/init/init.ts'
 import { startProgress } from './commands/progress.ts'
 import { RESCAN_USAGE, runRescan } from './commands/rescan.ts'
+import { readEnv, runServe } from './commands/serve/serve-command.ts'
 import { runSweepCommand, SWEEP_USAGE } from './commands/sweep.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
 import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
 import { migrate } from './db/migrate.ts'
-import { collectStartGarbage } from './kernel/start-garbage.ts'
-import { type Running, serve } from './serve.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`)
-
-function readEnv(): NodeJS.ProcessEnv {
-  if (existsSync('.env')) process.loadEnvFile('.env')
-  return process.env
-}
 
 function printTable(facts: Record<string, unknown>, file: string): void {
   type Login = { email: string; password: string }
@@ -53,32 +45,6 @@ function printTable(facts: Record<string, unknown>, file: string): void {
   ]
   const lines = rows.map(([name, value]) => `  ${name.padEnd(14)} ${String(value ?? '–')}`)
   process.stdout.write(`\nComptoir is ready (sandbox: no real money).\n\n${lines.join('\n')}\n\nStop with Ctrl-C.\n`)
-}
-
-function stopOnSignals(running: Running): void {
-  let stopping = false
-  const stop = (): void => {
-    if (stopping) return
-    stopping = true
-    const timer = setTimeout(() => process.exit(1), 4800)
-    void running.stop().finally(() => {
-      clearTimeout(timer)
-      process.exit(0)
-    })
-  }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
-}
-
-const placeOf = ({ roles, host, port }: Running['config']): string =>
-  roles.includes('api') ? `listening on ${host}:${port} (HOST, PORT)` : 'as a worker'
-
-async function runServe(args: string[]): Promise<undefined> {
-  parseArgs({ args })
-  const running = await serve(loadForStart(readEnv(), say).config, say)
-  stopOnSignals(running)
-  collectStartGarbage()
-  if (running.facts) printTable(running.facts, `${running.config.dataDir}/sandbox.json`)
-  else print(`Comptoir is ready: ${running.config.baseUrl}, ${placeOf(running.config)}`)
 }
 
 const readJsonFlag = (args: string[]): { json: boolean } =>
@@ -105,7 +71,7 @@ const COMMANDS: Commands = {
   serve: {
     summary: 'run the service (also without a command)',
     usage: 'comptoir serve\n\nRuns what ROLES says: API, workers, in the sandbox all of it. Settings: .env.example',
-    run: runServe,
+    run: (args) => runServe(args, { say, print, printTable }),
   },
   migrate: {
     summary: 'bring the database to the newest schema',

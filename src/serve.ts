@@ -3,13 +3,16 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
 import { buildService } from './app.ts'
 import { sandboxKeys, sandboxXpub } from './assembly/sandbox-wallets.ts'
 import { localSigner } from './chain/payout/signer.ts'
 import { type Check, runChecks } from './checks/check.ts'
 import { claimOf, databaseChecks } from './checks/installation-checks.ts'
 import { startProgress } from './commands/progress.ts'
+import type { Handover } from './commands/serve/messages.ts'
 import { type DemoCredentials, demoButtonId, makeDemo } from './companies/demo.ts'
 import { type Config, ConfigError, NO_CHAIN } from './config/config.ts'
 import { readKyc } from './config/kyc-config.ts'
@@ -39,12 +42,19 @@ export type Running = {
   config: Config
   /** What the user of the sandbox needs; null in live mode. */
   facts: Record<string, unknown> | null
-  /** Ends everything within five seconds. */
-  stop(): Promise<void>
+  metrics: Registry
+  /**
+   * Ends everything within five seconds.
+   * @param drain let callers notice first: each answer closes its connection, and /readyz says no
+   */
+  stop(options?: { drain?: boolean }): Promise<void>
 }
 
+/** What another process owns, if this is one of several. */
+export type Shared = Handover & { name: string; scrapeAll(): Promise<string> }
+
 /** What was started, ended in reverse order. */
-class Closers {
+export class Closers {
   readonly #closers: Closer[] = []
   add(closer: Closer): void {
     this.#closers.push(closer)
@@ -152,13 +162,15 @@ async function withPort(config: Config): Promise<Config> {
 
 /**
  * Starts the whole service: database, migrations, sandbox, API, workers.
+ * @param shared what a parent owns; absent: this process owns it
  * @throws Error with a sentence for the operator; what was started by then is ended again
  */
-export async function serve(given: Config, say: Say): Promise<Running> {
+export async function serve(given: Config, say: Say, shared?: Shared): Promise<Running> {
   armCrashPoint(given.crashPoint)
   const closers = new Closers()
   try {
-    return await start(await withPort(given), say, closers)
+    const owned = await openOwned(given, say, { closers, shared })
+    return await start(owned, { say, closers, shared })
   } catch (error) {
     await closers.closeAll()
     throw error
@@ -171,19 +183,49 @@ async function refuseUnfit(checks: readonly Check[]): Promise<void> {
   if (failed.length > 0) throw new ConfigError(failed.map(({ name, message, fix }) => `${name}: ${message} ${fix}`))
 }
 
-async function start(given: Config, say: Say, closers: Closers): Promise<Running> {
-  if (startsSandbox(given)) assertSandboxInstalled()
-  mkdirSync(given.dataDir, { recursive: true })
-  const connectionString = await openDatabase(given, say, closers)
-  const masterKey = readMasterKey(given)
-  const vault = openVault(masterKey, given.previousMasterKeys)
-  const claimed = claimOf(given, masterKey)
+export type Owned = {
+  /** With a port that is free where any was asked for, and with the sandbox's chain and providers. */
+  config: Config
+  connectionString: string
+  sandbox: SandboxProcess | null
+  vault: Vault
+  handover: Handover
+}
+
+/** Checks that stop a start, then database, schema and sandbox: what a parent opens once for all its processes. */
+export async function openOwned(
+  given: Config,
+  say: Say,
+  { closers, shared }: { closers: Closers; shared?: Shared | undefined },
+): Promise<Owned> {
+  const config = await withPort(given)
+  if (!shared && startsSandbox(config)) assertSandboxInstalled()
+  mkdirSync(config.dataDir, { recursive: true })
+  const own = shared ? null : await openDatabase(config, say, closers)
+  const connectionString = own ?? shared?.connectionString ?? config.databaseUrl ?? ''
+  const masterKey = readMasterKey(config)
+  const vault = openVault(masterKey, config.previousMasterKeys)
+  const claimed = claimOf(config, masterKey)
   await refuseUnfit(databaseChecks(connectionString, claimed))
-  const sandbox = await openSandbox(given, vault, say, closers)
-  const config = await withProviders(withSandbox(given, sandbox, vault), sandbox)
-  await migrate(given.databaseDirectUrl ?? connectionString, { onApplied: startProgress(say, 'Migrations', 'applied') })
-  await writeInstallation(connectionString, claimed)
-  const db = openDb({ connectionString, prepared: given.databasePrepared })
+  const sandbox = shared ? handedSandbox(shared) : await openSandbox(config, vault, say, closers)
+  if (!shared) {
+    const onApplied = startProgress(say, 'Migrations', 'applied')
+    await migrate(config.databaseDirectUrl ?? connectionString, { onApplied })
+    await writeInstallation(connectionString, claimed)
+  }
+  const whole = await withProviders(withSandbox(config, sandbox, vault), sandbox)
+  const { stop: _, ...facts } = sandbox ?? { stop: null }
+  const handover = { connectionString, sandbox: sandbox ? (facts as Handover['sandbox']) : null }
+  return { config: whole, connectionString, sandbox, vault, handover }
+}
+
+const handedSandbox = ({ sandbox }: Shared): SandboxProcess | null => sandbox && { ...sandbox, stop: async () => {} }
+
+type StartContext = { say: Say; closers: Closers; shared: Shared | undefined }
+
+async function start(owned: Owned, { say, closers, shared }: StartContext): Promise<Running> {
+  const { config, connectionString, sandbox, vault } = owned
+  const db = openDb({ connectionString, prepared: config.databasePrepared })
   closers.add(() => db.close())
   if (await followEventClock(db)) say('The data came from another cluster; the event feed goes on behind them.')
   const passwords = openPasswords()
@@ -195,22 +237,44 @@ async function start(given: Config, say: Say, closers: Closers): Promise<Running
           ...{ scopes: API_SCOPES, baseUrl: config.baseUrl },
         })
       : null
-  const { app, stop: stopService } = await startService(config, db, vault)
-  closers.add(stopService)
+  const service = await startService(config, { db, vault, shared })
+  closers.add(service.stop)
   const facts = demo && writeSandboxFile(config, sandbox, demo, vault)
-  return { app, config, facts, stop: () => closers.closeAll() }
+  const stop = async ({ drain = false }: { drain?: boolean } = {}): Promise<void> => {
+    if (drain) await service.drain()
+    await closers.closeAll()
+  }
+  return { app: service.app, metrics: service.metrics, config, facts, stop }
 }
 
-async function startService(config: Config, db: Db, vault: Vault): Promise<{ app: FastifyInstance; stop: Closer }> {
+/** Long enough for callers that keep connections to come by once more. */
+const DRAIN_MS = 1500
+
+type StartedService = { app: FastifyInstance; metrics: Registry; stop: Closer; drain: Closer }
+
+async function startService(
+  config: Config,
+  { db, vault, shared }: { db: Db; vault: Vault; shared: Shared | undefined },
+): Promise<StartedService> {
   let stopping = false
-  const service = await buildService({ config, db, vault, clock: systemClock, isStopping: () => stopping })
+  const service = await buildService({
+    ...{ config, db, vault, clock: systemClock, isStopping: () => stopping },
+    ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
+  })
   if (config.roles.includes('api')) await service.app.listen({ host: config.host, port: config.port })
   const { host, metricsPort, metricsToken: token } = config
   const scraped =
-    metricsPort === null ? null : await startMetricsServer(service.metrics, { host, port: metricsPort, token })
+    metricsPort === null || shared
+      ? null
+      : await startMetricsServer(service.metrics, { host, port: metricsPort, token })
   if (config.roles.includes('worker')) await service.startWorkers()
   return {
     app: service.app,
+    metrics: service.metrics,
+    async drain() {
+      stopping = true
+      if (config.roles.includes('api')) await sleep(DRAIN_MS)
+    },
     stop: async () => {
       stopping = true
       await Promise.all([service.app.close(), service.stopWorkers(), scraped?.close()])

@@ -21,6 +21,7 @@ import { nameNetworks, openExplorer, settleOn } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMailReceipt, openMessages, openTellEmailChanged } from './messages.ts'
+import { countTransitions, openOrderMetrics } from './order-metrics.ts'
 import { openPayments, openWakeEnded } from './payments.ts'
 import { openScreening } from './screening.ts'
 import type { PollWakes, SenderHandle, ServiceBase } from './service-base.ts'
@@ -60,7 +61,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     signals: { onDelivery: wake, onChange: feed.changed, onEnd: openWakeEnded(ground, rounds) },
   }
   const announce = openAnnounce(transitionDeps)
-  const transition = openTransition(transitionDeps, announce)
+  const transition = countTransitions(metrics, openTransition(transitionDeps, announce))
+  openOrderMetrics(metrics, db)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
   const exportOrders = openOrderExports({ db, clock, config })

@@ -1,9 +1,9 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from './db.ts'
-import { countParkedJobs } from './job-queries.ts'
+import { countParkedJobs, countWaitingJobs } from './job-queries.ts'
 
 /** Database metrics for the operator, read at each scrape. */
-export function registerDbMetrics(db: Db, metrics: Registry): void {
+export function registerDbMetrics(db: Db, metrics: Registry, mailJob: string): void {
   new Gauge({
     name: 'comptoir_db_pool_waiting',
     help: 'Requests that wait for a connection of the database on this node.',
@@ -19,6 +19,14 @@ export function registerDbMetrics(db: Db, metrics: Registry): void {
     async collect() {
       // without its database a node still shows its other metrics
       this.set(await countParkedJobs(db).catch(() => Number.NaN))
+    },
+  })
+  new Gauge({
+    name: 'comptoir_mail_waiting',
+    help: 'Mails that were not handed to the mail server yet.',
+    registers: [metrics],
+    async collect() {
+      this.set(await countWaitingJobs(db, mailJob).catch(() => Number.NaN))
     },
   })
 }

@@ -58,3 +58,11 @@ export async function countParkedJobs(q: Queryable): Promise<number> {
   )
   return count
 }
+
+/** Jobs of one kind that still wait, without those that gave up. */
+export async function countWaitingJobs(q: Queryable, kind: string): Promise<number> {
+  const { count } = await q.one<{ count: number }>(
+    sql`select count(*)::int as count from jobs where kind = ${kind} and run_at <> 'infinity'`,
+  )
+  return count
+}

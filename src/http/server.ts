@@ -171,7 +171,8 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     genReqId: (raw) => requestIdOf(raw.headers),
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
     logController: new LogController({ disableRequestLogging: true }),
-    return503OnClosing: true,
+    // what was accepted is answered: another process has the new connections by now
+    return503OnClosing: false,
     logger: {
       level: config.logLevel,
       base: null,

@@ -43,12 +43,28 @@ export const BASE_URL = url('BASE_URL', 'Address of the API as its callers see i
   ...{ from: ({ port }) => `http://localhost:${port}`, shown: 'http://localhost:3000' },
 })
 
+const MAX_PROCESSES = 64
+
+const processes: Setting<number | 'auto'> = {
+  name: 'PROCESSES',
+  description:
+    'auto (one more than cores, at least 3) or a number: processes under a parent that replaces those that die, and reloads by SIGHUP.',
+  ...{ fallback: '1', absent: 1 },
+  read(given) {
+    const count = Number(given)
+    if (given === 'auto') return given
+    if (Number.isInteger(count) && count >= 1 && count <= MAX_PROCESSES) return count
+    throw new SettingFault(`must be auto or a whole number from 1 to ${MAX_PROCESSES}, not "${given}"`)
+  },
+}
+
 /** What this process is, where it listens, where its data are. */
 export const SERVICE = {
   mode: MODE,
   roles: choices('ROLES', 'What this process runs: any subset of api,worker.', {
     ...{ fallback: 'api,worker', of: ['api', 'worker'] as const },
   }),
+  processes,
   host: text('HOST', 'Address to listen on. A proxy in front does TLS; 0.0.0.0 where it runs elsewhere.', '127.0.0.1'),
   port: PORT,
   baseUrl: BASE_URL,

@@ -9,7 +9,7 @@ import { failure, ok } from '../envelope.ts'
 export type ReadyCheck = { name: string; ok: boolean; message: string; fix: string | null }
 
 export type HealthDeps = {
-  metrics: Registry
+  metrics: Pick<Registry, 'metrics' | 'contentType'>
   /** Called for every `/readyz`; never throws. */
   checkReady(): Promise<ReadyCheck[]>
   isStopping(): boolean

@@ -8,7 +8,7 @@ export type MetricsServer = { port: number; close(): Promise<void> }
 
 /** `/metrics` on a port of its own, which the outside need not reach. */
 export async function startMetricsServer(
-  metrics: Registry,
+  metrics: Pick<Registry, 'metrics' | 'contentType'>,
   { host, port, token }: { host: string; port: number; token: string | null },
 ): Promise<MetricsServer> {
   const server: Server = createServer((request, answer) => {

@@ -26,7 +26,7 @@ export function senderMetrics(registry: Registry) {
     }),
     due: new Gauge({ name: 'comptoir_webhook_due', help: 'Deliveries that are due and not yet claimed.', registers }),
     oldestDue: new Gauge({
-      name: 'comptoir_webhook_oldest_due_seconds',
+      name: 'comptoir_webhook_oldest_seconds',
       help: 'How late the oldest due delivery is.',
       registers,
     }),

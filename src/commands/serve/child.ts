@@ -1,0 +1,58 @@
+import { loadConfig } from '../../config/config.ts'
+import { collectStartGarbage } from '../../kernel/start-garbage.ts'
+import { type Running, serve } from '../../serve.ts'
+import type { FromChild, ToChild } from './messages.ts'
+
+/*
+ * One of several processes of the service, started by parent.ts: it owns no database and no sandbox, and listens
+ * through its parent. It ends when the parent does.
+ */
+const say = (line: string): void => void process.stderr.write(`${line}\n`)
+const tell = (message: FromChild): void => void process.send?.(message)
+
+let running: Running | undefined
+let stopping = false
+const scrapes = new Map<number, (text: string) => void>()
+let lastScrape = 0
+
+/** `/metrics` of one process shows those of all. */
+const scrapeAll = (): Promise<string> =>
+  new Promise((resolve) => {
+    lastScrape += 1
+    scrapes.set(lastScrape, resolve)
+    tell({ kind: 'scrape', id: lastScrape })
+  })
+
+async function stop(): Promise<void> {
+  if (stopping) return
+  stopping = true
+  await running?.stop({ drain: true })
+  process.exit(0)
+}
+
+async function start({ name, roles, handover }: Extract<ToChild, { kind: 'start' }>): Promise<void> {
+  const config = { ...loadConfig(process.env), roles, processes: 1 as const }
+  try {
+    running = await serve(config, say, { ...handover, name, scrapeAll })
+    collectStartGarbage()
+    tell({ kind: 'ready', facts: running.facts })
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error))
+    process.exit(1)
+  }
+}
+
+process.on('message', (message: ToChild) => {
+  if (message.kind === 'start') void start(message)
+  if (message.kind === 'stop') void stop()
+  if (message.kind === 'metrics' && running)
+    void running.metrics.metrics().then((text) => tell({ kind: 'metrics', id: message.id, text }))
+  if (message.kind === 'scraped') {
+    scrapes.get(message.id)?.(message.text)
+    scrapes.delete(message.id)
+  }
+})
+// a terminal sends these to everyone; the parent decides
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
+process.on('disconnect', () => void stop())
+tell({ kind: 'hello' })

@@ -1,0 +1,30 @@
+import type { Role } from '../../config/config.ts'
+
+/** What the parent owns and its processes use. */
+export type Handover = {
+  connectionString: string
+  /** The sandbox's own chain and providers; null where there are none. */
+  sandbox: HandedSandbox | null
+}
+
+type HandedSandbox = {
+  providersUrl: string
+  rpcUrl: string
+  chainId: number
+  usdcAddress: string
+  payerPrivateKey: string
+  payerAddress: string
+  credentials: Record<string, string>
+}
+
+export type ToChild =
+  | { kind: 'start'; name: string; roles: Role[]; handover: Handover }
+  | { kind: 'stop' }
+  | { kind: 'metrics'; id: number }
+  | { kind: 'scraped'; id: number; text: string }
+
+export type FromChild =
+  | { kind: 'hello' }
+  | { kind: 'ready'; facts: Record<string, unknown> | null }
+  | { kind: 'metrics'; id: number; text: string }
+  | { kind: 'scrape'; id: number }

@@ -1,0 +1,159 @@
+import cluster, { type Worker } from 'node:cluster'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config, Role } from '../../config/config.ts'
+import type { FromChild, Handover, ToChild } from './messages.ts'
+import { type MetricsHub, openMetricsHub } from './metrics-hub.ts'
+
+type Say = (line: string) => void
+type Facts = Record<string, unknown> | null
+type Child = { worker: Worker; name: string; roles: readonly Role[]; ready: boolean; leaving: boolean }
+
+/** Until a child answers; a long migration happens in the parent, before. */
+const READY_MS = 120_000
+/** Requests under way, and what the sender has open, may end for this long. */
+const LEAVE_MS = 12_000
+const RESTART_MS = 500
+const LONGEST_RESTART_MS = 30_000
+
+/** How many processes `PROCESSES` means here: with three, one of the API may die and the other one answers. */
+export const countProcesses = (processes: number | 'auto'): number =>
+  processes === 'auto' ? Math.max(3, availableParallelism() + 1) : processes
+
+/**
+ * What each process does: the API takes most, and every fourth one works; a lone process does both.
+ * @param roles of the whole service
+ */
+export function planProcesses(count: number, roles: readonly Role[]): { name: string; roles: readonly Role[] }[] {
+  const [only] = roles
+  if (count === 1) return [{ name: 'all-1', roles }]
+  if (roles.length === 1 && only)
+    return Array.from({ length: count }, (_, index) => ({ name: `${only}-${index + 1}`, roles }))
+  const workers = Math.max(1, Math.floor(count / 4))
+  const plan = (role: Role, many: number) =>
+    Array.from({ length: many }, (_, index): { name: string; roles: Role[] } => ({
+      name: `${role}-${index + 1}`,
+      roles: [role],
+    }))
+  return [...plan('api', count - workers), ...plan('worker', workers)]
+}
+
+export type Parent = {
+  /** Replaces every process by one with these settings, without refusing a connection. @returns whether it was done */
+  reload(config: Config, env: NodeJS.ProcessEnv): Promise<boolean>
+  metrics: MetricsHub
+  /** What the sandbox's user needs. */
+  facts(): Facts
+  stop(): Promise<void>
+}
+
+const isOver = ({ worker }: Child): boolean => worker.isDead()
+
+function send(child: Child, message: ToChild): void {
+  if (child.worker.isConnected()) child.worker.send(message)
+}
+
+/** Resolves when it is gone: asked first, killed after its time. */
+async function leave(child: Child): Promise<void> {
+  child.leaving = true
+  if (isOver(child)) return
+  const gone = new Promise<void>((resolve) => child.worker.once('exit', () => resolve()))
+  send(child, { kind: 'stop' })
+  const timer = setTimeout(() => child.worker.process.kill('SIGKILL'), LEAVE_MS)
+  await gone
+  clearTimeout(timer)
+}
+
+/**
+ * Runs the service in several processes that share one port. A process that dies is replaced; the listening socket
+ * stays here, so that nobody is refused meanwhile.
+ * @throws Error when a process does not get ready at the start
+ */
+export async function startParent(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+  { handover, say }: { handover: Handover; say: Say },
+): Promise<Parent> {
+  let children: Child[] = []
+  let settings = { config, env }
+  let stopping = false
+  let facts: Facts = null
+  cluster.setupPrimary({ exec: join(import.meta.dirname, 'child.ts'), args: [] })
+  const metrics = openMetricsHub(() => children.filter(({ ready, leaving }) => ready && !leaving))
+
+  const fork = ({ name, roles }: { name: string; roles: readonly Role[] }): Child => {
+    const child: Child = { worker: cluster.fork(settings.env), name, roles, ready: false, leaving: false }
+    child.worker.on('message', (message: FromChild) => {
+      if (message.kind === 'hello') send(child, { kind: 'start', name, roles: [...roles], handover })
+      if (message.kind === 'ready') {
+        child.ready = true
+        facts = message.facts
+      }
+      if (message.kind === 'metrics') metrics.take(message)
+      if (message.kind === 'scrape')
+        void metrics.read().then((text) => send(child, { kind: 'scraped', id: message.id, text }))
+    })
+    return child
+  }
+
+  const awaitReady = async (child: Child): Promise<boolean> => {
+    const until = Date.now() + READY_MS
+    while (!child.ready && !isOver(child) && Date.now() < until) await sleep(20)
+    return child.ready
+  }
+
+  /** Watches one place: whoever stands there and dies is replaced, later each time while it keeps dying. */
+  const guard = (child: Child, failures = 0): void => {
+    child.worker.once('exit', (code, signal) => {
+      if (stopping || child.leaving) return
+      const lived = child.ready ? 0 : failures + 1
+      say(`Process ${child.name} ended (${signal ?? `code ${code}`}) and is started again.`)
+      const delayMs = lived === 0 ? 0 : Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** lived)
+      setTimeout(() => {
+        if (stopping || !children.includes(child)) return
+        const next = fork(child)
+        children = children.map((one) => (one === child ? next : one))
+        guard(next, lived)
+      }, delayMs).unref()
+    })
+  }
+
+  /** All of them ready, or none left. */
+  const startSet = async (): Promise<Child[] | undefined> => {
+    const count = countProcesses(settings.config.processes)
+    const set = planProcesses(count, settings.config.roles).map(fork)
+    const ready = await Promise.all(set.map(awaitReady))
+    if (ready.every(Boolean)) return set
+    await Promise.all(set.map(leave))
+    return undefined
+  }
+
+  const first = await startSet()
+  if (!first) throw new Error('A process did not get ready; its last words stand above.')
+  children = first
+  for (const child of first) guard(child)
+
+  return {
+    metrics,
+    facts: () => facts,
+    async reload(nextConfig, nextEnv) {
+      const before = settings
+      settings = { config: nextConfig, env: nextEnv }
+      const set = await startSet()
+      if (!set) {
+        settings = before
+        return false
+      }
+      const old = children
+      children = set
+      for (const child of set) guard(child)
+      await Promise.all(old.map(leave))
+      return true
+    },
+    async stop() {
+      stopping = true
+      await Promise.all(children.map(leave))
+    },
+  }
+}

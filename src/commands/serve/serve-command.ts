@@ -1,0 +1,111 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { parseArgs, parseEnv } from 'node:util'
+import { Registry } from 'prom-client'
+import { loadForStart, readEnvironment } from '../../checks/environment.ts'
+import type { Config, Env } from '../../config/config.ts'
+import { startMetricsServer } from '../../http/health/metrics-server.ts'
+import { collectStartGarbage } from '../../kernel/start-garbage.ts'
+import { Closers, openOwned, type Running, serve } from '../../serve.ts'
+import { countProcesses, type Parent, startParent } from './parent.ts'
+
+type Say = (line: string) => void
+
+const STOP_MS = 4800
+/** Several processes may need their whole time to let go. */
+const STOP_ALL_MS = 16_000
+
+/** The environment, and beneath it `.env`, read anew each time. */
+export function readEnv(): NodeJS.ProcessEnv {
+  return existsSync('.env') ? { ...parseEnv(readFileSync('.env', 'utf8')), ...process.env } : process.env
+}
+
+function onSignals(stop: () => Promise<void>, { forMs, reload }: { forMs: number; reload: (() => void) | null }): void {
+  let stopping = false
+  const end = (): void => {
+    if (stopping) return
+    stopping = true
+    const timer = setTimeout(() => process.exit(1), forMs)
+    void stop().finally(() => {
+      clearTimeout(timer)
+      process.exit(0)
+    })
+  }
+  process.on('SIGINT', end)
+  process.on('SIGTERM', end)
+  process.on('SIGHUP', reload ?? end)
+}
+
+const placeOf = ({ roles, host, port }: Config): string =>
+  roles.includes('api') ? `listening on ${host}:${port} (HOST, PORT)` : 'as a worker'
+
+/** One process that does everything. A terminal that closes ends the sandbox; live goes on. */
+async function runAlone(config: Config, say: Say): Promise<Running> {
+  const running = await serve(config, say)
+  const refuse = (): void => say('SIGHUP: one process cannot replace itself. Set PROCESSES=2 or auto, or restart.')
+  onSignals(() => running.stop(), { forMs: STOP_MS, reload: config.mode === 'live' ? refuse : null })
+  collectStartGarbage()
+  return running
+}
+
+/** What only a restart changes: the parent owns it. */
+const OWNED = ['databaseUrl', 'dataDir', 'mode', 'metricsPort'] as const
+
+function openReload(parent: Parent, first: Config, say: Say): () => void {
+  let busy = false
+  return () => {
+    if (busy) return say('SIGHUP: a reload is under way already.')
+    const env = readEnv()
+    const { config, refusals } = readEnvironment(env)
+    const fixed = OWNED.filter((name) => config[name] !== first[name])
+    if (refusals.length > 0 || fixed.length > 0) {
+      const reasons = [...refusals, ...fixed.map((name) => `${name} changes with a restart only`)]
+      return say(`SIGHUP: nothing was changed.\n${reasons.map((reason) => `  ${reason}`).join('\n')}`)
+    }
+    busy = true
+    say('SIGHUP: new processes start; the old ones end what they have.')
+    void parent
+      .reload(config, env)
+      .then((done) => say(done ? 'SIGHUP: reloaded.' : 'SIGHUP: the new processes did not start; the old ones go on.'))
+      .finally(() => {
+        busy = false
+      })
+  }
+}
+
+async function runMany(given: Config, env: NodeJS.ProcessEnv, say: Say): Promise<Parent> {
+  const closers = new Closers()
+  try {
+    const { config, handover } = await openOwned(given, say, { closers })
+    env.PORT = String(config.port)
+    const parent = await startParent(config, env, { handover, say })
+    const { host, metricsPort, metricsToken: token } = config
+    const registry = { contentType: Registry.PROMETHEUS_CONTENT_TYPE, metrics: parent.metrics.read }
+    const scraped = metricsPort === null ? null : await startMetricsServer(registry, { host, port: metricsPort, token })
+    const stop = async (): Promise<void> => {
+      await parent.stop()
+      await scraped?.close()
+      await closers.closeAll()
+    }
+    onSignals(stop, { forMs: STOP_ALL_MS, reload: openReload(parent, given, say) })
+    return parent
+  } catch (error) {
+    await closers.closeAll()
+    throw error
+  }
+}
+
+/** `serve`: the service, in one process or several. @param printTable what the sandbox's user needs */
+export async function runServe(
+  args: string[],
+  { say, print, printTable }: { say: Say; print: Say; printTable(facts: Record<string, unknown>, file: string): void },
+): Promise<undefined> {
+  parseArgs({ args })
+  const env: Env = readEnv()
+  const { config } = loadForStart(env, say)
+  const count = countProcesses(config.processes)
+  const isAlone = count === 1
+  const facts = isAlone ? (await runAlone(config, say)).facts : (await runMany(config, { ...env }, say)).facts()
+  const manner = isAlone ? '' : `, in ${count} processes`
+  if (facts) printTable(facts, `${config.dataDir}/sandbox.json`)
+  else print(`Comptoir is ready: ${config.baseUrl}, ${placeOf(config)}${manner}`)
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseYaml } from '@redocly/openapi-core'
+
+/*
+ * Rules and dashboards break silently when a metric is renamed. Every name and label in them must be registered in the
+ * code, and decisions 9.2 names those that operators rely on.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+type Rule = {
+  alert: string
+  expr: string
+  for?: string
+  labels: { severity: string }
+  annotations: { summary: string }
+}
+const rules = (parseYaml(read('deploy/monitoring/alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+)
+type Panel = { title: string; targets: { expr: string; legendFormat: string }[] }
+const { panels } = JSON.parse(read('deploy/monitoring/grafana.json')) as { panels: Panel[] }
+
+/** Labels by metric, as the code registers them. */
+function registered(): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const file of globSync('src/**/*.ts', { cwd: ROOT })) {
+    const text = read(file)
+    for (const [, name = '', rest = ''] of text.matchAll(/name: 'comptoir_(\w+)',([\s\S]{0,400}?)registers/g)) {
+      const labels = /labelNames: \[([^\]]*)\]/.exec(rest)?.[1] ?? ''
+      found.set(`comptoir_${name}`, new Set([...labels.matchAll(/'(\w+)'/g)].map(([, label = '']) => label)))
+    }
+    for (const [, kind = '', name = ''] of text.matchAll(/\b(gauge|byStatus)\(\s*'(\w+)'/g))
+      found.set(`comptoir_${name}`, new Set(kind === 'byStatus' ? ['status'] : []))
+  }
+  return found
+}
+
+const known = registered()
+const expressions = [
+  ...rules.map(({ alert, expr }) => ({
+    place: alert,
+    expr,
+    text: rules.find((one) => one.alert === alert)?.annotations.summary ?? '',
+  })),
+  ...panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr, legendFormat }) => ({ place: title, expr, text: legendFormat })),
+  ),
+]
+
+test('every metric that operators rely on is registered', () => {
+  const relied = [
+    ...['chain_head', 'chain_lag_seconds', 'rpc_errors_total', 'ledger_differences', 'orphaned_units', 'orders'],
+    ...['mispayments_open', 'refunds_waiting', 'settlements_waiting', 'rate_age_seconds', 'webhook_due'],
+    ...['webhook_oldest_seconds', 'mail_waiting', 'wallet_units', 'jobs_parked', 'audit_entries', 'db_pool_waiting'],
+  ]
+  assert.deepEqual(
+    relied.filter((name) => !known.has(`comptoir_${name}`)),
+    [],
+  )
+})
+
+test('rules and dashboard use metrics and labels that exist', () => {
+  const wrong: string[] = []
+  for (const { place, expr, text } of expressions) {
+    const names = [...expr.matchAll(/\b(comptoir_\w+)/g)].map(([, name = '']) =>
+      name.replace(/_(bucket|count|sum)$/, ''),
+    )
+    if (names.length === 0) wrong.push(`${place}: no metric`)
+    const labels = new Set(['process', 'le', ...names.flatMap((name) => [...(known.get(name) ?? [])])])
+    for (const name of names) if (!known.has(name)) wrong.push(`${place}: ${name}`)
+    const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */))
+    const filtered = [...expr.matchAll(/[{,](\w+)(?:=|!=|=~|!~)"/g)].map(([, label = '']) => label)
+    const shown = [...text.matchAll(/\{\{ *(?:\$labels\.)?(\w+) *\}\}/g)].map(([, label = '']) => label)
+    for (const label of [...grouped, ...filtered, ...shown])
+      if (!labels.has(label)) wrong.push(`${place}: label ${label}`)
+    const depth = [...expr].reduce((sum, letter) => sum + ({ '(': 1, ')': -1 }[letter] ?? 0), 0)
+    if (depth !== 0) wrong.push(`${place}: parentheses`)
+    // what every process reads from the same database must not be added up
+    const gauge = names.some((name) => !name.endsWith('_total') && !/_seconds$/.test(name))
+    if (gauge && /\bsum\b/.test(expr) && !expr.includes('rate(')) wrong.push(`${place}: a gauge is summed`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test('each rule says what it means, how bad it is, and has a name of its own', () => {
+  assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
+  for (const { alert, labels, annotations } of rules) {
+    assert.match(alert, /^Comptoir[A-Z]\w+$/)
+    assert.ok(['page', 'ticket'].includes(labels.severity), alert)
+    assert.match(annotations.summary, /^.{20,200}\.$/, alert)
+  }
+})

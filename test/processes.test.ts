@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startTestChain, type TestChain } from './harness/chain.ts'
+import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { newFolder } from './harness/installation.ts'
+import { type Served, startServed } from './harness/served.ts'
+import { eventually, freePort, TEST_MASTER_KEY } from './harness/service.ts'
+import { chainEnv } from './harness/shop.ts'
+
+const place = newFolder()
+let chain: TestChain
+let database: TestDatabase
+let served: Served
+let port: number
+
+const setToken = (token: string, more = ''): void =>
+  writeFileSync(join(place.path, '.env'), `METRICS_TOKEN=${token}\n${more}`)
+
+before(async () => {
+  ;[database, chain, port] = await Promise.all([createTestDatabase(), startTestChain(), freePort()])
+  setToken('first-token')
+  const env = {
+    ...{ ...chainEnv(chain), DATABASE_URL: database.connectionString, PORT: String(port), PROCESSES: '3' },
+    ...{ BASE_URL: `http://127.0.0.1:${port}`, MASTER_KEY: TEST_MASTER_KEY.toString('base64'), LOG_LEVEL: 'silent' },
+    LIMIT_PUBLIC_PER_MINUTE: '0',
+  }
+  served = startServed(env, { cwd: place.path })
+  await served.ready()
+})
+after(async () => {
+  await served?.end('SIGTERM')
+  await chain?.stop()
+  await database?.drop()
+  place.remove()
+})
+
+/** A connection of its own. @returns the status, or the error's code */
+const ask = (path: string, headers: Record<string, string> = {}): Promise<{ outcome: string; text: string }> =>
+  new Promise((resolve) => {
+    const call = request({ host: '127.0.0.1', port, path, headers, agent: false, timeout: 3000 }, (answer) => {
+      let text = ''
+      answer.on('data', (chunk: Buffer) => {
+        text += chunk
+      })
+      answer.on('end', () => resolve({ outcome: String(answer.statusCode), text }))
+      answer.on('error', (error: NodeJS.ErrnoException) => resolve({ outcome: error.code ?? 'error', text }))
+    })
+    call.on('timeout', () => call.destroy(Object.assign(new Error('no answer'), { code: 'TIMEOUT' })))
+    call.on('error', (error: NodeJS.ErrnoException) => resolve({ outcome: error.code ?? 'error', text: '' }))
+    call.end()
+  })
+
+/** Callers that come all the time, while `work` goes on. @returns how often each outcome was seen */
+async function underLoad(work: () => Promise<unknown>): Promise<Record<string, number>> {
+  const seen: Record<string, number> = {}
+  let going = true
+  const callers = Array.from({ length: 4 }, async () => {
+    while (going) {
+      const { outcome } = await ask('/api/next/confirm_conversion/exchangeInfo?fromAsset=EUR&toAsset=USDC')
+      seen[outcome] = (seen[outcome] ?? 0) + 1
+      await sleep(5)
+    }
+  })
+  await work()
+  going = false
+  await Promise.all(callers)
+  return seen
+}
+
+const metrics = (token: string) => ask('/metrics', { authorization: `Bearer ${token}` })
+
+const childrenOf = (pid: number | undefined): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+
+test('/metrics of any process shows all of them, each series with its process', async () => {
+  const { outcome, text } = await metrics('first-token')
+  assert.equal(outcome, '200')
+  for (const name of ['api-1', 'api-2', 'worker-1'])
+    assert.match(text, new RegExp(`comptoir_db_pool_waiting\\{process="${name}"\\} 0`))
+  assert.equal(text.split('# TYPE comptoir_db_pool_waiting gauge').length, 2)
+})
+
+test('a process that is killed is replaced, and no connection is refused meanwhile', async () => {
+  const before_ = childrenOf(served.child.pid)
+  assert.equal(before_.length, 3)
+  const seen = await underLoad(async () => {
+    await sleep(200)
+    process.kill(before_[0] ?? 0, 'SIGKILL')
+    await eventually(
+      async () => (await metrics('first-token')).text,
+      (text) => ['api-1', 'api-2', 'worker-1'].every((name) => text.includes(`process="${name}"`)),
+      30_000,
+    )
+  })
+  const { ECONNREFUSED: refused = 0, 200: good = 0 } = seen
+  assert.equal(refused, 0, JSON.stringify(seen))
+  assert.ok(good > 50, JSON.stringify(seen))
+  assert.match(served.words(), /ended \(SIGKILL\) and is started again/)
+  assert.equal(childrenOf(served.child.pid).filter((pid) => before_.includes(pid)).length, 2)
+})
+
+test('SIGHUP takes new settings into new processes; every request in that time is answered', async () => {
+  const before_ = childrenOf(served.child.pid)
+  setToken('second-token')
+  const seen = await underLoad(async () => {
+    served.child.kill('SIGHUP')
+    await eventually(
+      async () => served.words(),
+      (words) => words.includes('SIGHUP: reloaded'),
+      40_000,
+    )
+  })
+  assert.deepEqual(Object.keys(seen), ['200'], JSON.stringify(seen))
+  assert.deepEqual([(await metrics('first-token')).outcome, (await metrics('second-token')).outcome], ['401', '200'])
+  assert.deepEqual(
+    childrenOf(served.child.pid).filter((pid) => before_.includes(pid)),
+    [],
+  )
+})
+
+test('SIGHUP with settings that do not hold changes nothing and says why', async () => {
+  const before_ = childrenOf(served.child.pid)
+  setToken('third-token', 'RATE_MIN_SOURCES=many\n')
+  served.child.kill('SIGHUP')
+  await eventually(
+    async () => served.words(),
+    (words) => words.includes('RATE_MIN_SOURCES: must be a whole number'),
+  )
+  assert.match(served.words(), /SIGHUP: nothing was changed/)
+  assert.deepEqual(childrenOf(served.child.pid), before_)
+  assert.equal((await metrics('second-token')).outcome, '200')
+})
+
+test('SIGTERM ends all processes, with exit code 0', async () => {
+  const children = childrenOf(served.child.pid)
+  const ended = once(served.child, 'exit')
+  served.child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+  for (const pid of children) assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+})
