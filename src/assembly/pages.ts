@@ -13,6 +13,7 @@ import { payRoutes } from '../pages/pay/pay-routes.ts'
 import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
 import { receiptRoutes } from '../pages/receipt/receipt-routes.ts'
 import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
+import { tillPageRoutes } from '../pages/till/till-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 import type { ServiceBase } from './service-base.ts'
@@ -39,6 +40,7 @@ export async function registerPages(
   if (config.mode === 'sandbox') await app.register(demoShopRoutes, { db, config, vault })
   await app.register(docsRoutes)
   await app.register(verifyRoutes, auth)
+  await app.register(tillPageRoutes, { config })
   await app.register(officeRoutes)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }

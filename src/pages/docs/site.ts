@@ -11,7 +11,7 @@ export type DocPage = { path: string; title: string; group: string; html: string
 /** The order of the menu; what is not named stands at the end of its group. */
 const GROUPS: readonly [group: string, match: RegExp][] = [
   ['Start', /^(index|quickstart\/.*)$/],
-  ['Guides', /^(sandbox|webhooks|buy-button|sdk|cli|old-clients|money|kyc|explain-examples)$/],
+  ['Guides', /^(sandbox|webhooks|buy-button|till|sdk|cli|old-clients|money|kyc|explain-examples)$/],
   ['Reference', /^(order-states|glossary|channels\/.*|dependencies|benchmarks|scaling|security|operating.*)$/],
   ['Errors', /^errors(\/|$)/],
 ]

@@ -1,16 +1,18 @@
 import { type Body, call } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
-import { readProfile, useSession } from '../../api/session.ts'
+import { readProfile, useCan, useSession } from '../../api/session.ts'
 import { SchemeChoice } from '../../frame/Settings.tsx'
 import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Facts, Loaded, Page, Panel, Refusal, Time } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { Factor } from './Factor.tsx'
 import { Passkeys } from './Passkeys.tsx'
+import { Pin } from './Pin.tsx'
 import { texts } from './texts.ts'
 
 export function Account() {
   const t = useTexts(texts)
+  const can = useCan()
   return (
     <Page title={t.title} actions={<SchemeChoice />}>
       <div className="grid items-start gap-x-5 lg:grid-cols-2">
@@ -21,6 +23,7 @@ export function Account() {
         <div>
           <Factor />
           <Passkeys />
+          {can('tillPins.read') && <Pin />}
           <Sessions />
         </div>
       </div>

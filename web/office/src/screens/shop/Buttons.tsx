@@ -3,7 +3,7 @@ import { type Body, call, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
-import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
@@ -101,9 +101,13 @@ function NewButton({ onClose }: { onClose(): void }) {
   const core = useCore()
   const query = useCompanyQuery()
   const action = useAction({
-    run: ({ price = '', ...values }: Record<string, string>) =>
+    run: ({ price = '', pagePrice, ...values }: Record<string, string>) =>
       call('POST /api/next/buy-buttons', {
-        body: { ...values, price: price.replace(',', '.') } as Body<'createBuyButton'>,
+        body: {
+          ...values,
+          price: price.replace(',', '.'),
+          pagePrice: pagePrice !== undefined,
+        } as Body<'createBuyButton'>,
         query,
       }),
     done: core.saved,
@@ -123,6 +127,7 @@ function NewButton({ onClose }: { onClose(): void }) {
           <Field label={t.price} name="price" required inputMode="decimal" pattern="[0-9]+([.,][0-9]+)?" />
           <Select label={t.currency} name="currency" options={CURRENCIES.map((one) => [one, one] as const)} />
         </div>
+        <Check label={t.pagePrice} hint={t.pagePriceHint} name="pagePrice" value="on" />
       </Form>
     </Dialog>
   )

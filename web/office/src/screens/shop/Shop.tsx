@@ -5,6 +5,7 @@ import { useTexts } from '../../texts/lang.ts'
 import { Buttons } from './Buttons.tsx'
 import { Channels } from './Channels.tsx'
 import { Company } from './Company.tsx'
+import { Devices } from './Devices.tsx'
 import { Face } from './Face.tsx'
 import { Tills } from './Tills.tsx'
 import { texts } from './texts.ts'
@@ -24,6 +25,7 @@ export function Shop() {
             </div>
             <div>
               {can('tills.read') && <Tills />}
+              {can('tillDevices.read') && <Devices />}
               {can('buttons.read') && <Buttons />}
             </div>
           </div>

@@ -46,6 +46,8 @@ export const texts = defineTexts(
     remove: 'Remove',
     removeText: 'The button stops working at once. Orders made with it stay.',
     preview: 'Pay with crypto',
+    pagePrice: 'The page may name another price',
+    pagePriceHint: 'Only for shops that compare the amount before they deliver: every buyer can change a page.',
     channels: 'Payment channels',
     available: 'Offered',
     unavailable: 'Not offered',
@@ -105,6 +107,9 @@ export const texts = defineTexts(
       remove: 'Supprimer',
       removeText: 'Le bouton cesse aussitôt de fonctionner. Les commandes passées restent.',
       preview: 'Payer en crypto',
+      pagePrice: 'La page peut indiquer un autre prix',
+      pagePriceHint:
+        'Seulement si la boutique compare le montant avant de livrer : chaque acheteur peut modifier une page.',
       channels: 'Canaux de paiement',
       available: 'Proposé',
       unavailable: 'Non proposé',
@@ -163,6 +168,9 @@ export const texts = defineTexts(
       remove: 'Entfernen',
       removeText: 'Der Knopf funktioniert sofort nicht mehr. Bestellungen bleiben.',
       preview: 'Mit Krypto bezahlen',
+      pagePrice: 'Die Seite darf einen anderen Preis nennen',
+      pagePriceHint:
+        'Nur für Shops, die den Betrag vor der Lieferung vergleichen: Jeder Käufer kann eine Seite verändern.',
       channels: 'Zahlungswege',
       available: 'Angeboten',
       unavailable: 'Nicht angeboten',
@@ -221,6 +229,9 @@ export const texts = defineTexts(
       remove: 'Quitar',
       removeText: 'El botón deja de funcionar al instante. Los pedidos hechos permanecen.',
       preview: 'Pagar con cripto',
+      pagePrice: 'La página puede indicar otro precio',
+      pagePriceHint:
+        'Solo para tiendas que comparan el importe antes de entregar: cualquier comprador puede cambiar una página.',
       channels: 'Canales de pago',
       available: 'Se ofrece',
       unavailable: 'No se ofrece',
@@ -279,6 +290,9 @@ export const texts = defineTexts(
       remove: 'Rimuovi',
       removeText: 'Il pulsante smette subito di funzionare. Gli ordini fatti restano.',
       preview: 'Paga in cripto',
+      pagePrice: 'La pagina può indicare un altro prezzo',
+      pagePriceHint:
+        'Solo per negozi che confrontano l’importo prima di consegnare: ogni acquirente può modificare una pagina.',
       channels: 'Canali di pagamento',
       available: 'Offerto',
       unavailable: 'Non offerto',

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Config } from '../../config/config.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Html } from '../../kernel/html.ts'
+import { paymentUrlOf } from '../../orders/order.ts'
+import { TILL_TEXTS } from '../../texts/till-texts.ts'
+import { compressPage } from '../shared/compress.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { qrSvg } from '../shared/qr-svg.ts'
+import { renderDisplay, renderTill, TILL_ICON, TILL_POLICY } from './till-view.ts'
+
+const FOLDER = join(import.meta.dirname, '../../../web/till')
+const OPEN = { config: { open: true }, schema: { hide: true } } as const
+const CODE = '^[0-9A-Za-z]{24}$'
+
+/** A worker has the policy of its own file: it reads the shell, and nothing else. */
+const WORKER_POLICY = "default-src 'none'; connect-src 'self'"
+
+type Files = ReadonlyMap<string, string>
+
+function readFiles(): Files {
+  return new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')]))
+}
+
+/** Changes with any file of the shell, so that devices drop what they kept. */
+const versionOf = (files: Files): string =>
+  createHash('sha256')
+    .update([...files].flat().join('\n'))
+    .digest('hex')
+    .slice(0, 16)
+
+/** `/till`: what cashiers and customers see in the shop. Pages and files; what they call is API. */
+export const tillPageRoutes: FastifyPluginAsyncTypebox<{ config: Pick<Config, 'payUrl'> }> = async (
+  app,
+  { config },
+) => {
+  const files = readFiles()
+  const version = versionOf(files)
+  rememberLanguage(app)
+
+  for (const [path, render] of [
+    ['/till', renderTill],
+    ['/till/display', renderDisplay],
+  ] as const) {
+    app.get(path, OPEN, async (request, reply) => {
+      const page: Html = render(languageOf(request))
+      void reply.headers({
+        'content-type': 'text/html; charset=utf-8',
+        'content-security-policy': TILL_POLICY,
+        'cache-control': 'no-cache',
+        'content-language': languageOf(request),
+      })
+      return reply.send(await compressPage(request, reply, page.text))
+    })
+  }
+
+  app.get('/till/manifest.webmanifest', OPEN, async (request, reply) => {
+    const { title } = TILL_TEXTS[languageOf(request)]
+    const colors = { theme_color: '#0a6652', background_color: '#f4f5f6' }
+    const icons = [{ src: '/till/icon.svg', sizes: 'any', type: 'image/svg+xml', purpose: 'any' }]
+    const place = { id: '/till', start_url: '/till', scope: '/till', display: 'standalone' }
+    return reply
+      .type('application/manifest+json; charset=utf-8')
+      .send(JSON.stringify({ name: `Comptoir · ${title}`, short_name: title, ...place, ...colors, icons }))
+  })
+  app.get('/till/icon.svg', OPEN, async (_request, reply) => reply.type('image/svg+xml').send(TILL_ICON))
+
+  const qrQuery = Type.Object({ code: Type.String({ pattern: CODE }) })
+  app.get('/till/qr', { config: OPEN.config, schema: { hide: true, querystring: qrQuery } }, async (request, reply) => {
+    const svg = qrSvg(paymentUrlOf(config.payUrl, request.query.code), '')
+    void reply.header('cache-control', 'private, max-age=3600').type('image/svg+xml')
+    return reply.send(svg.text.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))
+  })
+
+  const types: Record<string, string> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' }
+  const fileParams = Type.Object({ file: Type.String({ maxLength: 40 }) })
+  app.get(
+    '/till/:file',
+    { config: OPEN.config, schema: { hide: true, params: fileParams } },
+    async (request, reply) => {
+      const { file } = request.params
+      const text = files.get(file)
+      if (text === undefined) throw new AppError('NOT_FOUND')
+      void reply
+        .headers({ 'cache-control': 'no-cache', etag: `"${version}"` })
+        .type(types[file.split('.')[1] ?? ''] ?? '')
+      // the worker's own folder would be narrower than the page
+      if (file === 'sw.js')
+        void reply.headers({ 'service-worker-allowed': '/till', 'content-security-policy': WORKER_POLICY })
+      if (request.headers['if-none-match'] === `"${version}"`) return reply.code(304).send()
+      return reply.send(await compressPage(request, reply, text.replace('__VERSION__', version)))
+    },
+  )
+}

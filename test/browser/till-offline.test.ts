@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { BrowserContext, Route } from 'playwright-core'
+import { sql } from '../../src/db/db.ts'
+import { eventually } from '../harness/service.ts'
+import { openTillWorld, type TillWorld, typeOn } from '../harness/till-world.ts'
+
+/* A till whose connection comes and goes. */
+
+let world: TillWorld
+before(async () => {
+  world = await openTillWorld()
+})
+after(() => world?.stop())
+
+test('a sale without a connection waits, is sent once when it returns, and the till says so', async () => {
+  const { page, context } = await world.openTill()
+  await context.setOffline(true)
+  await typeOn(page, 'keys', '333')
+  await page.locator('#charge').click()
+  await page.locator('#lost').waitFor()
+  await page.getByText('Waiting for the connection…').waitFor()
+  await context.setOffline(false)
+  await page.locator('#qr').waitFor()
+  assert.equal(await page.locator('#lost').isHidden(), true)
+  assert.equal(await world.countOrders(333), 1)
+  // given up before it ever left: no order at all
+  await page.locator('#again').click()
+  await context.setOffline(true)
+  await typeOn(page, 'keys', '334')
+  await page.locator('#charge').click()
+  await page.locator('#lost').waitFor()
+  await page.locator('#stop').click()
+  await page.locator('#sale').waitFor()
+  await context.setOffline(false)
+  await page.locator('#lost').waitFor({ state: 'hidden' })
+  const open = await world.shop.host.db.many(sql`
+    select code from orders where from_units = 334 and status in ('INITIAL', 'PENDING', 'AWAITING')`)
+  assert.deepEqual(open, [])
+  await context.close()
+})
+
+test('the till opens without a connection, and keeps no answer of the API', async () => {
+  const { page, context } = await world.openTill({ serviceWorkers: 'allow' })
+  await page.evaluate('navigator.serviceWorker.ready')
+  const kept = await eventually(
+    () =>
+      page.evaluate(`caches.keys().then((names) => Promise.all(names.map((name) => caches.open(name)
+        .then((cache) => cache.keys()))).then((lists) => lists.flat().map(({ url }) => new URL(url).pathname)))`),
+    (paths) => (paths as string[]).length >= 10,
+  )
+  assert.ok(
+    (kept as string[]).every((path) => path.startsWith('/till')),
+    String(kept),
+  )
+  await context.setOffline(true)
+  await page.reload()
+  await page.locator('#sale').waitFor()
+  await page.locator('#lost').waitFor()
+  await context.close()
+})
+
+/** Ten cuts: requests that never arrive, and answers that are lost on their way back. */
+async function cutSometimes(context: BrowserContext, everyNth: number): Promise<{ cuts: () => number }> {
+  let requests = 0
+  let cuts = 0
+  await context.route('**/confirm_conversion/request', async (route: Route) => {
+    requests += 1
+    if (requests % everyNth !== 0 || cuts >= 10) return route.continue()
+    cuts += 1
+    if (cuts % 2 === 0) await route.fetch()
+    return route.abort('connectionreset')
+  })
+  return { cuts: () => cuts }
+}
+
+test('a day of 200 sales with the connection cut ten times ends with nothing lost or doubled', async () => {
+  const { page, context } = await world.openTill()
+  const { cuts } = await cutSometimes(context, 19)
+  // the till's own module, as the button calls it; each sale has an amount of its own
+  const sellFrom = (from: number, to: number): Promise<unknown> =>
+    page.evaluate(`import('/till/sales.js').then(async ({ sell }) => {
+      const all = []
+      for (let index = ${from}; index < ${to}; index += 1)
+        all.push(sell({ amount: '70.' + String(index % 100).padStart(2, '0'), goods: { goodsName: 'sale ' + index },
+          fromAsset: 'EUR', merchantIdentifier: '${world.collector}' }).order)
+      await Promise.all(all)
+    })`)
+  await sellFrom(0, 100)
+  // the battery dies in the middle: what was not confirmed goes on after the restart
+  const half = sellFrom(100, 150).catch(() => {})
+  await page.waitForTimeout(150)
+  await page.reload()
+  await half
+  await page.locator('#bar').waitFor()
+  await sellFrom(150, 200)
+  await eventually(
+    () => page.evaluate(`import('/till/sales.js').then(({ listWaiting }) => listWaiting().length)`),
+    (left) => left === 0,
+  )
+  const sold = await world.shop.host.db.many<{ name: string; count: number }>(sql`
+    select goods->>'goodsName' as name, count(*)::int as count from orders
+    where goods->>'goodsName' like 'sale %' group by 1`)
+  assert.equal(cuts(), 10)
+  assert.equal(sold.length, 200)
+  assert.deepEqual(
+    sold.filter(({ count }) => count !== 1),
+    [],
+  )
+  await context.close()
+})

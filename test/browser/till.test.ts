@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { LANGS } from '../../src/kernel/lang.ts'
+import { listAxeFaults } from '../harness/axe.ts'
+import { visit } from '../harness/browser.ts'
+import { readQr } from '../harness/read-qr.ts'
+import { chargeOn, openTillWorld, PIN, type TillWorld, typeOn } from '../harness/till-world.ts'
+
+/* A cashier's day at /till, in a real browser. */
+
+let world: TillWorld
+before(async () => {
+  world = await openTillWorld()
+})
+after(() => world?.stop())
+
+test('from the code of the manager to a paid sale, on two screens, with a shift that adds up', async () => {
+  const { page, context, complaints, requests } = await world.openTill()
+  await page.locator('#reference').fill('Table 7')
+  const code = await chargeOn(page, '1250')
+  assert.equal(await readQr(page.locator('#qr')), `${world.shop.host.config.payUrl}/pay?code=${code}`)
+  assert.equal(await page.locator('#pay-amount').textContent(), '€12.50')
+  const display = await context.newPage()
+  await display.goto(`${world.shop.host.baseUrl}/till/display`)
+  await display.locator('#qr').waitFor()
+  assert.equal(await display.locator('#pay-amount').textContent(), '€12.50')
+
+  const headers = { authorization: `Bearer ${world.boss.client.token}` }
+  const body = { paymentChannel: 'crypto', network: world.shop.chain.chainId }
+  const { data } = await world.shop.host.call<{ toAddress: string; tokenAmount: string }>('POST', `accept/${code}`, {
+    ...{ headers, body },
+  })
+  await page.getByText('The customer is paying').waitFor()
+  await world.shop.chain.pay({ to: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) })
+  await page.locator('body[data-state=seen]').waitFor()
+  await world.shop.makeFinal()
+  await page.locator('body[data-state=paid]').waitFor()
+  await display.locator('body[data-state=paid]').waitFor()
+  assert.equal(await display.locator('#state').textContent(), 'Paid. Thank you!')
+  assert.ok((await page.locator('#receipt').getAttribute('href'))?.endsWith(code))
+
+  await page.locator('#to-sale').click()
+  const second = await chargeOn(page, '500')
+  await page.locator('#stop').click()
+  await page.locator('#sale').waitFor()
+  assert.equal((await world.shop.host.call<{ status: string }>('GET', `status/${second}`)).data.status, 'CANCELLED')
+  await page.locator('#to-orders').click()
+  await page.locator('#order-list em').first().waitFor()
+  assert.deepEqual(await page.locator('#order-list em').allTextContents(), ['Cancelled', 'Paid'])
+  await page.locator('#to-shift').click()
+  await page.locator('dd', { hasText: '€12.50' }).waitFor()
+  const facts = await page.locator('#facts dd').allTextContents()
+  assert.deepEqual(facts.slice(1), ['€12.50', '0', '1'])
+  await page.locator('#sign-out').click()
+  await page.locator('#people').waitFor()
+  // the first question of a device that is not enrolled yet
+  assert.deepEqual(complaints, ['Failed to load resource: the server responded with a status of 401 (Unauthorized)'])
+  assert.deepEqual([...new Set(requests.map((url) => new URL(url).origin))], [world.shop.host.baseUrl])
+  await context.close()
+})
+
+test('no accessibility fault and no sideways scroll, light and dark, phone and tablet, in five languages', async () => {
+  for (const [lang, colorScheme, width, height] of [
+    ...LANGS.map((lang, index) => [lang, index % 2 === 0 ? 'light' : 'dark', 320, 640] as const),
+    ['en', 'dark', 1280, 800] as const,
+  ]) {
+    const options = { colorScheme, viewport: { width, height } }
+    const { page, context } = await visit(world.browser, `${world.shop.host.baseUrl}/till?lang=${lang}`, options)
+    const check = async (name: string): Promise<void> => {
+      assert.deepEqual(await listAxeFaults(page), [], `${lang} ${colorScheme} ${width} ${name}`)
+      const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      assert.ok(Number(wide) <= 0, `${lang} ${width} ${name} is ${wide} px too wide`)
+    }
+    await page.locator('#enrol').waitFor()
+    await check('enrol')
+    await page.locator('#code').fill(await world.newCode())
+    await page.locator('#enrol-form button').click()
+    await page.locator('.name').first().click()
+    await check('pin')
+    await typeOn(page, 'pin-keys', PIN)
+    await page.locator('#sale').waitFor()
+    await check('sale')
+    await chargeOn(page, '123456')
+    await check('pay')
+    await page.locator('#to-orders').click()
+    await page.locator('#order-list em').first().waitFor()
+    await check('orders')
+    await context.close()
+  }
+})

@@ -1,0 +1,56 @@
+import { defineTexts } from '../../texts/lang.ts'
+
+export const texts = defineTexts(
+  {
+    title: 'PIN for the till',
+    text: 'Six digits that you sign in with at a till device. Nobody else may know them: every sale carries your name.',
+    none: 'You have no PIN yet.',
+    since: 'Set',
+    pin: 'New PIN',
+    hint: 'Six digits, not all equal and not in a row. A new PIN also unlocks you after five wrong ones.',
+    save: 'Save the PIN',
+    saved: 'The PIN is saved.',
+  },
+  {
+    fr: {
+      title: 'Code PIN pour la caisse',
+      text: 'Six chiffres pour vous identifier sur un appareil de caisse. Gardez-les pour vous : chaque vente porte votre nom.',
+      none: 'Vous n’avez pas encore de code PIN.',
+      since: 'Défini',
+      pin: 'Nouveau code PIN',
+      hint: 'Six chiffres, ni identiques ni à la suite. Un nouveau code vous débloque aussi après cinq erreurs.',
+      save: 'Enregistrer le code PIN',
+      saved: 'Le code PIN est enregistré.',
+    },
+    de: {
+      title: 'PIN für die Kasse',
+      text: 'Sechs Ziffern, mit denen Sie sich an einem Kassengerät anmelden. Behalten Sie sie für sich: Jeder Verkauf trägt Ihren Namen.',
+      none: 'Sie haben noch keine PIN.',
+      since: 'Festgelegt',
+      pin: 'Neue PIN',
+      hint: 'Sechs Ziffern, nicht alle gleich und nicht der Reihe nach. Eine neue PIN entsperrt Sie auch nach fünf Fehlversuchen.',
+      save: 'PIN speichern',
+      saved: 'Die PIN ist gespeichert.',
+    },
+    es: {
+      title: 'PIN para la caja',
+      text: 'Seis cifras con las que entra en un dispositivo de caja. No las comparta: cada venta lleva su nombre.',
+      none: 'Todavía no tiene PIN.',
+      since: 'Creado',
+      pin: 'PIN nuevo',
+      hint: 'Seis cifras, ni todas iguales ni seguidas. Un PIN nuevo también le desbloquea tras cinco errores.',
+      save: 'Guardar el PIN',
+      saved: 'El PIN se ha guardado.',
+    },
+    it: {
+      title: 'PIN per la cassa',
+      text: 'Sei cifre con cui accede a un dispositivo di cassa. Le tenga per sé: ogni vendita porta il suo nome.',
+      none: 'Non ha ancora un PIN.',
+      since: 'Impostato',
+      pin: 'Nuovo PIN',
+      hint: 'Sei cifre, non tutte uguali né in sequenza. Un nuovo PIN la sblocca anche dopo cinque errori.',
+      save: 'Salva il PIN',
+      saved: 'Il PIN è salvato.',
+    },
+  },
+)

@@ -1,0 +1,439 @@
+import { ask, call, hasConnection, Offline, on, Refused, session } from './api.js'
+import { discard, flush, follow, listWaiting, sell } from './sales.js'
+import { stateOf, watch } from './watch.js'
+
+const words = JSON.parse(document.getElementById('words').textContent)
+const lang = document.documentElement.lang
+// a cashier in Zürich reads other numbers than one in Berlin
+const locale = navigator.language.startsWith(lang) ? navigator.language : lang
+const byId = (id) => document.getElementById(id)
+const INFO = 'till.info'
+const CURRENCY = 'till.currency'
+const MAX_DIGITS = 9
+const customer = 'BroadcastChannel' in window ? new BroadcastChannel('till') : null
+
+const make = (tag, properties = {}, ...children) => {
+  const element = Object.assign(document.createElement(tag), properties)
+  element.append(...children)
+  return element
+}
+
+/* ---- screens ---- */
+
+const SCREENS = ['enrol', 'people', 'pin', 'sale', 'pay', 'orders', 'shift']
+let screen = ''
+function show(name) {
+  screen = name
+  for (const one of SCREENS) byId(one).hidden = one !== name
+  byId('bar').hidden = ['enrol', 'people', 'pin'].includes(name)
+  document.body.dataset.screen = name
+  if (name !== 'pay') leavePay()
+  byId(name).querySelector('[data-first]')?.focus()
+}
+
+let sayTimer
+/** A line for eyes and screen readers that goes by itself. */
+function say(text, isBad = false) {
+  const line = byId('say')
+  line.textContent = text
+  line.dataset.bad = isBad ? 'yes' : ''
+  line.hidden = false
+  clearTimeout(sayTimer)
+  sayTimer = setTimeout(() => {
+    line.hidden = true
+  }, 6000)
+}
+
+const wordsOf = (error) =>
+  error instanceof Offline ? words.offline : `${words.failed} ${error instanceof Refused ? error.message : ''}`.trim()
+
+/* ---- device and people ---- */
+
+let till = JSON.parse(localStorage.getItem(INFO) ?? 'null')
+function keepTill(info) {
+  till = info
+  localStorage.setItem(INFO, JSON.stringify(info))
+  byId('place').textContent = `${info.collector.identifier} · ${info.place}`
+  const chosen = localStorage.getItem(CURRENCY)
+  const select = byId('currency')
+  select.replaceChildren(...info.currencies.map((one) => make('option', { value: one, textContent: one })))
+  if (info.currencies.includes(chosen)) select.value = chosen
+  drawAmount()
+}
+
+function forgetTill() {
+  till = null
+  session.end()
+  localStorage.removeItem(INFO)
+  say(words.revoked, true)
+  show('enrol')
+}
+
+async function readTill() {
+  try {
+    keepTill(await ask('GET', 'till/device'))
+    return true
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) {
+      if (till) forgetTill()
+      else show('enrol')
+      return false
+    }
+    if (till) keepTill(till)
+    return till !== null
+  }
+}
+
+function showPeople() {
+  const people = till?.people ?? []
+  byId('no-people').hidden = people.length > 0
+  byId('names').replaceChildren(
+    ...people.map((person) => {
+      const note = person.locked ? words.locked : person.hasPin ? '' : words.noPin
+      const button = make('button', { type: 'button', className: 'name', disabled: note !== '' })
+      button.append(make('strong', { textContent: person.name }), make('span', { textContent: note }))
+      button.addEventListener('click', () => askPin(person))
+      return button
+    }),
+  )
+  show('people')
+}
+
+let person = null
+let pin = ''
+function askPin(one) {
+  person = one
+  pin = ''
+  byId('pin-title').textContent = words.pinOf.replace('%', one.name)
+  drawPin()
+  show('pin')
+}
+
+function drawPin() {
+  byId('dots').textContent = '●'.repeat(pin.length) + '○'.repeat(6 - pin.length)
+  byId('dots').setAttribute('aria-label', `${pin.length} / 6`)
+}
+
+async function typePin(key) {
+  if (key === 'back') pin = pin.slice(0, -1)
+  else if (pin.length < 6) pin += key
+  drawPin()
+  if (pin.length < 6) return
+  const tried = pin
+  pin = ''
+  try {
+    const { token, user } = await ask('POST', 'till/sign-in', { user: person._id, pin: tried })
+    session.begin(user, token)
+    enter()
+  } catch (error) {
+    say(wordsOf(error), true)
+    drawPin()
+    byId('dots').classList.add('wrong')
+    setTimeout(() => byId('dots').classList.remove('wrong'), 500)
+    if (error instanceof Refused && error.code === 'ACCOUNT_LOCKED') {
+      await readTill()
+      showPeople()
+    }
+  }
+}
+
+function enter() {
+  byId('who').textContent = session.user?.name ?? ''
+  show('sale')
+  // a sale that was under way before a reload or a sign-in goes on
+  const [sale] = listWaiting()
+  if (sale) showSending(sale.key, follow(sale.key), sale.body)
+  void flush()
+}
+
+/* ---- the sale ---- */
+
+let digits = ''
+const exponentOf = (currency) =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits
+const currency = () => byId('currency').value || 'EUR'
+const money = (amount, asset) => new Intl.NumberFormat(locale, { style: 'currency', currency: asset }).format(amount)
+
+/** "1250" is 12.50; a string, because no float touches money. */
+function amountText() {
+  const decimals = exponentOf(currency())
+  const padded = digits.padStart(decimals + 1, '0')
+  return decimals === 0 ? padded : `${padded.slice(0, -decimals)}.${padded.slice(-decimals)}`
+}
+
+function drawAmount() {
+  byId('amount').textContent = money(amountText(), currency())
+  byId('charge').disabled = digits === ''
+}
+
+function typeDigit(key) {
+  if (key === 'back') digits = digits.slice(0, -1)
+  else if ((digits + key).length <= MAX_DIGITS) digits = (digits + key).replace(/^0+/, '')
+  drawAmount()
+}
+
+function charge() {
+  if (digits === '') return
+  wakeSound()
+  const reference = byId('reference').value.trim()
+  const body = {
+    amount: amountText(),
+    fromAsset: currency(),
+    merchantIdentifier: till.collector._id,
+    // a reference makes a payment link; at a till it lives as long as a customer stands there
+    ...(reference === '' ? {} : { alias: reference, expiryMinutes: 10 }),
+  }
+  const { key, order } = sell(body)
+  showSending(key, order, body)
+}
+
+/** What is on the pay screen: a sale under way, or an order. */
+let shown = { key: null, code: null, end: null }
+
+function showSending(key, order, body) {
+  show('pay')
+  shown = { key, code: null, end: null }
+  byId('pay-amount').textContent = money(body.amount, body.fromAsset)
+  byId('qr').hidden = true
+  setState('sending', hasConnection() ? '' : words.waitingSale)
+  byId('stop').textContent = words.discard
+  byId('stop').hidden = false
+  order
+    .then((made) => {
+      if (shown.key !== key) return
+      digits = ''
+      byId('reference').value = ''
+      drawAmount()
+      showOrder(made)
+    })
+    .catch((error) => {
+      if (shown.key !== key) return
+      show('sale')
+      say(wordsOf(error), true)
+    })
+}
+
+function showOrder(order) {
+  if (screen !== 'pay') show('pay')
+  shown.end?.()
+  shown = { key: null, code: order.code, end: null }
+  byId('pay-amount').textContent = money(order.fromAmount, order.fromAsset)
+  byId('short').textContent = order.shortCode
+  byId('receipt').href = order.paymentUrl
+  const qr = byId('qr')
+  qr.src = `/till/qr?code=${order.code}`
+  byId('stop').textContent = words.cancelSale
+  drawState(order)
+  customer?.postMessage('look')
+  void keepAwake()
+  shown.end = watch(order.code, (now) => {
+    if (shown.code !== order.code) return
+    drawState(now)
+    customer?.postMessage('look')
+    if (now.status === 'PAID') celebrate()
+    else if (['ERROR', 'EXPIRED', 'KYT_FAILED'].includes(now.status)) warn()
+  })
+}
+
+function setState(state, text) {
+  document.body.dataset.state = state
+  byId('state').textContent = text
+}
+
+function drawState({ status }) {
+  const state = stateOf(status)
+  setState(state, words.states[state])
+  const isOpen = ['waiting', 'chosen'].includes(state)
+  byId('qr').hidden = !isOpen
+  byId('scan').hidden = !isOpen
+  byId('stop').hidden = !isOpen
+  byId('receipt').hidden = !['paid', 'refunding', 'refunded'].includes(state)
+}
+
+function leavePay() {
+  shown.end?.()
+  shown = { key: null, code: null, end: null }
+  document.body.dataset.state = ''
+  void lock?.release().catch(() => {})
+  lock = null
+}
+
+async function stopSale() {
+  const { key, code } = shown
+  if (key) {
+    discard(key)
+    show('sale')
+    return
+  }
+  try {
+    await call('POST', `confirm_conversion/cancel/${code}`)
+    show('sale')
+    say(words.states.cancelled)
+  } catch (error) {
+    say(wordsOf(error), true)
+  }
+}
+
+/* ---- sound, vibration, and a screen that stays on ---- */
+
+let audio = null
+function wakeSound() {
+  // browsers allow sound only after a touch
+  audio ??= 'AudioContext' in window ? new AudioContext() : null
+  void audio?.resume()
+}
+
+function tone(frequency, at, length) {
+  if (!audio) return
+  const [note, volume] = [audio.createOscillator(), audio.createGain()]
+  note.frequency.value = frequency
+  volume.gain.setValueAtTime(0.25, audio.currentTime + at)
+  volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + at + length)
+  note.connect(volume).connect(audio.destination)
+  note.start(audio.currentTime + at)
+  note.stop(audio.currentTime + at + length)
+}
+
+function celebrate() {
+  tone(660, 0, 0.18)
+  tone(990, 0.16, 0.4)
+  navigator.vibrate?.([80, 60, 200])
+}
+
+function warn() {
+  tone(220, 0, 0.5)
+  navigator.vibrate?.([300])
+}
+
+let lock = null
+async function keepAwake() {
+  lock ??= await navigator.wakeLock?.request('screen').catch(() => null)
+}
+
+/* ---- recent sales, shift ---- */
+
+async function showOrders() {
+  show('orders')
+  const list = byId('order-list')
+  list.replaceChildren()
+  try {
+    const { orders } = await call('GET', 'confirm_conversion?limit=30')
+    byId('no-orders').hidden = orders.length > 0
+    list.replaceChildren(
+      ...orders.map((order) => {
+        const state = stateOf(order.status)
+        const time = new Date(order.createdAt).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' })
+        const button = make('button', { type: 'button', className: 'row' })
+        button.append(
+          make('strong', { textContent: money(order.fromAmount, order.fromAsset) }),
+          make('span', { textContent: [time, order.alias, order.shortCode].filter(Boolean).join(' · ') }),
+          make('em', { textContent: words.states[state], className: `is-${state}` }),
+        )
+        button.addEventListener('click', () => showOrder(order))
+        return make('li', {}, button)
+      }),
+    )
+  } catch (error) {
+    say(wordsOf(error), true)
+  }
+}
+
+async function showShift() {
+  show('shift')
+  const facts = byId('facts')
+  facts.replaceChildren()
+  try {
+    const { startedAt, sums, open, ended } = await call('GET', 'till/shift')
+    const since = new Date(startedAt).toLocaleString(locale, { dateStyle: 'short', timeStyle: 'short' })
+    const rows = [
+      [words.shiftSince, since],
+      ...sums.map(({ asset, amount, paid }) => [`${words.shiftPaid} (${paid})`, money(amount, asset)]),
+      ...(sums.length === 0 ? [[words.shiftPaid, '0']] : []),
+      [words.shiftOpen, String(open)],
+      [words.shiftEnded, String(ended)],
+    ]
+    for (const [name, value] of rows)
+      facts.append(make('div', {}, make('dt', { textContent: name }), make('dd', { textContent: value })))
+  } catch (error) {
+    say(wordsOf(error), true)
+  }
+}
+
+async function signOut() {
+  const { user } = session
+  session.end()
+  await ask('POST', 'auth/sign-out', undefined, { 'x-user-id': user?._id ?? '' }).catch(() => {})
+  if (await readTill()) showPeople()
+}
+
+/* ---- wiring ---- */
+
+function openKeypad(id, type) {
+  byId(id).addEventListener('click', (event) => {
+    const key = event.target.closest('[data-key]')?.dataset.key
+    if (key !== undefined) type(key)
+  })
+}
+openKeypad('keys', typeDigit)
+openKeypad('pin-keys', (key) => void typePin(key))
+
+document.addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
+  if (ctrlKey || metaKey || altKey || /^(INPUT|SELECT)$/.test(target.tagName)) return
+  const typed = /^\d$/.test(key) ? key : key === 'Backspace' ? 'back' : undefined
+  if (screen === 'pin' && typed !== undefined) void typePin(typed)
+  if (screen === 'sale' && typed !== undefined) typeDigit(typed)
+  if (screen === 'sale' && key === 'Enter' && target.tagName !== 'BUTTON') charge()
+})
+
+const onClick = (id, work) => byId(id).addEventListener('click', () => void work())
+onClick('charge', charge)
+onClick('stop', stopSale)
+onClick('again', () => show('sale'))
+onClick('to-sale', () => show('sale'))
+onClick('to-orders', showOrders)
+onClick('to-shift', showShift)
+onClick('sign-out', signOut)
+onClick('pin-back', showPeople)
+byId('currency').addEventListener('change', () => {
+  localStorage.setItem(CURRENCY, currency())
+  drawAmount()
+})
+byId('enrol-form').addEventListener('submit', async (event) => {
+  event.preventDefault()
+  try {
+    keepTill(await ask('POST', 'till/enrol', { enrolmentCode: byId('code').value }))
+    byId('code').value = ''
+    showPeople()
+  } catch (error) {
+    say(wordsOf(error), true)
+  }
+})
+
+on('online', (isOnline) => {
+  byId('lost').hidden = isOnline
+  document.body.dataset.online = isOnline ? 'yes' : 'no'
+  if (shown.key) setState('sending', isOnline ? '' : words.waitingSale)
+  if (isOnline) say(words.online)
+})
+on('signedOut', async () => {
+  if (!(await readTill())) return
+  say(words.sessionOver, true)
+  showPeople()
+})
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && shown.code) void keepAwake()
+})
+
+async function start() {
+  const asked = new URLSearchParams(location.hash.slice(1)).get('code')
+  if (asked) {
+    byId('code').value = asked
+    history.replaceState(null, '', location.pathname + location.search)
+  }
+  if (!(await readTill())) return
+  if (session.user) enter()
+  else showPeople()
+}
+drawPin()
+void start()
+void navigator.serviceWorker?.register('/till/sw.js', { scope: '/till' }).catch(() => {})

@@ -1,0 +1,55 @@
+/* The customer's screen: shows the till's newest order. It needs no PIN, only the device. */
+import { ask, on, Refused } from './api.js'
+import { stateOf } from './watch.js'
+
+const words = JSON.parse(document.getElementById('words').textContent)
+const { lang } = document.documentElement
+const locale = navigator.language.startsWith(lang) ? navigator.language : lang
+const byId = (id) => document.getElementById(id)
+const LOOK_MS = 1500
+/** How long thanks and refusals stay. */
+const LINGER_MS = 15_000
+
+let timer
+let code = null
+let endedAt = 0
+
+function draw(order) {
+  const state = order ? stateOf(order.status) : 'idle'
+  const isOpen = ['waiting', 'chosen'].includes(state)
+  if (order && order.code !== code) endedAt = 0
+  code = order?.code ?? null
+  if (order && !isOpen && state !== 'seen') endedAt ||= Date.now()
+  const isOver = state === 'idle' || (endedAt !== 0 && Date.now() - endedAt > LINGER_MS)
+  document.body.dataset.state = isOver ? '' : state
+  byId('welcome').hidden = !isOver
+  byId('order').hidden = isOver
+  if (isOver) return
+  byId('pay-amount').textContent = new Intl.NumberFormat(locale, { style: 'currency', currency: order.asset }).format(
+    order.amount,
+  )
+  byId('state').textContent =
+    state === 'paid' ? `${words.states.paid}. ${words.thanks}` : isOpen ? '' : words.states[state]
+  byId('scan').hidden = !isOpen
+  const qr = byId('qr')
+  qr.hidden = !isOpen
+  const address = `/till/qr?code=${order.code}`
+  if (isOpen && !qr.src.endsWith(address)) qr.src = address
+}
+
+async function look() {
+  clearTimeout(timer)
+  try {
+    draw((await ask('GET', 'till/display')).order)
+  } catch (error) {
+    if (error instanceof Refused && error.status === 401) location.assign('/till')
+  }
+  timer = setTimeout(look, LOOK_MS)
+}
+
+if ('BroadcastChannel' in window) new BroadcastChannel('till').addEventListener('message', () => void look())
+on('online', (isOnline) => {
+  byId('lost').hidden = isOnline
+})
+void look()
+void navigator.wakeLock?.request('screen').catch(() => {})

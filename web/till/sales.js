@@ -1,0 +1,90 @@
+/*
+ * Sales on their way to the service. Each has a key that is made and kept here before anything is sent, so that
+ * sending it again after a lost answer, a reload or a dead battery can never make a second order.
+ */
+import { call, hasConnection, on, Refused } from './api.js'
+
+const KEPT = 'till.sales'
+const read = () => JSON.parse(localStorage.getItem(KEPT) ?? '[]')
+const write = (sales) => localStorage.setItem(KEPT, JSON.stringify(sales))
+const change = (key, changed) => write(read().map((sale) => (sale.key === key ? { ...sale, ...changed } : sale)))
+const drop = (key) => write(read().filter((sale) => sale.key !== key))
+
+const waiting = new Map()
+let running = false
+let again
+let waitMs = 150
+
+/** Sales that were not handed over yet, oldest first. */
+export const listWaiting = () => read().filter(({ discarded }) => !discarded)
+
+/** @returns the order, as soon as there is a connection. @throws Refused when the service does not want the sale */
+export function sell(body) {
+  const key = crypto.randomUUID()
+  write([...read(), { key, body, tries: 0, discarded: false }])
+  return { key, order: follow(key) }
+}
+
+/** The order of a sale that is on its way, for example after a reload. */
+export function follow(key) {
+  const order = new Promise((resolve, reject) => waiting.set(key, { resolve, reject }))
+  void flush()
+  return order
+}
+
+/** The cashier gave up. A sale that may have arrived is looked up and cancelled; one that never left is forgotten. */
+export function discard(key) {
+  const sale = read().find((one) => one.key === key)
+  waiting.delete(key)
+  if (!sale) return
+  if (sale.tries === 0) drop(key)
+  else change(key, { discarded: true })
+  void flush()
+}
+
+async function handOver({ key, body, discarded }) {
+  change(key, { tries: 1 })
+  const { order } = await call('POST', 'confirm_conversion/request', body, { 'idempotency-key': key })
+  // given up while it was under way
+  const isGone = discarded || read().some((sale) => sale.key === key && sale.discarded)
+  if (isGone) await call('POST', `confirm_conversion/cancel/${order.code}`, undefined).catch(ignoreFinal)
+  drop(key)
+  waiting.get(key)?.resolve(order)
+  waiting.delete(key)
+}
+
+/** A cancellation that the order's state forbids is no failure of ours. */
+function ignoreFinal(error) {
+  if (!(error instanceof Refused) || error.isPassing || error.status === 401) throw error
+}
+
+/** One after the other; what has no answer is sent again with the same key. */
+export async function flush() {
+  if (running) return
+  running = true
+  clearTimeout(again)
+  try {
+    for (let sale = read()[0]; sale; sale = read()[0]) {
+      try {
+        await handOver(sale)
+        waitMs = 150
+      } catch (error) {
+        const isRefused = error instanceof Refused && !error.isPassing
+        // without a session it waits for the next sign-in
+        if (!isRefused || error.status === 401) throw error
+        drop(sale.key)
+        waiting.get(sale.key)?.reject(error)
+        waiting.delete(sale.key)
+      }
+    }
+  } catch {
+    waitMs = Math.min(waitMs * 2, 5000)
+    again = setTimeout(() => void flush(), waitMs)
+  }
+  running = false
+}
+
+on('online', (isOnline) => {
+  waitMs = 150
+  if (isOnline && hasConnection()) void flush()
+})
