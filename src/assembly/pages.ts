@@ -40,7 +40,7 @@ export async function registerPages(
   if (config.mode === 'sandbox') await app.register(demoShopRoutes, { db, config, vault })
   await app.register(docsRoutes)
   await app.register(verifyRoutes, auth)
-  await app.register(tillPageRoutes, { config })
+  await app.register(tillPageRoutes, { db, config, receiptUrlOf: shown.receiptUrlOf })
   await app.register(officeRoutes)
   if (keepsMails(config)) await app.register(mailboxRoutes, { db })
 }

@@ -219,7 +219,7 @@ function showOrder(order) {
   shown = { key: null, code: order.code, end: null }
   byId('pay-amount').textContent = money(order.fromAmount, order.fromAsset)
   byId('short').textContent = order.shortCode
-  byId('receipt').href = order.paymentUrl
+  byId('receipt').href = `/till/receipt?code=${order.code}`
   const qr = byId('qr')
   qr.src = `/till/qr?code=${order.code}`
   byId('stop').textContent = words.cancelSale

@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Config } from '../../config/config.ts'
+import type { Db } from '../../db/db.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
-import { paymentUrlOf } from '../../orders/order.ts'
+import { type Order, paymentUrlOf } from '../../orders/order.ts'
+import { findOrderByCode } from '../../orders/order-queries.ts'
 import { TILL_TEXTS } from '../../texts/till-texts.ts'
 import { compressPage } from '../shared/compress.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
@@ -33,11 +35,14 @@ const versionOf = (files: Files): string =>
     .digest('hex')
     .slice(0, 16)
 
+export type TillPageDeps = {
+  db: Db
+  config: Pick<Config, 'payUrl'>
+  receiptUrlOf(order: Order): string
+}
+
 /** `/till`: what cashiers and customers see in the shop. Pages and files; what they call is API. */
-export const tillPageRoutes: FastifyPluginAsyncTypebox<{ config: Pick<Config, 'payUrl'> }> = async (
-  app,
-  { config },
-) => {
+export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (app, { db, config, receiptUrlOf }) => {
   const files = readFiles()
   const version = versionOf(files)
   rememberLanguage(app)
@@ -75,6 +80,17 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<{ config: Pick<Config, 'p
     void reply.header('cache-control', 'private, max-age=3600').type('image/svg+xml')
     return reply.send(svg.text.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))
   })
+
+  // whoever has the code sees the pay page, which leads to the receipt too
+  app.get(
+    '/till/receipt',
+    { config: OPEN.config, schema: { hide: true, querystring: qrQuery } },
+    async (request, reply) => {
+      const order = await findOrderByCode(db, request.query.code)
+      if (!order) throw new AppError('ORDER_NOT_FOUND')
+      return reply.redirect(order.paidAt === null ? paymentUrlOf(config.payUrl, order.code) : receiptUrlOf(order), 302)
+    },
+  )
 
   const types: Record<string, string> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' }
   const fileParams = Type.Object({ file: Type.String({ maxLength: 40 }) })
