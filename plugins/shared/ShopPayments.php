@@ -112,44 +112,35 @@ final class ShopPayments
      */
     public function refund(string $code, ?string $amount, string $reason, string $key): string
     {
-        $body = $reason === '' ? [] : ['reason' => mb_substr($reason, 0, 500)];
+        $body = $reason === '' ? [] : ['reason' => (string) preg_replace('/^(.{0,500}).*$/us', '$1', $reason)];
         if ($amount !== null) {
             $order = $this->api->getOrder($code);
             $part = self::partOf($order['toAmount'], $amount, $order['fromAmount']);
-            // the last part takes what rounding left
-            $body += self::compare($amount, $order['fromAmount']) >= 0 ? [] : ['amount' => $part];
+            // the whole price is all that is left, whatever rounding did before
+            $body += $amount === $order['fromAmount'] ? [] : ['amount' => $part];
         }
         return $this->api->refundOrder($code, $body, $key)['refundId'];
     }
 
-    /** $whole × $part ÷ $total in exact decimal text with six digits, rounded down. */
+    /** $whole (USDC) × $part ÷ $total (both fiat) in exact decimal text with six digits, rounded down. */
     public static function partOf(string $whole, string $part, string $total): string
     {
-        [$units, $share, $all] = [self::units($whole), self::units($part), self::units($total)];
-        if ($all <= 0 || $share < 0) {
+        [$units, $share, $all] = [self::units($whole, 6), self::units($part, 2), self::units($total, 2)];
+        if ($all <= 0 || $share <= 0 || $share > $all) {
             throw new InvalidArgumentException('The amount of the refund is not a part of the order.');
         }
-        // the product may leave 64 bits, so the quotient is taken digit by digit
-        $result = intdiv($units, $all) * $share;
-        $rest = $units % $all;
-        $result += intdiv($rest * intdiv($share, 1_000), $all) * 1_000;
-        $left = ($rest * intdiv($share, 1_000)) % $all;
-        $result += intdiv($left * 1_000 + $rest * ($share % 1_000), $all);
+        // at most 10^9 × 10^9: within 64 bits
+        $result = intdiv($units, $all) * $share + intdiv(($units % $all) * $share, $all);
         return sprintf('%d.%06d', intdiv($result, 1_000_000), $result % 1_000_000);
     }
 
-    private static function compare(string $one, string $other): int
+    /** Decimal text as a whole number of its smallest units. */
+    private static function units(string $text, int $digits): int
     {
-        return self::units($one) <=> self::units($other);
-    }
-
-    /** Decimal text as millionths. */
-    private static function units(string $text): int
-    {
-        if (preg_match('/^(\d{1,9})(?:\.(\d{1,6}))?$/', $text, $found) !== 1) {
+        if (preg_match('/^(\d{1,7})(?:\.(\d{1,6}))?$/', $text, $found) !== 1 || strlen($found[2] ?? '') > $digits) {
             throw new InvalidArgumentException("\"$text\" is not an amount.");
         }
-        return (int) $found[1] * 1_000_000 + (int) str_pad($found[2] ?? '', 6, '0');
+        return (int) ($found[1] . str_pad($found[2] ?? '', $digits, '0'));
     }
 
     /** @return string[] what is wrong, in sentences; empty: everything works */

@@ -1,0 +1,46 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { zipFile } from '../src/orders/export/export-zip.ts'
+
+/*
+ * npm run plugins      release/comptoir-woocommerce.zip and release/comptoir-prestashop.zip, ready to be uploaded
+ */
+
+const ROOT = join(import.meta.dirname, '..')
+const SHARED = { 'Comptoir.php': 'sdk/php/Comptoir.php', 'ShopPayments.php': 'plugins/shared/ShopPayments.php' }
+const FRONT = 'controllers/front'
+
+type Pack = { folder: string; files: Record<string, string> }
+const PACKS: Record<string, Pack> = {
+  'comptoir-woocommerce.zip': {
+    folder: 'comptoir',
+    files: { 'comptoir.php': 'plugins/woocommerce/comptoir.php', 'gateway.php': 'plugins/woocommerce/gateway.php' },
+  },
+  'comptoir-prestashop.zip': {
+    folder: 'comptoirpay',
+    files: {
+      'comptoirpay.php': 'plugins/prestashop/comptoirpay.php',
+      [`${FRONT}/validation.php`]: `plugins/prestashop/${FRONT}/validation.php`,
+      [`${FRONT}/webhook.php`]: `plugins/prestashop/${FRONT}/webhook.php`,
+    },
+  },
+}
+
+/** Writes both zips into a folder. @returns their names */
+export async function packPlugins(target: string): Promise<string[]> {
+  mkdirSync(target, { recursive: true })
+  for (const [name, { folder, files }] of Object.entries(PACKS)) {
+    const entries = Object.entries({ ...files, ...SHARED, 'LICENSE.txt': 'LICENSE' }).map(([file, source]) => ({
+      name: `${folder}/${file}`,
+      content: readFileSync(join(ROOT, source), 'utf8'),
+    }))
+    const parts: Buffer[] = []
+    for await (const part of zipFile(entries, new Date())) parts.push(part)
+    writeFileSync(join(target, name), Buffer.concat(parts))
+  }
+  return Object.keys(PACKS)
+}
+
+if (process.argv[1] === import.meta.filename) {
+  for (const name of await packPlugins(join(ROOT, 'release'))) process.stdout.write(`release/${name}\n`)
+}
