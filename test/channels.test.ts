@@ -348,6 +348,17 @@ async function refundProofFor(code: string, { address }: { address?: string }): 
   assert.equal(answer.status, 200, answer.text)
 }
 
+test('a card or a bank gives its payer more time than an exchange, from acceptance', async () => {
+  const minutesOf = async (channel: ChannelId): Promise<number> => {
+    const { code } = await market.create()
+    const { data } = await market.accept(code, channel)
+    return (new Date(String((data as { expiresAt?: unknown }).expiresAt)).getTime() - Date.now()) / 60_000
+  }
+  const [card, exchange] = [await minutesOf('coinbase'), await minutesOf('binance')]
+  assert.ok(card > 29 && card <= 30, `coinbase: ${card} minutes`)
+  assert.ok(exchange > 4 && exchange <= 5, `binance: ${exchange} minutes`)
+})
+
 test('after all of this the books are right', async () => {
   assert.equal((await verifyLedger(market.host.db)).difference, null)
 })

@@ -1,12 +1,34 @@
 import { EXPONENTS, type Fiat } from '../../kernel/money.ts'
-import { choices, integer, optionalUrl } from '../setting.ts'
+import { choices, integer, optionalUrl, type Setting, SettingFault } from '../setting.ts'
 
 export const FIATS = choices('FIAT_ASSETS', 'Currencies that orders may be in.', {
   fallback: 'EUR,CHF,XPF,USD,GBP',
   of: Object.keys(EXPONENTS).filter((asset): asset is Fiat => asset !== 'USDC'),
 })
 
+const MINUTES_OF_CHANNEL =
+  /^(binance|whitepay|whitepay-non-custody|cryptopay|gatepay|coinbase|kucoinpay)=([1-9][0-9]{0,4})$/
+
+/** A card or a bank asks its payer for more than a wallet does. */
+const channelMinutes: Setting<Readonly<Record<string, number>>> = {
+  name: 'ORDER_CHANNEL_MINUTES',
+  description: 'Minutes to pay through a provider, from acceptance, where that is longer than the order’s own time.',
+  ...{ fallback: 'coinbase=30', absent: {} },
+  read(given) {
+    const entries = given
+      .split(',')
+      .filter(Boolean)
+      .map((entry) => {
+        const [, channel = '', minutes = ''] = MINUTES_OF_CHANNEL.exec(entry.trim()) ?? []
+        if (channel === '') throw new SettingFault(`"${entry}" is not of the form <channel>=<minutes>`)
+        return [channel, Number(minutes)]
+      })
+    return Object.fromEntries(entries)
+  },
+}
+
 export const ORDERS = {
+  channelMinutes,
   chainDustUnits: integer(
     'CHAIN_DUST_UNITS',
     'Millionths of a USDC: a smaller transfer is booked, but moves no order.',

@@ -5,21 +5,20 @@ import { Type } from 'typebox'
 import type { RateLimits } from '../../http/limits/rate-limits.ts'
 import { contextAs, visitorContextOf } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { type Html, html, raw } from '../../kernel/html.ts'
+import { type Html, html } from '../../kernel/html.ts'
 import type { Resets } from '../../sessions/reset-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { AccountTexts } from '../../texts/page-texts.ts'
 import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
+import { hashOf } from '../shared/framing.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { shell } from '../shared/notice.ts'
+import { PAY_STYLE } from '../shared/page-style.ts'
 
-const CSP = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
-
-const STYLE = raw(
-  `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{display:grid;place-items:center;min-height:90vh;margin:0}` +
-    `main{max-width:26rem;padding:1.5rem}h1{font-size:1.4rem}label{display:block;margin:.75rem 0 .25rem}input{width:100%;box-sizing:border-box}` +
-    `input,button{font:inherit;padding:.7rem 1rem;border-radius:.5rem;border:1px solid #888}button{margin-top:1rem;background:#0f766e;color:#fff;border:0;cursor:pointer}` +
-    `:focus-visible{outline:3px solid #f59e0b;outline-offset:2px}.bad{color:#b91c1c}@media(prefers-color-scheme:dark){.bad{color:#fca5a5}}`,
-)
+/** Nothing runs and nothing is loaded; forms go to us. */
+const CSP =
+  `default-src 'none'; style-src ${hashOf(PAY_STYLE)}; img-src data:; ` +
+  "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 type Page = { title: string; body: Html }
 
@@ -31,8 +30,8 @@ type ButtonTexts = { title: string; text: string; button: string }
 
 const buttonPage = ({ title, text, button }: ButtonTexts, action: string, token: string): Page => ({
   title,
-  body: html`<p>${text}</p>
-    <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button>${button}</button></form>`,
+  body: html`<p class="soft">${text}</p>
+    <form method="post" action="${action}"><input type="hidden" name="token" value="${token}"><button class="main">${button}</button></form>`,
 })
 
 const passwordPage = (texts: AccountTexts, token: string, fault: string | null): Page => ({
@@ -40,15 +39,18 @@ const passwordPage = (texts: AccountTexts, token: string, fault: string | null):
   body: html`
     <form method="post" action="/account/reset-password">
       <input type="hidden" name="token" value="${token}">
-      <label for="p">${texts.resetLabel}</label>
-      <input id="p" name="newPassword" type="password" autocomplete="new-password" required minlength="12" maxlength="128" aria-describedby="h">
-      <p id="h"><small>${texts.resetHint}</small></p>
-      ${fault === null ? null : html`<p class="bad" role="alert">${fault}</p>`}
-      <button>${texts.resetButton}</button>
+      <label class="ask" for="p">${texts.resetLabel}</label>
+      <input class="field" id="p" name="newPassword" type="password" autocomplete="new-password" required minlength="12" maxlength="128" aria-describedby="h">
+      <p class="hint" id="h">${texts.resetHint}</p>
+      ${fault === null ? null : html`<p class="note" role="alert">${fault}</p>`}
+      <button class="main">${texts.resetButton}</button>
     </form>`,
 })
 
-const messagePage = (title: string, text: string): Page => ({ title, body: html`<p role="status">${text}</p>` })
+const messagePage = (title: string, text: string): Page => ({
+  title,
+  body: html`<p class="soft" role="status">${text}</p>`,
+})
 
 function send(
   request: FastifyRequest,
@@ -58,11 +60,11 @@ function send(
 ): FastifyReply {
   const lang = languageOf(request)
   const { title, body } = page(TEXTS[lang].account)
-  const document = html`<!doctype html>
-<html lang="${lang}">
-  <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title><style>${STYLE}</style></head>
-  <body><main><h1>${title}</h1>${body}</main></body>
-</html>`
+  const document = shell({
+    language: lang,
+    title,
+    body: html`<main><h1 class="title">${title}</h1>${body}</main>`,
+  })
   void reply.code(status).headers({ 'content-security-policy': CSP, 'cache-control': 'no-store' })
   return reply.type('text/html; charset=utf-8').send(document.text)
 }

@@ -23,6 +23,7 @@ main { width: 100%; max-width: 27rem; background: var(--card); padding: 1.75rem 
 a { color: var(--accent); }
 h1 { font-size: 1rem; font-weight: 500; color: var(--soft); overflow-wrap: anywhere; }
 h1 b { color: var(--text); font-weight: 600; }
+.title { font-size: 1.5rem; font-weight: 600; color: var(--text); line-height: 1.3; margin-bottom: .5rem; }
 h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 .price {
   font-size: 2.75rem; line-height: 1.15; font-weight: 650; letter-spacing: -.025em; margin-top: .125rem;
@@ -142,7 +143,7 @@ progress::-webkit-progress-bar { background: var(--field); }
 progress::-webkit-progress-value { background: var(--accent); }
 progress::-moz-progress-bar { background: var(--accent); }
 details { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9375rem; }
-form + details, .note + details, .soft + details { margin-top: 1.25rem; }
+form + details, .note + details, .soft + details, .ways + details { margin-top: 1.25rem; }
 summary { color: var(--soft); cursor: pointer; padding: .625rem 0; }
 details > :not(summary) { margin-bottom: .75rem; }
 .sandbox { border: 1px dashed var(--soft); border-radius: .875rem; padding: .875rem 1rem 1rem; margin: 1rem 0; }

@@ -1,9 +1,9 @@
-import type { PaymentKey } from '../../channels/channel.ts'
+import type { ChannelId, PaymentKey } from '../../channels/channel.ts'
 import type { Channels } from '../../channels/channel-set.ts'
 import type { PayerGate } from '../../compliance/payer-gate.ts'
 import type { Config } from '../../config/config.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
 import { newId } from '../../kernel/ids.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { Order } from '../../orders/order.ts'
@@ -65,11 +65,19 @@ export async function startPayment(
     nextCheckAt: new Date(now.getTime() + FIRST_CHECK_MS),
     at: now,
   })
-  const change = { ...move.change, paymentChannel: choice.channel, paymentId: id }
+  const expiresAt = longerExpiry(deps, choice.channel, move.change?.expiresAt ?? order.expiresAt)
+  const change = { ...move.change, paymentChannel: choice.channel, paymentId: id, ...(expiresAt && { expiresAt }) }
   const moved = await deps.transition(tx, order, { trigger: 'accept', ...move, change })
   const payment = await findPayment(tx, order.companyId, id)
   if (!payment) throw new Error('the payment was not stored')
   return { order: moved, payment }
+}
+
+/** When a payment through this channel may end at the latest; null: no later than its order does. */
+function longerExpiry({ clock, config }: AcceptDeps, channel: ChannelId, expiresAt: Date): Date | null {
+  const minutes = config.orders.channelMinutes[channel]
+  const needed = new Date(clock() + (minutes ?? 0) * MINUTE)
+  return needed > expiresAt ? needed : null
 }
 
 export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
