@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import pg from 'pg'
+import { listMigrations } from '../src/db/migrate.ts'
+import { startTestChain } from './harness/chain.ts'
+import { insertMerchantIn, newFolder } from './harness/installation.ts'
+import { startReceiver } from './harness/receiver.ts'
+import { startServed } from './harness/served.ts'
+import { callService, eventually, freePort, type Merchant, TEST_MASTER_KEY } from './harness/service.ts'
+import { chainEnv, FINAL_AFTER, type Instructions, type OrderData } from './harness/shop.ts'
+
+/*
+ * A version runs beside the one before it on one database: nodes are replaced one after the other. The one before is
+ * taken from git; in a clone without that commit only the migrations are read.
+ */
+const ROOT = join(import.meta.dirname, '..')
+/** The last commit of 0.1.0, and its newest migration. */
+const BEFORE = { commit: 'e27750aa662005dd35b5087cdd767733278cd47e', migration: '0180_installation' }
+
+/** Statements that an old node would trip over. Expand now; contract in a later version. */
+const CONTRACTIONS: [RegExp, string][] = [
+  [/\bdrop\s+(table|column|view|function)\b/i, 'drops what an old node may use'],
+  [/\brename\s+(to|column)\b/i, 'renames what an old node uses'],
+  [/\balter\s+column\s+\w+\s+(type|set\s+not\s+null)\b/i, 'narrows a column that an old node writes'],
+]
+
+/** Statements without comments and bodies of functions. */
+const statementsOf = (text: string): string[] =>
+  text
+    .replaceAll(/--.*$/gm, '')
+    .replaceAll(/\$\$[\s\S]*?\$\$/g, '')
+    .split(';')
+    .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
+
+/** A new column of a known table that an old node's insert would leave empty. */
+const breaksInserts = (statement: string): boolean =>
+  /^alter table/i.test(statement) &&
+  statement
+    .split(/,(?![^(]*\))/)
+    .some((part) => /add column/i.test(part) && /not null/i.test(part) && !/default/i.test(part))
+
+test('no migration since the version before breaks its nodes', () => {
+  const since = listMigrations().filter(({ id }) => id > BEFORE.migration)
+  const wrong = since.flatMap(({ id, text }) =>
+    statementsOf(text).flatMap((statement) => {
+      const reasons = CONTRACTIONS.filter(([pattern]) => pattern.test(statement)).map(([, reason]) => reason)
+      if (breaksInserts(statement)) reasons.push('an old node’s insert leaves this column empty')
+      return reasons.map((reason) => `${id}: ${statement.slice(0, 80)}: ${reason}`)
+    }),
+  )
+  assert.deepEqual(wrong, [])
+})
+
+/** The version before, with today's packages; undefined where git does not have it. */
+function unpackBefore(folder: string): string | undefined {
+  try {
+    const options = {
+      cwd: ROOT,
+      maxBuffer: 1 << 28,
+      stdio: ['ignore', 'pipe', 'ignore'] as ['ignore', 'pipe', 'ignore'],
+    }
+    const tar = execFileSync('git', ['archive', BEFORE.commit], options)
+    mkdirSync(folder, { recursive: true })
+    execFileSync('tar', ['x', '-C', folder], { input: tar })
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    return join(folder, 'src/main.ts')
+  } catch {
+    return undefined
+  }
+}
+
+async function createEmptyDatabase(): Promise<{ connectionString: string; drop(): Promise<void> }> {
+  const { TEST_DATABASE_URL: adminUrl = '' } = process.env
+  const name = `test_upgrade_${randomBytes(4).toString('hex')}`
+  const run = async (statement: string): Promise<void> => {
+    const admin = new pg.Client({ connectionString: adminUrl })
+    await admin.connect()
+    await admin.query(statement).finally(() => admin.end())
+  }
+  await run(`create database ${name}`)
+  const url = new URL(adminUrl)
+  url.pathname = `/${name}`
+  return { connectionString: url.href, drop: () => run(`drop database if exists ${name} with (force)`) }
+}
+
+type Node = { baseUrl: string; env: Record<string, string> }
+
+test('old and new nodes share a database: each sells, is paid for the other, and webhooks arrive once', async (t) => {
+  const place = newFolder()
+  const main = unpackBefore(join(place.path, 'before'))
+  if (main === undefined) {
+    place.remove()
+    t.diagnostic(`git does not have ${BEFORE.commit} here, so the two versions did not run beside each other.`)
+    return
+  }
+  const [database, chain, receiver] = await Promise.all([createEmptyDatabase(), startTestChain(), startReceiver()])
+  const node = async (name: string): Promise<Node> => {
+    const port = await freePort()
+    const baseUrl = `http://127.0.0.1:${port}`
+    const env = {
+      ...{ ...chainEnv(chain), DATABASE_URL: database.connectionString, DATA_DIR: join(place.path, name) },
+      ...{ PORT: String(port), BASE_URL: baseUrl, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
+      ...{ ORDER_CHAIN_EXPIRY_MINUTES: '60', LIMIT_COMPANY_PER_MINUTE: '0', LIMIT_PUBLIC_PER_MINUTE: '0' },
+    }
+    return { baseUrl, env }
+  }
+  const [old, next] = [await node('old'), await node('next')]
+  const oldNode = startServed(old.env, { main })
+  t.after(async () => {
+    await oldNode.end()
+    await Promise.all([chain.stop(), receiver.close()])
+    await database.drop()
+    place.remove()
+  })
+  await oldNode.ready()
+  const merchant = await insertMerchantIn(database.connectionString)
+  const shop = openTill({ merchant, webhookUrl: `${receiver.url}/hook` })
+  const first = await shop.sell(old)
+  const load = keepSelling(() => shop.sell(old))
+  const newNode = startServed(next.env)
+  t.after(() => newNode.end())
+  await newNode.ready()
+  assert.deepEqual(await load.stop(), [])
+  const second = await shop.sell(next)
+  for (const sale of [first, second]) await chain.pay({ to: sale.toAddress, units: sale.units })
+  await chain.mine(FINAL_AFTER)
+  await eventually(
+    () => shop.statusOf(next, first.code),
+    (status) => status === 'PAID',
+  )
+  await eventually(
+    () => shop.statusOf(old, second.code),
+    (status) => status === 'PAID',
+  )
+  const idsOf = (code: string) =>
+    receiver.received
+      .filter(({ body, headers }) => body.includes(code) && headers['service-event'] === 'order.paid')
+      .map(({ headers }) => headers['service-webhook-id'])
+  for (const { code } of [first, second])
+    await eventually(
+      async () => idsOf(code).length,
+      (count) => count > 0,
+    )
+  assert.deepEqual([idsOf(first.code).length, idsOf(second.code).length], [1, 1])
+  await newNode.end()
+  const third = await shop.sell(old)
+  await chain.pay({ to: third.toAddress, units: third.units })
+  await chain.mine(FINAL_AFTER)
+  await eventually(
+    () => shop.statusOf(old, third.code),
+    (status) => status === 'PAID',
+    90_000,
+  )
+})
+
+type Sale = { code: string; toAddress: string; units: bigint }
+
+function openTill({ merchant, webhookUrl }: { merchant: Merchant; webhookUrl: string }) {
+  const { merchantIdentifier } = merchant
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier, webhookUrl }
+  return {
+    async sell({ baseUrl }: Node): Promise<Sale> {
+      const made = await callService<{ order: OrderData }>(baseUrl, 'POST', 'request', { as: merchant, body })
+      assert.equal(made.status, 200, made.text)
+      const { code } = made.data.order
+      const accept = { as: merchant, body: { paymentChannel: 'crypto' } }
+      const { data, status, text } = await callService<Instructions>(baseUrl, 'POST', `accept/${code}`, accept)
+      assert.equal(status, 200, text)
+      return { code, toAddress: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
+    },
+    statusOf: async ({ baseUrl }: Node, code: string) =>
+      (await callService<OrderData>(baseUrl, 'GET', `status/${code}`, { as: merchant })).data?.status,
+  }
+}
+
+/** @returns what went wrong until it was stopped */
+function keepSelling(sell: () => Promise<unknown>): { stop(): Promise<string[]> } {
+  const faults: string[] = []
+  let going = true
+  const seller = (async () => {
+    while (going) await sell().catch((error: Error) => faults.push(error.message))
+  })()
+  return {
+    async stop() {
+      going = false
+      await seller
+      return faults
+    },
+  }
+}
