@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { renameSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { MINUTE } from '../src/kernel/clock.ts'
@@ -121,31 +120,6 @@ test('a person is told after 15 minutes, in one mail for all that wait, and may 
   assert.equal((await mails()).length, 1)
   await world.fault('risk', null)
   await reachesAsking(second, 'PAID')
-})
-
-test('the deny list: a change counts at once, what was decided stays, and a list that vanishes keeps its content', async () => {
-  const [listed, later] = [await world.newWallet(), await world.newWallet()]
-  world.denyList.write('# people', `${listed} # since today`)
-  const order = await paidBy(listed)
-  await world.reaches(order.code, 'KYT_FAILED')
-  renameSync(world.denyList.file, `${world.denyList.file}.gone`)
-  const [mail] = await eventually(
-    async () => (await readMails(world.host.baseUrl, OPERATOR)).filter(({ subject }) => /deny list/.test(subject)),
-    (list) => list.length > 0,
-  )
-  assert.match(mail?.text ?? '', /1 addresses/)
-  const blind = await paidBy(listed)
-  await world.reaches(blind.code, 'KYT_FAILED')
-  world.denyList.write('this is no address')
-  const broken = await paidBy(listed)
-  await world.reaches(broken.code, 'KYT_FAILED')
-  world.denyList.write(later)
-  const added = await paidBy(later)
-  await world.reaches(added.code, 'KYT_FAILED')
-  await new Promise((resolve) => setTimeout(resolve, 2100))
-  const free = await paidBy(listed)
-  await world.reaches(free.code, 'PAID')
-  assert.equal((await world.story(order.orderId)).status, 'KYT_FAILED')
 })
 
 test('the node that asks dies: another one asks again and releases, once', async () => {
