@@ -227,7 +227,7 @@ test('the payer names the transaction on the page, without a script', async () =
       method: 'POST',
       redirect: 'manual',
       headers: { 'content-type': 'application/x-www-form-urlencoded', origin: shop.host.baseUrl },
-      body: new URLSearchParams({ code: order.code, token, txHash: hash }),
+      body: new URLSearchParams({ code: order.code, token, reference: hash }),
     })
   const wrong = await send('0x12')
   assert.deepEqual([wrong.status, (await wrong.text()).includes('copy it whole')], [422, true])
