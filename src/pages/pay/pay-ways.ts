@@ -8,17 +8,13 @@ import type { Choice, PayView } from './pay-service.ts'
 
 type Group = keyof WayTexts['groups']
 
-/** How the payer thinks of a channel: where the money is. */
-const GROUP_OF: Readonly<Record<ChannelId, Group>> = {
-  binance: 'exchange',
-  gatepay: 'exchange',
-  kucoinpay: 'exchange',
-  cryptopay: 'exchange',
-  whitepay: 'exchange',
+/** How the payer thinks of a channel: where the money is. Most are exchanges; these are not. */
+const NO_EXCHANGES: Readonly<Partial<Record<ChannelId, Group>>> = {
   crypto: 'wallet',
   'whitepay-non-custody': 'wallet',
   coinbase: 'card',
 }
+const groupOf = (channel: ChannelId): Group => NO_EXCHANGES[channel] ?? 'exchange'
 const GROUPS: readonly Group[] = ['exchange', 'wallet', 'card']
 
 /** A letter in a circle: marks of our own, because a provider's logo is the provider's. */
@@ -55,7 +51,7 @@ function sorted(choices: readonly Choice[], lastUsed: string | null): [Group, Ch
   const isLast = (one: Choice): number => (one.channel === lastUsed ? 0 : 1)
   const groups = GROUPS.map((group): [Group, Choice[]] => [
     group,
-    choices.filter(({ channel }) => GROUP_OF[channel] === group).toSorted((a, b) => isLast(a) - isLast(b)),
+    choices.filter(({ channel }) => groupOf(channel) === group).toSorted((a, b) => isLast(a) - isLast(b)),
   ])
   const holdsLast = ([, members]: [Group, Choice[]]): number => Math.min(1, ...members.map(isLast))
   return groups.filter(([, members]) => members.length > 0).toSorted((a, b) => holdsLast(a) - holdsLast(b))
