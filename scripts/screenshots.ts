@@ -30,6 +30,8 @@ const SCREENS: Record<string, string> = {
   'first-steps': '/developer',
   webhooks: '/webhooks',
   keys: '/keys',
+  events: '/events',
+  requests: '/requests',
   audit: '/audit',
   account: '/account',
 }

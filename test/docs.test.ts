@@ -120,6 +120,11 @@ test('the quickstart of payment links goes from a link to PAID, and a second lin
   assert.match(output, /http.+\/pay\?code=\w+[\s\S]+ALIAS_IN_USE[\s\S]+refused[\s\S]+is PAID\.[\s\S]+INV-2026-118/)
 })
 
+test('the quickstart of donations goes from an anonymous gift to PAID, and a gift too small says why', async () => {
+  const output = await runShell(blocks('donations.md', 'sh').join('\n'))
+  assert.match(output, /http.+\/pay\?code=\w+[\s\S]+is PAID\.[\s\S]+25\.00 EUR[\s\S]+ILLEGAL_AMOUNT/)
+})
+
 test('the quickstart of a website ends at a pay page with the price of the server', async () => {
   const { apiKey, apiSecret, buyButtonId } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
   const env = { COMPTOIR_URL: baseUrl, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret }

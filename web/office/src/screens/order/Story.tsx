@@ -135,7 +135,7 @@ export function Story({ story, order }: { story: StoryData; order: Order }) {
         <Step
           at={story.rate.at}
           tone="plain"
-          title={`${s.rate}: 1 ${order.fromAsset} = ${story.rate.rate} ${order.toAsset}`}
+          title={`${s.rate}: 1 ${order.fromAsset} = ${order.rate} ${order.toAsset}`}
         >
           {sources > 0 && <Soft>{s.sources(sources)}</Soft>}
         </Step>

@@ -36,7 +36,7 @@ export function RequestLog() {
       <Field
         label={t.id}
         type="search"
-        className="max-w-md font-mono"
+        className="max-w-md"
         maxLength={64}
         defaultValue={requestId ?? ''}
         onChange={({ target }) => go({ request: target.value.trim() || undefined }, { replace: true })}
