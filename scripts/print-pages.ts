@@ -63,6 +63,17 @@ action, in every language. Words in braces are filled in. \`src/pages/pay/pay-st
 Pictures of all of them: \`npm run screenshots -- pages\`.
 
 ${SITUATIONS.map(printSituation).join('\n')}
+## Beside the pay page
+
+- \`/receipt/{token}\`: the receipt of a paid order, by a link of its own that does not lead to the order. It prints on A4 and on
+  the 80 mm paper of a till, is mailed to a payer whose e-mail is known, and stands signed at \`/receipt/{token}.json\`:
+  \`{receipt, jws}\`, a compact JWS by EdDSA. \`comptoir verify-receipt FILE\` checks it with \`/.well-known/jwks.json\`.
+- \`/pay/poster?code=\`: the order's code to print and put up. In messengers a link shows the shop, the amount and the logo.
+- \`/refund\`, \`/kyc\`, \`/account/…\`: what the links in mails open.
+- Name, colour, logo, contact and terms are the company's: \`/app/shop\`, or \`PUT /api/next/companies/{id}\` and
+  \`PUT /api/next/companies/{id}/logo\`. The colour is made darker or lighter until it can be read, the logo is drawn again.
+- \`?lang=\` chooses the language and is remembered; mails about an order follow what its payer used.
+
 ## A step that did not work
 
 | Code | ${LANGS.join(' | ')} |

@@ -87,6 +87,21 @@ test('an address that the payer did not state gets nothing before the payer conf
   assert.deepEqual([named?.actor, named?.action, named?.detail.address], [`payer:${order.code}`, 'refund.address', to])
 })
 
+test('the pay page leads to the form only by a link that cannot answer for a payer who was asked by mail', async () => {
+  const readPage = async (code: string) => (await fetch(`${shop.host.baseUrl}/pay?code=${code}`)).text()
+  const silent = await createPaid(shop)
+  await revertPlainly(shop, silent.code, {})
+  const open = await readPage(silent.code)
+  assert.match(open, /Where should your refund go\?/)
+  const shown = /href="([^"]*\/refund\?[^"]+)"/.exec(open)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  assert.equal((await fetch(shown)).status, 200)
+  const asked = await createPaidBy(shop, newEmail('payer'))
+  await revertPlainly(shop, asked.code, {})
+  const closed = await readPage(asked.code)
+  assert.match(closed, /went to your email only/)
+  assert.doesNotMatch(closed, /\/refund\?/)
+})
+
 test('without an e-mail the link is handed over: what is said there needs two people of the shop', async () => {
   const order = await createPaid(shop)
   const [proposed, own] = [newAddress(), newAddress()]
