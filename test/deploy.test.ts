@@ -113,7 +113,7 @@ test('the container is built in stages, from fixed bases, runs as no root, and c
   const missing = copied.filter((source) => !existsSync(join(ROOT, source)))
   assert.deepEqual(missing, [])
   // what the service needs to run, beside its packages
-  for (const needed of ['bin', 'cli', 'docs', 'migrations', 'sdk', 'src', 'web/office/dist'])
+  for (const needed of ['bin', 'cli', 'docs', 'migrations', 'sdk', 'src', 'web/office/dist', 'web/sdkjs', 'web/till'])
     assert.ok(copied.includes(needed))
   const sent = read('deploy/Containerfile.dockerignore')
   for (const source of copied) assert.ok(sent.includes(`!${source}\n`), `${source} is sent to the build`)
