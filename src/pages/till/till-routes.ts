@@ -17,6 +17,8 @@ import { renderDisplay, renderTill, TILL_ICON, TILL_POLICY } from './till-view.t
 
 const FOLDER = join(import.meta.dirname, '../../../web/till')
 const OPEN = { config: { open: true }, schema: { hide: true } } as const
+/** Drawn or looked up for whoever asks: counted for each address. */
+const COUNTED = { open: true, page: true } as const
 const CODE = '^[0-9A-Za-z]{24}$'
 
 /** A worker has the policy of its own file: it reads the shell, and nothing else. */
@@ -75,7 +77,7 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (ap
   app.get('/till/icon.svg', OPEN, async (_request, reply) => reply.type('image/svg+xml').send(TILL_ICON))
 
   const qrQuery = Type.Object({ code: Type.String({ pattern: CODE }) })
-  app.get('/till/qr', { config: OPEN.config, schema: { hide: true, querystring: qrQuery } }, async (request, reply) => {
+  app.get('/till/qr', { config: COUNTED, schema: { hide: true, querystring: qrQuery } }, async (request, reply) => {
     const svg = qrSvg(paymentUrlOf(config.payUrl, request.query.code), '')
     void reply.header('cache-control', 'private, max-age=3600').type('image/svg+xml')
     return reply.send(svg.text.replace('<svg ', '<svg xmlns="http://www.w3.org/2000/svg" '))
@@ -84,7 +86,7 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (ap
   // whoever has the code sees the pay page, which leads to the receipt too
   app.get(
     '/till/receipt',
-    { config: OPEN.config, schema: { hide: true, querystring: qrQuery } },
+    { config: COUNTED, schema: { hide: true, querystring: qrQuery } },
     async (request, reply) => {
       const order = await findOrderByCode(db, request.query.code)
       if (!order) throw new AppError('ORDER_NOT_FOUND')
