@@ -23,7 +23,7 @@ export function Status() {
               {[...checks]
                 .sort((a, b) => Number(a.ok) - Number(b.ok))
                 .map((check) => (
-                  <li key={check.name} className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+                  <li key={`${check.name}-${check.message}`} className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
                     <Badge tone={check.ok ? 'good' : 'bad'}>{check.name}</Badge>
                     <span className="min-w-0 break-words whitespace-pre-line">{check.message}</span>
                     {check.fix && <span className="min-w-0 break-words text-soft">{check.fix}</span>}
