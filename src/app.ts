@@ -85,6 +85,7 @@ async function startWorkers(
     screening,
     chains,
     failures,
+    alarm: trade.alarm,
     anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),
     payerRetentionDays: config.payerRetentionDays,
     exchangeRetentionDays: config.exchangeRetentionDays,

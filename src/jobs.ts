@@ -1,9 +1,8 @@
 import { type ChainJobDeps, type Stoppable, startChain } from './assembly/chain-jobs.ts'
 import { startMoneyChecks } from './assembly/money-checks.ts'
 import type { PollWakes } from './assembly/service-base.ts'
-import { bookSweepDone } from './assembly/sweeps.ts'
+import { bookedSweepPolls } from './assembly/sweeps.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
-import { sweepPolls } from './chain/sweep/sweep-send.ts'
 import { resealAccounts } from './channels/accounts.ts'
 import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
@@ -22,6 +21,7 @@ import { startTicker } from './kernel/ticker.ts'
 import { settlementPolls } from './ledger/settlement-jobs.ts'
 import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
+import type { RaiseAlarm } from './mail/operator-alarm.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
 import { type ExpiryChecks, expireOrders } from './orders/order-jobs.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
@@ -41,6 +41,8 @@ export type JobDeps = ChainJobDeps & {
   payments: DepositCheckDeps
   settlements: SettlementDeps
   refunds: RefundDeps
+  /** Tells the operator. */
+  alarm: RaiseAlarm
   /** What callbacks wake. */
   rounds: PollWakes
   exchangeRetentionDays: number
@@ -66,7 +68,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     payments: poll(paymentPolls(payments)),
     refunds: poll(refundPolls(deps.refunds)),
     settlements: poll(settlementPolls(deps.settlements)),
-    sweeps: poll(sweepPolls({ ...deps, book: bookSweepDone })),
+    sweeps: poll(bookedSweepPolls(deps)),
     kycs: poll(kycPolls(deps.kyc)),
     screenings: poll(screeningPolls(deps.screening.polls)),
   }

@@ -1833,6 +1833,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
       /** When it was created. UTC, with milliseconds. */
@@ -1870,6 +1871,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
       /** When it was created. UTC, with milliseconds. */
@@ -1905,6 +1907,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
       /** When it was created. UTC, with milliseconds. */
@@ -1944,6 +1947,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
       /** When it was created. UTC, with milliseconds. */
@@ -1979,6 +1983,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
       /** When it was created. UTC, with milliseconds. */

@@ -24,7 +24,7 @@ const SCAN_EVERY_MS = 500
 /** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
 export function startChain(
   { db, clock, log, payments }: ChainJobDeps,
-  { network, endpoints }: ChainJobDeps['chains'][number],
+  { network, endpoints, relay }: ChainJobDeps['chains'][number],
 ): Stoppable[] {
   const { chainId } = network
   const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
@@ -33,5 +33,6 @@ export function startChain(
   const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
     auditNextPage({ db, network, endpoints, log }, clock()),
   )
-  return [scanner, follower, audit]
+  if (!relay) return [scanner, follower, audit]
+  return [scanner, follower, audit, startTicker(`chain.relay.${chainId}`, 2000, log, () => relay.follow())]
 }

@@ -27,7 +27,8 @@ export function openPaymentChannels(
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
-    wallet: payable.length > 0 ? openCryptoChannel({ db, payable, health }) : undefined,
+    wallet:
+      payable.length > 0 ? openCryptoChannel({ db, payable, health, mustConfirm: config.mode === 'live' }) : undefined,
     onFault: (companyId, channel, error) =>
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count: (channel, step, outcome) => calls.inc({ channel, step, outcome }) },

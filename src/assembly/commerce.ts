@@ -82,7 +82,8 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm })
   const desk = { db, clock, audit, screening: screening.gate }
-  const settlements: SettlementDeps = { ...desk, books, chains: chains.map((chain) => settleOn(db, chain)) }
+  const payout = { limits: config.settlements, chains: chains.map((chain) => settleOn(db, chain)) }
+  const settlements: SettlementDeps = { ...desk, books, ...payout }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, accounts, cache)
   const messages = openMessages(ground, accounts, wake)

@@ -1,21 +1,15 @@
-import type { FastifyBaseLogger } from 'fastify'
 import { auditDeposits, auditWallets, type BalanceFault } from '../chain/deposits/balance-audit.ts'
-import type { Rpc } from '../chain/endpoints/rpc.ts'
-import type { Network } from '../chain/networks.ts'
-import type { Db } from '../db/db.ts'
+import { type WalletWatchDeps, watchWallets } from '../chain/payout/wallet-watch.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
-import { HOUR } from '../kernel/clock.ts'
+import { HOUR, MINUTE } from '../kernel/clock.ts'
 import { startTicker, type Ticker } from '../kernel/ticker.ts'
 import type { SettlementDeps } from '../ledger/settlement-service.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 import { reconcilePayments } from '../payments/reconcile.ts'
 
-type CheckDeps = {
-  db: Db
-  log: FastifyBaseLogger
+type CheckDeps = WalletWatchDeps & {
   payments: PaymentDeps
   settlements: SettlementDeps
-  chains: readonly { network: Network; rpc: Rpc }[]
 }
 
 /** What deposit addresses and payout wallets hold, on every chain; a chain that does not answer changes nothing. */
@@ -37,6 +31,7 @@ export function startMoneyChecks(deps: CheckDeps): Ticker[] {
   return [
     startTicker('ledger.verify', HOUR, log, async () => void (await books.verifyAll())),
     startTicker('ledger.balances', HOUR, log, () => auditBalances(deps)),
+    startTicker('wallets.watch', MINUTE, log, () => watchWallets(deps)),
     startTicker('payments.reconcile', HOUR, log, () => reconcilePayments(payments, books, log)),
   ]
 }

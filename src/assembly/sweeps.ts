@@ -1,5 +1,7 @@
 import type { Sweep } from '../chain/sweep/sweep-queries.ts'
+import { type SweepDeps, sweepPolls } from '../chain/sweep/sweep-send.ts'
 import type { Tx } from '../db/db.ts'
+import type { PollSpec } from '../db/polling.ts'
 import { OPERATOR } from '../ledger/difference-queries.ts'
 import { bookSweep, bookSweepFee } from '../ledger/ledger-service.ts'
 
@@ -13,3 +15,7 @@ export async function bookSweepDone(
   await bookSweep(tx, booking, units)
   if (wei !== null) await bookSweepFee(tx, { ...booking, companyId: OPERATOR }, { wei, chainId })
 }
+
+/** Sweeps under way, booked when they are home. */
+export const bookedSweepPolls = (deps: Omit<SweepDeps, 'book'>): PollSpec =>
+  sweepPolls({ ...deps, book: bookSweepDone })

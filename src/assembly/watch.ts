@@ -1,3 +1,4 @@
+import { openWalletMetrics } from '../chain/payout/wallet-watch.ts'
 import { openBooks } from '../ledger/books.ts'
 import { openMoneyMetrics } from '../ledger/money-metrics.ts'
 import { openOperatorAlarm } from '../mail/operator-alarm.ts'
@@ -10,5 +11,6 @@ export function openWatch({ config, db, clock, log, metrics }: ServiceBase, { ma
   const alarm = openOperatorAlarm({ mailer, operatorEmail: config.operatorEmail })
   const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))
   openMoneyMetrics(metrics, db)
+  openWalletMetrics(metrics, db)
   return { alarm, books: openBooks({ db, clock, log, alarm, tokens }) }
 }

@@ -12,6 +12,7 @@ import { createRpc, type Rpc } from './endpoints/rpc.ts'
 import { type Network, networkFor } from './networks.ts'
 import { openSigner } from './payout/chain-signers.ts'
 import { openPayouts, type Payouts } from './payout/payout.ts'
+import { openRelay, type Relay } from './payout/relay.ts'
 import type { Signer } from './payout/signer.ts'
 
 /** One chain that is set up, with what reads it and what can send money on it. */
@@ -23,6 +24,12 @@ export type OpenChain = {
   xpub: string | null
   /** Pays for gas; null where it is not set up. */
   relayerSigner: Signer | null
+  /** Submits payers' authorizations; null where no relayer is set up. */
+  relay: Relay | null
+  /** Most that one gas may cost, in wei. */
+  maxFeeWei: bigint | null
+  /** Below so much USDC in the wallet that pays, the operator is warned. */
+  minUnits: bigint
   /** Null where its keys are not set and a person sends. */
   payouts: Payouts | null
 }
@@ -133,8 +140,19 @@ export function openChains(deps: ChainDeps): OpenChain[] {
     const endpoints = openNodes(deps, network, chain.rpcUrls, (endpoint) => countError(chainId, endpoint))
     const { rpc } = endpoints
     const [refundSigner, relayerSigner] = [openSigner(chain, 'refund'), openSigner(chain, 'relayer')]
-    const opened = { network, endpoints, rpc, xpub, relayerSigner }
+    const maxFeeWei = chain.maxFeeGwei === null ? null : BigInt(chain.maxFeeGwei) * 1_000_000_000n
+    const relay = relayerSigner && openRelay({ db, rpc, network, relayerSigner, maxFeeWei, clock, log })
+    const opened = {
+      relay,
+      network,
+      endpoints,
+      rpc,
+      xpub,
+      relayerSigner,
+      maxFeeWei,
+      minUnits: chain.walletMinUnits ?? 0n,
+    }
     if (refundSigner === null || relayerSigner === null) return { ...opened, payouts: null }
-    return { ...opened, payouts: openPayouts({ db, rpc, network, clock, log, refundSigner, relayerSigner }) }
+    return { ...opened, payouts: openPayouts({ db, rpc, network, clock, log, refundSigner, relayerSigner, maxFeeWei }) }
   })
 }

@@ -13,6 +13,7 @@ import { checkPassword } from '../users/password-rules.ts'
 import { makeSuperAdmin } from '../users/super-admin.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
+import { ADMIN_CHAINS_USAGE, findChainCommand } from './admin-chains.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 
@@ -32,6 +33,7 @@ comptoir admin revoke-sessions --email <address> | --all
     log people out everywhere
 comptoir admin rotate-keys
     a new key signs access tokens; the old one fades out
+${ADMIN_CHAINS_USAGE}
 
   --yes    skip the question before something is destroyed
   --json   for programs`
@@ -188,6 +190,8 @@ const ADMIN: Record<string, (work: Work) => Promise<undefined>> = {
 /** The operator's own commands. They ask before they destroy. @throws UsageError, Error with a sentence */
 export const runAdmin: OperatorCommand = async (config, args, say) => {
   const [name = '', ...rest] = args
+  const onChains = findChainCommand(name)
+  if (onChains) return onChains(config, rest, say)
   const work = Object.hasOwn(ADMIN, name) ? ADMIN[name] : undefined
   if (!work) throw new UsageError(name === '' ? 'Say what to do.' : `There is no command "admin ${name}".`)
   return withAccounts(config, rest, say, work)

@@ -1,5 +1,5 @@
 import type { Setting, Settings } from './setting.ts'
-import { CHAIN_EXAMPLES, CHAINS, chainSettings } from './settings/chains.ts'
+import { CHAIN_EXAMPLES, CHAINS, chainSettings, SETTLEMENTS } from './settings/chains.ts'
 import { KYC } from './settings/kyc.ts'
 import { KYT, ORACLE_EXAMPLE } from './settings/kyt.ts'
 import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
@@ -24,6 +24,7 @@ export const TOPICS: readonly Topic[] = [
   topic('Webhooks', [WEBHOOKS]),
   topic('Limits: requests a minute, 0 is off', [LIMITS]),
   topic('Chains', [CHAINS, CHAIN_EXAMPLES], 'One group for each chain, by chain id; 8453 is Base.'),
+  topic('Settlements', [SETTLEMENTS]),
   topic('Identity checks of payers (docs/kyc.md)', [KYC], 'Give all of KYC_SUMSUB_BASE_URL, _APP_TOKEN, … or none.'),
   topic(
     'Screening of addresses (docs/screening.md)',
@@ -53,7 +54,7 @@ export function nameOfFile(variable: string): string | undefined {
 const PREFIXES = new RegExp(
   `^(${[
     ...['ACCEPT_', 'AUDIT_', 'BACKUP_', 'CHAIN_', 'CHANNEL_', 'COMPTOIR_', 'KYC_', 'KYT_', 'LIMIT_', 'MASTER_KEY'],
-    ...['METRICS_', 'ORDER_', 'PAYER_', 'RATE_', 'SANDBOX_', 'SUPER_ADMIN_', 'WEBHOOK_'],
+    ...['METRICS_', 'ORDER_', 'PAYER_', 'RATE_', 'SANDBOX_', 'SETTLEMENT_', 'SUPER_ADMIN_', 'WEBHOOK_'],
   ].join('|')})`,
 )
 /** Set by Kubernetes and by links of containers for a neighbour that happens to have such a name. */

@@ -4,7 +4,7 @@ import { nameOfFile } from './all-settings.ts'
 import { type KycConfig, readKyc } from './kyc-config.ts'
 import { checkOracles, type KytConfig, readKyt } from './kyt-config.ts'
 import { Reader, type ValuesOf } from './setting.ts'
-import { CHAINS, chainSettings } from './settings/chains.ts'
+import { CHAINS, chainSettings, SETTLEMENTS } from './settings/chains.ts'
 import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
 import { CRASH_POINT, SANDBOX } from './settings/sandbox.ts'
 import { FIATS, ORDERS, RATE_BASE_URLS, RATES } from './settings/selling.ts'
@@ -27,6 +27,7 @@ export type Config = ValuesOf<typeof SERVICE> &
     limits: ValuesOf<typeof LIMITS>
     orders: ValuesOf<typeof ORDERS>
     mail: ValuesOf<typeof MAIL>
+    settlements: ValuesOf<typeof SETTLEMENTS>
     chains: ChainConfig[]
     /** Who checks payers. */
     kyc: KycConfig
@@ -42,15 +43,8 @@ export type Config = ValuesOf<typeof SERVICE> &
 
 /** Of a chain of which nothing is set: the sandbox's own, before it has an address. */
 export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
-  ...{
-    rpcUrls: [],
-    usdcAddress: null,
-    otherTokens: [],
-    xpub: null,
-    confirmations: null,
-    explorerUrl: null,
-    web3signerUrl: null,
-  },
+  ...{ rpcUrls: [], usdcAddress: null, otherTokens: [], xpub: null, confirmations: null, web3signerUrl: null },
+  ...{ walletMinUnits: null, maxFeeGwei: null, explorerUrl: null },
   ...{ refundKey: null, refundPassword: null, refundAddress: null },
   ...{ relayerKey: null, relayerPassword: null, relayerAddress: null },
 }
@@ -178,6 +172,7 @@ export function readConfig(env: Env): { config: Config; faults: string[] } {
     limits: reader.group(LIMITS),
     orders: reader.group(ORDERS),
     mail: reader.group(MAIL),
+    settlements: reader.group(SETTLEMENTS),
     chains: readChains(reader),
     kyc: readKyc(provider, mode === 'live', faults),
     kyt: readKyt(reader),

@@ -23,6 +23,8 @@ export type Settlement = {
   releasedAt: Date | null
   createdBy: string
   approvedBy: string | null
+  /** The first of two persons. */
+  firstApprovedBy: string | null
   createdAt: Date
   updatedAt: Date
   paidAt: Date | null
@@ -37,7 +39,7 @@ export const SETTLEMENT_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words, checks, next_check_at,
-  released_at, created_by, approved_by, created_at, updated_at, paid_at`
+  released_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at`
 
 const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.units) })
 
@@ -127,3 +129,17 @@ export const updateSettlementReleased = (q: Queryable, { companyId, id }: Settle
   q.run(sql`
     update settlements set released_at = ${now}
     where company_id = ${companyId} and id = ${id} and status = 'approved'`)
+
+/** The first of two persons says yes. @returns 0 when someone else was first */
+export const updateSettlementFirstApproved = (tx: Tx, { companyId, id }: Settlement, by: string): Promise<number> =>
+  tx.run(sql`
+    update settlements set first_approved_by = ${by}
+    where company_id = ${companyId} and id = ${id} and first_approved_by is null`)
+
+/** USDC units released since then, all companies together; the lock makes two that are released at once add up. */
+export async function sumReleased(tx: Tx, since: Date): Promise<bigint> {
+  await tx.run(sql`select pg_advisory_xact_lock(hashtext('settlements.day-limit'))`)
+  const { units } = await tx.one<{ units: string }>(sql`
+    select coalesce(sum(units), 0) as units from settlements where released_at > ${since} and status <> 'cancelled'`)
+  return BigInt(units)
+}

@@ -17,6 +17,7 @@ export const SettlementSchema = Type.Object({
   txHash: Nullable(Type.String()),
   message: Nullable(Type.String({ description: 'Its current state, for people.' })),
   createdBy: Type.String(),
+  firstApprovedBy: Nullable(Type.String()),
   approvedBy: Nullable(Type.String()),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),

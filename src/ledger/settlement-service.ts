@@ -2,7 +2,7 @@ import type { Audit } from '../audit/audit.ts'
 import type { Db, Queryable, Tx } from '../db/db.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
-import type { Clock } from '../kernel/clock.ts'
+import { type Clock, DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { idFrom } from '../kernel/ids.ts'
 import { formatDecimal } from '../kernel/money.ts'
@@ -21,7 +21,9 @@ import {
   lockSettlementTarget,
   type NewSettlement,
   type Settlement,
+  sumReleased,
   updateSettlement,
+  updateSettlementFirstApproved,
   updateSettlementReleased,
 } from './settlement-queries.ts'
 
@@ -43,11 +45,19 @@ export type SettlementChain = {
   stop(request: SettlementRequest): Promise<boolean>
 }
 
+export type SettlementLimits = {
+  dayLimitUnits: bigint | null
+  twoPersonsFromUnits: bigint | null
+  allowList: readonly string[]
+}
+
 export type SettlementDeps = {
   db: Db
   clock: Clock
   audit: Audit
   chains: readonly SettlementChain[]
+  /** What the operator allows to leave. */
+  limits: SettlementLimits
   /** Blocks payouts while the books differ from the facts. */
   books: Books
   /** The company's address is screened before anything is sent. */
@@ -64,6 +74,7 @@ export const viewSettlement = (settlement: Settlement) => ({
   txHash: settlement.txHash,
   message: settlement.lastWords,
   createdBy: settlement.createdBy,
+  firstApprovedBy: settlement.firstApprovedBy,
   approvedBy: settlement.approvedBy,
   createdAt: settlement.createdAt.toISOString(),
   updatedAt: settlement.updatedAt.toISOString(),
@@ -201,14 +212,30 @@ async function findShortfall(q: Queryable, { companyId }: Settlement): Promise<s
   return left < 0n ? `the company’s balance is short of ${text(-left)}` : null
 }
 
+/** Why the operator's limits keep it from being sent now. */
+async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: Settlement): Promise<string | null> {
+  const { allowList, dayLimitUnits } = limits
+  if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase())) return NOT_ALLOWED
+  if (dayLimitUnits === null) return null
+  const released = await sumReleased(tx, new Date(clock() - DAY))
+  if (released + settlement.units <= dayLimitUnits) return null
+  return `${text(released)} left in the last 24 hours; at most ${text(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
+}
+
+const NOT_ALLOWED = 'the address is not on the list of those that may be paid (SETTLEMENT_ALLOW_LIST)'
+
 /** The final check before an approved settlement is sent. @returns why it waits; null: it may be sent */
 export async function releaseSettlement(deps: SettlementDeps, settlement: Settlement): Promise<string | null> {
   if (settlement.releasedAt !== null) return null
   const standing = await screenTarget(deps, settlement)
   if (standing !== 'clear') return standing === 'blocked' ? BLOCKED : 'the screening of the settlement address'
   const reason = (await deps.books.findHold(settlement.companyId)) ?? (await findShortfall(deps.db, settlement))
-  if (reason === null) await updateSettlementReleased(deps.db, settlement, new Date(deps.clock()))
-  return reason
+  if (reason !== null) return reason
+  return deps.db.tx(async (tx) => {
+    const limit = await findLimit(deps, tx, settlement)
+    if (limit === null) await updateSettlementReleased(tx, settlement, new Date(deps.clock()))
+    return limit
+  })
 }
 
 /** Approves a settlement. The chain’s signer sends it if its keys are set, otherwise a person does. */
@@ -226,6 +253,20 @@ export async function approveSettlement(
     const shortfall = await findShortfall(tx, settlement)
     if (shortfall !== null)
       throw conflict(`It cannot be paid now: ${shortfall}. Cancel it, or settle what is missing first.`)
+    const { allowList, twoPersonsFromUnits } = deps.limits
+    if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase()))
+      throw conflict(`It cannot be paid: ${NOT_ALLOWED}.`)
+    const by = `${actor.kind}:${actor.id}`
+    if (
+      twoPersonsFromUnits !== null &&
+      settlement.units >= twoPersonsFromUnits &&
+      settlement.firstApprovedBy === null
+    ) {
+      await updateSettlementFirstApproved(tx, settlement, by)
+      return finish(deps, tx, context, { settlement, action: 'settlement.approve-first' })
+    }
+    if (settlement.firstApprovedBy === by)
+      throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
     const now = new Date(deps.clock())
     const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
     const words = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'

@@ -102,7 +102,10 @@ export async function startModelWorld({ fetchPayment }: Partial<Channel> = {}): 
     },
     refunds: { ...desk, channels, payers, books, askForAddress: nothing, links },
     mispayments: { ...desk, onDecided: () => {} },
-    settlements: { ...desk, books, chains: [CHAIN] },
+    settlements: {
+      ...{ ...desk, books, chains: [CHAIN] },
+      limits: { dayLimitUnits: null, twoPersonsFromUnits: null, allowList: [] },
+    },
     async makeOrder(merchant) {
       const order = newOrder(merchant, time.nowMs)
       const { version } = await db.one<{ version: bigint }>(

@@ -18,6 +18,7 @@ export type Payout = {
   status: PayoutStatus
   signature: Hex | null
   /** The chain's seconds. */
+  validAfter: bigint
   validBefore: bigint | null
   relayerAddress: Hex | null
   relayerNonce: bigint | null
@@ -30,7 +31,7 @@ export type Payout = {
 
 type Row = Omit<Payout, 'units'> & { units: string }
 
-const COLUMNS = sql`id, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_before,
+const COLUMNS = sql`id, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_after, valid_before,
   relayer_address, relayer_nonce, tx_hash, words, refusals, lease_epoch`
 
 const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
@@ -48,6 +49,38 @@ export const insertPayout = (q: Queryable, payout: NewPayout, now: Date): Promis
     values (${payout.id}, ${payout.chainId}, ${payout.fromAddress}, ${payout.toAddress}, ${payout.units},
       ${payout.authorizationNonce}, ${payout.status}, ${payout.words}, ${now}, ${now})
     on conflict do nothing`)
+
+export type RelayedPayment = {
+  id: string
+  chainId: number
+  from: Hex
+  to: Hex
+  units: bigint
+  validAfter?: bigint
+  validBefore: bigint
+  nonce: Hex
+  signature: Hex
+}
+
+/** A payer's own authorization, to be submitted by our relayer. */
+export const insertRelayed = (q: Queryable, payment: RelayedPayment, now: Date): Promise<number> =>
+  q.run(sql`
+    insert into chain_payouts (id, kind, chain_id, from_address, to_address, units, authorization_nonce, status, signature,
+      valid_after, valid_before, words, created_at, updated_at)
+    values (${payment.id}, 'payment', ${payment.chainId}, ${payment.from.toLowerCase()}, ${payment.to.toLowerCase()},
+      ${payment.units}, ${payment.nonce.toLowerCase()}, 'reserved', ${payment.signature}, ${payment.validAfter ?? 0n},
+      ${payment.validBefore}, 'signed by the payer', ${now}, ${now})
+    on conflict do nothing`)
+
+/** Unfinished ones that no one works on. */
+export async function listRelayed(q: Queryable, chainId: number, now: Date, limit: number): Promise<string[]> {
+  const rows = await q.many<{ id: string }>(sql`
+    select id from chain_payouts
+    where chain_id = ${chainId} and kind = 'payment' and status not in ('final', 'failed')
+      and (lease_until is null or lease_until <= ${now})
+    order by updated_at limit ${limit}`)
+  return rows.map(({ id }) => id)
+}
 
 export async function findPayout(q: Queryable, id: string): Promise<Payout | undefined> {
   const row = await q.maybe<Row>(sql`select ${COLUMNS} from chain_payouts where id = ${id}`)

@@ -28,6 +28,7 @@ import {
   readBalance,
   tryTransfer,
 } from './usdc-token.ts'
+import { findFeeOverride } from './wallet-queries.ts'
 
 export type PayoutDeps = {
   db: Db
@@ -43,6 +44,8 @@ export type PayoutDeps = {
   validSeconds: number
   /** Someone else submits it: it is followed and never sent. */
   watchOnly?: boolean
+  /** Most that one gas may cost, in wei; null: no limit. */
+  maxFeeWei?: bigint | null
   /** After this many blocks a pending transaction is sent again with higher fees. */
   stuckBlocks: bigint
 }
@@ -73,6 +76,7 @@ const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => 
   from: payout.fromAddress,
   to: payout.toAddress,
   units: payout.units,
+  validAfter: payout.validAfter,
   validBefore,
   nonce: payout.authorizationNonce,
 })
@@ -142,6 +146,9 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
     return hold(deps, authorized, view, { words, never: payout.refusals >= MOST_REFUSALS })
   }
   const fees = await chooseFees(deps, authorized, view)
+  const ceiling = await findCeiling(deps)
+  if (ceiling !== null && view.baseFee + fees.priorityFeeWei > ceiling)
+    return hold(deps, authorized, view, { words: tooExpensive(network, view, ceiling), never: false })
   const purse = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
   if (purse < gas * fees.maxFeeWei) {
     const words = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
@@ -150,6 +157,16 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
   const numbered = await keepNonce(deps, authorized)
   return signAndStore(deps, numbered, { data, gas, ...fees })
 }
+
+/** An operator's word, given for a while, wins over the setting. */
+async function findCeiling({ db, clock, network, maxFeeWei = null }: PayoutDeps): Promise<bigint | null> {
+  if (maxFeeWei === null) return null
+  return (await findFeeOverride(db, network.chainId, new Date(clock()))) ?? maxFeeWei
+}
+
+const tooExpensive = ({ chainId, name }: Network, { baseFee }: ChainView, ceiling: bigint): string =>
+  `Gas on ${name} costs ${formatDecimal(baseFee, 9)} gwei, more than the ${formatDecimal(ceiling, 9)} that are allowed. ` +
+  `It waits; to pay more for a while: comptoir admin allow-fee --chain ${chainId}`
 
 async function authorize(deps: PayoutDeps, payout: Payout, view: ChainView): Promise<Payout> {
   const { rpc, network, refundSigner } = deps

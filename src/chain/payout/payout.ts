@@ -130,6 +130,7 @@ export function openPayouts(options: {
   relayerSigner: Signer
   clock: Clock
   log: FastifyBaseLogger
+  maxFeeWei?: bigint | null
   validSeconds?: number
   stuckBlocks?: bigint
 }): Payouts {

@@ -29,18 +29,26 @@ const AUTHORIZATION_FIELDS = [
 /**
  * EIP-3009: anyone with the signature may submit it, before `validBefore` (the chain's seconds), once per nonce.
  */
-export type Authorization = { from: Hex; to: Hex; units: bigint; validBefore: bigint; nonce: Hex }
+export type Authorization = {
+  from: Hex
+  to: Hex
+  units: bigint
+  /** Default 0: at once. */
+  validAfter?: bigint
+  validBefore: bigint
+  nonce: Hex
+}
 
 type SigningDomain = { name: string; version: string; chainId: number; token: Hex }
 
 /** EIP-712 data of an authorization. @param domain the names in which the token's holders sign */
 export function authorizationTypedData({ token, ...domain }: SigningDomain, authorization: Authorization) {
-  const { from, to, units, validBefore, nonce } = authorization
+  const { from, to, units, validAfter = 0n, validBefore, nonce } = authorization
   return {
     domain: { ...domain, verifyingContract: token },
     types: { TransferWithAuthorization: AUTHORIZATION_FIELDS },
     primaryType: 'TransferWithAuthorization' as const,
-    message: { from, to, value: units, validAfter: 0n, validBefore, nonce },
+    message: { from, to, value: units, validAfter, validBefore, nonce },
   }
 }
 
@@ -63,8 +71,8 @@ export function authorizationArguments(message: Message, signature: Hex) {
 }
 
 /** Call data of the transfer that an authorization allows. */
-export function authorizedTransferData({ units: value, ...rest }: Authorization, signature: Hex): Hex {
-  const args = authorizationArguments({ ...rest, value, validAfter: 0n }, signature)
+export function authorizedTransferData({ units: value, validAfter = 0n, ...rest }: Authorization, signature: Hex): Hex {
+  const args = authorizationArguments({ ...rest, value, validAfter }, signature)
   return encodeFunctionData({ abi: ABI, functionName: 'transferWithAuthorization', args })
 }
 
@@ -122,6 +130,15 @@ export async function tryTransfer(
 ): Promise<void> {
   const data = encodeFunctionData({ abi: ABI, functionName: 'transfer', args: [transfer.to as Hex, transfer.units] })
   await ask(rpc, { from: transfer.from, to, data })
+}
+
+/** Simulates the submission of an authorization. @throws RpcError `definite` if the token would refuse */
+export async function tryAuthorization(
+  rpc: Rpc,
+  { usdcAddress: to }: Network,
+  { request, sender }: { request: Authorization & { signature: Hex }; sender: string },
+): Promise<void> {
+  await ask(rpc, { from: sender, to, data: authorizedTransferData(request, request.signature) })
 }
 
 const topicOf = (address: string): string => `0x${address.slice(2).toLowerCase().padStart(64, '0')}`

@@ -23,7 +23,7 @@ import {
 } from './sweep-queries.ts'
 
 /** A chain, with what pays for gas on it. */
-export type SendingChain = { network: Network; rpc: Rpc; relayerSigner: Signer | null }
+export type SendingChain = { network: Network; rpc: Rpc; relayerSigner: Signer | null; maxFeeWei: bigint | null }
 
 export type SweepDeps = {
   db: Db

@@ -1,5 +1,6 @@
 import type { ChainHealth } from '../../chain/chain-health.ts'
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
+import { listConfirmedKeys } from '../../chain/deposits/deposit-key-queries.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
@@ -12,6 +13,7 @@ import type { Db } from '../../db/db.ts'
 import { DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { formatMoney } from '../../kernel/money.ts'
+import { parseXpub } from '../../kernel/xpub.ts'
 import {
   type Channel,
   NO_INSTRUCTIONS,
@@ -33,7 +35,16 @@ export type PayableNetwork = {
 /** Money can come long after an order ended; its address is watched for this long. */
 const WATCH_MS = 30 * DAY
 
-export type WalletDeps = { db: Db; payable: readonly PayableNetwork[]; health?: ChainHealth }
+export type WalletDeps = {
+  db: Db
+  payable: readonly PayableNetwork[]
+  health?: ChainHealth
+  /** Live: no address of a key is given out before the operator compared the first ones with the wallet. */
+  mustConfirm?: boolean
+}
+
+const UNCONFIRMED =
+  'The operator has not compared the deposit addresses with the wallet yet: comptoir admin confirm-addresses.'
 
 type Placed = { transfer: Transfer; network: Network; head: Head }
 
@@ -96,7 +107,13 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
  * scanners. It reports what the scanners have recorded.
  */
-export function openCryptoChannel({ db, payable, health }: WalletDeps): Channel {
+export function openCryptoChannel({ db, payable, health, mustConfirm = false }: WalletDeps): Channel {
+  const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
+  const listUnconfirmed = async (): Promise<PayableNetwork[]> => {
+    if (!mustConfirm) return []
+    const confirmed = await listConfirmedKeys(db, payable.map(keyOf))
+    return payable.filter((one) => !confirmed.has(keyOf(one)))
+  }
   const networks = payable.map(({ network }) => network)
   return {
     id: 'crypto',
@@ -104,11 +121,15 @@ export function openCryptoChannel({ db, payable, health }: WalletDeps): Channel 
     networks: networks.map(({ chainId }) => chainId),
     async findNetworkFaults() {
       const checks = (await health?.list()) ?? []
-      return checks.flatMap(({ chainId, ok, message }) => (ok ? [] : [{ network: chainId, reason: message }]))
+      const faults = checks.flatMap(({ chainId, ok, message }) => (ok ? [] : [{ network: chainId, reason: message }]))
+      const unconfirmed = await listUnconfirmed()
+      return [...faults, ...unconfirmed.map(({ network }) => ({ network: network.chainId, reason: UNCONFIRMED }))]
     },
     async createPayment(request: PaymentRequest) {
       const chosen = payable.find(({ network }) => network.chainId === request.network)
       if (!chosen) throw new AppError('CHANNEL_NOT_AVAILABLE')
+      if ((await listUnconfirmed()).includes(chosen))
+        throw new AppError('CHANNEL_NOT_AVAILABLE', { message: UNCONFIRMED })
       const { network, xpub } = chosen
       const { companyId, merchantReference: reference, due } = request
       const watchedUntil = new Date(request.expiresAt.getTime() + WATCH_MS)

@@ -1,4 +1,5 @@
 import { getAddress, isAddress } from 'viem/utils'
+import { parseDecimal } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import { integer, optional, optionalInteger, optionalUrl, type Setting, SettingFault } from '../setting.ts'
 
@@ -51,6 +52,31 @@ const endpoints = (name: string): Setting<string[]> => ({
   },
 })
 
+const usdc = (name: string, description: string): Setting<bigint | null> => ({
+  ...{ name, description, fallback: null, absent: null, example: '1000' },
+  read(given) {
+    const units = parseDecimal(given, 6)
+    if (units !== undefined) return units
+    throw new SettingFault('must be an amount of USDC, for example 1000 or 99.50')
+  },
+})
+
+const addresses = (name: string, description: string): Setting<string[]> => ({
+  ...{ name, description, fallback: null, absent: [] },
+  read(given) {
+    const list = given.split(',').map((part) => part.trim())
+    if (list.every((one) => isAddress(one))) return list.map((one) => one.toLowerCase())
+    throw new SettingFault('must be addresses, separated by commas, each with a right checksum')
+  },
+})
+
+/** Limits of what leaves by our own keys. */
+export const SETTLEMENTS = {
+  dayLimitUnits: usdc('SETTLEMENT_DAY_LIMIT', 'At most so much USDC is settled in 24 hours, all companies together.'),
+  twoPersonsFromUnits: usdc('SETTLEMENT_TWO_PERSONS_FROM', 'From so much USDC on, two persons approve a settlement.'),
+  allowList: addresses('SETTLEMENT_ALLOW_LIST', 'Settlements go to these addresses only. Default: any.'),
+}
+
 /** For all chains. */
 export const CHAINS = {
   chainMaxLagSeconds: integer(
@@ -97,6 +123,15 @@ export const chainSettings = (id: string) => {
     relayerAddress: address(
       `CHAIN_${id}_RELAYER_ADDRESS`,
       'The wallet that pays for gas, where Web3Signer has its key.',
+    ),
+    walletMinUnits: usdc(
+      `CHAIN_${id}_WALLET_MIN`,
+      'Below so much USDC in the wallet that pays, the operator is warned. Always warned below three days of payouts.',
+    ),
+    maxFeeGwei: optionalInteger(
+      `CHAIN_${id}_MAX_FEE_GWEI`,
+      'Payouts wait while gas costs more; `comptoir admin allow-fee` lifts it for a while.',
+      { min: 1, max: 1_000_000 },
     ),
     web3signerUrl: optionalUrl(`CHAIN_${id}_WEB3SIGNER_URL`, 'Web3Signer that keeps the keys (docs/signers.md).', {
       secret: true,

@@ -165,6 +165,7 @@ const PAYMENTS: Record<string, Word> = {
   askedByMail: ['The payer was asked by mail.', true],
   decidedBy: ['Who decided.', 'user:66a1f0c2e4b07d3a5c9e1f20'],
   requestedBy: ['Who asked for it.', 'user:66a1f0c2e4b07d3a5c9e1f20'],
+  firstApprovedBy: ['The first of two persons; null where one is enough.', 'user:66a1f0c2e4b07d3a5c9e1f21'],
   approvedBy: ['Who approved it.', 'user:66a1f0c2e4b07d3a5c9e1f20'],
   createdBy: ['Who created it.', 'user:66a1f0c2e4b07d3a5c9e1f20'],
   by: ['Who said it.', 'user:66a1f0c2e4b07d3a5c9e1f20'],

@@ -1,0 +1,55 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+
+type Key = { id: string; text: string }
+
+/** The operator compared its first addresses with the wallet. The first word stays. */
+export const upsertKeyConfirmed = (tx: Tx, key: Key, { at, by }: { at: Date; by: string }): Promise<number> =>
+  tx.run(sql`
+    insert into deposit_keys (id, xpub, confirmed_at, confirmed_by) values (${key.id}, ${key.text}, ${at}, ${by})
+    on conflict (id) do update set confirmed_at = coalesce(deposit_keys.confirmed_at, excluded.confirmed_at),
+      confirmed_by = coalesce(deposit_keys.confirmed_by, excluded.confirmed_by)`)
+
+/** Those of the keys whose addresses were compared. */
+export async function listConfirmedKeys(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await q.many<{ id: string }>(sql`
+    select id from deposit_keys where id = any(${[...ids]}::text[]) and confirmed_at is not null`)
+  return new Set(rows.map(({ id }) => id))
+}
+
+export type KeyAddress = {
+  keyIndex: bigint
+  address: string
+  companyId: string
+  /** The order that it was made for. */
+  code: string | null
+  createdAt: Date
+  /** How many transfers arrived, on all chains. */
+  received: string
+}
+
+/** Every address of a key in the order of its index. @param after the last index of the previous page, -1 at first */
+export const listKeyAddresses = (q: Queryable, keyId: string, after: bigint, limit: number): Promise<KeyAddress[]> =>
+  q.many(sql`
+    select d.key_index, d.address, d.company_id, d.created_at,
+      (select o.code from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id
+        where p.deposit_address = d.address limit 1) as code,
+      (select count(*)::text from chain_transfers t where t.to_address = d.address and t.status = 'seen') as received
+    from deposit_addresses d where d.key_id = ${keyId} and d.key_index > ${after}
+    order by d.key_index limit ${limit}`)
+
+/** How many addresses received money, and the longest row of those before the last one that did not. */
+export async function findKeyUse(
+  q: Queryable,
+  keyId: string,
+): Promise<{ used: number; largestGap: number; nextIndex: bigint }> {
+  const row = await q.one<{ used: bigint; largestGap: bigint; nextIndex: bigint }>(sql`
+    with used as (
+      select d.key_index, d.key_index - coalesce(lag(d.key_index) over (order by d.key_index), -1) - 1 as gap
+      from deposit_addresses d
+      where d.key_id = ${keyId} and exists (select 1 from chain_transfers t where t.to_address = d.address)
+    )
+    select count(*) as used, coalesce(max(gap), 0) as largest_gap,
+      coalesce((select next_index from deposit_keys where id = ${keyId}), 0) as next_index
+    from used`)
+  return { used: Number(row.used), largestGap: Number(row.largestGap), nextIndex: row.nextIndex }
+}

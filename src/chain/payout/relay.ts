@@ -1,0 +1,129 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { recoverTypedDataAddress } from 'viem/utils'
+import type { Db } from '../../db/db.ts'
+import { type Clock, SECOND } from '../../kernel/clock.ts'
+import { readDomain } from '../endpoints/network-check.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
+import { PAYOUT_LEASE_MS, PAYOUT_TIMES, workOn } from './payout.ts'
+import { claimPayout, findPayout, insertRelayed, listRelayed, type Payout } from './payout-queries.ts'
+import { readChainView } from './payout-view.ts'
+import type { Signer } from './signer.ts'
+import {
+  type Authorization,
+  authorizationTypedData,
+  isAuthorizationUsed,
+  readBalance,
+  tryAuthorization,
+} from './usdc-token.ts'
+
+export type RelayRequest = Authorization & { signature: Hex }
+
+/** `refused`: nothing was sent, `reason` in the words of x402. `pending`: sent, or about to be. */
+export type RelayResult =
+  | { outcome: 'refused'; reason: string }
+  | { outcome: 'pending' | 'done'; txHash: string | null; words: string }
+
+/** Submits authorizations of payers: they need no native coin, and our scanner sees the money arrive. */
+export type Relay = {
+  readonly chainId: number
+  readonly token: string
+  domain(): Promise<{ name: string; version: string }>
+  /** Submits an authorization once, however often it is asked to, and waits a while for its block. @throws RpcError */
+  submit(request: RelayRequest): Promise<RelayResult>
+  /** Goes on with what a killed process left behind. @returns whether there may be more */
+  follow(): Promise<boolean>
+}
+
+type RelayDeps = {
+  db: Db
+  rpc: Rpc
+  network: Network
+  relayerSigner: Signer
+  maxFeeWei: bigint | null
+  clock: Clock
+  log: FastifyBaseLogger
+}
+
+/** A block must still take it. */
+const MARGIN_SECONDS = 6n
+const WAIT_MS = 20 * SECOND
+const LOOK_MS = 250
+const BATCH = 20
+
+const idOf = ({ chainId }: Network, { from, nonce }: RelayRequest): string =>
+  `x402:${chainId}:${from.toLowerCase()}:${nonce.toLowerCase()}`
+
+/** Why the token would refuse it, in the words of x402's scheme `exact`; null if it would accept. */
+async function findRefusal({ rpc, network, relayerSigner }: RelayDeps, request: RelayRequest): Promise<string | null> {
+  const { from, units, validAfter = 0n, validBefore } = request
+  const { timestamp } = await readChainView(rpc, network)
+  if (validBefore < timestamp + MARGIN_SECONDS) return 'invalid_exact_evm_payload_authorization_valid_before'
+  if (validAfter > timestamp) return 'invalid_exact_evm_payload_authorization_valid_after'
+  if (await isAuthorizationUsed(rpc, network, request)) return 'invalid_transaction_state'
+  if ((await readBalance(rpc, network, from)) < units) return 'insufficient_funds'
+  try {
+    await tryAuthorization(rpc, network, { request, sender: relayerSigner.address })
+    return null
+  } catch (error) {
+    if (error instanceof RpcError && error.kind === 'definite') return 'invalid_transaction_state'
+    throw error
+  }
+}
+
+export function openRelay(deps: RelayDeps): Relay {
+  const { db, rpc, network, clock } = deps
+  const token = network.usdcAddress as Hex
+  let domain: Promise<{ name: string; version: string }> | undefined
+  const readOnce = () => {
+    domain ??= readDomain(rpc, network)
+    domain.catch(() => {
+      domain = undefined
+    })
+    return domain
+  }
+
+  const isSigned = async (request: RelayRequest): Promise<boolean> => {
+    const data = authorizationTypedData({ ...(await readOnce()), chainId: network.chainId, token }, request)
+    const signer = await recoverTypedDataAddress({ ...data, signature: request.signature }).catch(() => null)
+    return signer?.toLowerCase() === request.from.toLowerCase()
+  }
+
+  const work = async (id: string): Promise<Payout | undefined> => {
+    const now = clock()
+    const claimed = await claimPayout(db, id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
+    if (claimed) await workOn({ ...deps, ...PAYOUT_TIMES, refundSigner: null }, claimed)
+    return findPayout(db, id)
+  }
+
+  return {
+    chainId: network.chainId,
+    token,
+    domain: readOnce,
+    async submit(request) {
+      const id = idOf(network, request)
+      if (!(await isSigned(request))) return { outcome: 'refused', reason: 'invalid_exact_evm_payload_signature' }
+      const known = await findPayout(db, id)
+      if (!known) {
+        const reason = await findRefusal(deps, request)
+        if (reason !== null) return { outcome: 'refused', reason }
+        await insertRelayed(db, { ...request, id, chainId: network.chainId }, new Date(clock()))
+      } else if (known.toAddress !== request.to.toLowerCase() || known.units !== request.units) {
+        return { outcome: 'refused', reason: 'invalid_transaction_state' }
+      }
+      const untilMs = performance.now() + WAIT_MS
+      for (;;) {
+        const { status = 'reserved', txHash = null, words = '' } = (await work(id)) ?? {}
+        if (status === 'mined' || status === 'final') return { outcome: 'done', txHash, words }
+        if (status === 'failed') return { outcome: 'refused', reason: 'invalid_transaction_state' }
+        if (performance.now() > untilMs) return { outcome: 'pending', txHash, words }
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+      }
+    },
+    async follow() {
+      const ids = await listRelayed(db, network.chainId, new Date(clock()), BATCH)
+      for (const id of ids) await work(id)
+      return false
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+
+/** `payout` holds USDC, in units; `relayer` native coin, in wei. */
+export type WalletName = 'payout' | 'relayer'
+
+export type WalletLevel = {
+  chainId: number
+  wallet: WalletName
+  address: string
+  units: bigint
+  /** What leaves it on a day, by the last seven. */
+  dailyUnits: bigint
+  low: boolean
+}
+
+type Row = Omit<WalletLevel, 'units' | 'dailyUnits'> & { units: string; dailyUnits: string }
+
+export async function listWalletLevels(q: Queryable): Promise<WalletLevel[]> {
+  const rows = await q.many<Row>(sql`
+    select chain_id, wallet, address, units, daily_units, low from wallet_levels order by chain_id, wallet`)
+  return rows.map((row) => ({ ...row, units: BigInt(row.units), dailyUnits: BigInt(row.dailyUnits) }))
+}
+
+/** @returns whether it was low before; locks the row, so that one node warns */
+export async function lockWalletLow(tx: Tx, chainId: number, wallet: WalletName): Promise<boolean> {
+  const row = await tx.maybe<{ low: boolean }>(sql`
+    select low from wallet_levels where chain_id = ${chainId} and wallet = ${wallet} for update`)
+  return row?.low ?? false
+}
+
+export const upsertWalletLevel = (tx: Tx, level: WalletLevel, now: Date): Promise<number> =>
+  tx.run(sql`
+    insert into wallet_levels (chain_id, wallet, address, units, daily_units, low, checked_at)
+    values (${level.chainId}, ${level.wallet}, ${level.address}, ${level.units}, ${level.dailyUnits}, ${level.low}, ${now})
+    on conflict (chain_id, wallet) do update set address = excluded.address, units = excluded.units,
+      daily_units = excluded.daily_units, low = excluded.low, checked_at = excluded.checked_at`)
+
+/** What left a wallet since then: USDC units of payouts, and how many transactions its relayer paid for. */
+export async function sumPayouts(
+  q: Queryable,
+  chainId: number,
+  since: Date,
+): Promise<{ units: bigint; transactions: bigint }> {
+  const row = await q.one<{ units: string; transactions: bigint }>(sql`
+    select coalesce(sum(units) filter (where kind = 'payout'), 0) as units, count(*) as transactions
+    from chain_payouts where chain_id = ${chainId} and status in ('mined', 'final') and updated_at > ${since}`)
+  return { units: BigInt(row.units), transactions: row.transactions }
+}
+
+/** More may be paid for gas until then; wei for one gas. */
+export async function findFeeOverride(q: Queryable, chainId: number, now: Date): Promise<bigint | undefined> {
+  const row = await q.maybe<{ maxFeeWei: string }>(sql`
+    select max_fee_wei from fee_overrides where chain_id = ${chainId} and until > ${now}`)
+  return row && BigInt(row.maxFeeWei)
+}
+
+export const upsertFeeOverride = (
+  tx: Tx,
+  override: { chainId: number; maxFeeWei: bigint; until: Date; allowedBy: string; reason: string },
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    insert into fee_overrides (chain_id, max_fee_wei, until, allowed_by, reason, created_at)
+    values (${override.chainId}, ${override.maxFeeWei}, ${override.until}, ${override.allowedBy}, ${override.reason}, ${now})
+    on conflict (chain_id) do update set max_fee_wei = excluded.max_fee_wei, until = excluded.until,
+      allowed_by = excluded.allowed_by, reason = excluded.reason, created_at = excluded.created_at`)

@@ -1,0 +1,118 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { Gauge, type Registry } from 'prom-client'
+import type { Db, Tx } from '../../db/db.ts'
+import { type Clock, DAY } from '../../kernel/clock.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
+import type { Network } from '../networks.ts'
+import { readChainView } from './payout-view.ts'
+import { readBalance } from './usdc-token.ts'
+import { listWalletLevels, lockWalletLow, sumPayouts, upsertWalletLevel, type WalletLevel } from './wallet-queries.ts'
+
+export type WatchedChain = {
+  network: Network
+  rpc: Rpc
+  payouts: { readonly address: string } | null
+  relayerSigner: { readonly address: string } | null
+  /** Below so much the operator is warned, whatever leaves it. */
+  minUnits: bigint
+}
+
+export type WalletWatchDeps = {
+  db: Db
+  clock: Clock
+  log: FastifyBaseLogger
+  chains: readonly WatchedChain[]
+  alarm(tx: Tx, alarm: { subject: string; paragraphs: string[] }): Promise<void>
+}
+
+const WEEK_DAYS = 7n
+/** Fewer days than that at the pace of the last week, and the operator is warned. */
+const RUNWAY_DAYS = 3n
+/** A relayer is low when it cannot pay for so many payouts at the current fee. */
+const RELAYER_PAYOUTS = 20n
+const PAYOUT_GAS = 120_000n
+
+const isShort = (units: bigint, dailyUnits: bigint): boolean => dailyUnits > 0n && units < dailyUnits * RUNWAY_DAYS
+
+async function readLevels({ db, clock }: WalletWatchDeps, chain: WatchedChain): Promise<WalletLevel[]> {
+  const { network, rpc, payouts, relayerSigner, minUnits } = chain
+  const { chainId } = network
+  const left = await sumPayouts(db, chainId, new Date(clock() - Number(WEEK_DAYS) * DAY))
+  const levels: WalletLevel[] = []
+  if (payouts) {
+    const units = await readBalance(rpc, network, payouts.address)
+    const dailyUnits = left.units / WEEK_DAYS
+    const low = units < minUnits || isShort(units, dailyUnits)
+    levels.push({ chainId, wallet: 'payout', address: payouts.address, units, dailyUnits, low })
+  }
+  if (relayerSigner) {
+    const { baseFee } = await readChainView(rpc, network)
+    const tip = BigInt(await rpc.call<Hex>('eth_maxPriorityFeePerGas').catch(() => '0x3b9aca00' as const))
+    const cost = PAYOUT_GAS * (baseFee + tip)
+    const units = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
+    const dailyUnits = (left.transactions * cost) / WEEK_DAYS
+    const low = units < cost * RELAYER_PAYOUTS || isShort(units, dailyUnits)
+    levels.push({ chainId, wallet: 'relayer', address: relayerSigner.address, units, dailyUnits, low })
+  }
+  return levels
+}
+
+function words({ name }: Network, { wallet, address, units, dailyUnits }: WalletLevel) {
+  const text = (value: bigint): string =>
+    wallet === 'payout' ? `${formatDecimal(value, 6)} USDC` : `${formatDecimal(value, 18)} of the native coin`
+  const what = wallet === 'payout' ? 'pays refunds and settlements' : 'pays for gas'
+  const pace = dailyUnits === 0n ? [] : [`By the last week, ${text(dailyUnits)} leave it on a day.`]
+  return {
+    subject: `A wallet on ${name} is running low`,
+    paragraphs: [
+      `The wallet that ${what} on ${name}, ${address}, holds ${text(units)}.`,
+      ...pace,
+      wallet === 'payout'
+        ? 'Fund it, or bring deposits home: comptoir sweep. Payouts wait while it is empty and go on by themselves.'
+        : 'Send native coin to it. Payouts wait while it is empty and go on by themselves.',
+    ],
+  }
+}
+
+/** What the wallets of each chain hold; warns once when one runs low, and again after it recovered. */
+export async function watchWallets(deps: WalletWatchDeps): Promise<undefined> {
+  for (const chain of deps.chains) {
+    try {
+      for (const level of await readLevels(deps, chain))
+        await deps.db.tx(async (tx) => {
+          const wasLow = await lockWalletLow(tx, level.chainId, level.wallet)
+          await upsertWalletLevel(tx, level, new Date(deps.clock()))
+          if (level.low && !wasLow) await deps.alarm(tx, words(chain.network, level))
+        })
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error
+      deps.log.warn({ err: error, chainId: chain.network.chainId }, 'the wallets could not be asked')
+    }
+  }
+}
+
+/** Read from the database at each scrape, whichever node asked the chain. */
+export function openWalletMetrics(registry: Registry, db: Db): void {
+  let levels: Promise<WalletLevel[]> = Promise.resolve([])
+  new Gauge({
+    name: 'comptoir_wallet_units',
+    help: 'What a wallet holds: payout in USDC units, relayer in wei.',
+    labelNames: ['chain', 'wallet'],
+    registers: [registry],
+    async collect() {
+      levels = listWalletLevels(db).catch(() => [])
+      for (const { chainId, wallet, units } of await levels) this.set({ chain: chainId, wallet }, Number(units))
+    },
+  })
+  new Gauge({
+    name: 'comptoir_wallet_runway_days',
+    help: 'For how many days a wallet lasts at the pace of the last week; absent while nothing leaves it.',
+    labelNames: ['chain', 'wallet'],
+    registers: [registry],
+    async collect() {
+      for (const { chainId, wallet, units, dailyUnits } of await levels)
+        if (dailyUnits > 0n) this.set({ chain: chainId, wallet }, Number((units * 100n) / dailyUnits) / 100)
+    },
+  })
+}

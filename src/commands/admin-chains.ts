@@ -1,0 +1,152 @@
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import { getAddress } from 'viem/utils'
+import { openAccounts } from '../assembly/accounts.ts'
+import { sandboxXpub } from '../assembly/sandbox-wallets.ts'
+import { findKeyUse, listKeyAddresses, upsertKeyConfirmed } from '../chain/deposits/deposit-key-queries.ts'
+import { upsertFeeOverride } from '../chain/payout/wallet-queries.ts'
+import type { Config } from '../config/config.ts'
+import type { Db } from '../db/db.ts'
+import { systemContext } from '../http/request-context.ts'
+import { HOUR, systemClock } from '../kernel/clock.ts'
+import type { Vault } from '../kernel/vault.ts'
+import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
+import { UsageError } from './command.ts'
+import { withDatabase } from './database.ts'
+import { listOperatorChains } from './operator-chains.ts'
+
+export const ADMIN_CHAINS_USAGE = `comptoir admin confirm-addresses --chain ID [--yes]
+    compare the first three deposit addresses with your wallet; live mode gives out none before
+comptoir admin addresses --chain ID
+    every deposit address with its index as CSV, so that any wallet finds the money
+comptoir admin allow-fee --chain ID --gwei N --hours N --by NAME --reason TEXT
+    payouts may cost more gas for a while than CHAIN_<id>_MAX_FEE_GWEI allows`
+
+const OPTIONS = {
+  chain: { type: 'string' },
+  gwei: { type: 'string' },
+  hours: { type: 'string' },
+  by: { type: 'string' },
+  reason: { type: 'string' },
+  yes: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+} as const
+const readArgs = (args: string[]) => parseArgs({ args, options: OPTIONS }).values
+
+type Work = { config: Config; db: Db; vault: Vault; options: ReturnType<typeof readArgs>; say(line: string): void }
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
+
+/** @throws UsageError when the chain is not set up */
+function chainOf({ config, options, vault }: Work): { chainId: number; xpub: string } {
+  const chain = listOperatorChains(config).find(({ chainId }) => String(chainId) === options.chain)
+  if (!chain) throw new UsageError(`Name a chain that is set up: --chain ID. "${options.chain ?? ''}" is not.`)
+  const xpub = chain.xpub ?? (config.mode === 'sandbox' ? sandboxXpub(vault) : null)
+  if (xpub === null) throw new UsageError(`CHAIN_${chain.chainId}_XPUB is missing.`)
+  return { chainId: chain.chainId, xpub }
+}
+
+const note = (
+  { config, db, vault }: Work,
+  action: string,
+  object: string,
+  detail: Record<string, string | number | readonly string[]>,
+) => {
+  const { audit } = openAccounts({ config, db, vault, clock: systemClock })
+  return db.tx((tx) => audit.write(tx, systemContext('operator'), { action, object, detail }))
+}
+
+const SHOWN = 3
+
+/** The operator compares; nobody else can know which wallet is the right one. */
+async function confirmAddresses(work: Work): Promise<undefined> {
+  const { options, db } = work
+  const { chainId, xpub } = chainOf(work)
+  const key = parseXpub(xpub)
+  const addresses = Array.from({ length: SHOWN }, (_, index) => deriveAddress(key.text, index))
+  const lines = addresses.map((address, index) => `  0/${index}  ${address}`)
+  if (!options.yes) {
+    process.stderr.write(`Deposit addresses on chain ${chainId} begin with\n\n${lines.join('\n')}\n\n`)
+    if (!process.stdin.isTTY)
+      throw new Error('Nothing was confirmed: compare them with the first addresses in your wallet, then add --yes.')
+    const terminal = createInterface({ input: process.stdin, output: process.stderr })
+    const answer = await terminal.question('Does your wallet show the same three? Type yes to confirm: ')
+    terminal.close()
+    if (answer.trim().toLowerCase() !== 'yes') throw new Error('Nothing was confirmed. Check the xpub and its account.')
+  }
+  await db.tx((tx) => upsertKeyConfirmed(tx, key, { at: new Date(systemClock()), by: 'operator' }))
+  await note(work, 'addresses.confirm', `key:${key.id}`, { chainId, addresses })
+  const words = `Confirmed. Deposit addresses of this key are given out from now on:\n${lines.join('\n')}`
+  print(options.json ? JSON.stringify({ chainId, addresses, confirmed: true }) : words)
+}
+
+/** Wallets look for money up to a number of unused addresses in a row; BIP-44 says 20. */
+const USUAL_GAP = 20
+
+async function exportAddresses(work: Work): Promise<undefined> {
+  const { db, options, say } = work
+  const { id, text } = parseXpub(chainOf(work).xpub)
+  if (!options.json) print('path,index,address,company,order,created_at,received')
+  let after = -1n
+  for (;;) {
+    const page = await listKeyAddresses(db, id, after, 1000)
+    for (const row of page) {
+      const [path, address] = [`0/${row.keyIndex}`, getAddress(row.address)]
+      if (deriveAddress(text, Number(row.keyIndex)) !== address)
+        throw new Error(`${address} does not follow from this key at ${path}. Do not use this list; ask for help.`)
+      const { companyId, code, createdAt, received } = row
+      const fields = [path, String(row.keyIndex), address, companyId, code ?? '', createdAt.toISOString(), received]
+      const facts = { path, address, companyId, order: code, createdAt: createdAt.toISOString(), received }
+      print(options.json ? JSON.stringify(facts) : fields.join(','))
+    }
+    const last = page.at(-1)
+    if (!last) break
+    after = last.keyIndex
+  }
+  const { used, largestGap, nextIndex } = await findKeyUse(db, id)
+  const advice =
+    largestGap > USUAL_GAP
+      ? `Wallets stop after ${USUAL_GAP} unused addresses in a row: set the gap limit to ${largestGap + 1} or more.`
+      : `The usual gap limit of ${USUAL_GAP} is enough.`
+  say(
+    `${nextIndex} addresses were given out, ${used} received money; the longest row without any is ${largestGap}. ${advice}`,
+  )
+}
+
+async function allowFee(work: Work): Promise<undefined> {
+  const { options, db } = work
+  const { chainId } = chainOf(work)
+  const [gwei, hours] = [Number(options.gwei), Number(options.hours)]
+  if (!(Number.isInteger(gwei) && gwei > 0 && Number.isInteger(hours) && hours > 0 && hours <= 168))
+    throw new UsageError('Give --gwei and --hours as whole numbers; at most 168 hours.')
+  if (!options.by || !options.reason) throw new UsageError('Say who allows it and why: --by NAME --reason TEXT')
+  const until = new Date(systemClock() + hours * HOUR)
+  const { by: allowedBy, reason } = options
+  const override = { chainId, maxFeeWei: BigInt(gwei) * 1_000_000_000n, until, allowedBy, reason }
+  await db.tx((tx) => upsertFeeOverride(tx, override, new Date(systemClock())))
+  const detail = { gwei, until: until.toISOString(), by: allowedBy, reason }
+  await note(work, 'fees.allow', `chain:${chainId}`, detail)
+  print(
+    options.json
+      ? JSON.stringify({ chainId, ...detail })
+      : `Until ${until.toISOString()}, gas on chain ${chainId} may cost ${gwei} gwei.`,
+  )
+}
+
+const COMMANDS: Record<string, (work: Work) => Promise<undefined>> = {
+  'confirm-addresses': confirmAddresses,
+  addresses: exportAddresses,
+  'allow-fee': allowFee,
+}
+
+/** Commands of `admin` about chains; undefined: this is none of them. */
+export function findChainCommand(name: string) {
+  const work = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  return (
+    work &&
+    ((config: Config, args: string[], say: (line: string) => void): Promise<undefined> => {
+      const options = readArgs(args)
+      return withDatabase(config, say, (db, vault) => work({ config, db, vault, options, say }))
+    })
+  )
+}

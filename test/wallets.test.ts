@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import pino from 'pino'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { localSigner } from '../src/chain/payout/signer.ts'
+import { type WatchedChain, watchWallets } from '../src/chain/payout/wallet-watch.ts'
+import { openCryptoChannel } from '../src/channels/crypto/adapter.ts'
+import { sql } from '../src/db/db.ts'
+import { deriveAddress } from '../src/kernel/xpub.ts'
+import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { newTestXpub } from './harness/chain.ts'
+import { createPaid, newAddress, payoutEnv } from './harness/refunds.ts'
+import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
+import { chainEnv, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
+
+type Settlement = {
+  _id: string
+  status: string
+  amount: string
+  message: string | null
+  firstApprovedBy: string | null
+}
+
+const ALLOWED = newAddress()
+const OTHER = newAddress()
+
+let shop: Shop
+let admin: Client
+let second: Client
+let folder: string
+let keys: Record<string, string>
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-wallets-'))
+  shop = await openShop({
+    env: async (chain) => {
+      keys = { ...(await payoutEnv(chain)), CHAIN_31337_MAX_FEE_GWEI: '50' }
+      return {
+        ...keys,
+        SETTLEMENT_DAY_LIMIT: '120',
+        SETTLEMENT_TWO_PERSONS_FROM: '100',
+        SETTLEMENT_ALLOW_LIST: ALLOWED,
+      }
+    },
+  })
+  admin = await logInSuperAdmin(shop.host)
+  second = await logInSuperAdmin(shop.host)
+})
+after(async () => {
+  await shop?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const setTarget = (address: string) =>
+  shop.host.db.run(sql`
+    update companies set settlement_address = ${address}, settlement_network = 31337 where id = ${shop.merchant.companyId}`)
+const create = async (): Promise<Settlement> =>
+  (await admin.post<Settlement>('settlements', { companyId: shop.merchant.companyId })).data
+const approve = (by: Client, { _id }: Settlement) => by.post<Settlement>(`settlements/${_id}/approve`)
+const reaches = (made: Settlement, isRight: (one: Settlement) => boolean): Promise<Settlement> =>
+  eventually(async () => {
+    await shop.chain.mine()
+    const found = (await admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === made._id)
+    assert.ok(found)
+    return found
+  }, isRight)
+
+async function run(args: string[]): Promise<{ code: number; stdout: string; text: string }> {
+  const main = join(import.meta.dirname, '../src/main.ts')
+  const env = {
+    ...{ PATH: process.env.PATH ?? '', DATA_DIR: folder, DATABASE_URL: shop.host.db.connectionString },
+    ...{ MASTER_KEY: TEST_MASTER_KEY.toString('base64'), ...chainEnv(shop.chain), ...keys },
+  }
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, 'admin', ...args], { env })
+    return { code: 0, stdout, text: stdout + stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, stdout, text: stdout + stderr }
+  }
+}
+
+test('a settlement goes to an allowed address only', async () => {
+  await createPaid(shop)
+  await setTarget(OTHER)
+  const made = await create()
+  const refused = await approve(admin, made)
+  assert.match(refused.error.message, /not on the list.*SETTLEMENT_ALLOW_LIST/)
+  assert.equal((await admin.post(`settlements/${made._id}/cancel`)).status, 200)
+})
+
+test('gas above the ceiling keeps a payout waiting, until an operator allows more by name', async () => {
+  await setTarget(ALLOWED)
+  const made = await create()
+  assert.equal(made.amount, '54.000000')
+  await shop.chain.call('anvil_setNextBlockBaseFeePerGas', `0x${(90n * 10n ** 9n).toString(16)}`)
+  await shop.chain.mine()
+  assert.equal((await approve(admin, made)).data.status, 'approved')
+  const waiting = await eventually(
+    async () => (await admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === made._id),
+    (one) => /more than the 50\.000000000 that are allowed/.test(one?.message ?? ''),
+  )
+  assert.equal(waiting?.status, 'approved')
+  assert.equal((await run(['allow-fee', '--chain', '31337', '--gwei', '500', '--hours', '1'])).code, 2)
+  const named = ['--by', 'Ada', '--reason', 'payday']
+  const allowed = await run(['allow-fee', '--chain', '31337', '--gwei', '500', '--hours', '1', ...named])
+  assert.equal(allowed.code, 0, allowed.text)
+  await eventually(
+    async () => (await admin.get<Settlement[]>('settlements')).data.find(({ _id }) => _id === made._id)?.message,
+    (message) => /^sent in/.test(message ?? ''),
+  )
+  await reaches(made, ({ status }) => status === 'paid')
+  assert.equal(await shop.chain.balanceOf(ALLOWED), 54_000_000n)
+  const entry = await shop.host.db.one<{ detail: string }>(
+    sql`select detail::text as detail from audit_log where action = 'fees.allow'`,
+  )
+  assert.match(entry.detail, /Ada.*payday/)
+})
+
+test('from the limit on two persons approve, and no more leaves in a day than the limit', async () => {
+  await createPaid(shop)
+  await createPaid(shop)
+  const made = await create()
+  assert.equal(made.amount, '108.000000')
+  const first = await approve(admin, made)
+  assert.deepEqual([first.data.status, first.data.firstApprovedBy !== null], ['open', true])
+  assert.match((await approve(admin, made)).error.message, /second person/)
+  assert.equal((await approve(second, made)).data.status, 'approved')
+  const waiting = await reaches(made, ({ message }) => /54\.000000 USDC left in the last 24 hours/.test(message ?? ''))
+  assert.equal(waiting.status, 'approved')
+  assert.equal(await shop.chain.balanceOf(ALLOWED), 54_000_000n)
+  await shop.host.db.run(
+    sql`update settlements set released_at = released_at - interval '25 hours' where released_at is not null`,
+  )
+  await shop.host.db.run(sql`update settlements set next_check_at = now() where id = ${made._id}`)
+  await reaches(made, ({ status }) => status === 'paid')
+  assert.equal(await shop.chain.balanceOf(ALLOWED), 162_000_000n)
+})
+
+test('a wallet that runs low is told once, again after it recovered, and stands in the metrics', async () => {
+  const rpc = createRpc({ url: shop.chain.rpcUrl })
+  const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
+  const payouts = { address: localSigner(keys.CHAIN_31337_REFUND_KEY ?? '').address }
+  const told: string[] = []
+  const look = (chain: Partial<WatchedChain>) =>
+    watchWallets({
+      ...{ db: shop.host.db, clock: Date.now, log: pino({ level: 'silent' }) },
+      chains: [{ network, rpc, payouts, relayerSigner: null, minUnits: 0n, ...chain }],
+      alarm: async (_tx, { subject }) => void told.push(subject),
+    })
+  try {
+    await look({})
+    assert.deepEqual(told, [])
+    for (let times = 0; times < 2; times += 1) await look({ minUnits: 10n ** 15n })
+    assert.equal(told.length, 1)
+    await look({})
+    await look({ minUnits: 10n ** 15n })
+    assert.equal(told.length, 2)
+    await shop.host.db.run(sql`update chain_payouts set units = 3000000000000 where status = 'final'`)
+    await look({})
+    await look({ minUnits: 0n, payouts: { address: newAddress() } })
+    assert.equal(told.length, 2, 'it stays low: the pace of the week empties it within three days')
+    const poor = newAddress()
+    await look({ payouts: null, relayerSigner: { address: poor } })
+    assert.equal(told.length, 3, 'a relayer without native coin')
+    const metrics = await (await fetch(`${shop.host.baseUrl}/metrics`)).text()
+    assert.match(metrics, /^comptoir_wallet_units\{chain="31337",wallet="relayer"\} 0$/m)
+    assert.match(metrics, /^comptoir_wallet_runway_days\{chain="31337",wallet="payout"\} 0$/m)
+  } finally {
+    await rpc.close()
+  }
+})
+
+test('an operator compares three addresses; live gives out none before', async () => {
+  const xpub = newTestXpub()
+  keys.CHAIN_31337_XPUB = xpub
+  const rpc = createRpc({ url: shop.chain.rpcUrl })
+  const network = networkFor({ chainId: 31337, usdcAddress: shop.chain.usdcAddress })
+  const channel = openCryptoChannel({
+    db: shop.host.db,
+    payable: [{ network, rpc, xpub, payouts: null }],
+    mustConfirm: true,
+  })
+  const [fault] = (await channel.findNetworkFaults?.()) ?? []
+  assert.match(fault?.reason ?? '', /admin confirm-addresses/)
+  const asked = await run(['confirm-addresses', '--chain', '31337'])
+  assert.equal(asked.code, 1)
+  for (const index of [0, 1, 2]) assert.ok(asked.text.includes(deriveAddress(xpub, index)))
+  assert.match(asked.text, /Nothing was confirmed/)
+  assert.equal((await run(['confirm-addresses', '--chain', '99'])).code, 2)
+  assert.equal((await run(['confirm-addresses', '--chain', '31337', '--yes'])).code, 0)
+  assert.deepEqual(await channel.findNetworkFaults?.(), [])
+  await rpc.close()
+})
+
+test('the index of every address is exported, with the gap limit that a wallet needs', async () => {
+  keys.CHAIN_31337_XPUB = TEST_XPUB
+  for (let times = 0; times < 22; times += 1) await shop.createAwaiting()
+  const paid = await createPaid(shop)
+  const { stdout, text } = await run(['addresses', '--chain', '31337'])
+  const [head, ...rows] = stdout.trim().split('\n')
+  assert.equal(head, 'path,index,address,company,order,created_at,received')
+  rows.forEach((row, index) => {
+    assert.ok(row.startsWith(`0/${index},${index},${deriveAddress(TEST_XPUB, index)},`), row)
+  })
+  assert.ok(rows.at(-1)?.includes(paid.code))
+  assert.match(text, /the longest row without any is 22\. .*set the gap limit to 23 or more/)
+})
