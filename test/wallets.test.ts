@@ -170,7 +170,7 @@ test('a wallet that runs low is told once, again after it recovered, and stands 
     await look({ payouts: null, relayerSigner: { address: poor } })
     assert.equal(told.length, 3, 'a relayer without native coin')
     const metrics = await (await fetch(`${shop.host.baseUrl}/metrics`)).text()
-    assert.match(metrics, /^comptoir_wallet_units\{chain="31337",wallet="relayer"\} 0$/m)
+    assert.match(metrics, /^comptoir_relayer_wei\{chain="31337"\} 0$/m)
     assert.match(metrics, /^comptoir_wallet_runway_days\{chain="31337",wallet="payout"\} 0$/m)
   } finally {
     await rpc.close()

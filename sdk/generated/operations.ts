@@ -1833,6 +1833,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      /** The first of two persons; null where one is enough. */
       firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
@@ -1871,6 +1872,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      /** The first of two persons; null where one is enough. */
       firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
@@ -1907,6 +1909,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      /** The first of two persons; null where one is enough. */
       firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
@@ -1947,6 +1950,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      /** The first of two persons; null where one is enough. */
       firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null
@@ -1983,6 +1987,7 @@ export interface Operations {
       message: string | null
       /** Who created it. */
       createdBy: string
+      /** The first of two persons; null where one is enough. */
       firstApprovedBy: string | null
       /** Who approved it. */
       approvedBy: string | null

@@ -19,8 +19,10 @@ export const openExplorer =
     return base && /^0x[0-9a-f]{64}$/i.test(txHash) ? `${base}/tx/${txHash}` : null
   }
 
-/** How settlements are paid on a chain. */
-export function settleOn(db: Db, chain: OpenChain): SettlementChain {
+/** How settlements are paid on each chain. */
+export const settleOnAll = (db: Db, chains: Chains): SettlementChain[] => chains.map((chain) => settleOn(db, chain))
+
+function settleOn(db: Db, chain: OpenChain): SettlementChain {
   const { network, payouts } = chain
   return {
     network: network.chainId,

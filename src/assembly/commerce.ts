@@ -17,7 +17,7 @@ import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
-import { nameNetworks, openExplorer, settleOn } from './chains.ts'
+import { nameNetworks, openExplorer, settleOnAll } from './chains.ts'
 import { openPaymentChannels } from './channels.ts'
 import { openCompliance } from './compliance.ts'
 import { openAskForAddress, openMailReceipt, openMessages, openTellEmailChanged } from './messages.ts'
@@ -82,8 +82,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   }
   const paid = openPayments(ground, { refunds, rounds, kyc, alarm })
   const desk = { db, clock, audit, screening: screening.gate }
-  const payout = { limits: config.settlements, chains: chains.map((chain) => settleOn(db, chain)) }
-  const settlements: SettlementDeps = { ...desk, books, ...payout }
+  const settlements: SettlementDeps = { ...desk, books, limits: config.settlements, chains: settleOnAll(db, chains) }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }
   const companies = openCompanies(ground, accounts, cache)
   const messages = openMessages(ground, accounts, wake)

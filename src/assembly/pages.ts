@@ -14,6 +14,7 @@ import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
 import { receiptRoutes } from '../pages/receipt/receipt-routes.ts'
 import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
 import { tillPageRoutes } from '../pages/till/till-routes.ts'
+import { x402Routes } from '../pages/x402/x402-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 import type { ServiceBase } from './service-base.ts'
@@ -33,6 +34,8 @@ export async function registerPages(
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
   await app.register(logoFileRoutes, { db })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
+  const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
+  await app.register(x402Routes, { ...trade.payments, ...shown, config, relays })
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
   await app.register(landingRoutes, { ...trade.companies, config, vault, createOrder: trade.createOrder })

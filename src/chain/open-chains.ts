@@ -5,7 +5,6 @@ import type { ChainConfig } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { type ChainStanding, listStandings } from './chain-queries.ts'
-import { listWalletBalances } from './deposits/balance-audit-queries.ts'
 import { listEndpointLimits, upsertEndpointLimits } from './endpoints/endpoint-queries.ts'
 import { type Endpoints, openEndpoints } from './endpoints/endpoints.ts'
 import { createRpc, type Rpc } from './endpoints/rpc.ts'
@@ -76,16 +75,6 @@ function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: nu
     registers: [metrics],
     async collect() {
       for (const { chainId, trouble } of await standings) this.set({ chain: chainId }, trouble === null ? 0 : 1)
-    },
-  })
-  new Gauge({
-    name: 'comptoir_wallet_units',
-    help: 'USDC units of each paying wallet, as of its hourly comparison.',
-    labelNames: ['chain', 'wallet'],
-    registers: [metrics],
-    async collect() {
-      for (const { chainId, address, units } of await listWalletBalances(db).catch(() => []))
-        this.set({ chain: chainId, wallet: address }, Number(units))
     },
   })
   const errors = new Counter({

@@ -149,6 +149,7 @@ export const CATALOGUE = {
     status: 500,
     message: 'Something went wrong on our side. Try again, or send this requestId to the operator.',
   },
+  ORDER_GONE: { status: 410, message: 'The order has ended and cannot be paid any more. Ask for a new one.' },
   CHANNEL_UNAVAILABLE: {
     status: 502,
     message: 'The payment provider did not answer in time. Nothing is lost; try again in a moment.',

@@ -61,11 +61,3 @@ export async function listOwnTransactions(
     union select tx_hash from chain_payouts where chain_id = ${chainId} and tx_hash = any(${[...hashes]}::text[])`)
   return new Set(rows.map(({ txHash }) => txHash))
 }
-
-/** What each paying wallet held when it was last compared, at most an hour ago. */
-export async function listWalletBalances(q: Queryable): Promise<{ chainId: number; address: string; units: bigint }[]> {
-  const rows = await q.many<{ chainId: number; address: string; balanceUnits: string }>(
-    sql`select chain_id, address, balance_units::text from wallet_audits`,
-  )
-  return rows.map(({ chainId, address, balanceUnits }) => ({ chainId, address, units: BigInt(balanceUnits) }))
-}

@@ -97,12 +97,23 @@ export function openWalletMetrics(registry: Registry, db: Db): void {
   let levels: Promise<WalletLevel[]> = Promise.resolve([])
   new Gauge({
     name: 'comptoir_wallet_units',
-    help: 'What a wallet holds: payout in USDC units, relayer in wei.',
+    help: 'USDC units of each wallet that pays, as of the last minute.',
     labelNames: ['chain', 'wallet'],
     registers: [registry],
     async collect() {
       levels = listWalletLevels(db).catch(() => [])
-      for (const { chainId, wallet, units } of await levels) this.set({ chain: chainId, wallet }, Number(units))
+      for (const { chainId, wallet, units } of await levels)
+        if (wallet === 'payout') this.set({ chain: chainId, wallet }, Number(units))
+    },
+  })
+  new Gauge({
+    name: 'comptoir_relayer_wei',
+    help: 'Native coin of each wallet that pays for gas, as of the last minute.',
+    labelNames: ['chain'],
+    registers: [registry],
+    async collect() {
+      for (const { chainId, wallet, units } of await levels)
+        if (wallet === 'relayer') this.set({ chain: chainId }, Number(units))
     },
   })
   new Gauge({

@@ -172,6 +172,10 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'A fault of the service. It was logged whole with the `requestId`.',
     'Repeat with the same `Idempotency-Key`; if it stays, give the operator the `requestId`.',
   ],
+  ORDER_GONE: [
+    'The order expired, was cancelled or failed, so x402 has nothing to ask for.',
+    'Ask the shop for a new order. Do not pay the old one.',
+  ],
   CHANNEL_UNAVAILABLE: [
     'The payment provider did not answer in time. Whether it took the payment is not known yet; a job finds out.',
     'Accept again with the same channel: you get the same payment, never a second one.',

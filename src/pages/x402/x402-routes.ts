@@ -1,0 +1,218 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Config } from '../../config/config.ts'
+import { contextAs } from '../../http/request-context.ts'
+import { AppError } from '../../kernel/errors.ts'
+import { formatMoney } from '../../kernel/money.ts'
+import type { Order } from '../../orders/order.ts'
+import { findOrderByCode } from '../../orders/order-queries.ts'
+import { isOpen } from '../../orders/order-states.ts'
+import { acceptOrder } from '../../payments/accept/accept-order.ts'
+import { isOrderCode, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
+import { payerOf } from '../shared/payer.ts'
+import {
+  findMismatch,
+  type PaymentPayload,
+  type PaymentRequired,
+  REQUIRED_HEADER,
+  RESPONSE_HEADER,
+  type Requirements,
+  readPayload,
+  SIGNATURE_HEADER,
+  toHeader,
+  X402_VERSION,
+} from './x402-messages.ts'
+
+type Hex = `0x${string}`
+
+/** What submits a payer's authorization on one chain. */
+export type X402Relay = {
+  readonly chainId: number
+  readonly token: string
+  /** The account key that the deposit addresses of its chain come from. */
+  readonly xpub: string
+  domain(): Promise<{ name: string; version: string }>
+  submit(request: {
+    from: Hex
+    to: Hex
+    units: bigint
+    validAfter: bigint
+    validBefore: bigint
+    nonce: Hex
+    signature: Hex
+  }): Promise<
+    { outcome: 'refused'; reason: string } | { outcome: 'pending' | 'done'; txHash: string | null; words: string }
+  >
+}
+
+type AcceptDeps = Parameters<typeof acceptOrder>[0]
+export type X402Deps = AcceptDeps &
+  Omit<PayViewDeps, 'payerKey'> & { config: Pick<Config, 'payUrl'>; relays: readonly X402Relay[] }
+
+const Params = Type.Object({ code: Type.String({ maxLength: 100 }) })
+const Query = Type.Object({ network: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,14}$' })) })
+
+const PAID: readonly string[] = ['PAID', 'REFUNDING', 'REFUNDED', 'FULL_REFUNDED']
+/** A wallet's authorization is good for so long; the order may end earlier. */
+const MAX_TIMEOUT_SECONDS = 300
+
+const receiptOf = (order: Order) => ({
+  success: true,
+  status: 200,
+  data: {
+    code: order.code,
+    status: order.status,
+    fromAmount: formatMoney(order.from),
+    fromAsset: order.from.asset,
+    toAmount: formatMoney(order.to),
+    toAsset: order.to.asset,
+    paidAt: order.paidAt?.toISOString() ?? null,
+  },
+})
+
+async function findOrder(deps: X402Deps, code: string): Promise<Order> {
+  const order = isOrderCode(code) ? await findOrderByCode(deps.db, code) : undefined
+  if (!order) throw new AppError('ORDER_NOT_FOUND')
+  return order
+}
+
+/** The chain that the payer names, else the one that the order is on, else the first. */
+function chooseRelay({ relays }: X402Deps, network: number | null): X402Relay {
+  const [first] = relays
+  const relay = network === null ? first : relays.find(({ chainId }) => chainId === network)
+  if (relay) return relay
+  const message =
+    relays.length === 0
+      ? 'Paying by x402 is not set up here. Open the payment page instead.'
+      : `Choose one of the networks ${relays.map(({ chainId }) => chainId).join(', ')}: ?network=<chain id>.`
+  throw new AppError('CHANNEL_NOT_AVAILABLE', { message })
+}
+
+/**
+ * How the order can be paid: its deposit address is made by accepting the channel `crypto`, as on the payment page.
+ * Nothing is left to pay: an empty list.
+ */
+async function readRequirements(
+  deps: X402Deps,
+  request: FastifyRequest,
+  { order, network }: { order: Order; network: number | null },
+): Promise<Requirements[]> {
+  const viewDeps: PayViewDeps = { ...deps, payerKey: deps.vault.derive('payer') }
+  const known = await readPayView(viewDeps, order.code)
+  const standing = known.payment?.channel === 'crypto' ? (known.payment.network?.id ?? null) : null
+  const relay = chooseRelay(deps, network ?? standing)
+  if (order.status !== 'WAITING_CHAIN_CONFIRMATION') {
+    const context = contextAs(request, payerOf(order.code))
+    const body = { paymentChannel: 'crypto', network: standing ?? relay.chainId }
+    await acceptOrder(deps, { context, code: order.code, body, payerIp: request.ip })
+  }
+  const { payment } = await readPayView(viewDeps, order.code)
+  const payTo = payment?.instructions?.toAddress
+  if (!payment || !payTo) throw new AppError('CHANNEL_NOT_AVAILABLE')
+  if (payment.missing.units === 0n) return []
+  const made = deps.relays.find(({ chainId }) => chainId === payment.network?.id) ?? relay
+  const seconds = Math.floor((known.expiresAt.getTime() - deps.clock()) / 1000)
+  // the address is watched on every chain whose addresses come from the same key
+  const chains = [relay, ...deps.relays.filter((one) => one !== relay)].filter(({ xpub }) => xpub === made.xpub)
+  return Promise.all(
+    chains.map(
+      async ({ chainId, token, domain }): Promise<Requirements> => ({
+        ...{
+          scheme: 'exact',
+          network: `eip155:${chainId}`,
+          amount: String(payment.missing.units),
+          asset: token,
+          payTo,
+        },
+        maxTimeoutSeconds: Math.max(30, Math.min(MAX_TIMEOUT_SECONDS, seconds)),
+        extra: await domain(),
+      }),
+    ),
+  )
+}
+
+function sendRequired(
+  deps: X402Deps,
+  reply: FastifyReply,
+  { order, accepts, error }: { order: Order; accepts: Requirements[]; error: string },
+): FastifyReply {
+  const url = `${deps.config.payUrl}/pay/x402/${order.code}`
+  const description = `Order ${order.shortCode}: ${formatMoney(order.from)} ${order.from.asset}`
+  const required: PaymentRequired = {
+    ...{ x402Version: X402_VERSION, error, accepts },
+    resource: { url, description, mimeType: 'application/json' },
+  }
+  return reply.code(402).header(REQUIRED_HEADER, toHeader(required)).send(required)
+}
+
+async function settle(deps: X402Deps, { accepted, payload }: PaymentPayload) {
+  const chainId = Number(accepted.network.slice('eip155:'.length))
+  const { authorization: given, signature } = payload
+  return chooseRelay(deps, chainId).submit({
+    from: given.from as Hex,
+    to: given.to as Hex,
+    units: BigInt(given.value),
+    validAfter: BigInt(given.validAfter),
+    validBefore: BigInt(given.validBefore),
+    nonce: given.nonce as Hex,
+    signature: signature as Hex,
+  })
+}
+
+/** Submits the payment and answers with the receipt, once it is in a block. */
+async function sendSettled(
+  deps: X402Deps,
+  reply: FastifyReply,
+  { order, accepts, payment }: { order: Order; accepts: Requirements[]; payment: PaymentPayload },
+): Promise<FastifyReply> {
+  const { network } = payment.accepted
+  const payer = payment.payload.authorization.from
+  const settled = await settle(deps, payment)
+  if (settled.outcome === 'refused') {
+    const failed = { success: false, errorReason: settled.reason, payer, transaction: '', network }
+    reply.header(RESPONSE_HEADER, toHeader(failed))
+    return sendRequired(deps, reply, { order, accepts, error: settled.reason })
+  }
+  if (settled.outcome === 'pending')
+    throw new AppError('CHANNEL_UNAVAILABLE', {
+      message:
+        'The payment was taken and is not in a block yet. Send the same request again in a moment; it is paid once.',
+      retryAfter: 5,
+    })
+  const response = { success: true, payer, transaction: settled.txHash ?? '', network }
+  reply.header(RESPONSE_HEADER, toHeader(response))
+  return reply.send(receiptOf(await findOrder(deps, order.code)))
+}
+
+/** x402: programs pay an order with one signature (docs/x402.md). Pages, not API: outside the permission table. */
+export const x402Routes: FastifyPluginAsyncTypebox<X402Deps> = async (app, deps) => {
+  app.get(
+    '/pay/x402/:code',
+    { config: { open: true, page: true }, schema: { hide: true, params: Params, querystring: Query } },
+    async (request, reply) => {
+      const order = await findOrder(deps, request.params.code)
+      reply.header('cache-control', 'no-store')
+      const header = request.headers[SIGNATURE_HEADER]
+      if (typeof header !== 'string' && /text\/html/.test(request.headers.accept ?? ''))
+        return reply.redirect(`${deps.config.payUrl}/pay?code=${order.code}`, 303)
+      if (PAID.includes(order.status)) return reply.send(receiptOf(order))
+      if (!isOpen(order.status))
+        throw new AppError('ORDER_GONE', { message: `The order is ${order.status}. Do not pay; ask for a new order.` })
+      const network = request.query.network === undefined ? null : Number(request.query.network)
+      const accepts = await readRequirements(deps, request, { order, network })
+      // all of it has been seen on the chain
+      if (accepts.length === 0) return reply.send(receiptOf(order))
+      if (typeof header !== 'string')
+        return sendRequired(deps, reply, { order, accepts, error: 'PAYMENT-SIGNATURE header is required' })
+      const payment = readPayload(header)
+      if (!payment) return sendRequired(deps, reply, { order, accepts, error: 'invalid_payload' })
+      const mismatch = findMismatch(
+        payment,
+        accepts.find((one) => one.network === payment.accepted.network),
+      )
+      if (mismatch !== null) return sendRequired(deps, reply, { order, accepts, error: mismatch })
+      return sendSettled(deps, reply, { order, accepts, payment })
+    },
+  )
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { x402Client } from '@x402/core/client'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
+import { mint } from '../sandbox/chain/token.ts'
+import { sql } from '../src/db/db.ts'
+import { payoutEnv } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+type Required = {
+  x402Version: number
+  error: string
+  accepts: { scheme: string; network: string; amount: string; payTo: string; asset: string }[]
+}
+
+let shop: Shop
+let mining: NodeJS.Timeout
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  mining = setInterval(() => void shop.chain.mine().catch(() => {}), 200)
+})
+after(async () => {
+  clearInterval(mining)
+  await shop?.stop()
+})
+
+const urlOf = (code: string): string => `${shop.host.baseUrl}/pay/x402/${code}`
+
+/** A wallet with test money and not a single wei. */
+async function newPayer(units = 100_000_000n) {
+  const account = privateKeyToAccount(`0x${randomBytes(32).toString('hex')}`)
+  await mint(shop.chain.call, account.address, units)
+  return account
+}
+
+/** A client library that we did not write; it remembers the header that it sent. */
+function openPayer(account: Awaited<ReturnType<typeof newPayer>>) {
+  const sent: string[] = []
+  const client = new x402Client().register('eip155:31337', new ExactEvmScheme(account)).setSpendControls(false)
+  const remember: typeof fetch = (input, init) => {
+    const header = new Request(input, init).headers.get('payment-signature')
+    if (header) sent.push(header)
+    return fetch(input, init)
+  }
+  return { pay: wrapFetchWithPayment(remember, client), sent }
+}
+
+const countRelayed = async (account: { address: string }): Promise<bigint> => {
+  const { times } = await shop.host.db.one<{ times: bigint }>(sql`
+    select count(*) as times from chain_payouts where kind = 'payment' and from_address = ${account.address.toLowerCase()}`)
+  return times
+}
+
+test('a foreign client pays an order priced in euros with one signature, and it becomes PAID', async () => {
+  const order = await shop.create()
+  const account = await newPayer()
+  const { pay, sent } = openPayer(account)
+  const answer = await pay(urlOf(order.code))
+  const text = await answer.text()
+  assert.equal(answer.status, 200, text)
+  const { success, transaction, network, payer } = decodePaymentResponseHeader(
+    answer.headers.get('payment-response') ?? '',
+  )
+  assert.deepEqual([success, network, payer], [true, 'eip155:31337', account.address])
+  assert.match(transaction, /^0x[0-9a-f]{64}$/)
+  const { data } = JSON.parse(text) as { data: Record<string, string> }
+  assert.deepEqual([data.code, data.fromAmount, data.toAmount], [order.code, '50.00', '54.000000'])
+  await shop.reaches(order.code, 'PAID')
+  assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
+  assert.equal(await shop.chain.call('eth_getTransactionCount', account.address, 'latest'), '0x0')
+  const again = await fetch(urlOf(order.code), { headers: { 'payment-signature': sent[0] ?? '' } })
+  assert.equal(again.status, 200)
+  assert.equal(((await again.json()) as { data: { status: string } }).data.status, 'PAID')
+  assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
+  assert.equal(await countRelayed(account), 1n)
+})
+
+test('without a payment it says what it asks for: version 2, the exact amount, the order’s own address', async () => {
+  const order = await shop.create()
+  const answer = await fetch(urlOf(order.code))
+  assert.equal(answer.status, 402)
+  const required = JSON.parse(
+    Buffer.from(answer.headers.get('payment-required') ?? '', 'base64').toString(),
+  ) as Required
+  assert.deepEqual(await answer.json(), required)
+  const [first] = required.accepts
+  assert.equal(required.x402Version, 2)
+  assert.deepEqual([first?.scheme, first?.network, first?.amount], ['exact', 'eip155:31337', '54000000'])
+  const { data } = await shop.accept(order.code)
+  assert.equal(data.toAddress, first?.payTo)
+  const page = await fetch(urlOf(order.code), { headers: { accept: 'text/html' }, redirect: 'manual' })
+  assert.deepEqual([page.status, page.headers.get('location')?.endsWith(`/pay?code=${order.code}`)], [303, true])
+})
+
+test('the same payment sent many times at once is submitted once', async () => {
+  const order = await shop.create()
+  const account = await newPayer()
+  const { pay, sent } = openPayer(account)
+  const first = pay(urlOf(order.code))
+  const header = await eventually(
+    async () => sent[0],
+    (one) => one !== undefined,
+  )
+  const headers = { 'payment-signature': header ?? '' }
+  const answers = await Promise.all([first, ...Array.from({ length: 5 }, () => fetch(urlOf(order.code), { headers }))])
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+  await shop.reaches(order.code, 'PAID')
+  assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
+  assert.equal(await countRelayed(account), 1n)
+})
+
+test('a changed, foreign, unfunded or senseless payment is 402 again, and nothing is sent', async () => {
+  const order = await shop.create()
+  const other = await shop.create({ amount: 40 })
+  const poor = await newPayer(1_000_000n)
+  const { pay, sent } = openPayer(poor)
+  const unfunded = await pay(urlOf(order.code))
+  assert.equal(unfunded.status, 402)
+  assert.equal(((await unfunded.json()) as Required).error, 'insufficient_funds')
+  const content = JSON.parse(Buffer.from(sent[0] ?? '', 'base64').toString())
+  const send = async (code: string, changed: unknown): Promise<string> => {
+    const header = Buffer.from(JSON.stringify(changed)).toString('base64')
+    const answer = await fetch(urlOf(code), { headers: { 'payment-signature': header } })
+    assert.equal(answer.status, 402)
+    return ((await answer.json()) as Required).error
+  }
+  const withAuthorization = (what: object) => ({
+    ...content,
+    payload: { ...content.payload, authorization: { ...content.payload.authorization, ...what } },
+  })
+  assert.equal(
+    await send(order.code, withAuthorization({ value: '1' })),
+    'invalid_exact_evm_payload_authorization_value',
+  )
+  const later = { validBefore: String(Math.floor(Date.now() / 1000) + 9999) }
+  assert.equal(await send(order.code, withAuthorization(later)), 'invalid_exact_evm_payload_signature')
+  assert.equal(await send(other.code, content), 'invalid_payment_requirements')
+  assert.equal(await send(order.code, { ...content, x402Version: 1 }), 'invalid_payload')
+  const foreign = { ...content, accepted: { ...content.accepted, network: 'eip155:1' } }
+  assert.equal(await send(order.code, foreign), 'invalid_network')
+  const garbage = await fetch(urlOf(order.code), { headers: { 'payment-signature': 'garbage' } })
+  assert.equal(garbage.status, 402)
+  assert.equal(await countRelayed(poor), 0n)
+})
+
+test('an ended order answers 410, an unknown one 404, and a network that is not set up 400', async () => {
+  const order = await shop.create()
+  await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })
+  const gone = await fetch(urlOf(order.code))
+  assert.equal(gone.status, 410)
+  assert.equal(((await gone.json()) as { error: { code: string } }).error.code, 'ORDER_GONE')
+  assert.equal((await fetch(urlOf('x'.repeat(24)))).status, 404)
+  assert.equal((await fetch(`${urlOf((await shop.create()).code)}?network=1`)).status, 400)
+})
+
+test('what a killed process left behind is sent by another one', async () => {
+  const order = await shop.create()
+  const account = await newPayer()
+  const { pay, sent } = openPayer(account)
+  const answer = pay(urlOf(order.code))
+  await eventually(
+    async () => sent[0],
+    (one) => one !== undefined,
+  )
+  assert.equal((await answer).status, 200)
+  await shop.host.db.run(sql`
+    update chain_payouts set status = 'signed' where kind = 'payment' and from_address = ${account.address.toLowerCase()}
+      and status <> 'final'`)
+  await shop.reaches(order.code, 'PAID')
+  const rowOf = () =>
+    shop.host.db.one<{ status: string }>(sql`
+      select status from chain_payouts where kind = 'payment' and from_address = ${account.address.toLowerCase()}`)
+  await eventually(rowOf, ({ status }) => status === 'final')
+  assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
+})
