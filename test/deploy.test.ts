@@ -12,7 +12,7 @@ import { freePort } from './harness/service.ts'
 
 /*
  * What is delivered for running it elsewhere. Containers and clusters cannot run here: their files are parsed, compared
- * with the settings and the release, and held to the rules that linters have. The systemd unit is verified by systemd.
+ * with the settings and the release, and held to the rules that linters have. The systemd unit is rated by systemd.
  */
 const ROOT = join(import.meta.dirname, '..')
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
@@ -200,10 +200,10 @@ test('the Kubernetes manifests parse; pods run as no root on a read-only file sy
 
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
-test('systemd finds no fault in the unit, and its exposure is low', (t) => {
+test('systemd rates the exposure of the unit as low', (t) => {
   const unit = join(ROOT, 'deploy/systemd/comptoir.service')
   if (!hasSystemd) {
-    t.diagnostic('systemd-analyze is not installed here, so the unit was not verified.')
+    t.diagnostic('systemd-analyze is not installed here, so the unit was not rated.')
     assert.match(readFileSync(unit, 'utf8'), /^CapabilityBoundingSet=$/m)
     return
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { MAGIC_CENTS, STORIES } from '../sandbox/providers/stories.ts'
 import { hashSources } from '../scripts/office-sources.ts'
@@ -350,6 +350,14 @@ test('no exported name contains a word that the glossary does not use for it', (
 test('the printed documents are what the code prints', () => {
   const differ = Object.entries(printDocs()).flatMap(([file, text]) => (read(file) === text ? [] : [file]))
   assert.deepEqual(differ, [], 'run: npm run docs')
+})
+
+test('each migration has a number of its own, so that their order is in sight', () => {
+  const numbers = list('migrations/*.sql').map((path) => basename(path).slice(0, 4))
+  assert.deepEqual(
+    numbers.filter((number, index) => numbers.indexOf(number) !== index),
+    [],
+  )
 })
 
 test('the built back office follows from its sources', () => {
