@@ -39,10 +39,10 @@ after(async () => {
   place.remove()
 })
 
-/** A connection of its own. @returns the status, or the error's code */
+/** A connection of its own, which is lost when it has no answer in 20 s. @returns the status, or the error’s code */
 const ask = (path: string, headers: Record<string, string> = {}): Promise<{ outcome: string; text: string }> =>
   new Promise((resolve) => {
-    const call = request({ host: '127.0.0.1', port, path, headers, agent: false, timeout: 3000 }, (answer) => {
+    const call = request({ host: '127.0.0.1', port, path, headers, agent: false, timeout: 20_000 }, (answer) => {
       let text = ''
       answer.on('data', (chunk: Buffer) => {
         text += chunk
