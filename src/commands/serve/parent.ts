@@ -79,6 +79,8 @@ export async function startParent(
   let settings = { config, env }
   let stopping = false
   let facts: Facts = null
+  // every process accepts by itself: a connection that the parent hands to a process that dies would hang
+  cluster.schedulingPolicy = cluster.SCHED_NONE
   cluster.setupPrimary({ exec: join(import.meta.dirname, 'child.ts'), args: [] })
   const metrics = openMetricsHub(() => children.filter(({ ready, leaving }) => ready && !leaving))
 
