@@ -2890,7 +2890,7 @@ export interface Operations {
       nextBefore: string | null
     }
   }
-  /** Checks, queues and nodes of this installation. Makes the checks of `comptoir doctor` anew, which may take some seconds. */
+  /** Checks, queues and nodes of this installation. Runs the checks of `comptoir doctor` again, which may take some seconds. */
   getOperatorStatus: {
     params: Record<never, never>
     data: {
@@ -2985,7 +2985,7 @@ export interface Operations {
       endsAt: string | null
     }
   }
-  /** Take an announcement down. Nobody sees it any more. The audit log keeps what it said. */
+  /** Take an announcement down. It is no longer shown. The audit log keeps what it said. */
   deleteAnnouncement: {
     params: {
       /** Identifier: 24 hex characters. */
@@ -3519,7 +3519,7 @@ export interface Operations {
   getTillDisplay: {
     params: Record<never, never>
     data: {
-      /** The newest order of the till; null when there is none to show. */
+      /** The newest order of the till; null when it has no order to show. */
       order: {
         /** For the QR code at `/till/qr`. */
         code: string

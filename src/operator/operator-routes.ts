@@ -81,7 +81,7 @@ export const operatorRoutes: FastifyPluginAsyncTypebox<OperatorDeps> = async (ap
       schema: {
         operationId: 'getOperatorStatus',
         summary: 'Checks, queues and nodes of this installation',
-        description: 'Makes the checks of `comptoir doctor` anew, which may take some seconds.',
+        description: 'Runs the checks of `comptoir doctor` again, which may take some seconds.',
         tags,
         response: { 200: Envelope(StatusSchema) },
       },

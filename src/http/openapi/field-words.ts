@@ -12,7 +12,7 @@ const TIME = '2026-07-03T09:30:00.000Z'
 /** What the back office reads at a glance. */
 const OVERVIEW: Record<string, Word> = {
   'listTillDevices.tillDevices': ['Devices, newest first.'],
-  'getTillDisplay.order': ['The newest order of the till; null when there is none to show.'],
+  'getTillDisplay.order': ['The newest order of the till; null when it has no order to show.'],
   'getSummary.days': ['One entry for each day, oldest first.', 30],
   'getSummary.day': ['The day, UTC.', '2026-07-03'],
   'getSummary.created': ['Orders created on that day.', 12],

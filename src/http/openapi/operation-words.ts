@@ -230,7 +230,7 @@ const ACCOUNTS: Record<string, OperationWords> = {
   revokeApiKey: { does: 'The key stops working at once.' },
   listAnnouncements: { does: 'What has not ended and was not taken down. The back office shows it on every page.' },
   createAnnouncement: { does: 'Everybody who works in the back office sees it within a minute, as plain text.' },
-  deleteAnnouncement: { does: 'Nobody sees it any more. The audit log keeps what it said.' },
+  deleteAnnouncement: { does: 'It is no longer shown. The audit log keeps what it said.' },
   listRequests: {
     does: 'Every call by an API key, every change and every refusal of the last days, without bodies and queries. What a person’s page only reads is left out.',
   },
