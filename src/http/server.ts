@@ -101,7 +101,8 @@ function registerShares(app: FastifyInstance): void {
   app.addHook('preValidation', (request, reply, done) => {
     const sharer = sharerOf(request)
     turns.take(sharer).then((end) => {
-      reply.raw.once('close', end)
+      if (reply.raw.closed) end()
+      else reply.raw.once('close', end)
       askFor(sharer, done)
     }, done)
   })
@@ -193,10 +194,11 @@ export async function buildServer(deps: ServerDeps): Promise<FastifyInstance> {
     done()
   })
   registerHeaders(app, config)
-  if (deps.isShop) registerShopCors(app, deps.isShop)
   await app.register(cookie)
   registerMetrics(app, deps.metrics)
   registerPermissions(app, deps)
+  // after the limits, because an unknown origin costs a query
+  if (deps.isShop) registerShopCors(app, deps.isShop)
   registerShares(app)
   registerIgnored(app)
   await registerOpenApi(app, config)

@@ -68,7 +68,8 @@ export function openTurns(): Turns {
     line.recheck = undefined
     while (line.waiting.length > 0 && hasRoom(key, line)) line.waiting.shift()?.(begin(line))
     if (line.waiting.length > 0) line.recheck = setTimeout(() => admitNext(key, line), TURN_MS)
-    else if (line.running.size === 0) lines.delete(key)
+    // a request that outlived its turn may end after its line was replaced
+    else if (line.running.size === 0 && lines.get(key) === line) lines.delete(key)
   }
   const wait = (key: string, line: Line): Promise<Turn> => {
     if (line.waiting.length >= MAX_WAITING) throw busy()
