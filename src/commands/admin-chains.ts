@@ -58,7 +58,7 @@ const note = (
 
 const SHOWN = 3
 
-/** The operator compares; nobody else can know which wallet is the right one. */
+/** Only the operator can tell which wallet is the right one. */
 async function confirmAddresses(work: Work): Promise<undefined> {
   const { options, db } = work
   const { chainId, xpub } = chainOf(work)
@@ -139,7 +139,7 @@ const COMMANDS: Record<string, (work: Work) => Promise<undefined>> = {
   'allow-fee': allowFee,
 }
 
-/** Commands of `admin` about chains; undefined: this is none of them. */
+/** Commands of `admin` about chains; undefined for any other command. */
 export function findChainCommand(name: string) {
   const work = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   return (

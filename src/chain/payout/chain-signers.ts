@@ -27,7 +27,7 @@ const settingsOf = (chain: SignerSettings, role: SignerRole) =>
     ? { key: chain.refundKey, password: chain.refundPassword, address: chain.refundAddress }
     : { key: chain.relayerKey, password: chain.relayerPassword, address: chain.relayerAddress }
 
-/** How a signer of a chain is kept; null where there is none. */
+/** How a signer of a chain is kept; null without one. */
 export function signerKind(chain: SignerSettings, role: SignerRole): SignerKind | null {
   const { key, address } = settingsOf(chain, role)
   if (key !== null) return isKeystore(key) ? 'keystore' : 'key'

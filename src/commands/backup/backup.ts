@@ -20,7 +20,7 @@ gets its name.
   --keep N    remove all but the newest N afterwards
   --json      for programs
 
-The copy opens with MASTER_KEY only. Keep the key in another place than the backups: without it nobody can read them,
+The copy opens with MASTER_KEY only. Keep the key in another place than the backups: without it they cannot be read,
 and neither can you. See docs/backup.md.`
 
 const OUTSIDE =

@@ -23,7 +23,7 @@ import { type ChainReport, reconcileChain } from './reconcile-chain.ts'
 export const RECONCILE_USAGE = `comptoir reconcile [--json]
 
 After a restore, while the service runs: compares what the backup knows with the chains and the providers, finishes the
-refunds that left meanwhile, lists money that nobody can assign any more, and lets refunds and settlements go again.
+refunds that left meanwhile, lists money that can no longer be assigned, and lets refunds and settlements go again.
 Exit code 1 while something needs a person. Doing it again changes nothing.
 
   --json   for programs`

@@ -42,7 +42,7 @@ export async function askChains(asker: Asker): Promise<Values> {
     asker.say(`Its first receiving addresses:\n${addresses.join('\n')}`)
     if (!(await asker.confirm('Does your wallet show these three?', 'addresses-match')))
       throw new Error(
-        'Then this is another account’s key, and nobody could spend what arrives. Nothing was written. Without a ' +
+        'Then this is another account’s key, and what arrives could not be spent. Nothing was written. Without a ' +
           'terminal, compare the addresses above and add --addresses-match.',
       )
   }
