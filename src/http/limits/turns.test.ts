@@ -89,3 +89,24 @@ test('a line that is full refuses with words instead of growing', async () => {
     await settle()
   }
 })
+
+test('a request that outlived its turn and ends late does not give its company more places', async () => {
+  const turns = openTurns()
+  const quiet = openCaller(turns, 'company:2')
+  const loud = openCaller(turns, 'company:1')
+  loud.ask(1)
+  await settle()
+  const [endOld] = loud.begun
+  await sleep(120)
+  loud.ask(1)
+  await settle()
+  loud.begun[1]?.()
+  quiet.ask(1)
+  loud.ask(2)
+  await settle()
+  assert.equal(loud.begun.length, 4)
+  endOld?.()
+  loud.ask(1)
+  await settle()
+  assert.equal(loud.begun.length, 4, 'two are at work, the third waits')
+})
