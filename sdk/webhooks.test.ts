@@ -52,25 +52,30 @@ test('what is signed is what the libraries of Stripe and of Standard Webhooks ve
   assert.deepEqual(new StandardWebhook(SECRET).verify(body, headers), PAYLOAD)
 })
 
-test('one changed character of body, signature, t, id or secret is refused, in 700 random places', async () => {
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+/** The text with one letter changed, at each place: once by the last bit that it carries in base64, once by more. */
+function* changesOf(text: string): Generator<string> {
+  for (let index = 0; index < text.length; index += 1) {
+    const letter = text[index] === '7' ? '8' : '7'
+    const place = BASE64.indexOf(text.charAt(index))
+    const near = place < 0 ? '.' : BASE64.charAt(place ^ 1)
+    for (const other of [letter, near]) yield text.slice(0, index) + other + text.slice(index + 1)
+  }
+}
+
+test('one changed character of body, signature, t, id or secret is refused, at each place', async () => {
   const { body, headers } = await signTestWebhook(PAYLOAD, SECRET)
-  const change = (text: string): string => {
-    const index = Math.floor(Math.random() * text.length)
-    const other = text[index] === '7' ? '8' : '7'
-    return text.slice(0, index) + other + text.slice(index + 1)
+  const refused = (attempt: Promise<unknown>, what: string) => assert.rejects(attempt, WebhookVerificationError, what)
+  for (const name of ['service-signature', 'webhook-signature', 'webhook-timestamp', 'webhook-id'] as const) {
+    for (const changed of changesOf(headers[name] ?? ''))
+      await refused(verifyWebhook(body, { ...headers, [name]: changed }, SECRET), `${name}: ${changed}`)
   }
-  const names = ['service-signature', 'webhook-signature', 'webhook-timestamp', 'webhook-id'] as const
-  for (let round = 0; round < 700; round += 1) {
-    const name = names[round % 7]
-    const changed = name === undefined ? headers : { ...headers, [name]: change(headers[name] ?? '') }
-    const given = round % 7 === 4 ? only('service', headers) : changed
-    const attempt = verifyWebhook(
-      [4, 5].includes(round % 7) ? change(body) : body,
-      given,
-      round % 7 === 6 ? change(SECRET) : SECRET,
-    )
-    await assert.rejects(attempt, WebhookVerificationError, `round ${round}`)
+  for (const changed of changesOf(body)) {
+    await refused(verifyWebhook(changed, headers, SECRET), changed)
+    await refused(verifyWebhook(changed, only('service', headers), SECRET), changed)
   }
+  for (const changed of changesOf(SECRET)) await refused(verifyWebhook(body, headers, changed), changed)
 })
 
 test('the age limit is five minutes in both directions, and can be set', async () => {
