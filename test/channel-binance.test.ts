@@ -176,7 +176,7 @@ describe('refunds', () => {
     assert.equal(await settle(part), 'settled')
     // sent again in spite of what is known: Binance does it once
     await channel.refundPayment?.(part)
-    assert.equal((await fetch()).words, 'REFUNDED')
+    assert.equal((await fetch()).providerStatus, 'REFUNDED')
     const told = await channel.readCallback?.(await callbackOf(key.merchantReference, 'REFUND_SUCCESS'))
     assert.ok(told?.report?.outcome === 'seen' && told.report.refunded === 4_210_000n)
     assert.equal((await channel.refundPayment?.(refundOf(key, 'b', 50_000_001n)))?.outcome, 'refused')

@@ -99,18 +99,18 @@ test('a word that nobody knows is unknown, so is a payment of another order or n
   assert.deepEqual(await desk.fetch(payment), {
     outcome: 'unknown',
     providerReference: payment.providerReference,
-    words: 'on_hold',
+    providerStatus: 'on_hold',
   })
   const other = { ...payment, request: { ...payment.request, merchantReference: 'f'.repeat(26) } }
-  assert.match((await desk.fetch(other)).words, /another order/)
-  assert.match((await desk.fetch({ ...payment, providerReference: 'none' })).words, /404/)
+  assert.match((await desk.fetch(other)).providerStatus, /another order/)
+  assert.match((await desk.fetch({ ...payment, providerReference: 'none' })).providerStatus, /404/)
 })
 
 test('half of the money is pending, a decline is a decision of the payer', async () => {
   const half = await create()
   await desk.act(half.providerReference, 'pay-half')
   const report = (await desk.fetch(half)) as SeenReport
-  assert.deepEqual([report.final, report.pending, report.words], [0n, 6_685_000n, 'pending, underpaid'])
+  assert.deepEqual([report.final, report.pending, report.providerStatus], [0n, 6_685_000n, 'pending, underpaid'])
   const declined = await create()
   await desk.act(declined.providerReference, 'fail')
   assert.equal((await desk.fetch(declined)).outcome, 'cancelled')
@@ -180,7 +180,7 @@ test('part, rest, and not a cent more goes back; its end is told by the transfer
   assert.equal((await refund({ ...part, attempted: true, reference }))?.outcome, 'pending')
   assert.equal((await refund({ ...part, attempted: true }))?.outcome, 'unknown')
   const rest = desk.refund(payment, { fiat: eur(734n), earlierFiat: eur(500n) })
-  assert.match((await refund({ ...rest, fiat: eur(735n) }))?.words ?? '', /amount_too_large/)
+  assert.match((await refund({ ...rest, fiat: eur(735n) }))?.providerStatus ?? '', /amount_too_large/)
   assert.equal((await refund(rest))?.outcome, 'pending')
   assert.deepEqual(((await desk.fetch(payment)) as SeenReport).final, 13_370_001n)
 })

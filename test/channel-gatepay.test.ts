@@ -102,7 +102,7 @@ test('a word that nobody knows is unknown', async () => {
   assert.deepEqual(await desk.fetch(payment), {
     outcome: 'unknown',
     providerReference: payment.providerReference,
-    words: 'UNDER_MYSTERY',
+    providerStatus: 'UNDER_MYSTERY',
   })
 })
 
@@ -110,7 +110,7 @@ test('an order that Gate does not know is unknown', async () => {
   const payment = await create()
   assert.equal((await desk.fetch({ ...payment, providerReference: '404' })).outcome, 'unknown')
   const other = { ...payment, request: { ...payment.request, merchantReference: 'f'.repeat(26) } }
-  assert.match((await desk.fetch(other)).words, /another order/)
+  assert.match((await desk.fetch(other)).providerStatus, /another order/)
 })
 
 test('an order is closed once and for all, and closing a paid one is no error', async () => {
@@ -174,7 +174,7 @@ test('a refund is not sent in the first ten seconds; part, rest, and not a cent 
   const part = { refundId: randomBytes(12).toString('hex'), units: 5_000_000n }
   const early = await ask(part)
   assert.equal(early?.outcome, 'pending')
-  assert.match(early?.words ?? '', /not sent yet/)
+  assert.match(early?.providerStatus ?? '', /not sent yet/)
   desk.later(1001)
   assert.equal((await ask({ ...part, attempted: true }))?.outcome, 'pending')
   await callbackAbout(part.refundId, 'REFUND_SUCCESS')
@@ -182,9 +182,9 @@ test('a refund is not sent in the first ten seconds; part, rest, and not a cent 
   assert.equal(done?.outcome, 'settled')
   assert.match(done?.reference ?? '', /^8\d+$/)
   const rest = { refundId: randomBytes(12).toString('hex'), units: 7_345_678n, earlierUnits: 5_000_000n }
-  assert.match((await ask(rest))?.words ?? '', /not sent yet/)
+  assert.match((await ask(rest))?.providerStatus ?? '', /not sent yet/)
   desk.later(10_001)
-  assert.match((await ask({ ...rest, units: 7_345_679n }))?.words ?? '', /400621/)
+  assert.match((await ask({ ...rest, units: 7_345_679n }))?.providerStatus ?? '', /400621/)
   desk.later(10_001)
   assert.equal((await ask(rest))?.outcome, 'pending')
   await desk.act(payment.providerReference, 'refund-settle')
@@ -201,7 +201,7 @@ test('a refund that Gate refuses later is refused, and asking again sends nothin
   assert.equal((await desk.channel.refundPayment?.(refund))?.outcome, 'pending')
   await desk.act(payment.providerReference, 'refund-refuse')
   const told = await desk.channel.refundPayment?.({ ...refund, attempted: true })
-  assert.deepEqual([told?.outcome, told?.words], ['refused', 'REFUND_REJECTED: rejected by the console'])
+  assert.deepEqual([told?.outcome, told?.providerStatus], ['refused', 'REFUND_REJECTED: rejected by the console'])
 })
 
 test('wrong keys are a refusal about credentials', async () => {

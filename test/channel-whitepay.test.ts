@@ -57,7 +57,10 @@ describe('the channel whitepay', () => {
     assert.deepEqual([news.merchantReference, news.providerReference], [key.merchantReference, id])
     const report = await channel.fetchPayment(key)
     assert.ok(report.outcome === 'seen')
-    assert.deepEqual([report.final, report.pending, report.words], [54_210_000n, 0n, 'COMPLETE, inside WhiteBIT'])
+    assert.deepEqual(
+      [report.final, report.pending, report.providerStatus],
+      [54_210_000n, 0n, 'COMPLETE, inside WhiteBIT'],
+    )
   })
 
   it('prices in USDC what is not listed in fiat', async () => {
@@ -111,7 +114,7 @@ describe('the channel whitepay', () => {
     await world.act(`/payments/${id}/expire`)
     const [declined] = await callbacks.wait()
     assert.ok(declined)
-    assert.match((await channel.readCallback?.(declined))?.words ?? '', /order::declined: DECLINED/)
+    assert.match((await channel.readCallback?.(declined))?.providerStatus ?? '', /order::declined: DECLINED/)
     assert.equal((await channel.fetchPayment(key)).outcome, 'cancelled')
     assert.equal((await channel.fetchPayment({ ...key, expiresAt: new Date(0) })).outcome, 'expired')
     await world.act(`/payments/${id}/pay`)
@@ -127,14 +130,14 @@ describe('the channel whitepay', () => {
     assert.equal((await raw(`${orders}/${id}/complete`, { method: 'POST', body: {} })).status, 200)
     const completed = await channel.fetchPayment(key)
     assert.ok(completed.outcome === 'seen')
-    assert.deepEqual([completed.final, completed.words], [part.final, 'COMPLETE, inside WhiteBIT'])
+    assert.deepEqual([completed.final, completed.providerStatus], [part.final, 'COMPLETE, inside WhiteBIT'])
   })
 
   it('leaves words and orders that it does not know unknown', async () => {
     await world.act('/stories/unknown-status', { provider: 'whitepay' })
     const { key } = await create(channel)
     const report = await channel.fetchPayment(key)
-    assert.deepEqual([report.outcome, report.words], ['unknown', 'UNDER_REVIEW'])
+    assert.deepEqual([report.outcome, report.providerStatus], ['unknown', 'UNDER_REVIEW'])
     const missing = await channel.fetchPayment({ ...key, providerReference: 'nobody' })
     assert.equal(missing.outcome, 'unknown')
   })
@@ -152,7 +155,7 @@ describe('the channel whitepay', () => {
     const [, order] = await callbacks.wait()
     await raw('/console', { body: { escapedSlashes: false } })
     assert.ok(order)
-    assert.match((await channel.readCallback(order)).words, /signed escaped/)
+    assert.match((await channel.readCallback(order)).providerStatus, /signed escaped/)
     const changed = Buffer.from(order.rawBody.toString('utf8').replace('COMPLETE', 'COMPLETF'))
     await assert.rejects(channel.readCallback({ ...order, rawBody: changed }), CallbackRefused)
   })
@@ -181,7 +184,7 @@ describe('the channel whitepay-non-custody', () => {
       assert.equal((await reader.readCallback?.(order))?.merchantReference, key.merchantReference)
     const report = await other.fetchPayment(key)
     assert.ok(report.outcome === 'seen')
-    assert.equal(report.words, 'COMPLETE, from an outside wallet')
+    assert.equal(report.providerStatus, 'COMPLETE, from an outside wallet')
   })
 
   it('shows the deposit address itself when host-to-host is on', async () => {

@@ -106,7 +106,7 @@ const report = (order: Order, final: bigint, pending: bigint): PaymentReport => 
   payerAddresses: [],
   transfers: [],
   unmatched: [],
-  words: 'model',
+  providerStatus: 'model',
 })
 
 async function currentOrder(order: Order): Promise<Order> {
@@ -181,7 +181,7 @@ async function takeWord(
 ): Promise<void> {
   if (!key) return
   const outcome = kind === 'fail' ? 'failed' : 'unknown'
-  await applyReport(payments, key, { outcome, providerReference: key.id, words: 'model' })
+  await applyReport(payments, key, { outcome, providerReference: key.id, providerStatus: 'model' })
   // money that was on its way and failed is waited for no longer
   const waits = allowed(model.status, 'fail') || model.status === 'WAITING_CHAIN_CONFIRMATION'
   if (kind === 'fail' && model.paid === 0n && waits)
@@ -195,7 +195,9 @@ async function takeRefundNews({ companyId, id }: Order, model: Model, settled: b
   if (!open) return
   const outcome = settled ? ('settled' as const) : ('refused' as const)
   for (let turn = 0; turn < 2; turn += 1) {
-    await attempt(() => applyRefundReport(refunds, open, { outcome, reference: null, txHash: null, words: 'model' }))
+    await attempt(() =>
+      applyRefundReport(refunds, open, { outcome, reference: null, txHash: null, providerStatus: 'model' }),
+    )
   }
   const refunded = settled ? model.refunded + model.pendingRefund : model.refunded
   const status = settled && refunded >= model.paid ? 'FULL_REFUNDED' : refunded > 0n ? 'REFUNDED' : 'PAID'

@@ -23,14 +23,14 @@ type Word = 'paid' | 'expired' | 'cancelled' | 'failed' | 'unknown' | 'halved'
 
 let world: ModelWorld
 /** What the provider answers, by its reference; how often it was asked. */
-const words = new Map<string, Word>()
+const statuses = new Map<string, Word>()
 const asked = new Map<string, number>()
 
 function answer(providerReference: string): PaymentReport {
-  const word = words.get(providerReference) ?? 'paid'
-  if (word === 'paid') return paidReport(providerReference, { final: DUE, words: 'PAID' })
-  if (word === 'halved') return paidReport(providerReference, { final: DUE / 2n, words: 'PAID' })
-  return { outcome: word, providerReference, words: word.toUpperCase() }
+  const word = statuses.get(providerReference) ?? 'paid'
+  if (word === 'paid') return paidReport(providerReference, { final: DUE, providerStatus: 'PAID' })
+  if (word === 'halved') return paidReport(providerReference, { final: DUE / 2n, providerStatus: 'PAID' })
+  return { outcome: word, providerReference, providerStatus: word.toUpperCase() }
 }
 
 before(async () => {
@@ -57,7 +57,7 @@ async function sell(): Promise<Sale> {
     sql`select id, provider_reference as reference from payments where order_id = ${made.id}`,
   )
   const key = { companyId: merchant.companyId, id }
-  await applyReport(world.payments, key, paidReport(reference, { final: DUE, words: 'PAID' }))
+  await applyReport(world.payments, key, paidReport(reference, { final: DUE, providerStatus: 'PAID' }))
   const order = await findOrderById(world.host.db, merchant.companyId, made.id)
   assert.equal(order?.status, 'PAID')
   return { merchant, order: order as Order, reference }
@@ -84,7 +84,7 @@ for (const word of ['expired', 'cancelled', 'failed'] as const) {
   test(`a payment that the provider calls ${word} after it called it paid stops the company's money`, async () => {
     const sale = await sell()
     const other = await sell()
-    words.set(sale.reference, word)
+    statuses.set(sale.reference, word)
     await nextDay()
     const [difference, ...more] = await differences(sale)
     assert.deepEqual(more, [])
@@ -96,7 +96,7 @@ for (const word of ['expired', 'cancelled', 'failed'] as const) {
     assert.equal((await findOrderById(world.host.db, sale.order.companyId, sale.order.id))?.status, 'PAID')
     assert.deepEqual(await differences(other), [], 'another company goes on')
 
-    words.set(sale.reference, 'paid')
+    statuses.set(sale.reference, 'paid')
     await nextDay()
     assert.deepEqual(await differences(sale), [])
     await settle(sale)
@@ -105,19 +105,19 @@ for (const word of ['expired', 'cancelled', 'failed'] as const) {
 
 test('an answer that says nothing changes nothing, in either direction', async () => {
   const sale = await sell()
-  words.set(sale.reference, 'unknown')
+  statuses.set(sale.reference, 'unknown')
   await nextDay()
   assert.deepEqual(await differences(sale), [])
-  words.set(sale.reference, 'failed')
+  statuses.set(sale.reference, 'failed')
   await nextDay()
-  words.set(sale.reference, 'unknown')
+  statuses.set(sale.reference, 'unknown')
   await nextDay()
   assert.equal((await differences(sale)).length, 1, 'only the word "paid" ends a difference')
 })
 
 test('money that a provider takes back in part is a loss, not a difference', async () => {
   const sale = await sell()
-  words.set(sale.reference, 'halved')
+  statuses.set(sale.reference, 'halved')
   await nextDay()
   const { lost } = await world.host.db.one<{ lost: bigint }>(
     sql`select coalesce(sum(units), 0)::int8 as lost from mispayments where order_id = ${sale.order.id} and kind = 'orphaned'`,
@@ -149,7 +149,7 @@ test('a provider is asked once a day, and no longer after sixty days', async () 
 test('a provider that does not answer is asked the next day, and holds up no other', async () => {
   const [broken, fine] = [await sell(), await sell()]
   const { channels } = world.payments
-  words.set(fine.reference, 'failed')
+  statuses.set(fine.reference, 'failed')
   const before = asked.get(fine.reference) ?? 0
   const failing = {
     ...channels,

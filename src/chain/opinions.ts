@@ -17,7 +17,7 @@ export class Outvoted extends ChainDoubt {
 /** Above this chance of a false positive a bloom is no evidence. */
 const MAX_FALSE_POSITIVE = 0.02
 
-export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpoint: Endpoint, words: string): void }
+export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpoint: Endpoint, subject: string): void }
 
 type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
 
@@ -50,20 +50,20 @@ async function askOthers<Answer>(
  */
 async function vote<Answer>(
   panel: Panel,
-  { own, ask, keyOf, words }: Question<Answer>,
+  { own, ask, keyOf, subject }: Question<Answer>,
 ): Promise<readonly Opinion<Answer>[]> {
   const opinions = await askOthers(panel, ask, keyOf)
   const ownKey = keyOf(own)
   const against = opinions.filter(({ key }) => key !== ownKey)
   if (against.length === 0) return []
   if (opinions.length > against.length) {
-    for (const { endpoint } of against) panel.onOutvoted(endpoint, words)
+    for (const { endpoint } of against) panel.onOutvoted(endpoint, subject)
     return []
   }
   const same = against.find((one) => against.some((other) => other !== one && other.key === one.key))
   if (!same) return against
-  panel.onOutvoted(panel.endpoint, words)
-  throw new Outvoted(`endpoint ${panel.endpoint.number} was outvoted about ${words}`)
+  panel.onOutvoted(panel.endpoint, subject)
+  throw new Outvoted(`endpoint ${panel.endpoint.number} was outvoted about ${subject}`)
 }
 
 type Question<Answer> = {
@@ -71,7 +71,7 @@ type Question<Answer> = {
   /** Undefined: this endpoint cannot know yet. */
   ask(rpc: Rpc): Promise<Answer | undefined>
   keyOf(answer: Answer): string
-  words: string
+  subject: string
 }
 
 /** @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind */
@@ -79,7 +79,7 @@ export async function confirm<Answer>(panel: Panel, question: Question<Answer>):
   const [against] = await vote(panel, question)
   if (!against) return
   const numbers = `endpoints ${panel.endpoint.number} and ${against.endpoint.number}`
-  throw new Disagreement(`${numbers} disagree about ${question.words}`)
+  throw new Disagreement(`${numbers} disagree about ${question.subject}`)
 }
 
 type Testimony = { logs: readonly RpcLog[]; bloom: string | undefined }
@@ -125,22 +125,22 @@ export async function confirmLogs(
   block: { number: bigint; hash: string; logsBloom: string | undefined },
   { logs, call }: { logs: readonly RpcLog[]; call: RpcCall },
 ): Promise<void> {
-  const words = `the transfers in block ${block.number}`
+  const subject = `the transfers in block ${block.number}`
   const own: Testimony = { logs, bloom: block.logsBloom }
   const ask = async (rpc: Rpc): Promise<Testimony | undefined> => {
     const header = await rpc.call<RpcBlock | null>('eth_getBlockByHash', block.hash, false)
     if (header === null) return undefined
     return { logs: await rpc.call<RpcLog[]>(call.method, ...call.params), bloom: header.logsBloom }
   }
-  const [against] = await vote(panel, { own, ask, keyOf: logsKey, words })
+  const [against] = await vote(panel, { own, ask, keyOf: logsKey, subject })
   if (!against) return
   const liar = findLiar({ endpoint: panel.endpoint, answer: own, key: '' }, against)
   if (!liar) {
     const numbers = `endpoints ${panel.endpoint.number} and ${against.endpoint.number}`
-    throw new Disagreement(`${numbers} disagree about ${words}`)
+    throw new Disagreement(`${numbers} disagree about ${subject}`)
   }
-  panel.onOutvoted(liar, words)
-  if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${words}`)
+  panel.onOutvoted(liar, subject)
+  if (liar === panel.endpoint) throw new Outvoted(`endpoint ${liar.number} contradicts block headers about ${subject}`)
 }
 
 /** What a header says about the requested transfers. */

@@ -117,7 +117,7 @@ export async function begin(scan: Scan, head: Block): Promise<BlockId> {
     own: genesis.hash,
     ask: async (rpc) => (await rpc.call<RpcBlock | null>('eth_getBlockByNumber', '0x0', false))?.hash,
     keyOf: (hash) => hash,
-    words: 'the first block of the chain',
+    subject: 'the first block of the chain',
   })
   const start = await fetchBlock(scan, later(0n, head.number - LOOK_BACK))
   await write(scan, async (tx, chainId) => {
@@ -170,7 +170,7 @@ async function rewind(
   const own = (await hashAt(top.number)(scan.rpc)) ?? 'none'
   if (own === top.hash) throw new ChainDoubt(`block ${top.number} is there again`)
   const isOurs = (hash: string): string => (hash === top.hash ? 'ours' : 'another')
-  await confirm(scan, { own, ask: hashAt(top.number), keyOf: isOurs, words: `block ${top.number}` })
+  await confirm(scan, { own, ask: hashAt(top.number), keyOf: isOurs, subject: `block ${top.number}` })
   await write(scan, async (tx, chainId) => {
     await deleteBlocksAbove(tx, chainId, ancestor.number)
     const known = await findBlock(tx, chainId, ancestor.number)

@@ -101,7 +101,7 @@ export type SeenReport = {
   isPart?: true
   /** How much the provider says was refunded so far, by us or from its console; absent where it does not say. */
   refunded?: bigint
-  words: string
+  providerStatus: string
 }
 
 /**
@@ -116,14 +116,19 @@ export type PaymentReport =
       outcome: 'waiting' | 'expired' | 'cancelled' | 'failed' | 'blocked' | 'unknown'
       providerReference: string
       /** The provider's own word, for support. */
-      words: string
+      providerStatus: string
     }
   | SeenReport
 
 /** Money that a provider received for us: final, no transfer to watch. */
 export const paidReport = (
   providerReference: string,
-  { final, pending = 0n, refunded, words }: { final: bigint; pending?: bigint; refunded?: bigint; words: string },
+  {
+    final,
+    pending = 0n,
+    refunded,
+    providerStatus,
+  }: { final: bigint; pending?: bigint; refunded?: bigint; providerStatus: string },
 ): SeenReport => ({
   outcome: 'seen',
   providerReference,
@@ -133,7 +138,7 @@ export const paidReport = (
   transfers: [],
   unmatched: [],
   ...(refunded === undefined ? {} : { refunded }),
-  words,
+  providerStatus,
 })
 
 /** What a verified callback says of one refund, from a provider that cannot be asked about refunds. */
@@ -145,7 +150,7 @@ export type RefundNews = {
   outcome: 'pending' | 'settled' | 'unknown'
   /** In the currency that the payment was priced in. */
   fiat: Money
-  words: string
+  providerStatus: string
 }
 
 /** What a verified callback is about. It only says "look now": what is true is asked for. */
@@ -158,7 +163,7 @@ export type CallbackNews = {
   /** Only from a provider whose callback is the only word on a refund: it decides. */
   refund?: RefundNews
   /** For the log: event and status words. */
-  words: string
+  providerStatus: string
 }
 
 /** What a provider expects as answer to a callback that was taken. */
@@ -198,7 +203,7 @@ export type RefundReport = {
   outcome: 'settled' | 'pending' | 'refused' | 'unknown' | 'manual'
   reference: string | null
   txHash: string | null
-  words: string
+  providerStatus: string
   /** What went back of the payment in all, where the provider sent more than it was asked to. */
   refundedUnits?: bigint
 }

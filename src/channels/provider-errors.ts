@@ -12,8 +12,8 @@ export class ProviderRefusal extends Error {
   override readonly name = 'ProviderRefusal'
   readonly reason: RefusalReason
   /** @param words for the merchant, without secrets; @param cause the provider's own answer */
-  constructor(reason: RefusalReason, words: string, cause?: unknown) {
-    super(words, cause === undefined ? undefined : { cause })
+  constructor(reason: RefusalReason, providerStatus: string, cause?: unknown) {
+    super(providerStatus, cause === undefined ? undefined : { cause })
     this.reason = reason
   }
 }
@@ -25,8 +25,8 @@ export class ProviderTrouble extends Error {
   readonly retryAfterMs: number | null
   /** The request never reached it: certainly not done. */
   readonly notSent: boolean
-  constructor(words: string, options: { cause?: unknown; retryAfterMs?: number; notSent?: boolean } = {}) {
-    super(words, options.cause === undefined ? undefined : { cause: options.cause })
+  constructor(providerStatus: string, options: { cause?: unknown; retryAfterMs?: number; notSent?: boolean } = {}) {
+    super(providerStatus, options.cause === undefined ? undefined : { cause: options.cause })
     this.retryAfterMs = options.retryAfterMs ?? null
     this.notSent = options.notSent ?? false
   }

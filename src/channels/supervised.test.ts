@@ -40,9 +40,9 @@ function open(behave: () => Promise<void>, clockAheadMs: () => number | null = (
     },
     async refundPayment() {
       await behave()
-      return { outcome: 'settled', reference: 'r1', txHash: null, words: 'done' }
+      return { outcome: 'settled', reference: 'r1', txHash: null, providerStatus: 'done' }
     },
-    fetchPayment: async () => ({ outcome: 'waiting', providerReference: 'p1', words: 'OPEN' }),
+    fetchPayment: async () => ({ outcome: 'waiting', providerReference: 'p1', providerStatus: 'OPEN' }),
   }
   const supervision: Supervision = {
     clock: () => nowMs,

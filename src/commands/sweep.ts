@@ -133,7 +133,7 @@ async function follow(work: Work, ids: readonly string[]): Promise<Sweep[]> {
   for (;;) {
     const sweeps = await listSweeps(work.db, ids)
     const open = sweeps.filter(({ status }) => status === 'sending')
-    const line = `${sweeps.length - open.length} of ${sweeps.length} are done. ${open[0]?.lastWords ?? ''}`
+    const line = `${sweeps.length - open.length} of ${sweeps.length} are done. ${open[0]?.providerStatus ?? ''}`
     if (line !== told) work.say(line)
     told = line
     if (open.length === 0) return sweeps
@@ -154,9 +154,9 @@ function report({ print, options }: Work, sweeps: readonly Sweep[]): boolean {
   const facts = {
     ...{ done: done.length, total: formatDecimal(units, 6), fee: formatDecimal(feeWei, 18) },
     waiting: waiting.length,
-    failed: failed.map(({ address, lastWords }) => ({ address, message: lastWords })),
+    failed: failed.map(({ address, providerStatus }) => ({ address, message: providerStatus })),
   }
-  const lines = failed.map(({ address, lastWords }) => `${address} was not moved: ${lastWords}`)
+  const lines = failed.map(({ address, providerStatus }) => `${address} was not moved: ${providerStatus}`)
   const open = waiting.length === 0 ? '' : ` ${waiting.length} are on their way; the service goes on with them.`
   lines.push(`${facts.done} deposits came home: ${facts.total} USDC, for ${facts.fee} native coin.${open}`)
   print(options.json ? JSON.stringify(facts) : lines.join('\n'))

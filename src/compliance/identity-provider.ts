@@ -13,7 +13,7 @@ export type Review = {
   /** The check it concerns; null: one that is not configured here. */
   level: Level | null
   /** The provider's words, for the operator. */
-  words: string
+  providerStatus: string
   /** What the provider wants the person to read. */
   payerMessage: string | null
 }

@@ -42,10 +42,10 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
     const state = applyReview(kyc, review)
     const nextCheckAt = nextCheckOf(claimed, kyc, isOpenCheck(state ?? kyc), deps.clock())
     const payerMessage = review.outcome === 'unknown' ? kyc.payerMessage : review.payerMessage
-    await queries.updateKycNews(tx, kyc, { words: review.words, payerMessage, nextCheckAt })
+    await queries.updateKycNews(tx, kyc, { providerStatus: review.providerStatus, payerMessage, nextCheckAt })
     if (!state) return
     const trigger = state.status === kyc.status ? `edd.${state.eddStatus}` : state.status
-    const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.words }
+    const cause = { by: systemContext(`provider:${kyc.provider}`), reason: review.providerStatus }
     await changeKyc(deps, tx, kyc, { state, trigger, nextCheckAt, cause })
   })
 }
@@ -53,14 +53,14 @@ async function applyNews(deps: KycDeps, claimed: Kyc, review: Review): Promise<v
 const GONE: Review = {
   outcome: 'unknown',
   level: null,
-  words: 'the provider has no such applicant',
+  providerStatus: 'the provider has no such applicant',
   payerMessage: null,
 }
 
 /** Polls one due check. @throws IdentityProviderError */
 async function pollKyc(deps: KycDeps, kyc: Kyc): Promise<void> {
   const remote = remoteOf(deps, kyc)
-  if (!remote) return applyNews(deps, kyc, { ...GONE, words: `${kyc.provider} is not set up here` })
+  if (!remote) return applyNews(deps, kyc, { ...GONE, providerStatus: `${kyc.provider} is not set up here` })
   const review = await remote.fetchReview(await ensureApplicant(deps, remote, kyc))
   // deleted at the provider: the next poll creates a new one
   if (review === null) await queries.updateApplicant(deps.db, kyc, null)

@@ -10,7 +10,7 @@ type Row = Omit<Kyc, 'spendingLimit' | 'eddLimit'> & {
 export const KYC_POLLS: PollTopic = { kind: 'identity', table: { table: sql`kyc_records`, lane: sql`t.provider` } }
 
 const COLUMNS = sql`company_id, id, payer_key, email_sealed, provider, status, edd_status, edd_outcome,
-  spending_limit_amount, edd_limit_amount, applicant_id, creation_tried, payer_message, last_words, checks,
+  spending_limit_amount, edd_limit_amount, applicant_id, creation_tried, payer_message, last_words as provider_status, checks,
   next_check_at, version, created_at, updated_at`
 
 const toKyc = ({ spendingLimitAmount, eddLimitAmount, ...row }: Row): Kyc => ({
@@ -118,10 +118,10 @@ export async function updateKycPayer(
 export async function updateKycNews(
   tx: Tx,
   kyc: Kyc,
-  news: { words: string; payerMessage: string | null; nextCheckAt: Date | null },
+  news: { providerStatus: string; payerMessage: string | null; nextCheckAt: Date | null },
 ): Promise<void> {
   await tx.run(sql`
-    update kyc_records set last_words = ${news.words}, payer_message = ${news.payerMessage},
+    update kyc_records set last_words = ${news.providerStatus}, payer_message = ${news.payerMessage},
       next_check_at = ${news.nextCheckAt}
     where company_id = ${kyc.companyId} and id = ${kyc.id}`)
 }

@@ -14,7 +14,7 @@ export const viewKyc = (kyc: Kyc): Static<typeof KycSchema> => ({
   eddStatus: kyc.eddStatus,
   eddOutcome: kyc.eddOutcome,
   spendingLimit: kyc.spendingLimit,
-  message: kyc.lastWords,
+  message: kyc.providerStatus,
   createdAt: kyc.createdAt.toISOString(),
   updatedAt: kyc.updatedAt.toISOString(),
 })

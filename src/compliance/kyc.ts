@@ -34,7 +34,7 @@ export type Kyc = KycState & {
   creationTried: boolean
   /** What the provider wants the payer to know. */
   payerMessage: string | null
-  lastWords: string | null
+  providerStatus: string | null
   checks: number
   nextCheckAt: Date | null
   version: number

@@ -21,7 +21,7 @@ async function askChain(deps: SettlementDeps, settlement: Settlement): Promise<S
     return chain ? chain.check(requestOf(settlement), settlement.txHash) : null
   if (!chain?.pay) return null
   const hold = await releaseSettlement(deps, settlement)
-  if (hold !== null) return { outcome: 'pending', txHash: null, words: `waits: ${hold}` }
+  if (hold !== null) return { outcome: 'pending', txHash: null, providerStatus: `waits: ${hold}` }
   return chain.pay(requestOf(settlement))
 }
 
@@ -34,8 +34,14 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
     const now = new Date(deps.clock())
     const over = report === null || report.outcome === 'refused'
     const nextCheckAt = over ? null : new Date(now.getTime() + pollGapMs('settlement', current.checks))
-    const words = report?.words ?? 'the chain’s keys are no longer set up; send it by hand, then name the transaction'
-    await updateSettlement(tx, current, { status: 'approved', txHash: report?.txHash ?? null, words, nextCheckAt }, now)
+    const providerStatus =
+      report?.providerStatus ?? 'the chain’s keys are no longer set up; send it by hand, then name the transaction'
+    await updateSettlement(
+      tx,
+      current,
+      { status: 'approved', txHash: report?.txHash ?? null, providerStatus, nextCheckAt },
+      now,
+    )
   })
 }
 

@@ -16,7 +16,7 @@ export type Settlement = {
   txHash: string | null
   /** A person sent it and named the transaction. */
   byHand: boolean
-  lastWords: string | null
+  providerStatus: string | null
   checks: number
   nextCheckAt: Date | null
   /** When the final check passed and its chain took it; from then on it is only followed. */
@@ -38,7 +38,7 @@ export const SETTLEMENT_POLLS: PollTopic = {
   table: { table: sql`settlements`, lane: sql`t.network::text` },
 }
 
-const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words, checks, next_check_at,
+const COLUMNS = sql`company_id, id, status, units, address, network, tx_hash, by_hand, last_words as provider_status, checks, next_check_at,
   released_at, created_by, approved_by, first_approved_by, created_at, updated_at, paid_at`
 
 const toSettlement = (row: Row): Settlement => ({ ...row, units: BigInt(row.units) })
@@ -107,7 +107,7 @@ export type SettlementChange = {
   approvedBy?: string
   txHash?: string | null
   byHand?: boolean
-  words?: string
+  providerStatus?: string
   nextCheckAt: Date | null
 }
 
@@ -120,7 +120,7 @@ export async function updateSettlement(
   await tx.run(sql`
     update settlements set status = ${change.status}, approved_by = coalesce(${change.approvedBy ?? null}, approved_by),
       tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
-      last_words = coalesce(${change.words ?? null}, last_words), next_check_at = ${change.nextCheckAt}, updated_at = ${now},
+      last_words = coalesce(${change.providerStatus ?? null}, last_words), next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       paid_at = case when ${change.status} = 'paid' then ${now}::timestamptz else paid_at end
     where company_id = ${settlement.companyId} and id = ${settlement.id}`)
 }

@@ -31,7 +31,7 @@ export type SettlementRequest = { id: string; to: string; units: bigint }
 export type SettlementReport = {
   outcome: 'settled' | 'pending' | 'refused' | 'unknown'
   txHash: string | null
-  words: string
+  providerStatus: string
 }
 
 /** What a settlement needs of the chain that it is paid on. */
@@ -72,7 +72,7 @@ export const viewSettlement = (settlement: Settlement) => ({
   address: settlement.address,
   network: settlement.network,
   txHash: settlement.txHash,
-  message: settlement.lastWords,
+  message: settlement.providerStatus,
   createdBy: settlement.createdBy,
   firstApprovedBy: settlement.firstApprovedBy,
   approvedBy: settlement.approvedBy,
@@ -269,12 +269,12 @@ export async function approveSettlement(
       throw conflict('You approved it already. From this amount on, a second person has to approve it, too.')
     const now = new Date(deps.clock())
     const pays = deps.chains.find(({ network }) => network === settlement.network)?.pay
-    const words = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'
+    const providerStatus = pays ? 'approved, it will be sent' : 'approved; send it by hand, then name the transaction'
     const approvedBy = `${actor.kind}:${actor.id}`
     await updateSettlement(
       tx,
       settlement,
-      { status: 'approved', approvedBy, words, nextCheckAt: pays ? now : null },
+      { status: 'approved', approvedBy, providerStatus, nextCheckAt: pays ? now : null },
       now,
     )
     return finish(deps, tx, context, { settlement, action: 'settlement.approve' })
@@ -285,7 +285,7 @@ export async function approveSettlement(
 export async function settlePaid(
   deps: SettlementDeps,
   key: Settlement,
-  news: { txHash: string | null; words: string },
+  news: { txHash: string | null; providerStatus: string },
 ): Promise<void> {
   await deps.db.tx(async (tx) => {
     const settlement = await lockSettlement(tx, key.companyId, key.id)
@@ -319,14 +319,19 @@ export async function reportSettlementPaid(
   await deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, ['approved'])
     const now = new Date(deps.clock())
-    const { words } = report
-    await updateSettlement(tx, settlement, { status: 'approved', txHash, byHand: true, words, nextCheckAt: now }, now)
+    const { providerStatus } = report
+    await updateSettlement(
+      tx,
+      settlement,
+      { status: 'approved', txHash, byHand: true, providerStatus, nextCheckAt: now },
+      now,
+    )
     const detail = { settlementId: id, txHash }
     await deps.audit.write(tx, context, {
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
   })
-  if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, words: report.words })
+  if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, providerStatus: report.providerStatus })
 }
 
 /**
@@ -351,7 +356,7 @@ export async function cancelSettlement(
     const settlement = await lockIn(tx, key, [key.status === 'approved' ? 'approved' : 'open'])
     if (settlement.byHand) throw conflict('The settlement is already being paid and cannot be cancelled.')
     const now = new Date(deps.clock())
-    await updateSettlement(tx, settlement, { status: 'cancelled', words: 'cancelled', nextCheckAt: null }, now)
+    await updateSettlement(tx, settlement, { status: 'cancelled', providerStatus: 'cancelled', nextCheckAt: null }, now)
     await bookSettlementCancelled(tx, bookingOf(settlement, now), settlement.units)
     return finish(deps, tx, context, { settlement, action: 'settlement.cancel' })
   })

@@ -126,13 +126,13 @@ export async function updatePaymentInstructions(
 export type PaymentChange = {
   status: PaymentStatus
   receivedUnits?: bigint
-  words: string
+  providerStatus: string
   nextCheckAt: Date | null
 }
 
 export async function updatePayment(tx: Tx, payment: Payment, change: PaymentChange, now: Date): Promise<void> {
   await tx.run(sql`
-    update payments set status = ${change.status}, last_words = ${change.words}, next_check_at = ${change.nextCheckAt},
+    update payments set status = ${change.status}, last_words = ${change.providerStatus}, next_check_at = ${change.nextCheckAt},
       received_units = coalesce(${change.receivedUnits?.toString() ?? null}::numeric, received_units),
       closed_at = case when ${change.status} in ('closed', 'failed', 'paid') then coalesce(closed_at, ${now}) end,
       updated_at = ${now}
@@ -151,9 +151,14 @@ export async function updatePaymentBooked(
 }
 
 /** A person accepted what arrived. */
-export async function updatePaymentAccepted(tx: Tx, payment: Payment, words: string, now: Date): Promise<void> {
+export async function updatePaymentAccepted(
+  tx: Tx,
+  payment: Payment,
+  providerStatus: string,
+  now: Date,
+): Promise<void> {
   await tx.run(sql`
-    update payments set status = 'paid', last_words = ${words}, next_check_at = null,
+    update payments set status = 'paid', last_words = ${providerStatus}, next_check_at = null,
       closed_at = coalesce(closed_at, ${now}), updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
 }

@@ -81,27 +81,28 @@ type Ending = (typeof ENDINGS)[keyof typeof ENDINGS]
 async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order> {
   const { tx, order, payment, now } = scene
   if (report.outcome === 'seen') return applyMoney(scene, report)
-  const { outcome, words } = report
+  const { outcome, providerStatus } = report
   const asked = outcome === 'waiting' || outcome === 'unknown'
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
-  if (outcome !== 'waiting' && outcome !== 'unknown' && !over) return applyEnding(scene, ENDINGS[outcome], words)
+  if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
+    return applyEnding(scene, ENDINGS[outcome], providerStatus)
   const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks))
-  await updatePayment(tx, payment, { status: payment.status, words, nextCheckAt }, now)
+  await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
   return order
 }
 
 /** The attempt is over, also one whose money was seen and did not come: the order waits no longer for it. */
-async function applyEnding(scene: ReportCase, ending: Ending, words: string): Promise<Order> {
+async function applyEnding(scene: ReportCase, ending: Ending, providerStatus: string): Promise<Order> {
   const { tx, order, payment, now, deps, requestId } = scene
   const status = payment.status === 'failed' ? 'failed' : ending.status
-  await updatePayment(tx, payment, { status, words, nextCheckAt: null }, now)
+  await updatePayment(tx, payment, { status, providerStatus, nextCheckAt: null }, now)
   if (payment.status === 'closing' || order.paymentId !== payment.id) return order
   const actor = `channel:${payment.channel}`
   const move = (from: Order, trigger: Trigger): Promise<Order> | Order =>
     allows(from.status, trigger) ? deps.transition(tx, from, { trigger, actor, requestId }) : from
   const { trigger } = ending
   if (trigger === 'failScreening') {
-    await deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, words })
+    await deps.screening.noteProvider(tx, subjectOf(scene), { channel: payment.channel, providerStatus })
     return move(order, trigger)
   }
   const waiting = await move(order, 'losePayment')
@@ -166,7 +167,7 @@ async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order>
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
   const nextCheckAt = status === 'paid' ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks))
-  await updatePayment(tx, payment, { status, receivedUnits, words: report.words, nextCheckAt }, now)
+  await updatePayment(tx, payment, { status, receivedUnits, providerStatus: report.providerStatus, nextCheckAt }, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)
   return moved

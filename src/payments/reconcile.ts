@@ -28,7 +28,7 @@ async function reconcile(deps: PaymentDeps, books: Books, payment: Payment): Pro
   // what it takes back in part is a loss, which is booked like any other
   if (report.outcome === 'seen') await applyReport(deps, payment, report)
   const subject = `order ${order.code}`
-  const expected = `${report.outcome}: ${report.words}`
+  const expected = `${report.outcome}: ${report.providerStatus}`
   const difference = { companyId, subject, what: `word of ${payment.channel}`, booked: 'paid', expected }
   await books.note(companyId, 'providers', wrong ? [difference] : [], [subject])
 }

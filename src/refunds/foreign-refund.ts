@@ -62,8 +62,8 @@ async function bookForeign(deps: RefundDeps, tx: Tx, { order, payment, returned,
   await closeUsedRecord(tx, refund, returned, now)
   const actor = refund.requestedBy
   await deps.transition(tx, order, { trigger: 'revert', actor, requestId: null, refundId: refund.id })
-  const words = 'refunded from the provider’s console'
-  await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, words })
+  const providerStatus = 'refunded from the provider’s console'
+  await settleRefundIn(deps, tx, refund, { actor, reference, txHash: null, providerStatus })
 }
 
 /**

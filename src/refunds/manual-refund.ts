@@ -45,8 +45,8 @@ export async function settleByHand(
     if (await isRefundReferenceUsed(tx, current.companyId, current.channel, reference)) {
       throw new AppError('OBJECT_CONFLICT', { message: 'This reference already settled another refund.' })
     }
-    const words = `sent by hand: ${statement}`
-    await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, words })
+    const providerStatus = `sent by hand: ${statement}`
+    await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus })
     await context.remember(tx, null)
     const detail = { refundId: current.id, reference, statement }
     const { companyId } = current

@@ -20,7 +20,10 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
 export async function dropRefund(
   deps: RefundDeps,
   key: Refund,
-  news: { words: string } & ({ status: 'rejected'; by: RequestContext } | { status: 'refused'; channel: string }),
+  news: { providerStatus: string } & (
+    | { status: 'rejected'; by: RequestContext }
+    | { status: 'refused'; channel: string }
+  ),
 ): Promise<void> {
   const neverSent = news.status === 'rejected' && (await isLost(deps, key))
   await deps.db.tx(async (tx) => {
@@ -33,9 +36,9 @@ export async function dropRefund(
       })
     }
     const now = new Date(deps.clock())
-    const { status, words } = news
+    const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel
-    await updateRefund(tx, refund, { status, decidedBy, words, nextCheckAt: null }, now)
+    await updateRefund(tx, refund, { status, decidedBy, providerStatus, nextCheckAt: null }, now)
     await bookRefundDropped(tx, bookingOf(refund, now), { units: refund.units, excess: refund.excessUnits })
     await reopenRecords(tx, order, refund, now)
     if (refund.mispaymentId === null) {
@@ -43,7 +46,7 @@ export async function dropRefund(
       await deps.transition(tx, order, { trigger, actor: decidedBy, requestId: null })
     }
     if (news.status === 'rejected')
-      await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: words } })
+      await writeRefundAudit(deps, tx, news.by, { refund, action: 'refund.reject', more: { reason: providerStatus } })
   })
 }
 

@@ -104,7 +104,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
     const reason = hold ?? (await findLossOf(tx, current)) ?? (await findScreeningHold(deps, tx, current))
     if (reason !== null) {
       const nextCheckAt = new Date(now.getTime() + HOLD_MS)
-      await updateRefund(tx, current, { status: 'ready', words: `waits: ${reason}`, nextCheckAt }, now)
+      await updateRefund(tx, current, { status: 'ready', providerStatus: `waits: ${reason}`, nextCheckAt }, now)
       return false
     }
     if (await anotherRuns(tx, current)) {
@@ -126,7 +126,7 @@ async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
     if (current.status !== 'submitted') return
     const now = new Date(deps.clock())
     const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', current.checks))
-    await updateRefund(tx, current, { status: 'ready', words: 'not sent yet', nextCheckAt }, now)
+    await updateRefund(tx, current, { status: 'ready', providerStatus: 'not sent yet', nextCheckAt }, now)
   })
 }
 
@@ -135,7 +135,7 @@ async function askChannel(deps: RefundDeps, refund: Refund): Promise<RefundRepor
   if (refund.byHand && refund.txHash !== null && channel?.checkRefundTransaction)
     return channel.checkRefundTransaction(request, refund.txHash)
   if (channel?.refundPayment) return channel.refundPayment(request)
-  return { outcome: 'manual', reference: null, txHash: null, words: 'to be sent by hand' }
+  return { outcome: 'manual', reference: null, txHash: null, providerStatus: 'to be sent by hand' }
 }
 
 /** Polls one refund: sends it or asks for its state. The channel makes sure that it is sent once. */
@@ -152,16 +152,17 @@ async function pollRefund(deps: RefundDeps, refund: Refund): Promise<void> {
 }
 
 export async function applyRefundReport(deps: RefundDeps, refund: Refund, report: RefundReport): Promise<void> {
-  const { reference, txHash, words } = report
+  const { reference, txHash, providerStatus } = report
   const actor = `channel:${refund.channel}`
   if (report.outcome === 'settled') {
-    await settleRefund(deps, refund, { actor, reference, txHash, words })
+    await settleRefund(deps, refund, { actor, reference, txHash, providerStatus })
     const payment =
       report.refundedUnits !== undefined && (await findPayment(deps.db, refund.companyId, refund.paymentId))
     if (payment) await noticeForeignRefund(deps, payment, report.refundedUnits ?? 0n)
     return
   }
-  if (report.outcome === 'refused') return dropRefund(deps, refund, { status: 'refused', channel: actor, words })
+  if (report.outcome === 'refused')
+    return dropRefund(deps, refund, { status: 'refused', channel: actor, providerStatus })
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') return
@@ -171,7 +172,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
     await updateRefund(
       tx,
       current,
-      { status: manual ? 'ready' : 'submitted', reference, txHash, words, nextCheckAt },
+      { status: manual ? 'ready' : 'submitted', reference, txHash, providerStatus, nextCheckAt },
       now,
     )
   })

@@ -10,12 +10,12 @@ import { listRefundsOfOrder } from './refund-queries.ts'
  * that was dropped here but transferred there counts as the latter.
  */
 export async function takeRefundNews(deps: RefundDeps, payment: Payment, news: RefundNews): Promise<void> {
-  const { reference, refundId, outcome, words } = news
+  const { reference, refundId, outcome, providerStatus } = news
   const ofPayment = (await listRefundsOfOrder(deps.db, payment.companyId, payment.orderId)).filter(
     ({ paymentId }) => paymentId === payment.id,
   )
   const ours = ofPayment.find(({ id, providerReference }) => id === refundId || providerReference === reference)
   const isOpen = ours?.status === 'ready' || ours?.status === 'submitted'
-  if (ours && isOpen) return applyRefundReport(deps, ours, { outcome, reference, txHash: null, words })
+  if (ours && isOpen) return applyRefundReport(deps, ours, { outcome, reference, txHash: null, providerStatus })
   if (outcome === 'settled' && ours?.status !== 'settled') await recordForeignRefund(deps, payment, news)
 }

@@ -51,7 +51,7 @@ export type Refund = {
   txHash: string | null
   /** A person sent it and named the transaction. */
   byHand: boolean
-  lastWords: string | null
+  providerStatus: string | null
   checks: number
   /** Null: no more polls, or a person sends it. */
   nextCheckAt: Date | null
@@ -78,7 +78,7 @@ export const REFUND_POLLS: PollTopic = {
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
   fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
-  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words, checks, next_check_at, created_at, updated_at, settled_at`
+  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words as provider_status, checks, next_check_at, created_at, updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
   ...row,
@@ -93,7 +93,7 @@ export type NewRefund = Omit<
   | 'providerReference'
   | 'txHash'
   | 'byHand'
-  | 'lastWords'
+  | 'providerStatus'
   | 'checks'
   | 'nextCheckAt'
   | 'updatedAt'
@@ -155,7 +155,7 @@ export async function listRefunds(
 ): Promise<ListedRefund[]> {
   const rows = await q.many<Row & { orderCode: string }>(
     unnamed(sql`
-      select r.*, o.code as order_code ${filterSql(filter)} order by r.created_at desc, r.id desc
+      select r.*, r.last_words as provider_status, o.code as order_code ${filterSql(filter)} order by r.created_at desc, r.id desc
       limit ${page.limit} offset ${page.offset}`),
   )
   return rows.map((row) => ({ ...toRefund(row), orderCode: row.orderCode }))
@@ -177,7 +177,7 @@ export type RefundChange = {
   reference?: string | null
   txHash?: string | null
   byHand?: boolean
-  words?: string
+  providerStatus?: string
   nextCheckAt: Date | null
 }
 
@@ -192,7 +192,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       provider_reference = coalesce(${change.reference ?? null}, provider_reference),
       tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
-      last_words = coalesce(${change.words ?? null}, last_words),
+      last_words = coalesce(${change.providerStatus ?? null}, last_words),
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end
     where company_id = ${refund.companyId} and id = ${refund.id}`)

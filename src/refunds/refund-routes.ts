@@ -78,7 +78,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, code: string
   requestedBy: refund.requestedBy,
   decidedBy: refund.decidedBy,
   txHash: refund.txHash,
-  message: refund.lastWords,
+  message: refund.providerStatus,
   createdAt: refund.createdAt.toISOString(),
   updatedAt: refund.updatedAt.toISOString(),
   settledAt: refund.settledAt?.toISOString() ?? null,
@@ -204,7 +204,11 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
     },
     async (request) => {
       const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
-      await dropRefund(deps, refund, { status: 'rejected', by: contextOf(request), words: request.body.reason })
+      await dropRefund(deps, refund, {
+        status: 'rejected',
+        by: contextOf(request),
+        providerStatus: request.body.reason,
+      })
       return answer(refund)
     },
   )

@@ -29,7 +29,7 @@ export async function lockRefundWithOrder(
   return { order, refund }
 }
 
-type SettledNews = { actor: string; reference: string | null; txHash: string | null; words: string }
+type SettledNews = { actor: string; reference: string | null; txHash: string | null; providerStatus: string }
 
 /** Marks a refund as settled: the payer has the money. */
 export const settleRefund = (deps: RefundDeps, key: Refund, news: SettledNews): Promise<void> =>
@@ -45,8 +45,8 @@ export async function settleRefundIn(
   const { order, refund } = await lockRefundWithOrder(tx, key)
   if (refund.status !== 'ready' && refund.status !== 'submitted') return
   const now = new Date(deps.clock())
-  const { reference, txHash, words } = news
-  await updateRefund(tx, refund, { status: 'settled', reference, txHash, words, nextCheckAt: null }, now)
+  const { reference, txHash, providerStatus } = news
+  await updateRefund(tx, refund, { status: 'settled', reference, txHash, providerStatus, nextCheckAt: null }, now)
   const payment = await findPayment(tx, refund.companyId, refund.paymentId)
   if (!payment) throw new Error(`refund ${refund.id} without its payment`)
   await bookRefundSettled(

@@ -25,7 +25,7 @@ export type ScreeningGate = {
   /** What is known of these addresses. The unknown ones are asked about, beginning with the commit. */
   look(tx: Tx, subject: Subject, places: readonly Place[]): Promise<Standing>
   /** A payment provider's own screening holds the money. */
-  noteProvider(tx: Tx, subject: Subject, words: { channel: string; words: string }): Promise<void>
+  noteProvider(tx: Tx, subject: Subject, report: { channel: string; providerStatus: string }): Promise<void>
   /** Whether a person has to decide first, or has decided that the money of this subject goes back. */
   findDecision(tx: Tx, key: SubjectKey): Promise<'open' | 'returned' | null>
 }
@@ -82,7 +82,7 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
       const worst = worstOf(['clean', ...standings.map((standing) => VERDICT_OF[standing])])
       return worst === 'blocked' ? 'blocked' : worst === 'clean' ? 'clear' : 'waiting'
     },
-    async noteProvider(tx, subject, { channel, words }) {
+    async noteProvider(tx, subject, { channel, providerStatus }) {
       const now = new Date(clock())
       const id = newId(now.getTime())
       const row = {
@@ -95,7 +95,12 @@ export function openScreeningGate({ clock, screens, wake }: GateDeps): Screening
         at: now,
       } as const
       if (!(await insertScreening(tx, row))) return
-      const answer: Answer = { verdict: 'blocked', level: null, reasons: [words], evidence: { channel, words } }
+      const answer: Answer = {
+        verdict: 'blocked',
+        level: null,
+        reasons: [providerStatus],
+        evidence: { channel, providerStatus },
+      }
       await insertAnswer(tx, row, { id: newId(now.getTime()), source: 'provider', answer, at: now })
     },
     async findDecision(tx, key) {

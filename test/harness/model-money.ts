@@ -165,7 +165,7 @@ async function tell(walk: Walk, who: 0 | 1, paymentId: string): Promise<void> {
     await applyReport(payments, key, {
       outcome: 'seen',
       providerReference: paymentId,
-      ...{ final, pending, payerAddresses: [], transfers: [], unmatched: [], words: 'model' },
+      ...{ final, pending, payerAddresses: [], transfers: [], unmatched: [], providerStatus: 'model' },
     })
   assert.equal((await read(walk, who)).status, status, `after ${final} final, ${pending} pending`)
 }
@@ -248,7 +248,9 @@ async function finishRefund(walk: Walk, { who, kind }: MoneyStep): Promise<void>
   const settled = kind === 'settleRefund'
   const outcome = settled ? ('settled' as const) : ('refused' as const)
   for (let turn = 0; turn < 2; turn += 1)
-    await attempt(() => applyRefundReport(refunds, refund, { outcome, reference: null, txHash: null, words: 'model' }))
+    await attempt(() =>
+      applyRefundReport(refunds, refund, { outcome, reference: null, txHash: null, providerStatus: 'model' }),
+    )
   if (settled) walk.sent += refund.units
   if (settled || refund.mispaymentId === null) return
   const records = await listMispaymentsOfOrder(host.db, order.companyId, order.id)
@@ -269,7 +271,7 @@ async function settle(walk: Walk, { kind }: MoneyStep): Promise<void> {
   await approveSettlement(settlements, context, made)
   const settlement = await findSettlement(host.db, made)
   assert.ok(settlement)
-  await settlePaid(settlements, settlement, { txHash: null, words: 'model' })
+  await settlePaid(settlements, settlement, { txHash: null, providerStatus: 'model' })
   walk.sent += settlement.units
 }
 

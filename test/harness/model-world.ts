@@ -61,14 +61,14 @@ const provider: Channel = {
   id: 'binance',
   networks: [],
   createPayment: async ({ merchantReference }) => ({ ...NO_INSTRUCTIONS, providerReference: merchantReference }),
-  fetchPayment: async ({ providerReference }) => ({ outcome: 'waiting', providerReference, words: 'WAITING' }),
+  fetchPayment: async ({ providerReference }) => ({ outcome: 'waiting', providerReference, providerStatus: 'WAITING' }),
 }
 
 /** A chain on which nobody sends: the test says what is paid. */
 const CHAIN = {
   network: 31337,
   pay: null,
-  check: async () => ({ outcome: 'unknown' as const, txHash: null, words: 'model' }),
+  check: async () => ({ outcome: 'unknown' as const, txHash: null, providerStatus: 'model' }),
   stop: async () => true,
 }
 

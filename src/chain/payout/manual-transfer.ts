@@ -15,7 +15,7 @@ async function keepFromSending({ db, payouts }: ManualTransferDeps, request: Pay
   const payout = await findPayout(db, request.id)
   const stopped = payouts ? await payouts.withdraw(request, BY_HAND) : !payout || payout.status === 'failed'
   if (stopped) return
-  const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.words})`
+  const state = payout?.txHash ? `in transaction ${payout.txHash}` : `(${payout?.providerStatus})`
   throw new AppError('OBJECT_CONFLICT', { message: `The service is already paying this ${state}. Wait for it.` })
 }
 
@@ -29,18 +29,18 @@ export async function checkManualTransfer(
   deps: ManualTransferDeps,
   request: PayoutRequest,
   txHash: string,
-): Promise<{ outcome: 'settled' | 'pending'; txHash: string; words: string }> {
+): Promise<{ outcome: 'settled' | 'pending'; txHash: string; providerStatus: string }> {
   const { to, units } = request
   const owner = await findPayoutOfTransaction(deps.db, deps.network.chainId, txHash)
   if (owner !== undefined) throw invalid('txHash', 'is a payout that this service made')
-  const { verdict, words } = await checkTransfer(deps, { txHash, to, units }).catch((error: unknown) => {
+  const { verdict, providerStatus } = await checkTransfer(deps, { txHash, to, units }).catch((error: unknown) => {
     if (!(error instanceof RpcError)) throw error
     throw new AppError('CHANNEL_UNAVAILABLE', {
       message: `${deps.network.name} does not answer now, so the transaction cannot be checked. Try again in a moment.`,
       cause: error,
     })
   })
-  if (verdict === 'wrong') throw invalid('txHash', words)
+  if (verdict === 'wrong') throw invalid('txHash', providerStatus)
   await keepFromSending(deps, request)
-  return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, words }
+  return { outcome: verdict === 'final' ? 'settled' : 'pending', txHash, providerStatus }
 }

@@ -37,9 +37,9 @@ async function follow(deps: PayoutDeps, payout: Payout, view: ChainView, receipt
   const txHash = receipt.transactionHash
   const { units } = payout
   if (await isReceiptFinal(deps.rpc, deps.network, { receipt, view, units }))
-    return change(deps, payout, { status: 'final', txHash, words: `paid by transaction ${txHash}` })
-  const words = `transaction ${txHash} is in block ${BigInt(receipt.blockNumber)}, not final yet`
-  return change(deps, payout, { status: 'mined', txHash, words })
+    return change(deps, payout, { status: 'final', txHash, providerStatus: `paid by transaction ${txHash}` })
+  const providerStatus = `transaction ${txHash} is in block ${BigInt(receipt.blockNumber)}, not final yet`
+  return change(deps, payout, { status: 'mined', txHash, providerStatus })
 }
 
 /** Whether the token says that this payout happened or never will; checked before any failure counts. */
@@ -47,9 +47,9 @@ export async function followUsed(deps: PayoutDeps, payout: Payout, view: ChainVi
   if (!(await isAuthorizationUsed(deps.rpc, deps.network, authorizationKeyOf(payout)))) return null
   const receipt = await findForeignReceipt(deps, payout, view)
   if (paid(deps, payout, receipt)) return follow(deps, payout, view, receipt)
-  const words =
+  const providerStatus =
     'The token says that this was paid or cancelled, but the node does not find the transaction. Look it up.'
-  return change(deps, payout, { words })
+  return change(deps, payout, { providerStatus })
 }
 
 /** None of our transactions is mined. */
@@ -60,10 +60,10 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
     return change(deps, payout, {
       status: 'reserved',
       relayer: null,
-      words: 'the account nonce was used by another transaction',
+      providerStatus: 'the account nonce was used by another transaction',
     })
   if (isAuthorizationOver(payout, view)) {
-    const expired = await change(deps, payout, { words: 'the authorization ran out before it was mined' })
+    const expired = await change(deps, payout, { providerStatus: 'the authorization ran out before it was mined' })
     return resend(deps, expired, view)
   }
   if (count < newest.relayerNonce) await fillGap(deps, payout, view, count)
@@ -73,7 +73,7 @@ async function waitFor(deps: PayoutDeps, payout: Payout, view: ChainView, newest
   if (count === newest.relayerNonce && waited >= deps.stuckBlocks) return resend(deps, payout, view)
   return payout.status === 'sent'
     ? payout
-    : change(deps, payout, { status: 'sent', words: 'it left the chain and waits again' })
+    : change(deps, payout, { status: 'sent', providerStatus: 'it left the chain and waits again' })
 }
 
 /** The state of a payout whose transactions were submitted. */
@@ -89,11 +89,15 @@ export async function followSent(deps: PayoutDeps, payout: Payout, view: ChainVi
   if (used) return used
   const newest = transactions.at(-1)
   // someone else submitted it, and that left the chain
-  if (!newest) return change(deps, payout, { status: 'reserved', words: 'the transaction left the chain' })
+  if (!newest) return change(deps, payout, { status: 'reserved', providerStatus: 'the transaction left the chain' })
   const refused = receipts.some(
     (receipt, index) => receipt && transactions[index]?.relayerNonce === payout.relayerNonce,
   )
   if (refused)
-    return change(deps, payout, { status: 'reserved', relayer: null, words: 'the token refused it when it was mined' })
+    return change(deps, payout, {
+      status: 'reserved',
+      relayer: null,
+      providerStatus: 'the token refused it when it was mined',
+    })
   return waitFor(deps, payout, view, newest)
 }

@@ -23,7 +23,7 @@ export type Payout = {
   relayerAddress: Hex | null
   relayerNonce: bigint | null
   txHash: string | null
-  words: string
+  providerStatus: string
   /** How often the token refused for a temporary reason. */
   refusals: number
   leaseEpoch: bigint
@@ -32,13 +32,13 @@ export type Payout = {
 type Row = Omit<Payout, 'units'> & { units: string }
 
 const COLUMNS = sql`id, chain_id, from_address, to_address, units, authorization_nonce, status, signature, valid_after, valid_before,
-  relayer_address, relayer_nonce, tx_hash, words, refusals, lease_epoch`
+  relayer_address, relayer_nonce, tx_hash, words as provider_status, refusals, lease_epoch`
 
 const toPayout = (row: Row): Payout => ({ ...row, units: BigInt(row.units) })
 
 export type NewPayout = Pick<
   Payout,
-  'id' | 'chainId' | 'fromAddress' | 'toAddress' | 'units' | 'authorizationNonce' | 'status' | 'words'
+  'id' | 'chainId' | 'fromAddress' | 'toAddress' | 'units' | 'authorizationNonce' | 'status' | 'providerStatus'
 >
 
 /** @returns 1 when it is new, 0 when the id is known */
@@ -47,7 +47,7 @@ export const insertPayout = (q: Queryable, payout: NewPayout, now: Date): Promis
     insert into chain_payouts (id, chain_id, from_address, to_address, units, authorization_nonce, status, words, created_at,
       updated_at)
     values (${payout.id}, ${payout.chainId}, ${payout.fromAddress}, ${payout.toAddress}, ${payout.units},
-      ${payout.authorizationNonce}, ${payout.status}, ${payout.words}, ${now}, ${now})
+      ${payout.authorizationNonce}, ${payout.status}, ${payout.providerStatus}, ${now}, ${now})
     on conflict do nothing`)
 
 export type RelayedPayment = {
@@ -100,9 +100,14 @@ export const releasePayout = (q: Queryable, { id, leaseEpoch }: Payout): Promise
   q.run(sql`update chain_payouts set lease_until = null where id = ${id} and lease_epoch = ${leaseEpoch}`)
 
 /** Ends an unclaimed payout for which nothing was ever signed. @returns whether it will never be paid */
-export async function updatePayoutWithdrawn(q: Queryable, id: string, words: string, now: Date): Promise<boolean> {
+export async function updatePayoutWithdrawn(
+  q: Queryable,
+  id: string,
+  providerStatus: string,
+  now: Date,
+): Promise<boolean> {
   const done = await q.run(sql`
-    update chain_payouts set status = 'failed', words = ${words}, updated_at = ${now}, lease_epoch = lease_epoch + 1
+    update chain_payouts set status = 'failed', words = ${providerStatus}, updated_at = ${now}, lease_epoch = lease_epoch + 1
     where id = ${id} and ((status = 'reserved' and valid_before is null and (lease_until is null or lease_until <= ${now}))
       or status = 'failed')`)
   return done > 0
@@ -111,7 +116,7 @@ export async function updatePayoutWithdrawn(q: Queryable, id: string, words: str
 /** An absent field is kept, null clears it. */
 export type PayoutChange = {
   status?: PayoutStatus
-  words?: string
+  providerStatus?: string
   authorization?: { signature: Hex; validBefore: bigint }
   txHash?: string
   /** Null: this nonce was used by another transaction, the payout needs a new one. */
@@ -126,10 +131,10 @@ export async function updatePayout(
   change: PayoutChange,
   now: Date,
 ): Promise<Payout | undefined> {
-  const { status, words, authorization, txHash, refusals } = change
+  const { status, providerStatus, authorization, txHash, refusals } = change
   const drop = change.relayer === null
   const row = await q.maybe<Row>(sql`
-    update chain_payouts set status = coalesce(${status ?? null}, status), words = coalesce(${words ?? null}, words),
+    update chain_payouts set status = coalesce(${status ?? null}, status), words = coalesce(${providerStatus ?? null}, words),
       signature = coalesce(${authorization?.signature ?? null}, signature),
       valid_before = coalesce(${authorization?.validBefore.toString() ?? null}::bigint, valid_before),
       tx_hash = coalesce(${txHash ?? null}, tx_hash), refusals = coalesce(${refusals ?? null}::integer, refusals),

@@ -85,31 +85,38 @@ const authorizationOf = (payout: Payout, validBefore: bigint): Authorization => 
 export const isAuthorizationOver = ({ validBefore }: Payout, view: ChainView): boolean =>
   validBefore === null || view.timestamp >= validBefore + EXPIRY_MARGIN_SECONDS
 
-const RAN_OUT = { words: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
+const RAN_OUT = { providerStatus: 'The signed authorization ran out unused. Plan the sweep again.', never: true }
 
 const isSigned = ({ signature, validBefore }: Payout, view: ChainView): boolean =>
   signature !== null && signature !== UNSIGNED && validBefore !== null && view.timestamp < validBefore
 
 /** Why the token would refuse; `never` if waiting cannot help. Null if it would accept. */
-async function findObstacle(deps: PayoutDeps, payout: Payout): Promise<{ words: string; never: boolean } | null> {
+async function findObstacle(
+  deps: PayoutDeps,
+  payout: Payout,
+): Promise<{ providerStatus: string; never: boolean } | null> {
   const { rpc, network } = deps
   const { fromAddress: from, toAddress: to, units } = payout
   if (await isBlacklisted(rpc, network, to))
-    return { words: `The token’s issuer has blocked ${to}; nothing can be sent there.`, never: true }
+    return { providerStatus: `The token’s issuer has blocked ${to}; nothing can be sent there.`, never: true }
   if (await isBlacklisted(rpc, network, from))
-    return { words: `The token’s issuer has blocked our own wallet ${from}.`, never: false }
+    return { providerStatus: `The token’s issuer has blocked our own wallet ${from}.`, never: false }
   const balance = await readBalance(rpc, network, from)
   if (balance < units) {
-    const words = `The wallet ${from} on chain ${network.chainId} holds ${text(balance)}; ${text(units)} are needed. Fund it.`
-    return { words, never: false }
+    const providerStatus = `The wallet ${from} on chain ${network.chainId} holds ${text(balance)}; ${text(units)} are needed. Fund it.`
+    return { providerStatus, never: false }
   }
-  if (await isPaused(rpc, network)) return { words: 'The token’s issuer has paused all transfers.', never: false }
+  if (await isPaused(rpc, network))
+    return { providerStatus: 'The token’s issuer has paused all transfers.', never: false }
   try {
     await tryTransfer(rpc, network, { from, to, units })
     return null
   } catch (error) {
     if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
-    return { words: `The token refuses the transfer: ${error.message}`, never: payout.refusals >= MOST_REFUSALS }
+    return {
+      providerStatus: `The token refuses the transfer: ${error.message}`,
+      never: payout.refusals >= MOST_REFUSALS,
+    }
   }
 }
 
@@ -118,13 +125,13 @@ async function hold(
   deps: PayoutDeps,
   payout: Payout,
   view: ChainView,
-  { words, never }: { words: string; never: boolean },
+  { providerStatus, never }: { providerStatus: string; never: boolean },
 ): Promise<Payout> {
   if (never && isAuthorizationOver(payout, view)) {
     if (payout.relayerNonce !== null) await fillNonce(deps, view, payout.relayerNonce)
-    return change(deps, payout, { status: 'failed', words, relayer: null })
+    return change(deps, payout, { status: 'failed', providerStatus, relayer: null })
   }
-  return change(deps, payout, { words, refusals: payout.refusals + 1 })
+  return change(deps, payout, { providerStatus, refusals: payout.refusals + 1 })
 }
 
 /**
@@ -142,17 +149,17 @@ export async function prepare(deps: PayoutDeps, payout: Payout, view: ChainView)
   const data = authorizedTransferData(authorizationOf(payout, validBefore), signature)
   const gas = await estimateGas(deps, data)
   if (gas instanceof RpcError) {
-    const words = `The token refuses the authorization: ${gas.message}`
-    return hold(deps, authorized, view, { words, never: payout.refusals >= MOST_REFUSALS })
+    const providerStatus = `The token refuses the authorization: ${gas.message}`
+    return hold(deps, authorized, view, { providerStatus, never: payout.refusals >= MOST_REFUSALS })
   }
   const fees = await chooseFees(deps, authorized, view)
   const ceiling = await findCeiling(deps)
   if (ceiling !== null && view.baseFee + fees.priorityFeeWei > ceiling)
-    return hold(deps, authorized, view, { words: tooExpensive(network, view, ceiling), never: false })
+    return hold(deps, authorized, view, { providerStatus: tooExpensive(network, view, ceiling), never: false })
   const purse = BigInt(await rpc.call<Hex>('eth_getBalance', relayerSigner.address, 'latest'))
   if (purse < gas * fees.maxFeeWei) {
-    const words = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
-    return hold(deps, authorized, view, { words, never: false })
+    const providerStatus = `The relayer ${relayerSigner.address} on chain ${network.chainId} has too little native coin for gas. Fund it.`
+    return hold(deps, authorized, view, { providerStatus, never: false })
   }
   const numbered = await keepNonce(deps, authorized)
   return signAndStore(deps, numbered, { data, gas, ...fees })
@@ -249,7 +256,7 @@ async function signAndStore(
   const transaction = { txHash: keccak256(raw), relayerNonce: payout.relayerNonce, raw, maxFeeWei, priorityFeeWei }
   return db.tx(async (tx) => {
     const now = new Date(clock())
-    const signed = await updatePayout(tx, payout, { status: 'signed', words: 'signed' }, now)
+    const signed = await updatePayout(tx, payout, { status: 'signed', providerStatus: 'signed' }, now)
     if (!signed) throw new PayoutTaken()
     await insertPayoutTransaction(tx, signed, transaction, now)
     return signed
@@ -268,11 +275,14 @@ export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainVie
   } catch (error) {
     if (!(error instanceof RpcError) || !HAS_IT.test(error.message)) {
       if (!(error instanceof RpcError) || error.kind !== 'definite') throw error
-      return change(deps, payout, { status: 'reserved', words: `The node refuses the transaction: ${error.message}` })
+      return change(deps, payout, {
+        status: 'reserved',
+        providerStatus: `The node refuses the transaction: ${error.message}`,
+      })
     }
   }
   await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
-  return change(deps, payout, { status: 'sent', words: `sent in transaction ${newest.txHash}` })
+  return change(deps, payout, { status: 'sent', providerStatus: `sent in transaction ${newest.txHash}` })
 }
 
 /** Raises the fees of a pending transaction, keeping account nonce and authorization. */

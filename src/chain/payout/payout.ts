@@ -38,7 +38,7 @@ export type PayoutRequest = {
 export type PayoutResult = {
   outcome: 'pending' | 'settled' | 'refused' | 'unknown'
   txHash: string | null
-  words: string
+  providerStatus: string
 }
 
 export type Payouts = {
@@ -50,7 +50,7 @@ export type Payouts = {
    */
   send(request: PayoutRequest): Promise<PayoutResult>
   /** It is paid some other way, so never send it. @returns false if it is already under way */
-  withdraw(request: PayoutRequest, words: string): Promise<boolean>
+  withdraw(request: PayoutRequest, providerStatus: string): Promise<boolean>
 }
 
 export const PAYOUT_LEASE_MS = 60_000
@@ -68,18 +68,19 @@ const OUTCOMES: Record<PayoutStatus, PayoutResult['outcome']> = {
   failed: 'refused',
 }
 
-export const viewPayout = ({ status, txHash, words }: Payout): PayoutResult => ({
+export const viewPayout = ({ status, txHash, providerStatus }: Payout): PayoutResult => ({
   outcome: OUTCOMES[status],
   txHash,
-  words,
+  providerStatus,
 })
 
 /** Watched only: someone else submits the authorization. */
 async function watch(deps: PayoutDeps, payout: Payout, chain: ChainView): Promise<Payout> {
   const used = await followUsed(deps, payout, chain)
   if (used) return used
-  if (!isAuthorizationOver(payout, chain)) return change(deps, payout, { words: 'waits until it is submitted' })
-  return change(deps, payout, { status: 'failed', words: 'the authorization ran out unused' })
+  if (!isAuthorizationOver(payout, chain))
+    return change(deps, payout, { providerStatus: 'waits until it is submitted' })
+  return change(deps, payout, { status: 'failed', providerStatus: 'the authorization ran out unused' })
 }
 
 async function step(deps: PayoutDeps, payout: Payout): Promise<Payout> {
@@ -105,12 +106,13 @@ export async function workOn(deps: PayoutDeps, payout: Payout): Promise<PayoutRe
     const after = await advance(deps, payout)
     const { status } = after
     if (status !== payout.status)
-      log.info({ payoutId: payout.id, chainId: network.chainId, status, txHash: after.txHash }, after.words)
+      log.info({ payoutId: payout.id, chainId: network.chainId, status, txHash: after.txHash }, after.providerStatus)
     return viewPayout(after)
   } catch (error) {
-    if (error instanceof PayoutTaken) return { outcome: 'pending', txHash: payout.txHash, words: payout.words }
+    if (error instanceof PayoutTaken)
+      return { outcome: 'pending', txHash: payout.txHash, providerStatus: payout.providerStatus }
     if (!(error instanceof RpcError)) throw error
-    return { outcome: 'unknown', txHash: payout.txHash, words: error.message }
+    return { outcome: 'unknown', txHash: payout.txHash, providerStatus: error.message }
   } finally {
     await releasePayout(db, payout)
   }
@@ -138,7 +140,7 @@ export function openPayouts(options: {
   const deps: PayoutDeps = { ...PAYOUT_TIMES, ...options }
   const from = options.refundSigner.address.toLowerCase() as Hex
 
-  const rowOf = ({ id, to, units }: PayoutRequest, status: PayoutStatus, words: string) => ({
+  const rowOf = ({ id, to, units }: PayoutRequest, status: PayoutStatus, providerStatus: string) => ({
     id,
     chainId: network.chainId,
     fromAddress: from,
@@ -146,7 +148,7 @@ export function openPayouts(options: {
     units,
     authorizationNonce: keccak256(stringToHex(id)),
     status,
-    words,
+    providerStatus,
   })
 
   const read = async ({ id, to, units }: PayoutRequest): Promise<Payout> => {
@@ -161,7 +163,10 @@ export function openPayouts(options: {
   const work = async (payout: Payout): Promise<PayoutResult> => {
     if (payout.fromAddress === from) return workOn(deps, payout)
     await releasePayout(db, payout)
-    return { ...viewPayout(payout), words: `It was started from the wallet ${payout.fromAddress}. Give its key back.` }
+    return {
+      ...viewPayout(payout),
+      providerStatus: `It was started from the wallet ${payout.fromAddress}. Give its key back.`,
+    }
   }
 
   return {
@@ -173,10 +178,10 @@ export function openPayouts(options: {
       const claimed = await claimPayout(db, request.id, new Date(now), new Date(now + PAYOUT_LEASE_MS))
       return claimed ? work(claimed) : viewPayout(known)
     },
-    async withdraw(request, words) {
+    async withdraw(request, providerStatus) {
       const now = new Date(clock())
-      await insertPayout(db, rowOf(request, 'failed', words), now)
-      return updatePayoutWithdrawn(db, request.id, words, now)
+      await insertPayout(db, rowOf(request, 'failed', providerStatus), now)
+      return updatePayoutWithdrawn(db, request.id, providerStatus, now)
     },
   }
 }

@@ -22,7 +22,7 @@ export type RelayRequest = Authorization & { signature: Hex }
 /** `refused`: nothing was sent, `reason` in the words of x402. `pending`: sent, or about to be. */
 export type RelayResult =
   | { outcome: 'refused'; reason: string }
-  | { outcome: 'pending' | 'done'; txHash: string | null; words: string }
+  | { outcome: 'pending' | 'done'; txHash: string | null; providerStatus: string }
 
 /** Submits authorizations of payers: they need no native coin, and our scanner sees the money arrive. */
 export type Relay = {
@@ -113,10 +113,10 @@ export function openRelay(deps: RelayDeps): Relay {
       }
       const untilMs = performance.now() + WAIT_MS
       for (;;) {
-        const { status = 'reserved', txHash = null, words = '' } = (await work(id)) ?? {}
-        if (status === 'mined' || status === 'final') return { outcome: 'done', txHash, words }
+        const { status = 'reserved', txHash = null, providerStatus = '' } = (await work(id)) ?? {}
+        if (status === 'mined' || status === 'final') return { outcome: 'done', txHash, providerStatus }
         if (status === 'failed') return { outcome: 'refused', reason: 'invalid_transaction_state' }
-        if (performance.now() > untilMs) return { outcome: 'pending', txHash, words }
+        if (performance.now() > untilMs) return { outcome: 'pending', txHash, providerStatus }
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
       }
     },

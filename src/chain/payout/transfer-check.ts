@@ -5,9 +5,9 @@ import { isReceiptFinal, readReceipts } from './receipt.ts'
 import { unitsTo } from './usdc-token.ts'
 
 /** `wrong`: this transaction is not the transfer that was asked about, and says why. */
-export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; words: string }
+export type TransferVerdict = { verdict: 'final' | 'pending' | 'wrong'; providerStatus: string }
 
-const wrong = (words: string): TransferVerdict => ({ verdict: 'wrong', words })
+const wrong = (providerStatus: string): TransferVerdict => ({ verdict: 'wrong', providerStatus })
 
 /**
  * Whether a transaction sends exactly this many USDC units to an address, and is final.
@@ -21,7 +21,7 @@ export async function checkTransfer(
   const [receipt] = await readReceipts(rpc, [txHash])
   if (!receipt) {
     const waiting = await rpc.call<object | null>('eth_getTransactionByHash', txHash)
-    if (waiting !== null) return { verdict: 'pending', words: `transaction ${txHash} is not in a block yet` }
+    if (waiting !== null) return { verdict: 'pending', providerStatus: `transaction ${txHash} is not in a block yet` }
     return wrong(`is not known on ${network.name} (chain ${network.chainId})`)
   }
   if (receipt.status !== '0x1') return wrong('was refused by the chain; it moved nothing')
@@ -30,6 +30,6 @@ export async function checkTransfer(
   const final = await isReceiptFinal(rpc, network, { receipt, view, units })
   return {
     verdict: final ? 'final' : 'pending',
-    words: `transaction ${txHash} is ${final ? 'final' : 'not final yet'}`,
+    providerStatus: `transaction ${txHash} is ${final ? 'final' : 'not final yet'}`,
   }
 }

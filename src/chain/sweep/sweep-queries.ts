@@ -18,7 +18,7 @@ export type Sweep = {
   outside: boolean
   txHash: string | null
   feeWei: bigint | null
-  lastWords: string | null
+  providerStatus: string | null
   checks: number
 }
 
@@ -31,7 +31,7 @@ export const SWEEP_POLLS: PollTopic = {
 }
 
 const COLUMNS = sql`company_id, id, chain_id, address, number, to_address, units, status, outside, tx_hash, fee_wei,
-  last_words, checks`
+  last_words as provider_status, checks`
 
 const toSweep = (row: Row): Sweep => ({
   ...row,
@@ -148,7 +148,7 @@ export type SweepChange = {
   status: SweepStatus
   txHash: string | null
   feeWei?: bigint | null
-  words: string
+  providerStatus: string
   nextCheckAt: Date | null
 }
 
@@ -160,7 +160,7 @@ export const updateSweep = (
 ): Promise<number> =>
   tx.run(sql`
     update sweeps set status = ${change.status}, tx_hash = coalesce(${change.txHash}, tx_hash),
-      fee_wei = coalesce(${change.feeWei?.toString() ?? null}::numeric, fee_wei), last_words = ${change.words},
+      fee_wei = coalesce(${change.feeWei?.toString() ?? null}::numeric, fee_wei), last_words = ${change.providerStatus},
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       done_at = case when ${change.status} = 'done' then ${now}::timestamptz end
     where company_id = ${companyId} and id = ${id}`)

@@ -96,7 +96,7 @@ async function readFee({ rpc, relayerSigner }: SendingChain, txHash: string): Pr
 /** Sends or follows the authorization of one sweep. */
 async function advance(deps: SweepDeps, sweep: Sweep, chain: SendingChain): Promise<PayoutResult> {
   const { relayerSigner } = chain
-  const waits = (words: string): PayoutResult => ({ outcome: 'pending', txHash: null, words })
+  const waits = (providerStatus: string): PayoutResult => ({ outcome: 'pending', txHash: null, providerStatus })
   if (!sweep.outside && relayerSigner === null)
     return waits(`no relayer is set up on chain ${sweep.chainId} (docs/signers.md)`)
   const now = deps.clock()
@@ -120,7 +120,11 @@ const NOBODY: Signer = {
 }
 
 /** The money is home: booked where it lies now, with what it cost. */
-async function finish(deps: SweepDeps, key: Sweep, news: { txHash: string; words: string; feeWei: bigint | null }) {
+async function finish(
+  deps: SweepDeps,
+  key: Sweep,
+  news: { txHash: string; providerStatus: string; feeWei: bigint | null },
+) {
   await deps.db.tx(async (tx) => {
     const sweep = await lockSweep(tx, key.companyId, key.id)
     if (sweep?.status !== 'sending') return
@@ -133,17 +137,22 @@ async function finish(deps: SweepDeps, key: Sweep, news: { txHash: string; words
 /** Takes one sweep as far as it goes now. */
 export async function pollSweep(deps: SweepDeps, sweep: Sweep): Promise<void> {
   const chain = deps.chains.find(({ network }) => network.chainId === sweep.chainId)
-  const absent: PayoutResult = { outcome: 'unknown', txHash: null, words: 'its chain is no longer set up' }
-  const { outcome, txHash, words } = chain ? await advance(deps, sweep, chain) : absent
+  const absent: PayoutResult = { outcome: 'unknown', txHash: null, providerStatus: 'its chain is no longer set up' }
+  const { outcome, txHash, providerStatus } = chain ? await advance(deps, sweep, chain) : absent
   if (outcome === 'settled' && txHash !== null && chain)
-    return finish(deps, sweep, { txHash, words, feeWei: await readFee(chain, txHash) })
+    return finish(deps, sweep, { txHash, providerStatus, feeWei: await readFee(chain, txHash) })
   await deps.db.tx(async (tx) => {
     const current = await lockSweep(tx, sweep.companyId, sweep.id)
     if (current?.status !== 'sending') return
     const now = deps.clock()
     const over = outcome === 'refused'
     const nextCheckAt = over ? null : new Date(now + pollGapMs('sweep', current.checks))
-    await updateSweep(tx, current, { status: over ? 'failed' : 'sending', txHash, words, nextCheckAt }, new Date(now))
+    await updateSweep(
+      tx,
+      current,
+      { status: over ? 'failed' : 'sending', txHash, providerStatus, nextCheckAt },
+      new Date(now),
+    )
   })
 }
 

@@ -100,7 +100,8 @@ export const binance = defineChannel({
         const { providerReference } = payment
         const answer = await client.ask(PATHS.query, { prepayId: providerReference })
         if (answer.outcome === 'done') return reportOfQuery(answer.data, payment)
-        if (answer.code === NOT_FOUND) return { outcome: 'unknown', providerReference, words: answer.refusal.message }
+        if (answer.code === NOT_FOUND)
+          return { outcome: 'unknown', providerReference, providerStatus: answer.refusal.message }
         throw answer.refusal
       },
       readCallback: (callback) => readCallback(callback, { certificates, clock, maxAgeMs }),

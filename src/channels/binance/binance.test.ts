@@ -292,7 +292,7 @@ describe('callbacks', () => {
       merchantReference: null,
       providerReference: null,
       report: null,
-      words: 'MERCHANT_QR_CODE MERCHANT_QR_CODE_SCANED',
+      providerStatus: 'MERCHANT_QR_CODE MERCHANT_QR_CODE_SCANED',
     })
     assert.equal(channel.acknowledgement?.body, '{"returnCode":"SUCCESS","returnMessage":null}')
   })
@@ -383,7 +383,8 @@ describe('refunds', () => {
     const answers = words.map((refundStatus) => said({ refundStatus }))
     const { channel, calls } = openWire({ '/order/refund/query': answers })
     const outcomes: unknown[] = []
-    for (const _ of words) outcomes.push((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome)
+    for (const _ of words)
+      outcomes.push((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome)
     assert.deepEqual(outcomes, ['settled', 'refused', 'pending', 'unknown'])
     assert.ok(calls.every(({ url }) => url.endsWith('/query')))
   })
@@ -406,7 +407,7 @@ describe('refunds', () => {
     const part = openWire({ '/order/refund/query': [told(1)] })
     const report = await part.channel.refundPayment?.(last)
     assert.equal(report?.outcome, 'manual')
-    assert.match(report?.words ?? '', /all that is left/)
+    assert.match(report?.providerStatus ?? '', /all that is left/)
     assert.deepEqual(
       part.calls.map(({ url }) => url.endsWith('/query')),
       [true],

@@ -24,16 +24,16 @@ function parse(text: string, what: string): unknown {
 function readNews(body: unknown): CallbackNews {
   const bizType = textAt(body, 'bizType') ?? ''
   const bizStatus = textAt(body, 'bizStatus') ?? ''
-  const words = `${bizType} ${bizStatus}`
+  const providerStatus = `${bizType} ${bizStatus}`
   // payouts, scanned till codes and other notifications arrive at the same address
   if (bizType !== 'PAY' && bizType !== 'PAY_REFUND')
-    return { merchantReference: null, providerReference: null, report: null, words }
+    return { merchantReference: null, providerReference: null, report: null, providerStatus }
   const data = parse(textAt(body, 'data') ?? '', 'data')
   const merchantReference = textAt(data, 'merchantTradeNo') ?? null
   const providerReference = textAt(data, 'refundInfo', 'prepayId') ?? textAt(body, 'bizIdStr') ?? null
   const read = bizType === 'PAY' ? reportOfPay : reportOfRefund
   const report = providerReference === null ? null : read(bizStatus, data, providerReference)
-  return { merchantReference, providerReference, report, words }
+  return { merchantReference, providerReference, report, providerStatus }
 }
 
 /**

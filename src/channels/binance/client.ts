@@ -63,14 +63,14 @@ function parse(answer: ProviderAnswer): unknown {
 export function readAnswer(answer: ProviderAnswer): Answer {
   const envelope = parse(answer)
   const code = textAt(envelope, 'code') ?? ''
-  const words = `Binance ${code || 'without code'}: ${textAt(envelope, 'errorMessage') ?? `HTTP ${answer.status}`}`
+  const providerStatus = `Binance ${code || 'without code'}: ${textAt(envelope, 'errorMessage') ?? `HTTP ${answer.status}`}`
   const isSuccess = textAt(envelope, 'status') === 'SUCCESS' && code === '000000' && answer.status === 200
   if (isSuccess) return { outcome: 'done', data: (envelope as { data?: unknown }).data }
   const reason = REFUSALS.get(code)
   const isDefinite = textAt(envelope, 'status') === 'FAIL' && answer.status >= 400 && answer.status < 500
   if (reason === undefined || !isDefinite || answer.status === 429)
-    throw new ProviderTrouble(words, { cause: answer, ...retryAfterOf(answer) })
-  return { outcome: 'refused', code, refusal: new ProviderRefusal(reason, words, answer) }
+    throw new ProviderTrouble(providerStatus, { cause: answer, ...retryAfterOf(answer) })
+  return { outcome: 'refused', code, refusal: new ProviderRefusal(reason, providerStatus, answer) }
 }
 
 export function openClient(options: {

@@ -22,14 +22,14 @@ const needsOperator = (answer: Answer): boolean => answer.outcome === 'refused' 
  */
 function reportOf(refund: RefundRequest, data: unknown, status: string | undefined): RefundReport {
   const { refundId, units, earlierUnits } = refund
-  const report = { reference: refundId, txHash: null, words: status ?? 'no status' }
+  const report = { reference: refundId, txHash: null, providerStatus: status ?? 'no status' }
   const said = usdcUnits(textAt(data, 'refundAmount')) ?? units
   if (textAt(data, 'refundRequestId') !== refundId || said < units)
-    return { ...report, outcome: 'unknown', words: `${report.words} of another refund` }
+    return { ...report, outcome: 'unknown', providerStatus: `${report.providerStatus} of another refund` }
   const outcome = STATUSES.get(status ?? '') ?? 'unknown'
   if (said === units) return { ...report, outcome }
-  const words = `${report.words}: it was the last attempt, so Binance sent ${formatDecimal(said, 6)} USDC, all that was left`
-  return { ...report, outcome, words, refundedUnits: earlierUnits + said }
+  const providerStatus = `${report.providerStatus}: it was the last attempt, so Binance sent ${formatDecimal(said, 6)} USDC, all that was left`
+  return { ...report, outcome, providerStatus, refundedUnits: earlierUnits + said }
 }
 
 /** How many more refunds Binance takes of the order; undefined: no refund was requested before. */
@@ -41,7 +41,12 @@ async function attemptsLeft(client: BinanceClient, { lastReference }: RefundRequ
   return Number.isInteger(left) ? left : undefined
 }
 
-const byHand = (words: string): RefundReport => ({ outcome: 'manual', reference: null, txHash: null, words })
+const byHand = (providerStatus: string): RefundReport => ({
+  outcome: 'manual',
+  reference: null,
+  txHash: null,
+  providerStatus,
+})
 
 async function findRefund(client: BinanceClient, refund: RefundRequest): Promise<RefundReport | undefined> {
   const answer = await client.ask(PATHS.refundQuery, { refundRequestId: refund.refundId })
@@ -72,5 +77,5 @@ export async function refundPayment(client: BinanceClient, refund: RefundRequest
   })
   if (answer.outcome === 'done') return reportOf(refund, answer.data, 'REFUND_PENDING')
   if (needsOperator(answer)) throw answer.refusal
-  return { outcome: 'refused', reference: null, txHash: null, words: answer.refusal.message }
+  return { outcome: 'refused', reference: null, txHash: null, providerStatus: answer.refusal.message }
 }

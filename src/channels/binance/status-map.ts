@@ -28,15 +28,27 @@ const PAY_STATUSES: ReadonlyMap<string, Meaning> = new Map([
   ['PAY_FAIL', 'failed'],
 ])
 
-type Told = { providerReference: string; words: string; price: string | undefined; currency: string | undefined }
+type Told = {
+  providerReference: string
+  providerStatus: string
+  price: string | undefined
+  currency: string | undefined
+}
 
-function toReport(meaning: Meaning | undefined, { providerReference, words, price, currency }: Told): PaymentReport {
-  if (meaning === undefined) return { outcome: 'unknown', providerReference, words }
-  if (meaning !== 'paid' && meaning !== 'refunded') return { outcome: meaning, providerReference, words }
+function toReport(
+  meaning: Meaning | undefined,
+  { providerReference, providerStatus, price, currency }: Told,
+): PaymentReport {
+  if (meaning === undefined) return { outcome: 'unknown', providerReference, providerStatus }
+  if (meaning !== 'paid' && meaning !== 'refunded') return { outcome: meaning, providerReference, providerStatus }
   const final = usdcUnits(price)
   if (currency !== 'USDC' || final === undefined)
-    return { outcome: 'unknown', providerReference, words: `${words}, ${price} ${currency}` }
-  return paidReport(providerReference, { final, words, ...(meaning === 'refunded' ? { refunded: final } : {}) })
+    return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, ${price} ${currency}` }
+  return paidReport(providerReference, {
+    final,
+    providerStatus,
+    ...(meaning === 'refunded' ? { refunded: final } : {}),
+  })
 }
 
 /** Whether an order in this state can still become, or is, money. */
@@ -56,17 +68,17 @@ export function reportOfQuery(
   { merchantReference, providerReference }: { merchantReference: string; providerReference: string },
 ): PaymentReport {
   const status = textAt(data, 'status')
-  const words = status ?? 'no status'
+  const providerStatus = status ?? 'no status'
   if (textAt(data, 'merchantTradeNo') !== merchantReference)
-    return { outcome: 'unknown', providerReference, words: `${words} of another merchantTradeNo` }
+    return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus} of another merchantTradeNo` }
   const told = { price: textAt(data, 'orderAmount'), currency: textAt(data, 'currency') }
-  return toReport(STATUSES.get(words), { providerReference, words, ...told })
+  return toReport(STATUSES.get(providerStatus), { providerReference, providerStatus, ...told })
 }
 
 /** What a PAY callback claims. */
 export function reportOfPay(bizStatus: string, data: unknown, providerReference: string): PaymentReport {
   const told = { price: textAt(data, 'totalFee'), currency: textAt(data, 'currency') }
-  return toReport(PAY_STATUSES.get(bizStatus), { providerReference, words: `PAY ${bizStatus}`, ...told })
+  return toReport(PAY_STATUSES.get(bizStatus), { providerReference, providerStatus: `PAY ${bizStatus}`, ...told })
 }
 
 /** What a PAY_REFUND callback claims: only a completed refund says anything about the payment. */
@@ -75,5 +87,5 @@ export function reportOfRefund(bizStatus: string, data: unknown, providerReferen
   const final = usdcUnits(textAt(data, 'refundInfo', 'orderAmount'))
   const refunded = usdcUnits(textAt(data, 'refundInfo', 'refundedAmount'))
   if (final === undefined || refunded === undefined || textAt(data, 'currency') !== 'USDC') return null
-  return paidReport(providerReference, { final, refunded, words: `PAY_REFUND ${bizStatus}` })
+  return paidReport(providerReference, { final, refunded, providerStatus: `PAY_REFUND ${bizStatus}` })
 }

@@ -42,9 +42,13 @@ async function reportWith(onChain: PaymentReport, askHint: () => Promise<Hint | 
   if (hint === null) {
     if (onChain.outcome === 'seen' && onChain.unmatched.length > 0) return onChain
     const { providerReference } = onChain
-    return { outcome: 'unknown', providerReference, words: `${onChain.words}; Coinbase gave no answer` }
+    return {
+      outcome: 'unknown',
+      providerReference,
+      providerStatus: `${onChain.providerStatus}; Coinbase gave no answer`,
+    }
   }
-  return onChain.outcome === 'seen' ? { ...onChain, ...hint } : { ...onChain, words: hint.words }
+  return onChain.outcome === 'seen' ? { ...onChain, ...hint } : { ...onChain, providerStatus: hint.providerStatus }
 }
 
 const openOwnOnramp = (values: CoinbaseValues, context: ChannelContext) =>

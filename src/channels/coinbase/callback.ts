@@ -16,11 +16,11 @@ function parse(rawBody: Buffer): unknown {
 }
 
 /** A purchase that moves is pending: only the chain makes money final. A failed one may be tried again. */
-function claimOf({ meaning, units, words }: Purchase, providerReference: string): PaymentReport {
+function claimOf({ meaning, units, providerStatus }: Purchase, providerReference: string): PaymentReport {
   if (meaning === 'moving' && units !== undefined)
-    return paidReport(providerReference, { final: 0n, pending: units, words })
+    return paidReport(providerReference, { final: 0n, pending: units, providerStatus })
   const outcome = meaning === 'unknown' || meaning === 'moving' ? 'unknown' : 'waiting'
-  return { outcome, providerReference, words }
+  return { outcome, providerReference, providerStatus }
 }
 
 /** @throws CallbackRefused */
@@ -34,7 +34,12 @@ export function readCoinbaseCallback(
   const transactionId = textAt(body, 'transactionId')
   // an `orderId` belongs to the headless API, which is not used here
   if (transactionId === undefined && textAt(body, 'orderId') !== undefined)
-    return { merchantReference: null, providerReference: null, report: null, words: `${event}: headless, ignored` }
+    return {
+      merchantReference: null,
+      providerReference: null,
+      report: null,
+      providerStatus: `${event}: headless, ignored`,
+    }
   if (transactionId === undefined || event === '' || textAt(body, 'status') === undefined)
     throw new CallbackRefused('eventType, transactionId or status is missing')
   const reference = textAt(body, 'partnerUserRef') ?? null
@@ -47,6 +52,6 @@ export function readCoinbaseCallback(
     // Coinbase may write the address in another case than we do: our own reference goes first
     providerReference: reference === null ? address : null,
     report: claimOf(purchase, address ?? transactionId),
-    words: `${event}: ${purchase.words}`,
+    providerStatus: `${event}: ${purchase.providerStatus}`,
   }
 }

@@ -168,7 +168,7 @@ describe('coinbase: callbacks', () => {
     const callback = { headers: HOOK_HEADERS, rawBody: Buffer.from(HOOK_BODY) }
     const news = readCoinbaseCallback(callback, { secret: HOOK_SECRET, nowMs: HOOK_MS, live: false })
     assert.deepEqual([news.merchantReference, news.providerReference], ['ord20240610A1', null])
-    assert.equal(news.words, 'onramp.transaction.success: SUCCESS')
+    assert.equal(news.providerStatus, 'onramp.transaction.success: SUCCESS')
   })
 
   it('never calls money final', () => {
@@ -217,7 +217,7 @@ describe('coinbase: transactions', () => {
     const snake = readPurchase(item('SUCCESS', { purchase_amount: { value: '1.0000019', currency: 'usdc' } }))
     assert.equal(snake.units, 1_000_001n)
     const camel = { status: 'ONRAMP_TRANSACTION_STATUS_FAILED', failureReason: 'X_BUY_FAILED' }
-    assert.equal(readPurchase(camel).words, 'FAILED (X_BUY_FAILED)')
+    assert.equal(readPurchase(camel).providerStatus, 'FAILED (X_BUY_FAILED)')
   })
 
   it('hints at what is on its way to this address, in USDC, and at nothing else', () => {
@@ -231,9 +231,9 @@ describe('coinbase: transactions', () => {
     ]
     assert.deepEqual(hintOf({ transactions: other }, ADDRESS), {
       pending: 0n,
-      words: 'Coinbase: SUCCESS, CREATED, ON_HOLD',
+      providerStatus: 'Coinbase: SUCCESS, CREATED, ON_HOLD',
     })
-    assert.equal(hintOf({ transactions: [] }, ADDRESS).words, 'Coinbase: no purchase yet')
+    assert.equal(hintOf({ transactions: [] }, ADDRESS).providerStatus, 'Coinbase: no purchase yet')
     assert.throws(() => hintOf({}, ADDRESS), ProviderTrouble)
   })
 })

@@ -20,7 +20,7 @@ const MEANINGS: Readonly<Record<string, Exclude<Meaning, 'unknown'>>> = {
 export type Purchase = {
   meaning: Meaning
   /** Without its prefix, and why it failed. */
-  words: string
+  providerStatus: string
   walletAddress: string | undefined
   /** USDC units; undefined for another currency or an unreadable amount. */
   units: bigint | undefined
@@ -46,14 +46,14 @@ export function readPurchase(raw: unknown): Purchase {
   const isUsdc = field(raw, 'purchaseAmount', 'currency')?.toUpperCase() === 'USDC'
   return {
     meaning: known ?? 'unknown',
-    words: reason && known === 'failed' ? `${word} (${reason})` : word,
+    providerStatus: reason && known === 'failed' ? `${word} (${reason})` : word,
     walletAddress: field(raw, 'walletAddress'),
     units: exact !== undefined && isUsdc ? exact / 10n ** BigInt(DIGITS - 6) : undefined,
   }
 }
 
 /** What Coinbase's list says while nothing is to be seen on a chain. */
-export type Hint = { pending: bigint; words: string }
+export type Hint = { pending: bigint; providerStatus: string }
 
 /** @throws ProviderTrouble when the answer holds no list */
 export function hintOf(body: unknown, address: string): Hint {
@@ -65,6 +65,6 @@ export function hintOf(body: unknown, address: string): Hint {
       meaning === 'moving' && units !== undefined && walletAddress.toLowerCase() === address.toLowerCase(),
   )
   const pending = ours.reduce((sum, { units = 0n }) => sum + units, 0n)
-  const said = [...new Set(purchases.map(({ words }) => words))].join(', ') || 'no purchase yet'
-  return { pending, words: `Coinbase: ${said}` }
+  const said = [...new Set(purchases.map(({ providerStatus }) => providerStatus))].join(', ') || 'no purchase yet'
+  return { pending, providerStatus: `Coinbase: ${said}` }
 }

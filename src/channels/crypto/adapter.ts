@@ -91,7 +91,7 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
         units: transfer.units,
         reference: `${transfer.txHash}:${transfer.nth}`,
       })),
-    words: `${usdc.length} transfers`,
+    providerStatus: `${usdc.length} transfers`,
   }
 }
 
@@ -155,8 +155,8 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false }: 
     async refundPayment(refund) {
       const { chain, payout } = readPlace(payable, refund)
       if (chain.payouts) return { reference: null, ...(await chain.payouts.send(payout)) }
-      const words = `send it by hand on ${chain.network.name}, then name the transaction`
-      return { outcome: 'manual', reference: null, txHash: null, words }
+      const providerStatus = `send it by hand on ${chain.network.name}, then name the transaction`
+      return { outcome: 'manual', reference: null, txHash: null, providerStatus }
     },
     async checkRefundTransaction(refund, txHash) {
       const { chain, payout } = readPlace(payable, refund)

@@ -17,9 +17,9 @@ const checked = (description: string, fallback: string, fault: Setting['fault'] 
 const whole = (text: string): string | null =>
   /^[1-9]\d{0,5}$/.test(text) ? null : 'must be a whole number above zero'
 const oneOf =
-  (...words: string[]) =>
+  (...allowed: string[]) =>
   (text: string): string | null =>
-    words.includes(text) ? null : `must be one of ${words.join(', ')}`
+    allowed.includes(text) ? null : `must be one of ${allowed.join(', ')}`
 const list = (text: string): string[] => text.split(',').flatMap((word) => word.trim() || [])
 const fiats = (text: string): string | null =>
   list(text).every((word) => isAsset(word) && word !== 'USDC')
@@ -47,8 +47,8 @@ type Values = Readonly<Record<keyof typeof settings, string>>
 /** @throws ProviderRefusal for a currency that it does not price in */
 function assertTaken({ fiat }: Pick<PaymentRequest, 'fiat'>, { FIATS }: Values): void {
   if (list(FIATS).includes(fiat.asset)) return
-  const words = `Crypto.com Pay is not known to price in ${fiat.asset}; the setting FIATS lists what it takes.`
-  throw new ProviderRefusal('request', words)
+  const providerStatus = `Crypto.com Pay is not known to price in ${fiat.asset}; the setting FIATS lists what it takes.`
+  throw new ProviderRefusal('request', providerStatus)
 }
 
 const pathOf = (providerReference: string): string => `/payments/${encodeURIComponent(providerReference)}`
@@ -96,7 +96,7 @@ async function fetchReport(
   { providerReference, merchantReference, due, fiat }: PaymentKey & { providerReference: string },
   { live, ...scene }: { live: boolean; clock: Clock; weCancel: boolean },
 ): Promise<PaymentReport> {
-  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  const unknown = (providerStatus: string): PaymentReport => ({ outcome: 'unknown', providerReference, providerStatus })
   try {
     const payment = await api.get(pathOf(providerReference))
     if (textAt(payment, 'id') !== providerReference) return unknown('Crypto.com Pay described another payment')

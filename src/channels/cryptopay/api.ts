@@ -40,11 +40,11 @@ function readAnswer({ status, headers, text }: ProviderAnswer): unknown {
   const failed = error !== undefined && error !== null
   if (!failed && status >= 200 && status < 300 && typeof answer === 'object' && answer !== null) return answer
   const told = ['param', 'code', 'error_message'].flatMap((name) => textAt(error, name) ?? [])
-  const words = `Crypto.com Pay answered ${status} ${told.join(' ')}`.trim()
+  const providerStatus = `Crypto.com Pay answered ${status} ${told.join(' ')}`.trim()
   if (failed && status < 500 && status !== 429)
-    throw new ProviderRefusal(reasonOf(status, textAt(error, 'param') ?? ''), words, { status, error })
+    throw new ProviderRefusal(reasonOf(status, textAt(error, 'param') ?? ''), providerStatus, { status, error })
   const seconds = Number(headers['retry-after'])
-  throw new ProviderTrouble(words, {
+  throw new ProviderTrouble(providerStatus, {
     cause: { status, text: text.slice(0, 500) },
     notSent: status === 429,
     ...(seconds > 0 ? { retryAfterMs: seconds * 1000 } : {}),

@@ -24,7 +24,7 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
   const type = textAt(event, 'type')
   if (type === undefined || textAt(event, 'object_type') !== 'event')
     throw new CallbackRefused('the body is not an event')
-  const nothing = { merchantReference: null, providerReference: null, report: null, words: type }
+  const nothing = { merchantReference: null, providerReference: null, report: null, providerStatus: type }
   if (!type.startsWith('payment.')) return nothing
   const object = fieldAt(fieldAt(event, 'data'), 'object')
   const isRefund = type.startsWith('payment.refund')
@@ -32,16 +32,16 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
   // a refund object may leave the mode out; its payment is looked at anyhow
   if (live !== rules.live && !(isRefund && live === undefined))
     throw new CallbackRefused(`of ${live ? 'live' : 'test'} mode`)
-  const words = `${type} ${textAt(object, 'status') ?? ''}`.trim()
+  const providerStatus = `${type} ${textAt(object, 'status') ?? ''}`.trim()
   if (isRefund) {
     const refund = readRefundNews(type, object)
     const providerReference = textAt(object, 'payment_id') ?? null
-    return { ...nothing, providerReference, words, ...(refund && { refund }) }
+    return { ...nothing, providerReference, providerStatus, ...(refund && { refund }) }
   }
   return {
     merchantReference: textAt(object, 'order_id') ?? null,
     providerReference: textAt(object, 'id') ?? null,
     report: reportOf(object, null, { clock, weCancel: rules.weCancel }),
-    words,
+    providerStatus,
   }
 }

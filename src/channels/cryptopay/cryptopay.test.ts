@@ -37,7 +37,7 @@ test('the callback of the vector is accepted and names payment and order', () =>
   const news = read(HEADER)
   assert.equal(news.providerReference, 'a8608fef-05bf-4a43-9d16-6c0f2235ece7')
   assert.equal(news.merchantReference, 'ord20240610A1')
-  assert.equal(news.words, 'payment.captured succeeded')
+  assert.equal(news.providerStatus, 'payment.captured succeeded')
   // how much that is in USDC only the query can tell
   assert.equal(news.report?.outcome, 'unknown')
 })
@@ -112,7 +112,11 @@ test('every documented status has its meaning', () => {
   assert.equal(report({ status: 'cancelled' }).outcome, 'cancelled')
   // where we cancel ourselves, a cancelled payment is no decision of the payer
   assert.equal(report({ status: 'cancelled' }, true).outcome, 'expired')
-  assert.deepEqual(report({ status: 'on_hold' }), { outcome: 'unknown', providerReference: 'p1', words: 'on_hold' })
+  assert.deepEqual(report({ status: 'on_hold' }), {
+    outcome: 'unknown',
+    providerReference: 'p1',
+    providerStatus: 'on_hold',
+  })
 })
 
 test('all that was asked for is exactly what is due, less is its share rounded down', () => {
@@ -124,7 +128,7 @@ test('all that was asked for is exactly what is due, less is its share rounded d
 
 test('another currency is unknown, whatever the amount', () => {
   const told = report({ currency: 'USD' })
-  assert.deepEqual([told.outcome, told.words], ['unknown', 'succeeded: 1234 USD'])
+  assert.deepEqual([told.outcome, told.providerStatus], ['unknown', 'succeeded: 1234 USD'])
   assert.equal(report({ amount: '12.34' }).outcome, 'unknown')
 })
 
@@ -136,7 +140,7 @@ test('money on its way is pending: all of it, a part of it, and none where the c
   assert.equal(pending({ currency: 'CRO', amount: '61.7', mismatched_reason: 'underpaid' }), 6_685_000n)
   assert.equal(pending({ currency: 'ETH', amount: '1', mismatched_reason: 'wrong coin' }), 0n)
   const told = report({ status: 'pending', current_inbound_fund: { currency: 'ETH', mismatched_reason: 'wrong coin' } })
-  assert.equal(told.words, 'pending, wrong coin')
+  assert.equal(told.providerStatus, 'pending, wrong coin')
 })
 
 test('amounts beyond 2^53 keep every digit', () => {
@@ -291,7 +295,7 @@ test('a refund that was requested is pending, whatever amount_refunded says; it 
     refundId: REFUND.refundId,
     outcome: 'settled',
     fiat: { asset: 'EUR', units: 460n },
-    words: 'payment.refund_transferred succeeded',
+    providerStatus: 'payment.refund_transferred succeeded',
   })
   assert.equal((await newsOf('payment.refund_transferred', { status: 'failed' }))?.outcome, 'unknown')
 })
@@ -300,7 +304,7 @@ test('a refund whose answer was lost is never sent again: it waits for its callb
   const { channel, calls } = open([])
   const told = await channel.refundPayment?.({ ...REFUND, attempted: true })
   assert.equal(told?.outcome, 'unknown')
-  assert.match(told?.words ?? '', new RegExp(OURS))
+  assert.match(told?.providerStatus ?? '', new RegExp(OURS))
   assert.equal(calls.length, 0)
   assert.equal(channel.refundsByCallback, true)
 })

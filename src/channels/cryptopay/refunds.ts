@@ -23,11 +23,11 @@ async function send(api: PayApi, { providerReference, fiat, refundId, reason }: 
       reason,
       description: describe(refundId),
     })
-    const words = `requested: ${textAt(answer, 'status') ?? 'accepted'}`
-    return { outcome: 'pending', reference: textAt(answer, 'id') ?? null, txHash: null, words }
+    const providerStatus = `requested: ${textAt(answer, 'status') ?? 'accepted'}`
+    return { outcome: 'pending', reference: textAt(answer, 'id') ?? null, txHash: null, providerStatus }
   } catch (error) {
     if (!isDefiniteNo(error)) throw error
-    return { outcome: 'refused', reference: null, txHash: null, words: error.message }
+    return { outcome: 'refused', reference: null, txHash: null, providerStatus: error.message }
   }
 }
 
@@ -35,14 +35,19 @@ async function send(api: PayApi, { providerReference, fiat, refundId, reason }: 
 export async function refundPayment(api: PayApi, refund: RefundRequest): Promise<RefundReport> {
   const { fiat, reference, attempted, refundId } = refund
   if (fiat.units <= 0n) {
-    const words = `the refund is less than the smallest amount in ${fiat.asset}`
-    return { outcome: 'refused', reference, txHash: null, words }
+    const providerStatus = `the refund is less than the smallest amount in ${fiat.asset}`
+    return { outcome: 'refused', reference, txHash: null, providerStatus }
   }
   if (reference !== null)
-    return { outcome: 'pending', reference, txHash: null, words: 'requested; its transfer is told by a callback' }
+    return {
+      outcome: 'pending',
+      reference,
+      txHash: null,
+      providerStatus: 'requested; its transfer is told by a callback',
+    }
   if (!attempted) return send(api, refund)
-  const words = `the answer was lost: wait for its callback, or look for “${describe(refundId)}” in the dashboard`
-  return { outcome: 'unknown', reference, txHash: null, words }
+  const providerStatus = `the answer was lost: wait for its callback, or look for “${describe(refundId)}” in the dashboard`
+  return { outcome: 'unknown', reference, txHash: null, providerStatus }
 }
 
 /** What an event says of a refund; undefined: it does not name one. */
@@ -59,6 +64,6 @@ export function readRefundNews(type: string, object: unknown): RefundNews | unde
     refundId: DESCRIPTION.exec(textAt(object, 'description') ?? '')?.[1] ?? null,
     outcome: isTransferred ? 'settled' : isRequested ? 'pending' : 'unknown',
     fiat: { asset, units },
-    words: `${type} ${status}`,
+    providerStatus: `${type} ${status}`,
   }
 }

@@ -54,31 +54,32 @@ type PaymentFacts = {
 export function reportOf(payment: unknown, price: Price | null, { clock, weCancel }: PaymentFacts): PaymentReport {
   const providerReference = textAt(payment, 'id') ?? ''
   const word = textAt(payment, 'status') ?? 'no status'
-  const told = (outcome: 'waiting' | 'expired' | 'cancelled' | 'unknown', words = word): PaymentReport => ({
+  const told = (outcome: 'waiting' | 'expired' | 'cancelled' | 'unknown', providerStatus = word): PaymentReport => ({
     outcome,
     providerReference,
-    words,
+    providerStatus,
   })
   const fund = fieldAt(payment, 'current_inbound_fund')
   const mismatch = textAt(fund, 'mismatched_reason')
-  const words = mismatch ? `${word}, ${mismatch}` : word
+  const providerStatus = mismatch ? `${word}, ${mismatch}` : word
   const meaning = MEANINGS[word]
   if (meaning === undefined) return told('unknown')
-  if (meaning === 'cancelled') return told(weCancel || isOver(payment, clock()) ? 'expired' : 'cancelled', words)
-  if (meaning === 'waiting' && flagAt(payment, 'expired') === true) return told('expired', words)
+  if (meaning === 'cancelled')
+    return told(weCancel || isOver(payment, clock()) ? 'expired' : 'cancelled', providerStatus)
+  if (meaning === 'waiting' && flagAt(payment, 'expired') === true) return told('expired', providerStatus)
   if (meaning === 'waiting' && (fund === undefined || fund === null)) return told('waiting')
-  if (price === null) return told('unknown', words)
+  if (price === null) return told('unknown', providerStatus)
   const received = minorUnits(payment, 'amount')
   const currency = textAt(payment, 'currency')
   if (currency !== price.fiat.asset || received === undefined)
     return told('unknown', `${word}: ${received} ${currency}`)
   if (meaning === 'waiting')
-    return paidReport(providerReference, { final: 0n, pending: pendingOf(payment, price), words })
+    return paidReport(providerReference, { final: 0n, pending: pendingOf(payment, price), providerStatus })
   if (flagAt(payment, 'captured') === false)
     return paidReport(providerReference, {
       final: 0n,
       pending: inUsdc(price, received),
-      words: `${word}, not captured`,
+      providerStatus: `${word}, not captured`,
     })
-  return paidReport(providerReference, { final: inUsdc(price, received), words })
+  return paidReport(providerReference, { final: inUsdc(price, received), providerStatus })
 }

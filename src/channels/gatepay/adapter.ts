@@ -100,14 +100,14 @@ async function recover(api: GateApi, merchantTradeNo: string): Promise<Recovery>
 async function fetchReport(
   api: GateApi,
   { providerReference, merchantReference }: { providerReference: string; merchantReference: string },
-  closedWords: readonly string[],
+  closedStatuses: readonly string[],
 ): Promise<PaymentReport> {
-  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  const unknown = (providerStatus: string): PaymentReport => ({ outcome: 'unknown', providerReference, providerStatus })
   try {
     const data = await query(api, { prepayId: providerReference })
     const named = filledAt(data, 'merchantTradeNo')
     if (named !== null && named !== merchantReference) return unknown(`Gate Pay described another order, ${named}`)
-    return reportOf(filledAt(data, 'status') ?? '', data, { providerReference, closedWords })
+    return reportOf(filledAt(data, 'status') ?? '', data, { providerReference, closedStatuses })
   } catch (error) {
     if (isRefusedWith(error, [ORDER_UNKNOWN])) return unknown('Gate Pay does not know the order')
     throw error
@@ -118,7 +118,7 @@ function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, co
   const { clock } = context
   const { BASE_URL, CLIENT_ID: clientId, SECRET, ON_BEHALF_OF: onBehalfOf, CLIENT_TYPE: clientType } = values
   const api = openGateApi({ baseUrl: BASE_URL, clientId, secret: SECRET, onBehalfOf, clientType }, context)
-  const closedWords = list(values.CLOSED_WORDS)
+  const closedStatuses = list(values.CLOSED_WORDS)
   const maxAgeMs = Number(values.CALLBACK_MAX_AGE_SECONDS) * SECOND
   const refunds = openRefunds(api, clock, {
     waitMs: Number(values.REFUND_WAIT_SECONDS) * SECOND,
@@ -132,9 +132,9 @@ function openGatePay(values: Readonly<Record<keyof typeof settings, string>>, co
     },
     createPayment: (request) => create(api, request, clock()),
     recoverPayment: ({ merchantReference }) => recover(api, merchantReference),
-    fetchPayment: (payment) => fetchReport(api, payment, closedWords),
+    fetchPayment: (payment) => fetchReport(api, payment, closedStatuses),
     async readCallback(callback) {
-      return readCallback(callback, { clientId, secret: SECRET, maxAgeMs, closedWords }, clock)
+      return readCallback(callback, { clientId, secret: SECRET, maxAgeMs, closedStatuses }, clock)
     },
     acknowledgement: { contentType: 'application/json', body: '{"returnCode":"SUCCESS","returnMessage":""}' },
     async closePayment({ providerReference }) {

@@ -13,7 +13,7 @@ export type CallbackRules = {
   clientId: string
   secret: string
   maxAgeMs: number
-  closedWords: readonly string[]
+  closedStatuses: readonly string[]
 }
 
 function verify({ headers, rawBody }: Callback, { secret, maxAgeMs }: CallbackRules, nowMs: number): void {
@@ -44,6 +44,6 @@ export function readCallback(callback: Callback, rules: CallbackRules, clock: Cl
     // bizId is not documented to be the order's id, so our own reference is preferred
     providerReference: filledAt(data, 'prepayId') ?? (merchantReference === null ? bizId : null),
     report: aboutOrder ? reportOf(bizStatus, data, { ...rules, providerReference: named ?? '' }) : null,
-    words: `${bizType} ${bizStatus}`,
+    providerStatus: `${bizType} ${bizStatus}`,
   }
 }

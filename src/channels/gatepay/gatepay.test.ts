@@ -31,7 +31,7 @@ const WEBHOOK = {
 const WEBHOOK_SIGNATURE =
   '01ba5b2303b6964ecc4a15180ad07f8eb3b269d5ccfeb8347481de2c60899b62289c96196be47529fcfecf8b1f61a1c9f2a58c009b4f8cb3f70e28c7f565efac'
 
-const RULES: CallbackRules = { clientId: 'test-client', secret: SECRET, maxAgeMs: 300_000, closedWords: [] }
+const RULES: CallbackRules = { clientId: 'test-client', secret: SECRET, maxAgeMs: 300_000, closedStatuses: [] }
 
 const callbackOf = (body: string, headers: Record<string, string> = {}): Callback => ({
   headers: {
@@ -72,7 +72,7 @@ test('the callback of the vector is accepted and claims 12.34 USDC for its order
   const news = read(callbackOf(WEBHOOK.body, { 'x-gatepay-signature': WEBHOOK_SIGNATURE }))
   assert.equal(news.merchantReference, 'ord-20240610-A1')
   assert.equal(news.providerReference, null)
-  assert.equal(news.words, 'PAY PAY_SUCCESS')
+  assert.equal(news.providerStatus, 'PAY PAY_SUCCESS')
   assert.ok(news.report?.outcome === 'seen')
   assert.equal(news.report.final, 12_340_000n)
 })
@@ -106,7 +106,7 @@ test('a callback about a refund says nothing of the payment, one about transfers
     merchantReference: 'a1b2c3',
     providerReference: null,
     report: null,
-    words: 'PAY_REFUND REFUND_SUCCESS',
+    providerStatus: 'PAY_REFUND REFUND_SUCCESS',
   })
   const other = read(callbackOf('{"bizType":"WITHDRAW","bizId":"7","bizStatus":"DONE","data":"{}"}'))
   assert.deepEqual([other.merchantReference, other.providerReference, other.report], [null, null, null])
@@ -116,8 +116,8 @@ test('a callback about a refund says nothing of the payment, one about transfers
 })
 
 const ORDER = { currency: 'USDC', orderAmount: '12.34' }
-const report = (word: string, data: object = ORDER, closedWords: string[] = []) =>
-  reportOf(word, data, { providerReference: '5', closedWords })
+const report = (word: string, data: object = ORDER, closedStatuses: string[] = []) =>
+  reportOf(word, data, { providerReference: '5', closedStatuses })
 
 test('every documented word has its meaning', () => {
   const outcomes = Object.keys(MEANINGS).map((word) => [word, report(word).outcome])
@@ -146,7 +146,7 @@ test('PAID is final, PROCESS is pending, both in the amount of the order itself'
 })
 
 test('an undocumented status is unknown and keeps its word; so is one for a closed order until it is configured', () => {
-  assert.deepEqual(report('CANCELLED'), { outcome: 'unknown', providerReference: '5', words: 'CANCELLED' })
+  assert.deepEqual(report('CANCELLED'), { outcome: 'unknown', providerReference: '5', providerStatus: 'CANCELLED' })
   assert.equal(report('CANCELLED', ORDER, ['CLOSED', 'CANCELLED']).outcome, 'expired')
   assert.equal(report('').outcome, 'unknown')
 })
@@ -155,7 +155,7 @@ test('PAID in another currency, or in an amount that cannot be read, is unknown'
   assert.deepEqual(report('PAID', { currency: 'USDT', orderAmount: '12.34' }), {
     outcome: 'unknown',
     providerReference: '5',
-    words: 'PAID: 12.34 USDT',
+    providerStatus: 'PAID: 12.34 USDT',
   })
   for (const orderAmount of ['12.3400001', '1e3', '-1', ''])
     assert.equal(report('PAID', { currency: 'USDC', orderAmount }).outcome, 'unknown', orderAmount)
@@ -181,8 +181,8 @@ test('more than was asked for is shown to a person and not counted', () => {
 test('the words that Gate may use after a close end the attempt, and money is still seen', () => {
   const values = readSettings(gatepay, { CLIENT_ID: 'a', SECRET: 'b' })
   assert.ok(values.outcome === 'set')
-  const closedWords = (values.values.CLOSED_WORDS ?? '').split(',')
-  const told = (word: string, data: unknown) => reportOf(word, data, { providerReference: '5', closedWords })
+  const closedStatuses = (values.values.CLOSED_WORDS ?? '').split(',')
+  const told = (word: string, data: unknown) => reportOf(word, data, { providerReference: '5', closedStatuses })
   for (const word of ['CANCELLED', 'CLOSED', 'EXPIRED']) {
     assert.equal(told(word, ORDER).outcome, 'expired', word)
     const late = { ...ORDER, transaction_info: { done_amount: '12.34', confirming_list: [] } }
@@ -236,7 +236,7 @@ test('both families of refund words are understood, others are unknown', () => {
   assert.deepEqual(outcomes, ['settled', 'settled', 'pending', 'refused', 'refused'])
   assert.equal(readRefund(REFUND, { status: 'REFUND_LOST' }).outcome, 'unknown')
   const refused = readRefund(REFUND, { status: 'FAIL', refund_fail_reason: 'no balance', gateRefundId: '8' })
-  assert.deepEqual(refused, { outcome: 'refused', reference: '8', txHash: null, words: 'FAIL: no balance' })
+  assert.deepEqual(refused, { outcome: 'refused', reference: '8', txHash: null, providerStatus: 'FAIL: no balance' })
 })
 
 test('a refund of another amount or currency under our id is not believed', () => {

@@ -30,9 +30,13 @@ export function readRefund(refund: RefundRequest, data: unknown): RefundReport {
   const asked = filledAt(data, 'requestAmount')
   const currency = filledAt(data, 'requestCurrency') ?? 'USDC'
   if (currency !== 'USDC' || (asked !== null && parseDecimal(asked, 6) !== refund.units))
-    return { outcome: 'unknown', ...report, words: `${word}: another refund, ${asked} ${currency}` }
+    return { outcome: 'unknown', ...report, providerStatus: `${word}: another refund, ${asked} ${currency}` }
   const reason = filledAt(data, 'refund_fail_reason')
-  return { outcome: REFUND_OUTCOMES[word] ?? 'unknown', ...report, words: reason ? `${word}: ${reason}` : word }
+  return {
+    outcome: REFUND_OUTCOMES[word] ?? 'unknown',
+    ...report,
+    providerStatus: reason ? `${word}: ${reason}` : word,
+  }
 }
 
 /** Undefined: Gate has no refund with our id. */
@@ -55,12 +59,12 @@ async function send(api: GateApi, refund: RefundRequest): Promise<RefundReport> 
       refundReason: refund.reason ?? 'refund',
       ...SAME_WAY,
     })
-    const words = filledAt(data, 'errMsg') ?? 'accepted'
-    return { outcome: 'pending', reference: filledAt(data, 'refundGateId'), txHash: null, words }
+    const providerStatus = filledAt(data, 'errMsg') ?? 'accepted'
+    return { outcome: 'pending', reference: filledAt(data, 'refundGateId'), txHash: null, providerStatus }
   } catch (error) {
     // a fault that the operator must fix does not fail the refund
     if (!(error instanceof ProviderRefusal) || isForOperator(error.reason)) throw error
-    return { outcome: 'refused', reference: null, txHash: null, words: error.message }
+    return { outcome: 'refused', reference: null, txHash: null, providerStatus: error.message }
   }
 }
 
@@ -82,8 +86,8 @@ export function openRefunds(api: GateApi, clock: Clock, rules: RefundRules) {
     const found = asked ? await findRefund(api, refund, rules) : undefined
     if (found) return found
     if (await isTooEarly(refund)) {
-      const words = `not sent yet: Gate wants ${rules.waitMs / 1000} seconds between payment and refunds`
-      return { outcome: 'pending', reference: null, txHash: null, words }
+      const providerStatus = `not sent yet: Gate wants ${rules.waitMs / 1000} seconds between payment and refunds`
+      return { outcome: 'pending', reference: null, txHash: null, providerStatus }
     }
     sentAt.set(refund.providerReference, clock())
     return send(api, refund)

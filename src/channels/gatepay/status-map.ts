@@ -60,8 +60,8 @@ function overpaid(data: unknown, price: bigint): bigint {
 }
 
 /** Money at Gate that will not pay this order any more: a person must see it, and it is never counted. */
-const unmatchedReport = (providerReference: string, units: bigint, words: string): SeenReport => ({
-  ...paidReport(providerReference, { final: 0n, words }),
+const unmatchedReport = (providerReference: string, units: bigint, providerStatus: string): SeenReport => ({
+  ...paidReport(providerReference, { final: 0n, providerStatus }),
   unmatched: [{ asset: 'USDC', units, reference: `gatepay:${providerReference}:late` }],
 })
 
@@ -72,32 +72,35 @@ const unmatchedReport = (providerReference: string, units: bigint, words: string
 export function reportOf(
   word: string,
   data: unknown,
-  { providerReference, closedWords }: { providerReference: string; closedWords: readonly string[] },
+  { providerReference, closedStatuses }: { providerReference: string; closedStatuses: readonly string[] },
 ): PaymentReport {
-  const meaning = closedWords.includes(word) ? 'expired' : MEANINGS[word]
-  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  const meaning = closedStatuses.includes(word) ? 'expired' : MEANINGS[word]
+  const unknown = (providerStatus: string): PaymentReport => ({ outcome: 'unknown', providerReference, providerStatus })
   if (meaning === undefined) return unknown(word === '' ? 'no status' : word)
-  if (meaning === 'failed' || meaning === 'blocked') return { outcome: meaning, providerReference, words: word }
+  if (meaning === 'failed' || meaning === 'blocked')
+    return { outcome: meaning, providerReference, providerStatus: word }
   const price = usdc(filledAt(data, 'orderAmount'))
   if (filledAt(data, 'currency') !== 'USDC' || price === undefined) {
-    if (meaning === 'waiting' || meaning === 'expired') return { outcome: meaning, providerReference, words: word }
+    if (meaning === 'waiting' || meaning === 'expired')
+      return { outcome: meaning, providerReference, providerStatus: word }
     return unknown(`${word}: ${filledAt(data, 'orderAmount')} ${filledAt(data, 'currency')}`)
   }
   if (meaning === 'paid') {
     const final = received(data, price)
     if (final === undefined) return unknown(`${word}: underpaid`)
-    const report = paidReport(providerReference, { final, words: word })
+    const report = paidReport(providerReference, { final, providerStatus: word })
     const over = overpaid(data, price)
     if (over === 0n) return report
     const unmatched = [{ asset: 'USDC', units: over, reference: `gatepay:${providerReference}:over` }]
-    return { ...report, unmatched, words: `${word}, more than was asked for` }
+    return { ...report, unmatched, providerStatus: `${word}, more than was asked for` }
   }
-  if (meaning === 'confirming') return paidReport(providerReference, { final: 0n, pending: price, words: word })
+  if (meaning === 'confirming')
+    return paidReport(providerReference, { final: 0n, pending: price, providerStatus: word })
   const came = arrived(data, price)
   if (meaning === 'waiting' && came > 0n)
-    return paidReport(providerReference, { final: 0n, pending: came, words: `${word}, money arrives` })
-  if (meaning === 'waiting') return { outcome: 'waiting', providerReference, words: word }
+    return paidReport(providerReference, { final: 0n, pending: came, providerStatus: `${word}, money arrives` })
+  if (meaning === 'waiting') return { outcome: 'waiting', providerReference, providerStatus: word }
   return came > 0n
     ? unmatchedReport(providerReference, came, word)
-    : { outcome: 'expired', providerReference, words: word }
+    : { outcome: 'expired', providerReference, providerStatus: word }
 }

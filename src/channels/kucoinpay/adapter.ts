@@ -110,7 +110,7 @@ async function fetchPayment(
   const answer = await client.ask('info', { payOrderId: providerReference })
   if (answer.outcome === 'refused') throw answer.refusal
   if (textAt(answer.data, 'payOrderId') !== providerReference)
-    return { outcome: 'unknown', providerReference, words: 'no such order' }
+    return { outcome: 'unknown', providerReference, providerStatus: 'no such order' }
   return reportOfOrder(answer.data, providerReference)
 }
 

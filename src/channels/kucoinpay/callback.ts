@@ -57,13 +57,13 @@ const withoutEmpty = (values: SignedValues): SignedValues =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
 
 function readNews(list: SignedList, signed: Record<string, string>): CallbackNews {
-  const words = `${list} ${signed.status ?? 'no status'}`
+  const providerStatus = `${list} ${signed.status ?? 'no status'}`
   if (list === 'REFUND')
-    return { merchantReference: null, providerReference: signed.payID ?? null, report: null, words }
-  if (list !== 'TRADE') return { merchantReference: null, providerReference: null, report: null, words }
+    return { merchantReference: null, providerReference: signed.payID ?? null, report: null, providerStatus }
+  if (list !== 'TRADE') return { merchantReference: null, providerReference: null, report: null, providerStatus }
   const { payOrderId, requestId } = signed
   const report = payOrderId === undefined ? null : reportOfOrder(signed, payOrderId)
-  return { merchantReference: requestId ?? null, providerReference: payOrderId ?? null, report, words }
+  return { merchantReference: requestId ?? null, providerReference: payOrderId ?? null, report, providerStatus }
 }
 
 /**

@@ -278,7 +278,7 @@ describe('callbacks', () => {
       merchantReference: null,
       providerReference: 'kpt_test0001',
       report: null,
-      words: 'REFUND REFUND_PART',
+      providerStatus: 'REFUND REFUND_PART',
     })
   })
 

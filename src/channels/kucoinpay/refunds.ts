@@ -18,10 +18,10 @@ const plainReason = (text: string | null): string =>
 function reportOf(refund: RefundRequest, data: unknown): RefundReport {
   const status = textAt(data, 'status')
   const reference = textAt(data, 'refundId') ?? refund.reference
-  const report = { reference, txHash: null, words: status ?? 'no status' }
+  const report = { reference, txHash: null, providerStatus: status ?? 'no status' }
   const said = usdcUnits(textAt(data, 'refundAmount'))
   const isOther = textAt(data, 'requestId') !== refund.refundId || (said !== undefined && said !== refund.units)
-  if (isOther) return { ...report, outcome: 'unknown', words: `${report.words} of another refund` }
+  if (isOther) return { ...report, outcome: 'unknown', providerStatus: `${report.providerStatus} of another refund` }
   return { ...report, outcome: refundOutcome(status) }
 }
 
@@ -55,9 +55,14 @@ export async function refundPayment(
     reference: refundId,
   })
   if (answer.outcome === 'done')
-    return { outcome: 'pending', reference: textAt(answer.data, 'refundId') ?? null, txHash: null, words: 'accepted' }
+    return {
+      outcome: 'pending',
+      reference: textAt(answer.data, 'refundId') ?? null,
+      txHash: null,
+      providerStatus: 'accepted',
+    }
   const { code, refusal } = answer
   if (needsOperator(answer)) throw refusal
   if (code === REPEATED || code === REFUND_RUNS) throw new ProviderTrouble(refusal.message, { cause: refusal })
-  return { outcome: 'refused', reference: null, txHash: null, words: refusal.message }
+  return { outcome: 'refused', reference: null, txHash: null, providerStatus: refusal.message }
 }

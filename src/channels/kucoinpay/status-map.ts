@@ -34,14 +34,14 @@ export const refundOutcome = (status: string | undefined): RefundReport['outcome
 
 /** Reads an order's fields, from the query or the signed part of a callback. */
 export function reportOfOrder(order: unknown, providerReference: string): PaymentReport {
-  const words = textAt(order, 'status') ?? 'no status'
-  const meaning = meaningOf(words)
-  if (meaning === undefined) return { outcome: 'unknown', providerReference, words }
-  if (meaning !== 'paid') return { outcome: meaning, providerReference, words }
+  const providerStatus = textAt(order, 'status') ?? 'no status'
+  const meaning = meaningOf(providerStatus)
+  if (meaning === undefined) return { outcome: 'unknown', providerReference, providerStatus }
+  if (meaning !== 'paid') return { outcome: meaning, providerReference, providerStatus }
   const price = textAt(order, 'orderAmount')
   const currency = textAt(order, 'orderCurrency')
   const final = usdcUnits(price)
   if (final === undefined || currency !== 'USDC')
-    return { outcome: 'unknown', providerReference, words: `${words}, ${price} ${currency}` }
-  return paidReport(providerReference, { final, words })
+    return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}, ${price} ${currency}` }
+  return paidReport(providerReference, { final, providerStatus })
 }

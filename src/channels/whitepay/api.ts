@@ -35,8 +35,9 @@ function refuseInvalid(body: unknown, answer: ProviderAnswer): never {
   if (ofReference !== undefined && EXISTS.test(ofReference))
     throw new ProviderTrouble(`Whitepay has this external_order_id already: ${ofReference}`, { cause: answer })
   const ofAmount = faultOf(body, 'amount')
-  const words = ofAmount ?? ofReference ?? faultOf(body, 'currency') ?? textAt(body, 'message') ?? 'invalid data'
-  throw new ProviderRefusal(ofAmount === undefined ? 'request' : 'amount', `Whitepay: ${words}`, answer)
+  const providerStatus =
+    ofAmount ?? ofReference ?? faultOf(body, 'currency') ?? textAt(body, 'message') ?? 'invalid data'
+  throw new ProviderRefusal(ofAmount === undefined ? 'request' : 'amount', `Whitepay: ${providerStatus}`, answer)
 }
 
 function refuse(answer: ProviderAnswer, missing: RefusalReason): never {

@@ -41,18 +41,18 @@ function findSigners(values: WhitepayValues, callback: Callback): { signer: Sign
   })
 }
 
-function newsOf(body: unknown, words: string): CallbackNews {
+function newsOf(body: unknown, providerStatus: string): CallbackNews {
   const order = readOrder((body as { order?: unknown } | null)?.order)
   if (order) {
     const report = claimOf(order)
-    const said = `${words}: ${report.words}`
-    return { merchantReference: order.reference ?? null, providerReference: order.id, report, words: said }
+    const said = `${providerStatus}: ${report.providerStatus}`
+    return { merchantReference: order.reference ?? null, providerReference: order.id, report, providerStatus: said }
   }
   return {
     merchantReference: textAt(body, 'transaction', 'external_order_id') ?? null,
     providerReference: textAt(body, 'transaction', 'order_id') ?? null,
     report: null,
-    words: `${words}: ${textAt(body, 'transaction', 'status') ?? textAt(body, 'withdrawal', 'status') ?? 'no order'}`,
+    providerStatus: `${providerStatus}: ${textAt(body, 'transaction', 'status') ?? textAt(body, 'withdrawal', 'status') ?? 'no order'}`,
   }
 }
 
@@ -69,7 +69,12 @@ export function readWhitepayCallback(values: WhitepayValues, callback: Callback)
   const [family = ''] = event.split('::')
   const expected = Object.hasOwn(SIGNERS, family) ? SIGNERS[family] : undefined
   if (expected === undefined)
-    return { merchantReference: null, providerReference: null, report: null, words: `event ${event || 'without name'}` }
+    return {
+      merchantReference: null,
+      providerReference: null,
+      report: null,
+      providerStatus: `event ${event || 'without name'}`,
+    }
   const right = signed.find(({ signer }) => signer === expected)
   if (!right) throw new CallbackRefused(`${event} must be signed with the ${expected} token`)
   return newsOf(body, right.form === 'raw' ? event : `${event} (signed ${right.form})`)

@@ -52,7 +52,7 @@ export async function readReport(
     return reportOf(expectOrder(await read()), payment, clock())
   } catch (error) {
     if (!(error instanceof ProviderRefusal) || error.reason !== 'state') throw error
-    return { outcome: 'unknown', providerReference: payment.providerReference, words: error.message }
+    return { outcome: 'unknown', providerReference: payment.providerReference, providerStatus: error.message }
   }
 }
 

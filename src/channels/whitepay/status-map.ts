@@ -117,21 +117,26 @@ const statusText = ({ status, isInternal }: WhitepayOrder): string =>
  */
 export function reportOf(order: WhitepayOrder, payment: PaymentKey, nowMs: number): PaymentReport {
   const { id: providerReference } = order
-  const words = statusText(order)
+  const providerStatus = statusText(order)
   const meaning = Object.hasOwn(MEANINGS, order.status) ? MEANINGS[order.status] : undefined
-  if (meaning === undefined) return { outcome: 'unknown', providerReference, words }
+  if (meaning === undefined) return { outcome: 'unknown', providerReference, providerStatus }
   const strange = strangeness(order, payment)
-  if (strange !== null) return { outcome: 'unknown', providerReference, words: `${words}: ${strange}` }
+  if (strange !== null)
+    return { outcome: 'unknown', providerReference, providerStatus: `${providerStatus}: ${strange}` }
   const units = depositedUnits(order, payment.due)
-  if (meaning === 'done') return paidReport(providerReference, { final: units || payment.due.units, words })
+  if (meaning === 'done') return paidReport(providerReference, { final: units || payment.due.units, providerStatus })
   if (units === undefined || (meaning === 'part' && units === 0n))
-    return { outcome: 'unknown', providerReference, words: `${words}: a part came, it does not say how much` }
+    return {
+      outcome: 'unknown',
+      providerReference,
+      providerStatus: `${providerStatus}: a part came, it does not say how much`,
+    }
   if (units > 0n) {
     const money = meaning === 'open' ? { final: 0n, pending: units } : { final: units }
-    return { ...paidReport(providerReference, { ...money, words }), isPart: true }
+    return { ...paidReport(providerReference, { ...money, providerStatus }), isPart: true }
   }
-  if (meaning === 'open') return { outcome: 'waiting', providerReference, words }
-  return { outcome: nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled', providerReference, words }
+  if (meaning === 'open') return { outcome: 'waiting', providerReference, providerStatus }
+  return { outcome: nowMs >= payment.expiresAt.getTime() ? 'expired' : 'cancelled', providerReference, providerStatus }
 }
 
 /** What a callback claims: money is left to the query. */
@@ -141,5 +146,5 @@ export function claimOf(order: WhitepayOrder): PaymentReport {
   const claims = { open: 'waiting', gone: 'cancelled', part: 'unknown', done: 'unknown' } as const
   const holdsMoney = order.deposits.length > 0 || (exact(textAt(order.raw, 'received_total')) ?? 0n) > 0n
   const outcome = meaning === undefined || holdsMoney ? 'unknown' : claims[meaning]
-  return { outcome, providerReference, words: statusText(order) }
+  return { outcome, providerReference, providerStatus: statusText(order) }
 }

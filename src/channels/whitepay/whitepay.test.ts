@@ -77,7 +77,7 @@ const deposits = (coin: string, expected: string, ...amounts: string[]) => ({
 })
 const seen = (fields: Record<string, unknown>) => {
   const told = report(fields)
-  assert.ok(told.outcome === 'seen', told.words)
+  assert.ok(told.outcome === 'seen', told.providerStatus)
   return told
 }
 
@@ -114,8 +114,8 @@ describe('whitepay: callbacks', () => {
     const news = read(BODY, RAW_SIGNATURE)
     assert.equal(news.merchantReference, 'ord20240610A1')
     assert.equal(news.providerReference, '0d7f9c8e-5d1b-4a27-9d0e-6c0c1f7a2b11')
-    assert.equal(news.words, 'order::completed: COMPLETE, inside WhiteBIT')
-    assert.match(read(BODY, ESCAPED_SIGNATURE).words, /signed escaped/)
+    assert.equal(news.providerStatus, 'order::completed: COMPLETE, inside WhiteBIT')
+    assert.match(read(BODY, ESCAPED_SIGNATURE).providerStatus, /signed escaped/)
   })
 
   it('reads the event that money arrived and is being converted', () => {
@@ -128,8 +128,8 @@ describe('whitepay: callbacks', () => {
     const body = JSON.stringify({ transaction, event_type: 'transaction::complete' })
     const news = read(body, sign(MERCHANT_TOKEN, body))
     assert.deepEqual(
-      { ...news, words: '' },
-      { merchantReference: 'ref', providerReference: 'w1', report: null, words: '' },
+      { ...news, providerStatus: '' },
+      { merchantReference: 'ref', providerReference: 'w1', report: null, providerStatus: '' },
     )
     refused(body, sign(TOKEN, body))
     refused(BODY, sign(MERCHANT_TOKEN, BODY))
@@ -273,7 +273,7 @@ describe('whitepay: status map', () => {
   })
 
   it('says where the payer paid from', () => {
-    assert.match(report({ status: 'COMPLETE', is_internal: false }).words, /outside wallet/)
+    assert.match(report({ status: 'COMPLETE', is_internal: false }).providerStatus, /outside wallet/)
   })
 })
 
@@ -338,7 +338,7 @@ describe('whitepay: host to host', () => {
   it('understands the currency as an object when the order is paid', async () => {
     const paid = { ...kept, currency, wallet, status: 'COMPLETE', received_total: '12.73', received_currency: 'USDT' }
     const told = await openWith({ order: paid }).fetchPayment({ ...payment, providerReference: 'w1' })
-    assert.ok(told.outcome === 'seen', told.words)
+    assert.ok(told.outcome === 'seen', told.providerStatus)
     assert.equal(told.final, payment.due.units)
   })
 })

@@ -47,7 +47,7 @@ export function readReview(json: unknown, levels: { level: string; eddLevel: str
   return {
     outcome: outcomeOf(answer),
     level,
-    words: parts.join(' '),
+    providerStatus: parts.join(' '),
     payerMessage: typeof comment === 'string' && comment.trim() !== '' ? comment.trim().slice(0, MAX_MESSAGE) : null,
   }
 }

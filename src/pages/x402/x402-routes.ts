@@ -42,7 +42,8 @@ export type X402Relay = {
     nonce: Hex
     signature: Hex
   }): Promise<
-    { outcome: 'refused'; reason: string } | { outcome: 'pending' | 'done'; txHash: string | null; words: string }
+    | { outcome: 'refused'; reason: string }
+    | { outcome: 'pending' | 'done'; txHash: string | null; providerStatus: string }
   >
 }
 

@@ -63,7 +63,12 @@ async function abandonPayment(tx: Tx, order: Order, now: Date): Promise<void> {
       message: `Money has arrived through ${payment.channel} already; the channel cannot be changed. Pay the rest the same way.`,
     })
   }
-  await updatePayment(tx, payment, { status: 'closing', words: 'another channel was chosen', nextCheckAt: now }, now)
+  await updatePayment(
+    tx,
+    payment,
+    { status: 'closing', providerStatus: 'another channel was chosen', nextCheckAt: now },
+    now,
+  )
 }
 
 type Choice = {

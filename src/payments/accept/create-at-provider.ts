@@ -71,11 +71,11 @@ export const callbackUrlOf = (baseUrl: string, { channel, companyId, ownAccount 
   `${baseUrl}/api/next/channels/${channel}/callback${ownAccount ? `/${companyId}` : ''}`
 
 /** The provider refused: the payment failed, and the order may be paid another way. */
-async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, words: string): Promise<void> {
+async function recordProviderRefusal(deps: AcceptDeps, payment: Payment, providerStatus: string): Promise<void> {
   await deps.db.tx(async (tx) => {
     const current = await lockPayment(tx, payment.companyId, payment.id)
     if (current?.status !== 'creating') return
-    await updatePayment(tx, current, { status: 'failed', words, nextCheckAt: null }, new Date(deps.clock()))
+    await updatePayment(tx, current, { status: 'failed', providerStatus, nextCheckAt: null }, new Date(deps.clock()))
   })
 }
 
@@ -116,8 +116,8 @@ async function replacePayment(deps: AcceptDeps, creation: Creation, lost: string
     if (!order || current?.status !== 'creating') throw new AppError('CHANNEL_UNAVAILABLE', { retryAfter: 5 })
     const now = new Date(deps.clock())
     await updatePaymentReference(tx, current, lost)
-    const words = 'its links could not be had again'
-    await updatePayment(tx, current, { status: 'closing', words, nextCheckAt: now }, now)
+    const providerStatus = 'its links could not be had again'
+    await updatePayment(tx, current, { status: 'closing', providerStatus, nextCheckAt: now }, now)
     if (order.paymentId !== old.id || !allows(order.status, 'accept')) return undefined
     const { network, userAddress, userAddressBy, cancelUrl, returnUrl, ownAccount: own } = current
     const place = { channel: channel.id, own, network, cancelUrl, returnUrl }

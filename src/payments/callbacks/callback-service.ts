@@ -87,7 +87,12 @@ async function adoptOrphan(deps: CallbackDeps, payment: Payment, providerReferen
     const orphan = await findPayment(tx, companyId, id)
     if (!orphan) throw new Error('the orphan was not stored')
     await updatePaymentReference(tx, orphan, providerReference)
-    await updatePayment(tx, orphan, { status: 'closing', words: 'showed itself by a callback', nextCheckAt: now }, now)
+    await updatePayment(
+      tx,
+      orphan,
+      { status: 'closing', providerStatus: 'showed itself by a callback', nextCheckAt: now },
+      now,
+    )
     return { ...orphan, providerReference, status: 'closing' }
   })
 }
@@ -146,12 +151,12 @@ export async function takeCallback(
   })
   const acknowledgement = channel.acknowledgement ?? ACKNOWLEDGED
   if (!news) return acknowledgement
-  const { merchantReference, providerReference, words } = news
+  const { merchantReference, providerReference, providerStatus } = news
   const named = { merchantReference, providerReference, channels: siblingsOf(channel.id) }
   const found = await findPaymentByReference(deps.db, named)
   const ours = found && found.ownAccount === (target.companyId !== null)
   if (!ours || (target.companyId !== null && found.companyId !== target.companyId)) {
-    deps.log.info({ channel: channel.id, words }, 'callback for an unknown payment')
+    deps.log.info({ channel: channel.id, providerStatus }, 'callback for an unknown payment')
     return acknowledgement
   }
   const payment = await findReportedPayment(deps, found, providerReference, channel.onChain === true)

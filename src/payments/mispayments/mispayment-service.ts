@@ -112,7 +112,12 @@ async function giveUpOther(tx: Tx, { order, payment }: MispaymentCase, now: Date
   if (order.paymentId === null || order.paymentId === payment.id) return
   const other = await lockPayment(tx, order.companyId, order.paymentId)
   if (other && ['creating', 'awaiting', 'confirming'].includes(other.status))
-    await updatePayment(tx, other, { status: 'closing', words: 'another payment was accepted', nextCheckAt: now }, now)
+    await updatePayment(
+      tx,
+      other,
+      { status: 'closing', providerStatus: 'another payment was accepted', nextCheckAt: now },
+      now,
+    )
 }
 
 /**
