@@ -383,8 +383,7 @@ describe('refunds', () => {
     const answers = words.map((refundStatus) => said({ refundStatus }))
     const { channel, calls } = openWire({ '/order/refund/query': answers })
     const outcomes: unknown[] = []
-    for (const _ of words)
-      outcomes.push((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome)
+    for (const _ of words) outcomes.push((await channel.refundPayment?.({ ...refund, attempted: true }))?.outcome)
     assert.deepEqual(outcomes, ['settled', 'refused', 'pending', 'unknown'])
     assert.ok(calls.every(({ url }) => url.endsWith('/query')))
   })
