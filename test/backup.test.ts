@@ -6,6 +6,7 @@ import { startTestChain, type TestChain } from './harness/chain.ts'
 import { insertMerchantAt, newFolder, runOperator } from './harness/installation.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
 import { newAddress, payoutEnv, type RefundData } from './harness/refunds.ts'
+import { S3_SECRET, type S3StandIn, s3Env, startS3Store } from './harness/s3-store.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { type Answer, callService, eventually, freePort, type Merchant, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type Instructions, type OrderData } from './harness/shop.ts'
@@ -29,6 +30,7 @@ const [before_, after_, backups] = ['old', 'new', 'backups'].map((name) => join(
 ]
 let chain: TestChain
 let receiver: Receiver
+let store: S3StandIn
 let served: Served
 let merchant: Merchant
 let env: Record<string, string>
@@ -36,9 +38,10 @@ let baseUrl: string
 
 before(async () => {
   const port = await freePort()
-  ;[chain, receiver] = await Promise.all([startTestChain(), startReceiver()])
+  ;[chain, receiver, store] = await Promise.all([startTestChain(), startReceiver(), startS3Store()])
   baseUrl = `http://127.0.0.1:${port}`
   env = {
+    ...s3Env(store),
     ...{ ...chainEnv(chain), ...(await payoutEnv(chain)) },
     ...{ PORT: String(port), BASE_URL: baseUrl, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
     ...{ LIMIT_COMPANY_PER_MINUTE: '0', LIMIT_PUBLIC_PER_MINUTE: '0', ORDER_CHAIN_EXPIRY_MINUTES: '60' },
@@ -49,7 +52,7 @@ before(async () => {
 })
 after(async () => {
   await served?.end()
-  await Promise.all([chain?.stop(), receiver?.close()])
+  await Promise.all([chain?.stop(), receiver?.close(), store?.close()])
   places.remove()
 })
 
@@ -123,8 +126,10 @@ function startLoad(): { stop(): Promise<{ code: string; atMs: number }[]> } {
   }
 }
 
+const BUCKET = 's3://backups/shop'
+
 const restore = (from: string, to: string, key = TEST_MASTER_KEY) =>
-  runOperator(['restore', '--from', from, '--data-dir', to], { MASTER_KEY: key.toString('base64') })
+  runOperator(['restore', '--from', from, '--data-dir', to], { ...s3Env(store), MASTER_KEY: key.toString('base64') })
 
 const reconcile = async (): Promise<{ code: number | null; report: Report }> => {
   const mining = setInterval(() => void chain.mine(), 300)
@@ -155,15 +160,21 @@ test('a backup under load holds every order that was acknowledged before it bega
   await new Promise((resolve) => setTimeout(resolve, 700))
   const beganMs = Date.now()
   const backup = await runOperator(['backup', '--to', backups, '--json'], { ...env, DATA_DIR: before_ })
+  const toBucket = await runOperator(['backup', '--to', BUCKET, '--json'], { ...env, DATA_DIR: before_ })
   await new Promise((resolve) => setTimeout(resolve, 200))
   const made = await load.stop()
   assert.equal(backup.code, 0, backup.err)
+  assert.equal(toBucket.code, 0, toBucket.err)
+  assert.equal((toBucket.out + toBucket.err).includes(S3_SECRET), false)
   acknowledged = made.filter(({ atMs }) => atMs < beganMs).map(({ code }) => code)
   assert.ok(acknowledged.length > 20 && made.length > acknowledged.length, `${acknowledged.length} of ${made.length}`)
   const { file } = JSON.parse(backup.out) as { file: string }
   assert.equal(statSync(file).mode & 0o777, 0o600)
-  const bytes = readFileSync(file)
-  for (const secret of [acknowledged[0] ?? '', 'TILL-1', 'chain_payouts']) assert.equal(bytes.includes(secret), false)
+  const [object = Buffer.alloc(0)] = store.objects.values()
+  for (const bytes of [readFileSync(file), object]) {
+    assert.ok(bytes.length > 1_000_000)
+    for (const secret of [acknowledged[0] ?? '', 'TILL-1', 'chain_payouts']) assert.equal(bytes.includes(secret), false)
+  }
   // what happens afterwards is in no backup
   await pay(open)
   await reaches(open.code, 'PAID')
@@ -207,8 +218,8 @@ test('a wrong key, a backup that was cut off and a place in use are refused with
     )
 })
 
-test('restored into a new place nothing acknowledged is missing, and no money leaves before it was reconciled', async () => {
-  const done = await restore(backups, after_)
+test('restored from a bucket into a new place nothing acknowledged is missing, and no money leaves before it was reconciled', async () => {
+  const done = await restore(BUCKET, after_)
   assert.equal(done.code, 0, done.err)
   served = startServed({ ...env, DATA_DIR: after_ })
   await served.ready()

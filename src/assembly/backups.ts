@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { Gauge } from 'prom-client'
+import { openStore } from '../db/backup/places.ts'
 import { findNewestBackup, pruneBackups, takeBackup } from '../db/backup/take-backup.ts'
 import { listMigrations } from '../db/migrate.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
@@ -30,8 +31,9 @@ function openComplaint({ db, clock, log, alarm }: BackupDeps, to: string) {
 /** Backups of the embedded database to BACKUP_TO; nothing to do where the database is someone else's. */
 export function startBackups(deps: BackupDeps): { stop(): Promise<void> } {
   const { config, vault, clock, log, metrics, db } = deps
-  const { backupTo: to, dataDir, databaseUrl, mode } = config
-  if (to === null || databaseUrl !== null) return { stop: async () => {} }
+  const { backupTo, dataDir, databaseUrl, mode } = config
+  if (backupTo === null || databaseUrl !== null) return { stop: async () => {} }
+  const to = openStore(backupTo, config)
   new Gauge({
     name: 'comptoir_backup_age_seconds',
     help: 'Age of the newest backup; NaN without any.',
@@ -41,7 +43,7 @@ export function startBackups(deps: BackupDeps): { stop(): Promise<void> } {
       this.set(newest ? (clock() - newest.madeAtMs) / 1000 : Number.NaN)
     },
   })
-  const complain = openComplaint(deps, to)
+  const complain = openComplaint(deps, backupTo)
   let failedAtMs = 0
   const ticker = startTicker('backup', MINUTE, log, async () => {
     if (clock() - failedAtMs < AGAIN_MS) return

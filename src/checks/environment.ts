@@ -2,6 +2,7 @@ import { readSettings, settingsOfEnv } from '../channels/kind.ts'
 import { CHANNEL_KINDS } from '../channels/kinds.ts'
 import { findUnknownVariables } from '../config/all-settings.ts'
 import { type Config, ConfigError, type Env, readConfig } from '../config/config.ts'
+import { findStoreFaults } from '../db/backup/places.ts'
 import { parseXpub } from '../kernel/xpub.ts'
 import { bad, type CheckResult, good } from './check.ts'
 import { findRisks, RISKS } from './risks.ts'
@@ -49,6 +50,7 @@ export function readEnvironment(env: Env): Environment {
     ...faults,
     ...channelFaults(config),
     ...xpubFaults(config),
+    ...findStoreFaults(config),
     ...strange.map((name) => `ACCEPT_RISK: there is no risk "${name}"; choose from ${RISKS.join(', ')}`),
     ...(isLive ? unknown : []),
   ]

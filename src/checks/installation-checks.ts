@@ -3,6 +3,8 @@ import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
 import { networkFor } from '../chain/networks.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
+import { openStore } from '../db/backup/places.ts'
+import { findNewestBackup } from '../db/backup/take-backup.ts'
 import { assertDurable } from '../db/durable.ts'
 import {
   type Claimed,
@@ -101,6 +103,18 @@ const chainCheck = (chain: ChainConfig): Check => ({
   },
 })
 
+/** Only lists: whether a bucket takes what is written to it shows with the first backup. */
+function backupChecks(config: Config): Check[] {
+  const { backupTo, databaseUrl } = config
+  if (backupTo === null || databaseUrl !== null) return []
+  const run: Check['run'] = async () => {
+    const newest = await findNewestBackup(openStore(backupTo, config))
+    const when = newest ? new Date(newest.madeAtMs).toISOString() : 'none yet'
+    return good(`${backupTo} answers; newest backup: ${when}.`)
+  }
+  return [{ name: 'backups', run }]
+}
+
 /** Checks that depend on others: they may fail temporarily, so they do not stop a start. */
 export function outsideChecks(config: Config): Check[] {
   const { smtpUrl } = config.mail
@@ -126,6 +140,7 @@ export function outsideChecks(config: Config): Check[] {
   )
   return [
     mail,
+    ...backupChecks(config),
     ...config.chains.map(chainCheck),
     ...signerChecks(config.chains),
     ...[...providers, ...sources].map(([name, url]) => providerCheck(name, url)),

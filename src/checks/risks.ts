@@ -25,12 +25,13 @@ const isLoopback = (url: string): boolean =>
   URL.canParse(url) && /^(localhost|127\.|\[::1\])/.test(new URL(url).hostname)
 
 /** Variables with an address that is not encrypted. A chain's node on this machine needs no TLS. */
-function plainAddresses({ provider, rates, chains }: Config): string[] {
+function plainAddresses({ provider, rates, chains, backupS3Endpoint: store }: Config): string[] {
   const providers = Object.entries(provider).filter(([name, url]) => /_URL$/.test(name) && url.startsWith('http://'))
   const sources = Object.entries(rates.baseUrls).filter(([, url]) => url.startsWith('http://'))
   const nodes = chains.filter(({ rpcUrls }) => rpcUrls.some((url) => url.startsWith('http://') && !isLoopback(url)))
   const signers = chains.filter(({ web3signerUrl: url }) => url?.startsWith('http://') && !isLoopback(url))
   return [
+    ...(store?.startsWith('http://') && !isLoopback(store) ? ['BACKUP_S3_ENDPOINT'] : []),
     ...signers.map(({ chainId }) => `CHAIN_${chainId}_WEB3SIGNER_URL`),
     ...providers.map(([name]) => name),
     ...sources.map(([source]) => `RATE_${source.toUpperCase()}_BASE_URL`),

@@ -3,7 +3,8 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Config } from '../../config/config.ts'
 import { findMasterKey } from '../../config/master-key.ts'
-import { chooseBackup, pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
+import { type ChosenBackup, chooseBackup, openStore } from '../../db/backup/places.ts'
+import { pruneBackups, takeBackup } from '../../db/backup/take-backup.ts'
 import { readNewestMigration } from '../../db/installation.ts'
 import { openVault } from '../../kernel/vault.ts'
 import type { OperatorCommand } from '../admin.ts'
@@ -16,7 +17,7 @@ export const BACKUP_USAGE = `comptoir backup --to PATH [--keep N] [--json]
 A consistent, encrypted copy of the embedded database, also while the service runs. It is read back once before it
 gets its name.
 
-  --to PATH   folder for the backup (default: BACKUP_TO)
+  --to PATH   folder, or s3://bucket/prefix (default: BACKUP_TO)
   --keep N    remove all but the newest N afterwards
   --json      for programs
 
@@ -48,12 +49,13 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
   if (to === null || to === undefined) throw new UsageError('Say where to: --to PATH, or set BACKUP_TO.')
   if (!existsSync(join(config.dataDir, 'postgres')))
     throw new Error(`There is no database in ${resolve(config.dataDir)} yet. Start the service first.`)
+  const store = openStore(to, config)
   const key = findMasterKey(config)
   if (!key) throw new Error('There is no master key, so nothing can be encrypted. Set MASTER_KEY.')
   const progress = startProgress(say, 'Backup', 'MB')
   const made = await withDatabaseServer(config, say, async (connectionString) =>
     takeBackup({
-      ...{ connectionString, cluster: join(config.dataDir, 'postgres'), to, vault: openVault(key) },
+      ...{ connectionString, cluster: join(config.dataDir, 'postgres'), to: store, vault: openVault(key) },
       facts: {
         madeAt: new Date().toISOString(),
         mode: config.mode,
@@ -62,7 +64,7 @@ export const runBackup: OperatorCommand = async (config: Config, args, say) => {
       onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
     }),
   )
-  if (keep !== null) await pruneBackups(to, keep)
+  if (keep !== null) await pruneBackups(store, keep)
   const text = `Backed up and read back: ${made.file} (${megabytes(made.bytes)} MB). It opens with your MASTER_KEY only.`
   process.stdout.write(`${values.json ? JSON.stringify(made) : text}\n`)
 }
@@ -73,17 +75,17 @@ comptoir restore --already-done TIME
 Puts a backup into a folder that holds no database yet. Start the service there afterwards, then run
 "comptoir reconcile": until then no refund and no settlement leaves.
 
-  --from PATH      a backup, or the folder of backups: the newest one counts
+  --from PATH      a backup, or where backups are (a folder, s3://bucket/prefix): the newest one counts
   --data-dir DIR   the new place
   --already-done TIME   only mark: your PostgreSQL's own tools restored DATABASE_URL to this time (ISO 8601)
   --json           for programs
 
 MASTER_KEY must be the key that was in use when the backup was made (or one of MASTER_KEY_PREVIOUS).`
 
-export type RestoreArgs = { file: string; dataDir: string; json: boolean } | { alreadyDone: Date }
+export type RestoreArgs = { backup: ChosenBackup; dataDir: string; json: boolean } | { alreadyDone: Date }
 
 /** @throws UsageError, BackupFault */
-export async function readRestoreArgs(args: string[]): Promise<RestoreArgs> {
+export async function readRestoreArgs(config: Config, args: string[]): Promise<RestoreArgs> {
   const options = {
     from: { type: 'string' },
     'data-dir': { type: 'string' },
@@ -98,5 +100,5 @@ export async function readRestoreArgs(args: string[]): Promise<RestoreArgs> {
     return { alreadyDone }
   }
   if (from === undefined || dataDir === undefined) throw new UsageError('Say from where and to where.')
-  return { file: await chooseBackup(from), dataDir: resolve(dataDir), json }
+  return { backup: await chooseBackup(from, config), dataDir: resolve(dataDir), json }
 }

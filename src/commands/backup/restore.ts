@@ -31,9 +31,9 @@ async function markOutside(config: Config, backupMadeAt: Date): Promise<undefine
 
 /** @throws UsageError, BackupFault, Error with a sentence for the operator */
 export const runRestore: OperatorCommand = async (config, args, say) => {
-  const read = await readRestoreArgs(args)
+  const read = await readRestoreArgs(config, args)
   if ('alreadyDone' in read) return markOutside(config, read.alreadyDone)
-  const { file, dataDir, json } = read
+  const { backup, dataDir, json } = read
   const key = findMasterKey({ masterKey: config.masterKey, dataDir })
   if (!key) throw new Error('The backup is encrypted. Set MASTER_KEY to the key that was in use when it was made.')
   const vaults = [openVault(key), ...config.previousMasterKeys.map((previous) => openVault(previous))]
@@ -41,7 +41,7 @@ export const runRestore: OperatorCommand = async (config, args, say) => {
   const progress = startProgress(say, 'Restore', 'MB')
   const lock = await lockDataDir(dataDir)
   const facts = await restoreFiles({
-    ...{ file, dataDir, vaults, restoredAt: new Date() },
+    ...{ backup: await backup.store.get(backup.name), dataDir, vaults, restoredAt: new Date() },
     onProgress: (done, of) => progress(megabytes(done), megabytes(of)),
   }).finally(() => lock.release())
   say('The files are back; PostgreSQL reads its log.')

@@ -1,4 +1,5 @@
 import { flag, integer, list, optional, optionalInteger } from '../setting.ts'
+import { BACKUPS } from './backups.ts'
 
 /** What the operator watches, and which risks the operator takes. */
 export const OPERATING = {
@@ -18,17 +19,7 @@ export const OPERATING = {
     'AUDIT_ANCHOR_FILE',
     'The head of the audit log is appended to this file. Keep the file where the database’s owner cannot write.',
   ),
-  backupTo: optional(
-    'BACKUP_TO',
-    'Folder for encrypted backups of the embedded database, best on another machine’s disk. The service makes them.',
-    { example: '/mnt/backup/comptoir' },
-  ),
-  backupEveryMinutes: integer('BACKUP_EVERY_MINUTES', 'Minutes between two backups.', {
-    ...{ fallback: '360', min: 1, max: 10_080 },
-  }),
-  backupKeep: integer('BACKUP_KEEP', 'How many backups stay in the folder; older ones are removed.', {
-    ...{ fallback: '28', min: 1, max: 10_000 },
-  }),
+  ...BACKUPS,
 }
 
 /** Requests a minute; 0 is off. */

@@ -1,5 +1,5 @@
-import { appendFileSync, createReadStream, existsSync } from 'node:fs'
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFileSync, existsSync } from 'node:fs'
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Vault } from '../../kernel/vault.ts'
@@ -10,6 +10,7 @@ import { markRestored } from '../restored-queries.ts'
 import { sql } from '../sql.ts'
 import { unpackFiles } from './archive.ts'
 import { type BackupFacts, BackupFault, unseal } from './sealed.ts'
+import type { Content } from './store.ts'
 import { decompressed } from './take-backup.ts'
 
 /** Lies in a restored cluster until its database says by itself that it was restored. */
@@ -32,25 +33,24 @@ async function prepareRecovery(folder: string, mark: Mark): Promise<void> {
  * @throws BackupFault: the place is taken, or the backup is of another key, damaged or cut off
  */
 export async function restoreFiles(request: {
-  file: string
+  backup: { bytes: number; content: Content }
   dataDir: string
   vaults: readonly Vault[]
   restoredAt: Date
   onProgress(done: number, of: number): void
 }): Promise<BackupFacts> {
-  const { file, dataDir, onProgress } = request
+  const { backup, dataDir, onProgress } = request
   const cluster = join(dataDir, 'postgres')
   if (existsSync(cluster))
     throw new BackupFault(
       `There is a database in ${dataDir} already. Nothing was changed; restore into another folder.`,
     )
-  const { size } = await stat(file)
   let read = 0
   async function* counted(): AsyncGenerator<Buffer> {
-    for await (const piece of createReadStream(file, { highWaterMark: 1 << 18 })) {
-      read += (piece as Buffer).length
-      onProgress(read, size)
-      yield piece as Buffer
+    for await (const piece of backup.content) {
+      read += piece.length
+      onProgress(read, backup.bytes)
+      yield piece
     }
   }
   const { facts, content } = await unseal(counted(), request.vaults)

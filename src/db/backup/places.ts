@@ -1,0 +1,63 @@
+import { stat } from 'node:fs/promises'
+import { basename, dirname } from 'node:path'
+import { folderStore } from './folder-store.ts'
+import { readS3Place, type S3Settings, s3Store } from './s3-store.ts'
+import { BackupFault } from './sealed.ts'
+import { type BackupStore, isBackupName } from './store.ts'
+import { findNewestBackup } from './take-backup.ts'
+
+/** Settings as the configuration has them; keys are needed for a bucket only. */
+export type StoreSettings = {
+  backupS3Endpoint: string | null
+  backupS3Region: string
+  backupS3AccessKeyId: string | null
+  backupS3SecretAccessKey: string | null
+}
+
+const isBucket = (place: string): boolean => place.startsWith('s3:')
+
+/** @throws BackupFault without the keys */
+function readKeys(settings: StoreSettings): S3Settings {
+  const {
+    backupS3Region: region,
+    backupS3AccessKeyId: accessKeyId,
+    backupS3SecretAccessKey: secretAccessKey,
+  } = settings
+  if (accessKeyId === null || secretAccessKey === null)
+    throw new BackupFault('A bucket needs BACKUP_S3_ACCESS_KEY_ID and BACKUP_S3_SECRET_ACCESS_KEY.')
+  const endpoint = settings.backupS3Endpoint ?? `https://s3.${region}.amazonaws.com`
+  return { endpoint, region, accessKeyId, secretAccessKey }
+}
+
+/** A folder, or `s3://bucket/prefix`. @throws BackupFault */
+export const openStore = (place: string, settings: StoreSettings): BackupStore =>
+  isBucket(place) ? s3Store(place, readKeys(settings)) : folderStore(place)
+
+/** What is wrong with settings about a bucket, one line each. */
+export function findStoreFaults({ backupTo, ...settings }: StoreSettings & { backupTo: string | null }): string[] {
+  if (backupTo === null || !isBucket(backupTo)) return []
+  const { backupS3AccessKeyId, backupS3SecretAccessKey } = settings
+  return [
+    ...(readS3Place(backupTo) ? [] : ['BACKUP_TO: write s3://bucket/prefix for a bucket']),
+    ...(backupS3AccessKeyId === null ? ['BACKUP_S3_ACCESS_KEY_ID: missing; BACKUP_TO is a bucket'] : []),
+    ...(backupS3SecretAccessKey === null ? ['BACKUP_S3_SECRET_ACCESS_KEY: missing; BACKUP_TO is a bucket'] : []),
+  ]
+}
+
+export type ChosenBackup = { store: BackupStore; name: string }
+
+/** One backup as the operator names it, or the newest of a place. @throws BackupFault */
+export async function chooseBackup(from: string, settings: StoreSettings): Promise<ChosenBackup> {
+  const last = basename(from)
+  if (isBucket(from) && isBackupName(last))
+    return { store: openStore(from.slice(0, -last.length), settings), name: last }
+  if (!isBucket(from)) {
+    const found = await stat(from).catch(() => undefined)
+    if (!found) throw new BackupFault(`There is nothing at ${from}.`)
+    if (!found.isDirectory()) return { store: folderStore(dirname(from)), name: last }
+  }
+  const store = openStore(from, settings)
+  const newest = await findNewestBackup(store)
+  if (!newest) throw new BackupFault(`There is no backup in ${from}.`)
+  return { store, name: newest.name }
+}

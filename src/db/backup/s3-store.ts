@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { S3mini, S3ServiceError, type UploadPart } from 's3mini'
+import { MINUTE, SECOND } from '../../kernel/clock.ts'
+import { BackupFault } from './sealed.ts'
+import { type BackupStore, type Content, isBackupName } from './store.ts'
+
+export type S3Settings = {
+  /** Of the service; the bucket is part of the path, which every S3-compatible store understands. */
+  endpoint: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+}
+
+/** Of the part that is sent: kept in memory, and sent again when it fails. S3 wants 5 MiB or more, all but the last. */
+const PART_BYTES = 16 * 1024 * 1024
+/** S3 takes 10 000 parts; some stores want all of one size, so the size is chosen before the first. */
+const MOST_PARTS = 9000
+const GAPS_MS = [SECOND, 2 * SECOND, 4 * SECOND]
+/** For one part, or one question. What is read has no limit as a whole; a pause of five minutes ends it. */
+const ANSWER_MS = 5 * MINUTE
+
+const REASONS: Record<string, string> = {
+  AccessDenied: 'the key may not do this; it needs to list, read, write and delete in the bucket',
+  InvalidAccessKeyId: 'it does not know BACKUP_S3_ACCESS_KEY_ID',
+  SignatureDoesNotMatch:
+    'BACKUP_S3_SECRET_ACCESS_KEY does not belong to the key id, or BACKUP_S3_REGION is another one',
+  AuthorizationHeaderMalformed: 'BACKUP_S3_REGION is not the region of the bucket',
+  NoSuchBucket: 'the bucket does not exist',
+  RequestTimeTooSkewed: 'the clock of this machine is wrong; run a time service',
+}
+
+/** The answers of a store repeat the key and what was signed, so nothing but its code is handed on. */
+function describe(error: unknown): string {
+  if (error instanceof S3ServiceError) {
+    const { serviceCode = 'no code', status } = error
+    return REASONS[serviceCode] ?? `it answered ${status} (${serviceCode})`
+  }
+  const { code, cause } = error as { code?: string; cause?: { code?: string } }
+  return `no answer (${code ?? cause?.code ?? (error as Error).name})`
+}
+
+const isWorthAnotherTry = (error: unknown): boolean =>
+  !(error instanceof S3ServiceError) || error.status >= 500 || error.status === 429
+
+async function* partsOf(source: Content, bytes: number): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of source) {
+    for (let from = 0; from < piece.length; ) {
+      const taken = piece.subarray(from, from + bytes - size)
+      pieces.push(taken)
+      from += taken.length
+      size += taken.length
+      if (size < bytes) continue
+      yield Buffer.concat(pieces)
+      pieces = []
+      size = 0
+    }
+  }
+  if (size > 0) yield Buffer.concat(pieces)
+}
+
+const PLACE = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([^?#]*))?$/
+
+export type S3Place = { bucket: string; prefix: string }
+
+/** `s3://bucket/some/prefix`; undefined for anything else. */
+export function readS3Place(place: string): S3Place | undefined {
+  const [, bucket, path = ''] = PLACE.exec(place) ?? []
+  if (bucket === undefined) return undefined
+  const prefix = path.replace(/\/+$/, '')
+  return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
+}
+
+class S3Store implements BackupStore {
+  readonly place: string
+  readonly #client: S3mini
+  readonly #prefix: string
+  constructor({ bucket, prefix }: S3Place, { endpoint, ...credentials }: S3Settings) {
+    this.place = `s3://${bucket}/${prefix}`
+    this.#prefix = prefix
+    const timely: typeof fetch = (input, init) =>
+      fetch(input, { ...init, ...(init?.method !== 'GET' && { signal: AbortSignal.timeout(ANSWER_MS) }) })
+    this.#client = new S3mini({ ...credentials, endpoint: `${endpoint}/${bucket}`, fetch: timely })
+  }
+
+  pathOf(name: string): string {
+    return this.place + name
+  }
+
+  /** @param gapsMs between tries; a person who asks once is answered at once @throws BackupFault */
+  async #ask<Answer>(question: () => Promise<Answer>, gapsMs: readonly number[] = []): Promise<Answer> {
+    for (let turn = 0; ; turn += 1) {
+      try {
+        return await question()
+      } catch (error) {
+        const gapMs = gapsMs[turn]
+        if (gapMs === undefined || !isWorthAnotherTry(error))
+          throw new BackupFault(`The store of ${this.place} refused: ${describe(error)}.`)
+        await sleep(gapMs)
+      }
+    }
+  }
+
+  async list(): Promise<string[]> {
+    const objects = await this.#ask(() => this.#client.listObjects('/', this.#prefix))
+    if (objects === null) throw new BackupFault(`The store of ${this.place} refused: ${REASONS.NoSuchBucket}.`)
+    return objects
+      .map(({ Key }) => Key.slice(this.#prefix.length))
+      .filter(isBackupName)
+      .sort()
+  }
+
+  async #upload(key: string, content: Content, partBytes: number): Promise<number> {
+    const client = this.#client
+    const id = await this.#ask(() => client.getMultipartUploadId(key))
+    const parts: UploadPart[] = []
+    let bytes = 0
+    try {
+      for await (const part of partsOf(content, partBytes)) {
+        parts.push(await this.#ask(() => client.uploadPart(key, id, part, parts.length + 1), GAPS_MS))
+        bytes += part.length
+      }
+      await this.#ask(() => client.completeMultipartUpload(key, id, parts), GAPS_MS)
+      return bytes
+    } catch (error) {
+      await client.abortMultipartUpload(key, id).catch(() => {})
+      throw error
+    }
+  }
+
+  async put(name: string, content: Content, work: Parameters<BackupStore['put']>[2]): Promise<number> {
+    const partBytes = Math.max(PART_BYTES, Math.ceil(work.expectedBytes / MOST_PARTS))
+    const bytes = await this.#upload(this.#prefix + name, content, partBytes)
+    try {
+      await work.verify((await this.get(name)).content)
+      return bytes
+    } catch (error) {
+      await this.remove(name).catch(() => {})
+      throw error
+    }
+  }
+
+  async get(name: string): Promise<{ bytes: number; content: Content }> {
+    const found = await this.#ask(() => this.#client.getObjectResponse(this.#prefix + name))
+    if (!found?.body) throw new BackupFault(`There is nothing at ${this.pathOf(name)}.`)
+    const { body, headers } = found
+    async function* content(): AsyncGenerator<Buffer> {
+      for await (const piece of body) yield Buffer.from(piece)
+    }
+    return { bytes: Number(headers.get('content-length') ?? 0), content: content() }
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#ask(() => this.#client.deleteObject(this.#prefix + name))
+  }
+
+  /** Of an upload that a crash cut off nothing is visible; a lifecycle rule of the bucket removes its parts. */
+  async clean(): Promise<void> {}
+}
+
+/** Backups as objects of a bucket. @throws BackupFault when `place` is not `s3://bucket/prefix` */
+export function s3Store(place: string, settings: S3Settings): BackupStore {
+  const read = readS3Place(place)
+  if (!read) throw new BackupFault(`"${place}" is no place in a bucket; write s3://bucket/prefix.`)
+  return new S3Store(read, settings)
+}

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { folderStore } from '../src/db/backup/folder-store.ts'
+import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
+import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
+import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
+import { pruneBackups } from '../src/db/backup/take-backup.ts'
+import { newFolder } from './harness/installation.ts'
+import { checkSignature, S3_KEY, S3_REGION, S3_SECRET, type S3StandIn, startS3Store } from './harness/s3-store.ts'
+import { freePort } from './harness/service.ts'
+
+const MIB = 1024 * 1024
+const places = newFolder()
+let standIn: S3StandIn
+let settings: S3Settings
+let stores: Record<'folder' | 'bucket', BackupStore>
+
+before(async () => {
+  standIn = await startS3Store()
+  settings = { endpoint: standIn.url, region: S3_REGION, accessKeyId: S3_KEY, secretAccessKey: S3_SECRET }
+  stores = { folder: folderStore(join(places.path, 'kept')), bucket: s3Store('s3://backups/shop/one', settings) }
+})
+after(async () => {
+  await standIn?.close()
+  places.remove()
+})
+
+const nameOf = (day: number): string => backupNameAt(`2030-01-0${day}T00:00:00.000Z`)
+
+async function* inPieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let from = 0; from < bytes.length; from += 300_000) yield bytes.subarray(from, from + 300_000)
+}
+
+async function gather(content: AsyncIterable<Buffer>): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  for await (const piece of content) pieces.push(piece)
+  return Buffer.concat(pieces)
+}
+
+const readsItself = (bytes: Buffer) => ({
+  expectedBytes: bytes.length,
+  verify: async (stored: AsyncIterable<Buffer>) => assert.ok((await gather(stored)).equals(bytes)),
+})
+
+test('the stand-in takes the signature that Amazon’s document calculates, and no other request with it', () => {
+  // "Examples: Signature Calculations in AWS Signature Version 4", GET Object
+  const empty = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+  const request = {
+    ...{ method: 'GET', target: '/test.txt', body: Buffer.alloc(0) },
+    headers: {
+      authorization:
+        'AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request,SignedHeaders=host;range;x-amz-content-sha256;x-amz-date,Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
+      ...{ host: 'examplebucket.s3.amazonaws.com', range: 'bytes=0-9' },
+      ...{ 'x-amz-content-sha256': empty, 'x-amz-date': '20130524T000000Z' },
+    },
+  }
+  const owner = {
+    ...{ key: 'AKIAIOSFODNN7EXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY', region: 'us-east-1' },
+    nowMs: Date.parse('2013-05-24T00:01:00Z'),
+  }
+  checkSignature(request, owner)
+  const refuses = (changed: Partial<typeof request>, code: RegExp, by = owner): void =>
+    assert.throws(() => checkSignature({ ...request, ...changed }, by), code)
+  refuses({ target: '/test.txt?acl' }, /SignatureDoesNotMatch/)
+  refuses({ method: 'DELETE' }, /SignatureDoesNotMatch/)
+  refuses({ headers: { ...request.headers, range: 'bytes=0-99' } }, /SignatureDoesNotMatch/)
+  refuses({ body: Buffer.from('x') }, /XAmzContentSHA256Mismatch/)
+  refuses({}, /RequestTimeTooSkewed/, { ...owner, nowMs: owner.nowMs + 20 * 60_000 })
+  refuses({}, /AuthorizationHeaderMalformed/, { ...owner, region: 'eu-west-3' })
+})
+
+test('a folder and a bucket keep backups alike: read back, listed in order, the oldest removed', async () => {
+  for (const store of Object.values(stores)) {
+    assert.deepEqual(await store.list(), [])
+    for (const day of [2, 1, 3]) {
+      const bytes = randomBytes(700_000)
+      assert.equal(await store.put(nameOf(day), inPieces(bytes), readsItself(bytes)), bytes.length)
+      const { bytes: size, content } = await store.get(nameOf(day))
+      assert.deepEqual([size, (await gather(content)).equals(bytes)], [bytes.length, true])
+    }
+    assert.deepEqual(await store.list(), [1, 2, 3].map(nameOf))
+    await pruneBackups(store, 2)
+    assert.deepEqual(await store.list(), [2, 3].map(nameOf))
+  }
+})
+
+test('a large backup goes in parts of one size; a part that the store refuses for a moment is sent again', async () => {
+  const bytes = randomBytes(37 * MIB)
+  standIn.partBytes.length = 0
+  standIn.refuseParts = 1
+  await stores.bucket.put(nameOf(4), inPieces(bytes), readsItself(bytes))
+  assert.deepEqual(standIn.partBytes, [16 * MIB, 16 * MIB, 5 * MIB])
+  assert.equal(standIn.uploads.size, 0)
+})
+
+test('a backup that breaks off, or is not what was written, is not kept in either place', async () => {
+  async function* breaking(): AsyncGenerator<Buffer> {
+    yield randomBytes(20 * MIB)
+    throw new Error('the database went away')
+  }
+  const lies = { expectedBytes: 9, verify: () => Promise.reject(new Error('read back otherwise')) }
+  for (const store of Object.values(stores)) {
+    await assert.rejects(store.put(nameOf(5), breaking(), readsItself(Buffer.alloc(0))), /the database went away/)
+    await assert.rejects(store.put(nameOf(6), inPieces(Buffer.from('short')), lies), /read back otherwise/)
+    const kept = await store.list()
+    assert.deepEqual([kept.includes(nameOf(5)), kept.includes(nameOf(6))], [false, false])
+  }
+  assert.equal(standIn.uploads.size, 0)
+  assert.deepEqual(
+    readdirSync(join(places.path, 'kept')).filter((file) => file.endsWith('.part')),
+    [],
+  )
+})
+
+test('what a store refuses is said in words, without the keys and without what was signed', async () => {
+  const at = (place: string, changed: Partial<S3Settings>) => s3Store(place, { ...settings, ...changed }).list()
+  const cases: [Promise<unknown>, RegExp][] = [
+    [at('s3://backups/x', { secretAccessKey: 'another' }), /BACKUP_S3_SECRET_ACCESS_KEY does not belong/],
+    [at('s3://backups/x', { accessKeyId: 'another' }), /does not know BACKUP_S3_ACCESS_KEY_ID/],
+    [at('s3://backups/x', { region: 'us-east-1' }), /BACKUP_S3_REGION is not the region/],
+    [at('s3://elsewhere/x', {}), /the bucket does not exist/],
+  ]
+  for (const [answer, words] of cases) {
+    const error = await answer.then(
+      () => assert.fail('it was not refused'),
+      (fault: Error) => fault,
+    )
+    assert.match(error.message, words)
+    const everything = JSON.stringify([error, error.message, error.stack, error.cause])
+    for (const secret of [S3_SECRET, S3_KEY]) assert.equal(everything.includes(secret), false)
+  }
+})
+
+test('a restore takes the backup that is named, or the newest of a place', async () => {
+  const config = {
+    ...{ backupS3Endpoint: standIn.url, backupS3Region: S3_REGION },
+    ...{ backupS3AccessKeyId: S3_KEY, backupS3SecretAccessKey: S3_SECRET },
+  }
+  const choose = async (from: string): Promise<string> => (await chooseBackup(from, config)).name
+  assert.equal(await choose('s3://backups/shop/one'), nameOf(4))
+  assert.equal(await choose(`s3://backups/shop/one/${nameOf(2)}`), nameOf(2))
+  assert.equal(await choose(join(places.path, 'kept')), nameOf(3))
+  assert.equal(await choose(join(places.path, 'kept', nameOf(2))), nameOf(2))
+  await assert.rejects(choose('s3://backups/other'), /There is no backup in s3:\/\/backups\/other/)
+  await assert.rejects(
+    chooseBackup('s3://backups/shop', { ...config, backupS3SecretAccessKey: null }),
+    /needs BACKUP_S3_ACCESS_KEY_ID and/,
+  )
+})
+
+test('a bucket without its keys, or named like none, stops the start with a line for each fault', () => {
+  const none = { backupS3Endpoint: null, backupS3Region: 'auto', backupS3AccessKeyId: null }
+  const faults = (backupTo: string) => findStoreFaults({ ...none, backupS3SecretAccessKey: null, backupTo })
+  assert.deepEqual(faults('/mnt/backup'), [])
+  assert.match(
+    faults('s3://Bucket_').join('\n'),
+    /^BACKUP_TO: write s3:.*\nBACKUP_S3_ACCESS_KEY_ID: .*\nBACKUP_S3_SECRET/,
+  )
+})
+
+test('a store that does not answer is named at once', async () => {
+  const nowhere = s3Store('s3://backups/x', { ...settings, endpoint: `http://127.0.0.1:${await freePort()}` })
+  await assert.rejects(nowhere.list(), /s3:\/\/backups\/x\/ refused: no answer \(ECONNREFUSED\)/)
+})
