@@ -117,3 +117,17 @@ test('calls of a company and public reads are limited over all nodes, and the he
   }
   assert.equal(reads, 40)
 })
+
+test('a shop’s page that asks too often can read that and for how long; no other refusal opens to other websites', async () => {
+  const headers = { 'x-forwarded-for': '203.0.113.9', origin: 'https://never-registered.example' }
+  const limited = await callService(first.baseUrl, 'GET', 'status/none', { headers })
+  assert.equal(limited.status, 429)
+  assert.equal(limited.headers.get('access-control-allow-origin'), '*')
+  assert.equal(limited.headers.get('access-control-allow-credentials'), null)
+  assert.match(limited.headers.get('access-control-expose-headers') ?? '', /retry-after/)
+  const elsewhere = await callService(first.baseUrl, 'GET', 'exchangeInfo?fromAsset=EUR&toAsset=USDC', { headers })
+  assert.deepEqual([elsewhere.status, elsewhere.headers.get('access-control-allow-origin')], [429, null])
+  const open = { ...headers, 'x-forwarded-for': '203.0.113.10' }
+  const unknown = await callService(first.baseUrl, 'GET', 'status/none', { headers: open })
+  assert.deepEqual([unknown.status, unknown.headers.get('access-control-allow-origin')], [404, null])
+})

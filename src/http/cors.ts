@@ -38,6 +38,16 @@ const SHOP_PATHS = /^\/api\/(next\/)?(confirm_conversion\/status\/|buy-button\/s
  * @param isShop whether a button is registered for this origin
  */
 export function registerShopCors(app: FastifyInstance, isShop: (origin: string) => Promise<boolean>): void {
+  // the limits come before the look-up, which costs a query: over them, any page may read how long to wait
+  app.addHook('onSend', async (request, reply) => {
+    const isLimited = reply.statusCode === 429 && SHOP_PATHS.test(request.url) && request.headers.origin !== undefined
+    if (!isLimited || reply.getHeader('access-control-allow-origin') !== undefined) return
+    void reply.headers({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': EXPOSED,
+      'cross-origin-resource-policy': 'cross-origin',
+    })
+  })
   app.addHook('onRequest', async (request, reply) => {
     const { origin } = request.headers
     if (!SHOP_PATHS.test(request.url)) return
