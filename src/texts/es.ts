@@ -1,7 +1,8 @@
+import { es as button } from './buttons/es.ts'
+import { es as mails } from './mails/es.ts'
 import { es as order } from './orders/es.ts'
 import type { Texts } from './texts.ts'
-
-const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise al operador de este servicio.'
+import { es as till } from './till/es.ts'
 
 export const es: Texts = {
   locale: 'es-ES',
@@ -200,136 +201,7 @@ export const es: Texts = {
     title: 'Esta página no existe',
     text: 'Compruebe que copió la dirección completa o vuelva atrás y siga otra vez el enlace.',
   },
-  mails: {
-    greeting: (name) => `Hola, ${name}:`,
-    closing: 'Este mensaje lo envía una máquina; nadie lee las respuestas.',
-    kinds: {
-      verifyEmail: ({ url }) => ({
-        subject: 'Confirme su dirección de correo',
-        paragraphs: ['Confirme que esta dirección es suya. Hasta entonces su cuenta solo muestra su propio perfil.'],
-        button: { label: 'Confirmar mi dirección', url },
-        note: 'El enlace vale 48 horas. Si no se ha registrado, no tiene que hacer nada.',
-      }),
-      loginCode: ({ code }) => ({
-        subject: `${code} es su código de acceso`,
-        paragraphs: ['Escriba este código para terminar de entrar:'],
-        code,
-        note: `Vale 5 minutos y una sola vez. No se lo dé a nadie. ${notYou}`,
-      }),
-      resetLink: ({ url }) => ({
-        subject: 'Elija una contraseña nueva',
-        paragraphs: ['Alguien, seguramente usted, ha pedido una contraseña nueva para esta cuenta.'],
-        button: { label: 'Elegir una contraseña', url },
-        note: 'El enlace vale 30 minutos y una sola vez. Si no lo ha pedido, su contraseña no cambia.',
-      }),
-      resetCode: ({ url, code }) => ({
-        subject: `${code} es su código para una contraseña nueva`,
-        paragraphs: [
-          'Alguien, seguramente usted, ha pedido en la aplicación una contraseña nueva. Escriba allí este código o use el botón:',
-        ],
-        code,
-        button: { label: 'He sido yo', url },
-        note: 'Ambos valen 30 minutos. Si no lo ha pedido, no pulse el botón: su contraseña no cambia.',
-      }),
-      passwordChanged: () => ({
-        subject: 'Su contraseña ha cambiado',
-        paragraphs: [
-          'La contraseña de su cuenta acaba de cambiar y se ha cerrado la sesión en todos los dispositivos.',
-        ],
-        note: notYou,
-      }),
-      invitation: ({ inviter, company, url }) => ({
-        subject: `${company} le invita`,
-        paragraphs: [`${inviter} ha creado una cuenta para usted en ${company}. Elija una contraseña para usarla.`],
-        button: { label: 'Elegir una contraseña', url },
-        note: 'El enlace vale 7 días y una sola vez.',
-      }),
-      approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
-        subject: `${applicant} pide entrar en ${company}`,
-        paragraphs: [
-          `${applicant} (${applicantEmail}) se ha registrado como ${role} de ${company}. Sin su aprobación esa cuenta no puede hacer nada.`,
-        ],
-        button: { label: 'Verlo', url },
-        note: 'Si no conoce a esta persona, no tiene que hacer nada.',
-      }),
-      accountApproved: ({ company }) => ({
-        subject: 'Su cuenta está aprobada',
-        paragraphs: [`Un responsable de ${company} ha aprobado su cuenta. Ya puede trabajar con ella.`],
-      }),
-      companyApproved: ({ company }) => ({
-        subject: `${company} está aprobada`,
-        paragraphs: [`El operador ha aprobado ${company}. Ya puede crear pedidos.`],
-      }),
-      authenticatorAdded: () => ({
-        subject: 'Se ha añadido una aplicación de autenticación',
-        paragraphs: ['A partir de ahora, entrar en su cuenta pide un código de su aplicación de autenticación.'],
-        note: notYou,
-      }),
-      passkeyAdded: ({ passkey }) => ({
-        subject: 'Se ha añadido una llave de acceso',
-        paragraphs: [`La llave de acceso «${passkey}» ya puede confirmar su inicio de sesión.`],
-        note: notYou,
-      }),
-      authenticatorRemoved: () => ({
-        subject: 'Se ha quitado su aplicación de autenticación',
-        paragraphs: ['A partir de ahora, los códigos para entrar en su cuenta llegan por correo.'],
-        note: notYou,
-      }),
-      recoveryCodeUsed: ({ left }) => ({
-        subject: 'Se ha usado un código de recuperación',
-        paragraphs: [`Alguien ha entrado en su cuenta con un código de recuperación. Códigos que quedan: ${left}.`],
-        note: notYou,
-      }),
-      sessionStolen: () => ({
-        subject: 'Se ha cerrado una sesión de su cuenta',
-        paragraphs: [
-          'Un testigo de sesión antiguo de su cuenta se ha usado por segunda vez; hemos cerrado esa sesión. Entre de nuevo.',
-        ],
-        note: notYou,
-      }),
-    },
-
-    kycCheck: {
-      subject: ({ merchant }) => `${merchant} debe comprobar su identidad`,
-      paragraphs: ({ merchant, shortCode, closer }) => [
-        closer
-          ? `Para compras mayores, ${merchant} debe comprobar con más detalle quién paga (pedido ${shortCode}).`
-          : `Antes de pagar su pedido ${shortCode}, ${merchant} está obligado por ley a comprobar su identidad.`,
-        'La página de este enlace dice qué hace falta y cómo va la comprobación. No se ha cobrado nada.',
-      ],
-      button: 'Abrir la comprobación',
-    },
-    receipt: {
-      subject: ({ merchant }) => `Su recibo de ${merchant}`,
-      paragraphs: ({ merchant, amount, shortCode }) => [
-        `${merchant} ha recibido su pago de ${amount} del pedido ${shortCode}.`,
-        'El recibo se puede imprimir y cualquiera puede comprobar que es auténtico.',
-      ],
-      button: 'Abrir el recibo',
-    },
-    refundAddress: {
-      subject: ({ merchant }) => `¿Adónde debe enviar ${merchant} su reembolso?`,
-      paragraphs: ({ merchant, amount, network, shortCode }) => [
-        `${merchant} le reembolsa ${amount} USDC de su pedido ${shortCode}.`,
-        `Indique la dirección de monedero en ${network} que debe recibir el dinero. La dirección desde la que pagó no se usa sin preguntar: puede pertenecer a una plataforma de intercambio.`,
-      ],
-      button: 'Indicar mi dirección',
-    },
-    emailChanged: {
-      subject: ({ shortCode }) => `Se ha cambiado su correo del pedido ${shortCode}`,
-      paragraphs: ({ merchant, shortCode }) => [
-        `${merchant} ha sustituido su dirección de correo del pedido ${shortCode} por otra.`,
-        'Las preguntas sobre un reembolso siguen llegando aquí. Si usted no lo pidió, avise a la tienda.',
-      ],
-    },
-    webhookFailures: {
-      subject: ({ companyName }) => `No se pudieron entregar webhooks de ${companyName}`,
-      paragraphs: (facts) => [
-        `Hola ${facts.firstName}:`,
-        `el ${facts.day} su servidor no aceptó ${facts.failed + facts.parked} de nuestros mensajes, aunque cada uno se intentó cinco veces.`,
-        'No se ha perdido ningún pedido: vea qué falló y reenvíelo con un clic, o lea GET /api/next/events desde su último cursor.',
-      ],
-      button: 'Ver los fallos',
-    },
-  },
+  mails,
+  button,
+  till,
 }

@@ -98,13 +98,24 @@ export type HelpTexts = {
   referenceSend: string
 }
 
-/** A payment link in a messenger, and its poster. */
+/** A payment link in a messenger, its poster, and the page of a static link. */
 export type LinkTexts = {
   preview: (merchant: string, amount: string) => string
   previewText: string
   poster: string
   posterText: string
   print: string
+  /** Titles and buttons of a static link, without and with its amount. */
+  payTo: (merchant: string) => string
+  payNow: (amount: string) => string
+  goOn: string
+  amountLabel: (currency: string) => string
+  between: (least: string, most: string) => string
+  nothingYet: string
+  closedTitle: string
+  closed: (merchant: string) => string
+  /** What is wrong with an amount that was typed. */
+  faults: { wrong: (example: string) => string; low: (least: string) => string; high: (most: string) => string }
 }
 
 export type OrderTexts = {

@@ -1,8 +1,13 @@
+import type { ButtonTexts } from './button-texts.ts'
 import type { MailTexts } from './mail-texts.ts'
 import type { OrderTexts } from './order-texts.ts'
 import type { AccountTexts, BusyTexts, IdentityTexts, KycTexts, PayTexts, RefundTexts } from './page-texts.ts'
+import type { TillTexts } from './till-texts.ts'
 
-/** Every word that a payer reads, on a page or in a mail. A language is `<lang>.ts` and `orders/<lang>.ts`. */
+/**
+ * Every word that a payer reads, on a page or in a mail, and a cashier at a till. A language is one object, put
+ * together in `<lang>.ts`: the compiler names what a new one still lacks.
+ */
 export type Texts = {
   /** For formatting numbers and dates (BCP 47). */
   locale: string
@@ -19,4 +24,8 @@ export type Texts = {
   /** Of an address that leads nowhere. */
   missing: BusyTexts
   mails: MailTexts
+  /** Between a shop's button and the pay page. */
+  button: ButtonTexts
+  /** What a cashier and a customer read at a till. */
+  till: TillTexts
 }

@@ -18,7 +18,7 @@ import type { Html } from '../../kernel/html.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { CreateOrder } from '../../orders/order-create.ts'
 import { type CreateOrderBody, GoodsSchema } from '../../orders/order-schemas.ts'
-import { BUTTON_TEXTS } from '../../texts/button-texts.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { allowFrame } from '../shared/framing.ts'
@@ -78,7 +78,7 @@ async function sendPage(request: FastifyRequest, reply: FastifyReply, page: Html
 
 /** The button is the shop's matter, the rate is ours: each failure says whose turn it is. */
 function refusalOf(error: AppError, request: FastifyRequest) {
-  const texts = BUTTON_TEXTS[languageOf(request)]
+  const texts = TEXTS[languageOf(request)].button
   const detail = error.details?.map(({ path, message }) => `${path} ${message}`).join('; ')
   const hint = `${error.code}: ${detail ?? error.message}`
   if (error.code === 'ORDER_STATE_CONFLICT') return { title: texts.paidTitle, text: texts.paid }

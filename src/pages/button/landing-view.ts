@@ -1,6 +1,6 @@
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
-import { BUTTON_TEXTS } from '../../texts/button-texts.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { hashOf } from '../shared/framing.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 
@@ -33,7 +33,7 @@ const shell = (lang: Lang, title: string, body: Html): Html =>
 
 /** @param action this page's own address, with everything that the button said */
 export function renderLanding(lang: Lang, action: string): Html {
-  const texts = BUTTON_TEXTS[lang]
+  const texts = TEXTS[lang].button
   return shell(
     lang,
     texts.opening,
@@ -54,7 +54,7 @@ export type HandOver = {
 }
 
 export function renderHandOver(lang: Lang, { messages, origin, next, framed }: HandOver): Html {
-  const texts = BUTTON_TEXTS[lang]
+  const texts = TEXTS[lang].button
   const script = html`<script data-messages="${JSON.stringify(messages)}" data-origin="${origin}" data-next="${next}"
     data-framed="${framed}">${raw(HAND_OVER)}</script>`
   return shell(
@@ -73,6 +73,6 @@ export function renderRefusal(lang: Lang, words: { title: string; text: string; 
     title,
     html`<div class="state quiet"><h1>${title}</h1><p class="soft">${text}</p></div>
       ${hint && html`<p class="hint mono">${hint}</p>`}
-      ${again && html`<form method="post" action="${again}"><button class="main">${BUTTON_TEXTS[lang].tryAgain}</button></form>`}`,
+      ${again && html`<form method="post" action="${again}"><button class="main">${TEXTS[lang].button.tryAgain}</button></form>`}`,
   )
 }

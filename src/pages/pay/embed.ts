@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { type Html, html, raw } from '../../kernel/html.ts'
-import { BUTTON_TEXTS } from '../../texts/button-texts.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { hashOf } from '../shared/framing.ts'
 import { languageOf } from '../shared/language.ts'
 
@@ -64,7 +64,7 @@ export function withEmbedScript(page: string, origin: string, code: string): str
 /** Inside a frame: a page that must not be framed opens beside it. */
 export function renderWayOut(request: FastifyRequest, to: string): Html {
   const lang = languageOf(request)
-  const { newPage, openPage } = BUTTON_TEXTS[lang]
+  const { newPage, openPage } = TEXTS[lang].button
   return html`<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>${openPage}</title>
     <meta name="viewport" content="width=device-width,initial-scale=1"></head>
     <body><main><p>${newPage}</p><p><a href="${to}" target="_blank" rel="noopener">${openPage}</a></p></main></body></html>`

@@ -9,7 +9,7 @@ import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
 import { type Order, paymentUrlOf } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
-import { TILL_TEXTS } from '../../texts/till-texts.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { qrSvg } from '../shared/qr-svg.ts'
@@ -66,7 +66,7 @@ export const tillPageRoutes: FastifyPluginAsyncTypebox<TillPageDeps> = async (ap
   }
 
   app.get('/till/manifest.webmanifest', OPEN, async (request, reply) => {
-    const { title } = TILL_TEXTS[languageOf(request)]
+    const { title } = TEXTS[languageOf(request)].till
     const colors = { theme_color: '#0a6652', background_color: '#f4f5f6' }
     const icons = [{ src: '/till/icon.svg', sizes: 'any', type: 'image/svg+xml', purpose: 'any' }]
     const place = { id: '/till', start_url: '/till', scope: '/till', display: 'standalone' }

@@ -1,6 +1,7 @@
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
-import { TILL_TEXTS, type TillTexts } from '../../texts/till-texts.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import type { TillTexts } from '../../texts/till-texts.ts'
 import { languageSwitch } from '../shared/language.ts'
 
 export const TILL_POLICY = [
@@ -23,7 +24,7 @@ function wordsOf(texts: TillTexts): Html {
 }
 
 function shell(lang: Lang, page: { script: string; body: Html; className?: string }): Html {
-  const texts = TILL_TEXTS[lang]
+  const texts = TEXTS[lang].till
   return html`<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>${texts.title}</title>
     <meta name="viewport" content="width=device-width,initial-scale=1,viewport-fit=cover">
     <meta name="robots" content="noindex"><meta name="theme-color" content="#0a6652">
@@ -78,7 +79,7 @@ const lookingBack = (texts: TillTexts): Html => html`<section id="orders" hidden
 
 /** The same for everyone: the script asks which till it is and who works there. */
 export function renderTill(lang: Lang): Html {
-  const texts = TILL_TEXTS[lang]
+  const texts = TEXTS[lang].till
   const body = html`<header id="bar" hidden><div><h1 id="place"></h1><p id="who"></p></div>
       <button type="button" id="to-sale">${texts.newSale}</button>
       <button type="button" id="to-orders">${texts.orders}</button>
@@ -89,7 +90,7 @@ export function renderTill(lang: Lang): Html {
 }
 
 export function renderDisplay(lang: Lang): Html {
-  const texts = TILL_TEXTS[lang]
+  const texts = TEXTS[lang].till
   const body = html`<main><h1 id="welcome">${texts.welcome}</h1>
     <section id="order" hidden><p id="pay-amount"></p><img class="qr" id="qr" alt="${texts.scan}" hidden>
       <p id="scan" hidden>${texts.scan}</p><p id="state" role="status"></p></section></main>`

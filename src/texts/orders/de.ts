@@ -176,5 +176,19 @@ export const de: OrderTexts = {
     poster: 'Aushang zum Drucken',
     posterText: 'Zum Bezahlen den Code mit dem Handy scannen.',
     print: 'Drucken',
+    payTo: (merchant) => `An ${merchant} bezahlen`,
+    payNow: (amount) => `${amount} bezahlen`,
+    goOn: 'Weiter',
+    amountLabel: (currency) => `Betrag in ${currency}`,
+    between: (least, most) => `Von ${least} bis ${most}`,
+    nothingYet: 'Als Nächstes wählen Sie, wie Sie bezahlen. Vorher wird nichts abgebucht.',
+    closedTitle: 'Dieser Link ist geschlossen',
+    closed: (merchant) =>
+      `${merchant} nimmt hier keine Zahlungen mehr an. Fragen Sie im Geschäft nach einem neuen Link oder Code.`,
+    faults: {
+      wrong: (example) => `Geben Sie einen Betrag ein, zum Beispiel ${example}.`,
+      low: (least) => `Der kleinste Betrag ist ${least}.`,
+      high: (most) => `Der größte Betrag ist ${most}.`,
+    },
   },
 }

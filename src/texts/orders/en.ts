@@ -172,5 +172,18 @@ export const en: OrderTexts = {
     poster: 'Poster to print',
     posterText: 'Scan the code with your phone to pay.',
     print: 'Print',
+    payTo: (merchant) => `Pay ${merchant}`,
+    payNow: (amount) => `Pay ${amount}`,
+    goOn: 'Continue',
+    amountLabel: (currency) => `Amount in ${currency}`,
+    between: (least, most) => `From ${least} to ${most}`,
+    nothingYet: 'Next you choose how to pay. Nothing is charged before that.',
+    closedTitle: 'This link is closed',
+    closed: (merchant) => `${merchant} no longer takes payments here. Ask the shop for a new link or code.`,
+    faults: {
+      wrong: (example) => `Enter an amount such as ${example}.`,
+      low: (least) => `The smallest amount here is ${least}.`,
+      high: (most) => `The largest amount here is ${most}.`,
+    },
   },
 }

@@ -173,5 +173,18 @@ export const es: OrderTexts = {
     poster: 'Cartel para imprimir',
     posterText: 'Escanee el código con el móvil para pagar.',
     print: 'Imprimir',
+    payTo: (merchant) => `Pagar a ${merchant}`,
+    payNow: (amount) => `Pagar ${amount}`,
+    goOn: 'Continuar',
+    amountLabel: (currency) => `Importe en ${currency}`,
+    between: (least, most) => `De ${least} a ${most}`,
+    nothingYet: 'A continuación elegirá cómo pagar. Antes no se cobra nada.',
+    closedTitle: 'Este enlace está cerrado',
+    closed: (merchant) => `${merchant} ya no cobra por este enlace. Pida al comercio un enlace o código nuevo.`,
+    faults: {
+      wrong: (example) => `Escriba un importe, por ejemplo ${example}.`,
+      low: (least) => `El importe mínimo es ${least}.`,
+      high: (most) => `El importe máximo es ${most}.`,
+    },
   },
 }

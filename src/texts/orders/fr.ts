@@ -179,5 +179,19 @@ export const fr: OrderTexts = {
     poster: 'Affiche à imprimer',
     posterText: 'Scannez le code avec votre téléphone pour payer.',
     print: 'Imprimer',
+    payTo: (merchant) => `Payer ${merchant}`,
+    payNow: (amount) => `Payer ${amount}`,
+    goOn: 'Continuer',
+    amountLabel: (currency) => `Montant en ${currency}`,
+    between: (least, most) => `De ${least} à ${most}`,
+    nothingYet: 'Vous choisirez ensuite comment payer. Rien n’est débité avant.',
+    closedTitle: 'Ce lien est fermé',
+    closed: (merchant) =>
+      `${merchant} n’encaisse plus par ce lien. Demandez au commerce un nouveau lien ou un nouveau code.`,
+    faults: {
+      wrong: (example) => `Saisissez un montant, par exemple ${example}.`,
+      low: (least) => `Le montant minimum est de ${least}.`,
+      high: (most) => `Le montant maximum est de ${most}.`,
+    },
   },
 }

@@ -173,5 +173,18 @@ export const it: OrderTexts = {
     poster: 'Cartello da stampare',
     posterText: 'Inquadri il codice con il telefono per pagare.',
     print: 'Stampa',
+    payTo: (merchant) => `Paga ${merchant}`,
+    payNow: (amount) => `Paga ${amount}`,
+    goOn: 'Continua',
+    amountLabel: (currency) => `Importo in ${currency}`,
+    between: (least, most) => `Da ${least} a ${most}`,
+    nothingYet: 'Al passo successivo sceglie come pagare. Prima non viene addebitato nulla.',
+    closedTitle: 'Questo link è chiuso',
+    closed: (merchant) => `${merchant} non incassa più da questo link. Chieda al negozio un nuovo link o codice.`,
+    faults: {
+      wrong: (example) => `Inserisca un importo, per esempio ${example}.`,
+      low: (least) => `L’importo minimo è ${least}.`,
+      high: (most) => `L’importo massimo è ${most}.`,
+    },
   },
 }

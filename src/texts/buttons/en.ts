@@ -1,0 +1,15 @@
+import type { ButtonTexts } from '../button-texts.ts'
+
+export const en: ButtonTexts = {
+  opening: 'Preparing your payment…',
+  goOn: 'Continue to payment',
+  failedTitle: 'The payment cannot start',
+  wrongSetUp: 'The shop’s button is not set up correctly. Please tell the shop; nothing was charged.',
+  unknownButton: 'This button does not exist any more. Please go back to the shop.',
+  paidTitle: 'This purchase is already being paid',
+  paid: 'A payment for this purchase has arrived or is being confirmed. Please do not pay again; the shop will be notified.',
+  later: 'There is no current exchange rate. Nothing was charged; please try again in a minute.',
+  tryAgain: 'Try again',
+  newPage: 'The next step opens on its own page. Come back here afterwards; this page updates by itself.',
+  openPage: 'Open the page',
+}

@@ -1,0 +1,15 @@
+import type { ButtonTexts } from '../button-texts.ts'
+
+export const es: ButtonTexts = {
+  opening: 'Estamos preparando su pago…',
+  goOn: 'Continuar con el pago',
+  failedTitle: 'No se puede iniciar el pago',
+  wrongSetUp: 'El botón de la tienda no está bien configurado. Avise a la tienda; no se le ha cobrado nada.',
+  unknownButton: 'Este botón ya no existe. Vuelva a la tienda, por favor.',
+  paidTitle: 'Esta compra ya se está pagando',
+  paid: 'Ha llegado un pago de esta compra o se está confirmando. No pague otra vez; la tienda recibirá el aviso.',
+  later: 'Ahora mismo no hay un tipo de cambio actualizado. No se le ha cobrado nada; inténtelo de nuevo en un minuto.',
+  tryAgain: 'Intentarlo de nuevo',
+  newPage: 'El siguiente paso se abre en su propia página. Después vuelva aquí; esta página se actualiza sola.',
+  openPage: 'Abrir la página',
+}

@@ -1,0 +1,15 @@
+import type { ButtonTexts } from '../button-texts.ts'
+
+export const fr: ButtonTexts = {
+  opening: 'Nous préparons votre paiement…',
+  goOn: 'Continuer vers le paiement',
+  failedTitle: 'Le paiement ne peut pas démarrer',
+  wrongSetUp: 'Le bouton de la boutique est mal configuré. Merci de prévenir la boutique : rien ne vous a été débité.',
+  unknownButton: 'Ce bouton n’existe plus. Merci de retourner à la boutique.',
+  paidTitle: 'Cet achat est déjà en cours de paiement',
+  paid: 'Un paiement pour cet achat est arrivé ou en cours de confirmation. Ne payez pas une seconde fois, la boutique sera prévenue.',
+  later: 'Aucun taux de change n’est disponible pour le moment. Rien ne vous a été débité : réessayez dans une minute.',
+  tryAgain: 'Réessayer',
+  newPage: 'L’étape suivante s’ouvre sur sa propre page. Revenez ensuite ici : cette page se met à jour toute seule.',
+  openPage: 'Ouvrir la page',
+}

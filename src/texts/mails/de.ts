@@ -1,0 +1,140 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verständigen Sie den Betreiber dieses Dienstes.'
+
+export const de: MailTexts = {
+  greeting: (name) => `Guten Tag ${name},`,
+  closing: 'Diese Nachricht kommt von einer Maschine; Antworten liest niemand.',
+  kinds: {
+    verifyEmail: ({ url }) => ({
+      subject: 'Bestätigen Sie Ihre E-Mail-Adresse',
+      paragraphs: [
+        'Bitte bestätigen Sie, dass diese Adresse Ihnen gehört. Bis dahin zeigt Ihr Konto nur Ihr eigenes Profil.',
+      ],
+      button: { label: 'Adresse bestätigen', url },
+      note: 'Der Link gilt 48 Stunden. Haben Sie sich nicht registriert, brauchen Sie nichts zu tun.',
+    }),
+    loginCode: ({ code }) => ({
+      subject: `${code} ist Ihr Anmeldecode`,
+      paragraphs: ['Geben Sie diesen Code ein, um die Anmeldung abzuschließen:'],
+      code,
+      note: `Er gilt 5 Minuten und nur einmal. Geben Sie ihn niemandem. ${notYou}`,
+    }),
+    resetLink: ({ url }) => ({
+      subject: 'Wählen Sie ein neues Passwort',
+      paragraphs: ['Jemand, vermutlich Sie, hat für dieses Konto ein neues Passwort angefordert.'],
+      button: { label: 'Neues Passwort wählen', url },
+      note: 'Der Link gilt 30 Minuten und nur einmal. Haben Sie ihn nicht angefordert, bleibt Ihr Passwort, wie es ist.',
+    }),
+    resetCode: ({ url, code }) => ({
+      subject: `${code} ist Ihr Code für ein neues Passwort`,
+      paragraphs: [
+        'Jemand, vermutlich Sie, hat in der App ein neues Passwort angefordert. Geben Sie dort diesen Code ein, oder drücken Sie den Knopf:',
+      ],
+      code,
+      button: { label: 'Das war ich', url },
+      note: 'Beides gilt 30 Minuten. Haben Sie nichts angefordert, drücken Sie den Knopf nicht: Ihr Passwort bleibt.',
+    }),
+    passwordChanged: () => ({
+      subject: 'Ihr Passwort wurde geändert',
+      paragraphs: ['Das Passwort Ihres Kontos wurde soeben geändert, und alle Geräte wurden abgemeldet.'],
+      note: notYou,
+    }),
+    invitation: ({ inviter, company, url }) => ({
+      subject: `${company} lädt Sie ein`,
+      paragraphs: [
+        `${inviter} hat bei ${company} ein Konto für Sie angelegt. Wählen Sie ein Passwort, um es zu nutzen.`,
+      ],
+      button: { label: 'Passwort wählen', url },
+      note: 'Der Link gilt 7 Tage und nur einmal.',
+    }),
+    approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+      subject: `${applicant} möchte zu ${company}`,
+      paragraphs: [
+        `${applicant} (${applicantEmail}) hat sich als ${role} von ${company} registriert. Ohne Ihre Freigabe kann dieses Konto nichts.`,
+      ],
+      button: { label: 'Ansehen', url },
+      note: 'Kennen Sie diese Person nicht, brauchen Sie nichts zu tun.',
+    }),
+    accountApproved: ({ company }) => ({
+      subject: 'Ihr Konto ist freigegeben',
+      paragraphs: [`Die Leitung von ${company} hat Ihr Konto freigegeben. Sie können damit arbeiten.`],
+    }),
+    companyApproved: ({ company }) => ({
+      subject: `${company} ist freigegeben`,
+      paragraphs: [`Der Betreiber hat ${company} freigegeben. Sie können jetzt Aufträge anlegen.`],
+    }),
+    authenticatorAdded: () => ({
+      subject: 'Eine Authentifizierungs-App wurde hinzugefügt',
+      paragraphs: ['Die Anmeldung an Ihrem Konto verlangt ab jetzt einen Code Ihrer Authentifizierungs-App.'],
+      note: notYou,
+    }),
+    passkeyAdded: ({ passkey }) => ({
+      subject: 'Ein Passkey wurde hinzugefügt',
+      paragraphs: [`Der Passkey „${passkey}“ kann ab jetzt Ihre Anmeldung bestätigen.`],
+      note: notYou,
+    }),
+    authenticatorRemoved: () => ({
+      subject: 'Ihre Authentifizierungs-App wurde entfernt',
+      paragraphs: ['Die Codes für die Anmeldung an Ihrem Konto kommen ab jetzt per E-Mail.'],
+      note: notYou,
+    }),
+    recoveryCodeUsed: ({ left }) => ({
+      subject: 'Ein Wiederherstellungscode wurde benutzt',
+      paragraphs: [
+        `Jemand hat sich mit einem Wiederherstellungscode an Ihrem Konto angemeldet. Übrige Codes: ${left}.`,
+      ],
+      note: notYou,
+    }),
+    sessionStolen: () => ({
+      subject: 'Eine Sitzung Ihres Kontos wurde beendet',
+      paragraphs: [
+        'Ein altes Sitzungszeichen Ihres Kontos wurde ein zweites Mal benutzt; wir haben die Sitzung beendet. Melden Sie sich neu an.',
+      ],
+      note: notYou,
+    }),
+  },
+
+  kycCheck: {
+    subject: ({ merchant }) => `${merchant} muss Ihre Identität prüfen`,
+    paragraphs: ({ merchant, shortCode, closer }) => [
+      closer
+        ? `Für größere Käufe muss ${merchant} genauer prüfen, wer bezahlt (Bestellung ${shortCode}).`
+        : `Bevor Ihre Bestellung ${shortCode} bezahlt werden kann, muss ${merchant} von Gesetzes wegen Ihre Identität prüfen.`,
+      'Die Seite hinter diesem Link sagt, was gebraucht wird und wie es steht. Es wurde nichts abgebucht.',
+    ],
+    button: 'Prüfung öffnen',
+  },
+  receipt: {
+    subject: ({ merchant }) => `Ihr Beleg von ${merchant}`,
+    paragraphs: ({ merchant, amount, shortCode }) => [
+      `${merchant} hat Ihre Zahlung über ${amount} für die Bestellung ${shortCode} erhalten.`,
+      'Der Beleg lässt sich drucken, und jeder kann prüfen, dass er echt ist.',
+    ],
+    button: 'Beleg öffnen',
+  },
+  refundAddress: {
+    subject: ({ merchant }) => `Wohin soll ${merchant} Ihr Geld zurückschicken?`,
+    paragraphs: ({ merchant, amount, network, shortCode }) => [
+      `${merchant} erstattet Ihnen ${amount} USDC für Ihre Bestellung ${shortCode}.`,
+      `Bitte nennen Sie die Wallet-Adresse auf ${network}, die das Geld erhalten soll. Die Adresse, von der Sie bezahlt haben, wird nicht von selbst genommen: Sie kann einer Börse gehören.`,
+    ],
+    button: 'Meine Adresse angeben',
+  },
+  emailChanged: {
+    subject: ({ shortCode }) => `Ihre E-Mail-Adresse zur Bestellung ${shortCode} wurde geändert`,
+    paragraphs: ({ merchant, shortCode }) => [
+      `${merchant} hat Ihre E-Mail-Adresse zur Bestellung ${shortCode} durch eine andere ersetzt.`,
+      'Fragen zu einer Erstattung kommen weiterhin hierher. Wenn Sie das nicht wollten, melden Sie sich beim Geschäft.',
+    ],
+  },
+  webhookFailures: {
+    subject: ({ companyName }) => `Webhooks von ${companyName} konnten nicht zugestellt werden`,
+    paragraphs: (facts) => [
+      `Guten Tag ${facts.firstName},`,
+      `am ${facts.day} hat Ihr Server ${facts.failed + facts.parked} unserer Nachrichten nicht angenommen, obwohl jede fünfmal versucht wurde.`,
+      'Keine Bestellung ist verloren: Sehen Sie nach, was fehlschlug, und senden Sie es mit einem Klick erneut, oder lesen Sie GET /api/next/events ab Ihrem letzten Cursor.',
+    ],
+    button: 'Fehlgeschlagene ansehen',
+  },
+}

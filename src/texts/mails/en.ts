@@ -1,0 +1,131 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+const notYou = 'If this was not you, change your password now and tell the operator of this service.'
+
+export const en: MailTexts = {
+  greeting: (name) => `Hello ${name},`,
+  closing: 'This is an automatic email. Replies are not read.',
+  kinds: {
+    verifyEmail: ({ url }) => ({
+      subject: 'Confirm your email address',
+      paragraphs: ['Please confirm that this address is yours. Until then you can only see your own profile.'],
+      button: { label: 'Confirm my address', url },
+      note: 'The link works for 48 hours. If you did not register, ignore this email.',
+    }),
+    loginCode: ({ code }) => ({
+      subject: `${code} is your login code`,
+      paragraphs: ['Enter this code to finish logging in:'],
+      code,
+      note: `It works once, within 5 minutes. Do not share it with anyone. ${notYou}`,
+    }),
+    resetLink: ({ url }) => ({
+      subject: 'Choose a new password',
+      paragraphs: ['We received a request for a new password for your account.'],
+      button: { label: 'Choose a new password', url },
+      note: 'The link works once, within 30 minutes. If this was not you, ignore this email: your password stays the same.',
+    }),
+    resetCode: ({ url, code }) => ({
+      subject: `${code} is your code for a new password`,
+      paragraphs: ['The app asked for a new password for your account. Enter this code there, or press the button:'],
+      code,
+      button: { label: 'That was me', url },
+      note: 'Both work for 30 minutes. If this was not you, do not press the button: your password stays the same.',
+    }),
+    passwordChanged: () => ({
+      subject: 'Your password was changed',
+      paragraphs: ['The password of your account has just been changed, and every device was logged out.'],
+      note: notYou,
+    }),
+    invitation: ({ inviter, company, url }) => ({
+      subject: `${company} invites you`,
+      paragraphs: [`${inviter} created an account for you at ${company}. Choose a password to start using it.`],
+      button: { label: 'Choose a password', url },
+      note: 'The link works once, within 7 days.',
+    }),
+    approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+      subject: `${applicant} asks to join ${company}`,
+      paragraphs: [
+        `${applicant} (${applicantEmail}) registered as ${role} of ${company}. The account has no access until you approve it.`,
+      ],
+      button: { label: 'Review the request', url },
+      note: 'If you do not know this person, ignore this email.',
+    }),
+    accountApproved: ({ company }) => ({
+      subject: 'Your account was approved',
+      paragraphs: [`A manager of ${company} approved your account. You can start working now.`],
+    }),
+    companyApproved: ({ company }) => ({
+      subject: `${company} was approved`,
+      paragraphs: [`The operator approved ${company}. You can create orders now.`],
+    }),
+    authenticatorAdded: () => ({
+      subject: 'An authenticator app was added',
+      paragraphs: ['From now on you need a code from your authenticator app to log in.'],
+      note: notYou,
+    }),
+    passkeyAdded: ({ passkey }) => ({
+      subject: 'A passkey was added',
+      paragraphs: [`The passkey “${passkey}” can now confirm your login.`],
+      note: notYou,
+    }),
+    authenticatorRemoved: () => ({
+      subject: 'Your authenticator app was removed',
+      paragraphs: ['From now on your login codes come by email.'],
+      note: notYou,
+    }),
+    recoveryCodeUsed: ({ left }) => ({
+      subject: 'A recovery code was used',
+      paragraphs: [`A recovery code was used to log in to your account. Codes left: ${left}.`],
+      note: notYou,
+    }),
+    sessionStolen: () => ({
+      subject: 'We ended a session of your account',
+      paragraphs: [
+        'An old session token of your account was used a second time, so we ended that session. Please log in again.',
+      ],
+      note: notYou,
+    }),
+  },
+  kycCheck: {
+    subject: ({ merchant }) => `${merchant} needs to check your identity`,
+    paragraphs: ({ merchant, shortCode, closer }) => [
+      closer
+        ? `For larger purchases ${merchant} has to run a further check on who pays (order ${shortCode}).`
+        : `Before you can pay for your order ${shortCode}, the law requires ${merchant} to check your identity.`,
+      'The link opens a page that says what is needed and how the check stands. You have not been charged.',
+    ],
+    button: 'Open the check',
+  },
+  receipt: {
+    subject: ({ merchant }) => `Your receipt from ${merchant}`,
+    paragraphs: ({ merchant, amount, shortCode }) => [
+      `${merchant} has received your payment of ${amount} for order ${shortCode}.`,
+      'The receipt can be printed, and anyone can check that it is genuine.',
+    ],
+    button: 'Open the receipt',
+  },
+  refundAddress: {
+    subject: ({ merchant }) => `Where should ${merchant} send your refund?`,
+    paragraphs: ({ merchant, amount, network, shortCode }) => [
+      `${merchant} is refunding ${amount} USDC for your order ${shortCode}.`,
+      `Please enter the wallet address on ${network} that should receive the money. We do not use the address you paid from: it may belong to an exchange.`,
+    ],
+    button: 'Enter my address',
+  },
+  emailChanged: {
+    subject: ({ shortCode }) => `Your e-mail address for order ${shortCode} was changed`,
+    paragraphs: ({ merchant, shortCode }) => [
+      `${merchant} replaced your e-mail address for order ${shortCode} with another one.`,
+      'Questions about a refund still come to this address. If you did not ask for the change, tell the shop.',
+    ],
+  },
+  webhookFailures: {
+    subject: ({ companyName }) => `Webhooks of ${companyName} could not be delivered`,
+    paragraphs: (facts) => [
+      `Hello ${facts.firstName},`,
+      `on ${facts.day} your server did not accept ${facts.failed + facts.parked} of our webhooks. We tried each one five times.`,
+      'No order is lost. Look at what failed and send it again with one click, or read GET /api/next/events from your last cursor.',
+    ],
+    button: 'See what failed',
+  },
+}

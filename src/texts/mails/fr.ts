@@ -1,0 +1,138 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe et prévenez l’exploitant de ce service.'
+
+export const fr: MailTexts = {
+  greeting: (name) => `Bonjour ${name},`,
+  closing: 'Ce message est envoyé par une machine ; personne ne lit les réponses.',
+  kinds: {
+    verifyEmail: ({ url }) => ({
+      subject: 'Confirmez votre adresse e-mail',
+      paragraphs: [
+        'Confirmez que cette adresse est la vôtre. D’ici là, votre compte ne montre que votre propre profil.',
+      ],
+      button: { label: 'Confirmer mon adresse', url },
+      note: 'Le lien est valable 48 heures. Si vous ne vous êtes pas inscrit, vous n’avez rien à faire.',
+    }),
+    loginCode: ({ code }) => ({
+      subject: `${code} est votre code de connexion`,
+      paragraphs: ['Saisissez ce code pour terminer la connexion :'],
+      code,
+      note: `Il est valable 5 minutes et une seule fois. Ne le donnez à personne. ${notYou}`,
+    }),
+    resetLink: ({ url }) => ({
+      subject: 'Choisissez un nouveau mot de passe',
+      paragraphs: ['Quelqu’un, sans doute vous, a demandé un nouveau mot de passe pour ce compte.'],
+      button: { label: 'Choisir un mot de passe', url },
+      note: 'Le lien est valable 30 minutes et une seule fois. Si vous n’avez rien demandé, votre mot de passe ne change pas.',
+    }),
+    resetCode: ({ url, code }) => ({
+      subject: `${code} est votre code pour un nouveau mot de passe`,
+      paragraphs: [
+        'Quelqu’un, sans doute vous, a demandé un nouveau mot de passe dans l’application. Saisissez-y ce code, ou utilisez le bouton :',
+      ],
+      code,
+      button: { label: 'C’était moi', url },
+      note: 'Les deux sont valables 30 minutes. Si vous n’avez rien demandé, n’appuyez pas : votre mot de passe ne change pas.',
+    }),
+    passwordChanged: () => ({
+      subject: 'Votre mot de passe a changé',
+      paragraphs: ['Le mot de passe de votre compte vient de changer et tous les appareils ont été déconnectés.'],
+      note: notYou,
+    }),
+    invitation: ({ inviter, company, url }) => ({
+      subject: `${company} vous invite`,
+      paragraphs: [
+        `${inviter} a créé un compte pour vous chez ${company}. Choisissez un mot de passe pour l’utiliser.`,
+      ],
+      button: { label: 'Choisir un mot de passe', url },
+      note: 'Le lien est valable 7 jours et une seule fois.',
+    }),
+    approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+      subject: `${applicant} demande à rejoindre ${company}`,
+      paragraphs: [
+        `${applicant} (${applicantEmail}) s’est inscrit comme ${role} de ${company}. Sans votre accord, ce compte ne peut rien faire.`,
+      ],
+      button: { label: 'Examiner', url },
+      note: 'Si vous ne connaissez pas cette personne, vous n’avez rien à faire.',
+    }),
+    accountApproved: ({ company }) => ({
+      subject: 'Votre compte est approuvé',
+      paragraphs: [`Un responsable de ${company} a approuvé votre compte. Vous pouvez l’utiliser.`],
+    }),
+    companyApproved: ({ company }) => ({
+      subject: `${company} est approuvée`,
+      paragraphs: [`L’exploitant a approuvé ${company}. Vous pouvez créer des commandes.`],
+    }),
+    authenticatorAdded: () => ({
+      subject: 'Une application d’authentification a été ajoutée',
+      paragraphs: ['La connexion à votre compte demande désormais un code de votre application d’authentification.'],
+      note: notYou,
+    }),
+    passkeyAdded: ({ passkey }) => ({
+      subject: 'Une clé d’accès a été ajoutée',
+      paragraphs: [`La clé d’accès « ${passkey} » peut désormais confirmer votre connexion.`],
+      note: notYou,
+    }),
+    authenticatorRemoved: () => ({
+      subject: 'Votre application d’authentification a été retirée',
+      paragraphs: ['Les codes de connexion à votre compte arrivent désormais par e-mail.'],
+      note: notYou,
+    }),
+    recoveryCodeUsed: ({ left }) => ({
+      subject: 'Un code de secours a été utilisé',
+      paragraphs: [`Quelqu’un s’est connecté à votre compte avec un code de secours. Codes restants : ${left}.`],
+      note: notYou,
+    }),
+    sessionStolen: () => ({
+      subject: 'Une session de votre compte a été fermée',
+      paragraphs: [
+        'Un ancien jeton de session a servi une deuxième fois ; nous avons fermé cette session. Reconnectez-vous.',
+      ],
+      note: notYou,
+    }),
+  },
+
+  kycCheck: {
+    subject: ({ merchant }) => `${merchant} doit vérifier votre identité`,
+    paragraphs: ({ merchant, shortCode, closer }) => [
+      closer
+        ? `Pour des achats plus importants, ${merchant} doit vérifier de plus près qui paie (commande ${shortCode}).`
+        : `Avant le paiement de votre commande ${shortCode}, la loi oblige ${merchant} à vérifier votre identité.`,
+      'La page de ce lien indique ce qu’il faut et où en est la vérification. Rien n’a été débité.',
+    ],
+    button: 'Ouvrir la vérification',
+  },
+  receipt: {
+    subject: ({ merchant }) => `Votre reçu de ${merchant}`,
+    paragraphs: ({ merchant, amount, shortCode }) => [
+      `${merchant} a bien reçu votre paiement de ${amount} pour la commande ${shortCode}.`,
+      'Le reçu peut être imprimé, et chacun peut vérifier qu’il est authentique.',
+    ],
+    button: 'Ouvrir le reçu',
+  },
+  refundAddress: {
+    subject: ({ merchant }) => `Où ${merchant} doit-il envoyer votre remboursement ?`,
+    paragraphs: ({ merchant, amount, network, shortCode }) => [
+      `${merchant} vous rembourse ${amount} USDC pour votre commande ${shortCode}.`,
+      `Indiquez l’adresse de portefeuille sur ${network} qui doit recevoir l’argent. L’adresse d’où vous avez payé n’est pas reprise d’office : elle peut appartenir à une plateforme d’échange.`,
+    ],
+    button: 'Indiquer mon adresse',
+  },
+  emailChanged: {
+    subject: ({ shortCode }) => `Votre adresse e-mail pour la commande ${shortCode} a été modifiée`,
+    paragraphs: ({ merchant, shortCode }) => [
+      `${merchant} a remplacé votre adresse e-mail pour la commande ${shortCode} par une autre.`,
+      'Les questions sur un remboursement arrivent toujours ici. Si vous n’avez rien demandé, prévenez le commerce.',
+    ],
+  },
+  webhookFailures: {
+    subject: ({ companyName }) => `Des webhooks de ${companyName} n’ont pas pu être livrés`,
+    paragraphs: (facts) => [
+      `Bonjour ${facts.firstName},`,
+      `le ${facts.day}, votre serveur n’a pas accepté ${facts.failed + facts.parked} de nos messages, malgré cinq essais pour chacun.`,
+      'Aucune commande n’est perdue : consultez les échecs et renvoyez-les en un clic, ou lisez GET /api/next/events depuis votre dernier curseur.',
+    ],
+    button: 'Voir les échecs',
+  },
+}

@@ -1,0 +1,134 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestore di questo servizio.'
+
+export const it: MailTexts = {
+  greeting: (name) => `Buongiorno ${name},`,
+  closing: 'Questo messaggio è inviato da una macchina; nessuno legge le risposte.',
+  kinds: {
+    verifyEmail: ({ url }) => ({
+      subject: 'Confermi il suo indirizzo e-mail',
+      paragraphs: ['Confermi che questo indirizzo è suo. Fino ad allora il suo account mostra solo il suo profilo.'],
+      button: { label: 'Conferma il mio indirizzo', url },
+      note: 'Il link vale 48 ore. Se non si è registrato, non deve fare nulla.',
+    }),
+    loginCode: ({ code }) => ({
+      subject: `${code} è il suo codice di accesso`,
+      paragraphs: ['Scriva questo codice per completare l’accesso:'],
+      code,
+      note: `Vale 5 minuti e una sola volta. Non lo dia a nessuno. ${notYou}`,
+    }),
+    resetLink: ({ url }) => ({
+      subject: 'Scelga una nuova password',
+      paragraphs: ['Qualcuno, probabilmente lei, ha chiesto una nuova password per questo account.'],
+      button: { label: 'Scegli una password', url },
+      note: 'Il link vale 30 minuti e una sola volta. Se non l’ha chiesto, la sua password resta com’è.',
+    }),
+    resetCode: ({ url, code }) => ({
+      subject: `${code} è il suo codice per una nuova password`,
+      paragraphs: [
+        'Qualcuno, probabilmente lei, ha chiesto nell’app una nuova password. Scriva lì questo codice, oppure usi il pulsante:',
+      ],
+      code,
+      button: { label: 'Sono stato io', url },
+      note: 'Entrambi valgono 30 minuti. Se non l’ha chiesto, non prema il pulsante: la sua password resta com’è.',
+    }),
+    passwordChanged: () => ({
+      subject: 'La sua password è cambiata',
+      paragraphs: ['La password del suo account è appena cambiata e tutti i dispositivi sono stati disconnessi.'],
+      note: notYou,
+    }),
+    invitation: ({ inviter, company, url }) => ({
+      subject: `${company} la invita`,
+      paragraphs: [`${inviter} ha creato un account per lei presso ${company}. Scelga una password per usarlo.`],
+      button: { label: 'Scegli una password', url },
+      note: 'Il link vale 7 giorni e una sola volta.',
+    }),
+    approvalNeeded: ({ applicant, applicantEmail, role, company, url }) => ({
+      subject: `${applicant} chiede di entrare in ${company}`,
+      paragraphs: [
+        `${applicant} (${applicantEmail}) si è registrato come ${role} di ${company}. Senza la sua approvazione l’account non può fare nulla.`,
+      ],
+      button: { label: 'Vedi', url },
+      note: 'Se non conosce questa persona, non deve fare nulla.',
+    }),
+    accountApproved: ({ company }) => ({
+      subject: 'Il suo account è approvato',
+      paragraphs: [`Un responsabile di ${company} ha approvato il suo account. Ora può lavorarci.`],
+    }),
+    companyApproved: ({ company }) => ({
+      subject: `${company} è approvata`,
+      paragraphs: [`Il gestore ha approvato ${company}. Ora può creare ordini.`],
+    }),
+    authenticatorAdded: () => ({
+      subject: 'È stata aggiunta un’app di autenticazione',
+      paragraphs: ['Da ora l’accesso al suo account richiede un codice della sua app di autenticazione.'],
+      note: notYou,
+    }),
+    passkeyAdded: ({ passkey }) => ({
+      subject: 'È stata aggiunta una passkey',
+      paragraphs: [`La passkey «${passkey}» può ora confermare il suo accesso.`],
+      note: notYou,
+    }),
+    authenticatorRemoved: () => ({
+      subject: 'La sua app di autenticazione è stata rimossa',
+      paragraphs: ['Da ora i codici per accedere al suo account arrivano per e-mail.'],
+      note: notYou,
+    }),
+    recoveryCodeUsed: ({ left }) => ({
+      subject: 'È stato usato un codice di recupero',
+      paragraphs: [`Qualcuno ha avuto accesso al suo account con un codice di recupero. Codici rimasti: ${left}.`],
+      note: notYou,
+    }),
+    sessionStolen: () => ({
+      subject: 'Una sessione del suo account è stata chiusa',
+      paragraphs: [
+        'Un vecchio gettone di sessione del suo account è stato usato una seconda volta; abbiamo chiuso quella sessione. Acceda di nuovo.',
+      ],
+      note: notYou,
+    }),
+  },
+
+  kycCheck: {
+    subject: ({ merchant }) => `${merchant} deve verificare la sua identità`,
+    paragraphs: ({ merchant, shortCode, closer }) => [
+      closer
+        ? `Per acquisti più grandi ${merchant} deve verificare più a fondo chi paga (ordine ${shortCode}).`
+        : `Prima del pagamento del suo ordine ${shortCode}, ${merchant} è tenuto per legge a verificare la sua identità.`,
+      'La pagina di questo link dice che cosa serve e a che punto è la verifica. Non è stato addebitato nulla.',
+    ],
+    button: 'Aprire la verifica',
+  },
+  receipt: {
+    subject: ({ merchant }) => `La sua ricevuta di ${merchant}`,
+    paragraphs: ({ merchant, amount, shortCode }) => [
+      `${merchant} ha ricevuto il suo pagamento di ${amount} per l’ordine ${shortCode}.`,
+      'La ricevuta si può stampare e chiunque può verificare che è autentica.',
+    ],
+    button: 'Apri la ricevuta',
+  },
+  refundAddress: {
+    subject: ({ merchant }) => `Dove deve inviare il rimborso ${merchant}?`,
+    paragraphs: ({ merchant, amount, network, shortCode }) => [
+      `${merchant} le rimborsa ${amount} USDC per il suo ordine ${shortCode}.`,
+      `Indichi l’indirizzo del portafoglio su ${network} che deve ricevere il denaro. L’indirizzo da cui ha pagato non viene usato da solo: può appartenere a una piattaforma di scambio.`,
+    ],
+    button: 'Indicare il mio indirizzo',
+  },
+  emailChanged: {
+    subject: ({ shortCode }) => `Il suo indirizzo e-mail per l’ordine ${shortCode} è stato cambiato`,
+    paragraphs: ({ merchant, shortCode }) => [
+      `${merchant} ha sostituito il suo indirizzo e-mail per l’ordine ${shortCode} con un altro.`,
+      'Le domande su un rimborso arrivano ancora qui. Se non l’ha chiesto lei, avvisi il negozio.',
+    ],
+  },
+  webhookFailures: {
+    subject: ({ companyName }) => `Alcuni webhook di ${companyName} non sono stati consegnati`,
+    paragraphs: (facts) => [
+      `Buongiorno ${facts.firstName},`,
+      `il ${facts.day} il suo server non ha accettato ${facts.failed + facts.parked} dei nostri messaggi, benché ognuno sia stato tentato cinque volte.`,
+      'Nessun ordine è perso: guardi che cosa non è riuscito e lo rinvii con un clic, oppure legga GET /api/next/events dal suo ultimo cursore.',
+    ],
+    button: 'Vedere gli errori',
+  },
+}
