@@ -15,6 +15,7 @@ import { outsideChecks } from './checks/installation-checks.ts'
 import { checkReady, listChainChecks } from './checks/ready-checks.ts'
 import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
+import { StaticLinkSchema } from './companies/static-links/static-link-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
 import { registerDbMetrics } from './db/db-metrics.ts'
 import { openJobRunner } from './db/job-runner.ts'
@@ -127,7 +128,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   const requestLog = registerRequestLog(app, {
     ...{ db, clock, days: config.requestLogDays, perCompany: config.requestLogPerCompany },
   })
-  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, DeviceSchema, UserSchema, KycSchema]) app.addSchema(schema)
+  for (const schema of [...orderSchemas, ...COMPANY_SCHEMAS, StaticLinkSchema, DeviceSchema, UserSchema, KycSchema])
+    app.addSchema(schema)
   // without its database a node starts, says so at /readyz, and gets ready when the database is back
   await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
   const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log }

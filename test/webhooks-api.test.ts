@@ -38,6 +38,7 @@ const NO_LIMITS = {
   publicPerMinute: 0,
   companyPerMinute: 0,
   pagePerMinute: 0,
+  linkPerMinute: 0,
 }
 
 const actorAs = (role: UserRole, companyId: string | null): Actor => ({

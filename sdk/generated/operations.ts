@@ -1,6 +1,6 @@
 // Printed from the OpenAPI document by `npm run sdk`; do not edit.
 
-import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, TillDevice, User, Kyc } from './schemas.ts'
+import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, StaticLink, TillDevice, User, Kyc } from './schemas.ts'
 
 /** What each operation takes and answers. */
 export interface Operations {
@@ -2657,7 +2657,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -3623,6 +3623,91 @@ export interface Operations {
     }
     data: null
   }
+  /** List static links. The static links of your company, newest first, and what each brought. */
+  listStaticLinks: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** The links of this page. */
+      staticLinks: Array<StaticLink>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Add a static link. An address to print or send that makes a new order at each visit: a donation, a table in a café, the code at a till. Each order costs `amount`, or what the payer types within the limits. */
+  createStaticLink: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      body: {
+        /** What the payer reads: “Table 4”, “Donation”. */
+        name: string
+        /** The till that the orders of this link belong to: its identifier or its id. */
+        merchantIdentifier: string
+        /** Fiat currency of the price. */
+        currency: string
+        /** What each order costs. Absent or null: the payer types the amount. */
+        amount?: string | null
+        /** The least that the payer may type. */
+        minAmount?: string | null
+        /** The most that the payer may type. Null: the largest order of the company. */
+        maxAmount?: string | null
+        /** Receives the events of each order. */
+        webhookUrl?: string | null
+        /** Where the payer goes after paying. */
+        returnUrl?: string | null
+      }
+    }
+    data: StaticLink
+  }
+  /** One static link. One static link, and what it brought. */
+  getStaticLink: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+    }
+    data: StaticLink
+  }
+  /** Change a static link, or turn it off. Changes only the fields you send; null clears a field. */
+  changeStaticLink: {
+    params: {
+      /** 24 hex characters. */
+      id: string
+      body?: {
+        /** What the payer reads: “Table 4”, “Donation”. */
+        name?: string
+        /** The till that the orders of this link belong to: its identifier or its id. */
+        merchantIdentifier?: string
+        /** Whether it may be used. */
+        active?: boolean
+        /** What each order costs. Absent or null: the payer types the amount. */
+        amount?: string | null
+        /** The least that the payer may type. */
+        minAmount?: string | null
+        /** The most that the payer may type. Null: the largest order of the company. */
+        maxAmount?: string | null
+        /** Receives the events of each order. */
+        webhookUrl?: string | null
+        /** Where the payer goes after paying. */
+        returnUrl?: string | null
+      }
+    }
+    data: StaticLink
+  }
   /** Start a session for one buyer. One buyer’s way through a button. Its id is the `sessionId` of the order. */
   createBuyButtonSession: {
     params: {
@@ -3880,6 +3965,10 @@ export const OPERATIONS = {
   getBuyButton: { method: 'GET', path: '/api/next/buy-buttons/{id}', query: [], keyed: false, json: true },
   changeBuyButton: { method: 'PUT', path: '/api/next/buy-buttons/{id}', query: [], keyed: false, json: true },
   deleteBuyButton: { method: 'DELETE', path: '/api/next/buy-buttons/{id}', query: [], keyed: false, json: true },
+  listStaticLinks: { method: 'GET', path: '/api/next/static-links', query: ['companyId', 'childManager', 'page', 'limit'], keyed: false, json: true },
+  createStaticLink: { method: 'POST', path: '/api/next/static-links', query: ['companyId', 'childManager'], keyed: true, json: true },
+  getStaticLink: { method: 'GET', path: '/api/next/static-links/{id}', query: [], keyed: false, json: true },
+  changeStaticLink: { method: 'PUT', path: '/api/next/static-links/{id}', query: [], keyed: false, json: true },
   createBuyButtonSession: { method: 'POST', path: '/api/next/buy-button/sessions', query: [], keyed: true, json: true },
   getBuyButtonSession: { method: 'GET', path: '/api/next/buy-button/sessions/{id}', query: [], keyed: false, json: true },
   endBuyButtonSession: { method: 'DELETE', path: '/api/next/buy-button/sessions/{id}', query: [], keyed: false, json: true },

@@ -373,6 +373,48 @@ export type BuyButtonSession = {
   createdAt: string
 }
 
+/** An address that makes a new order at each visit. */
+export type StaticLink = {
+  /** Internal identifier: 24 hex characters, in order of creation. */
+  _id: string
+  /** Letters and digits, in the public address. */
+  code: string
+  /** The page to show, as a link or QR code. Each visit makes a new order. */
+  url: string
+  /** The QR code to print and put up. */
+  posterUrl: string
+  /** Name for people. */
+  name: string
+  /** The company it belongs to. */
+  company: string
+  /** The till. */
+  merchantIdentifier: string
+  /** Fiat currency of the price. */
+  currency: string
+  /** Decimal text in the asset of the object. */
+  amount: string | null
+  /** The least that the payer may type. */
+  minAmount: string | null
+  /** The most that the payer may type. */
+  maxAmount: string | null
+  /** Receives the order’s events. */
+  webhookUrl: string | null
+  /** Where the payer goes after paying. */
+  returnUrl: string | null
+  /** A link that is off makes no orders; its page says so. */
+  active: boolean
+  /** Orders made through this link. */
+  orders: number
+  /** Of these, paid ones. */
+  paid: number
+  /** What the paid ones cost together, in `currency`. */
+  paidAmount: string
+  /** When it was created. UTC, with milliseconds. */
+  createdAt: string
+  /** When it last changed. UTC, with milliseconds. */
+  updatedAt: string
+}
+
 /** A tablet or phone that cashiers sign in at with a PIN. */
 export type TillDevice = {
   /** Internal identifier: 24 hex characters, in order of creation. */

@@ -7,6 +7,7 @@ import { landingRoutes } from '../pages/button/landing-routes.ts'
 import { sdkRoutes } from '../pages/button/sdk-routes.ts'
 import { docsRoutes } from '../pages/docs/docs-routes.ts'
 import { kycPageRoutes } from '../pages/identity/kyc-page-routes.ts'
+import { linkRoutes } from '../pages/link/link-routes.ts'
 import { mailboxRoutes } from '../pages/mailbox/mailbox-routes.ts'
 import { officeRoutes } from '../pages/office/office-routes.ts'
 import { payRoutes } from '../pages/pay/pay-routes.ts'
@@ -23,7 +24,7 @@ import type { ServiceBase } from './service-base.ts'
 export async function registerPages(
   app: FastifyInstance,
   { config, db, vault }: ServiceBase,
-  { auth, keys }: Accounts,
+  { auth, keys, limits }: Accounts,
   trade: Commerce,
 ): Promise<void> {
   const { networkName, explorerUrl } = trade
@@ -39,6 +40,7 @@ export async function registerPages(
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })
   await app.register(landingRoutes, { ...trade.companies, config, vault, createOrder: trade.createOrder })
+  await app.register(linkRoutes, { ...trade.companies, config, limits, createOrder: trade.createOrder })
   await app.register(sdkRoutes, { config })
   if (config.mode === 'sandbox') await app.register(demoShopRoutes, { db, config, vault })
   await app.register(docsRoutes)

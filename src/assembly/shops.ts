@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { buttonRoutes, buttonSessionRoutes } from '../companies/button-routes.ts'
+import { staticLinkRoutes } from '../companies/static-links/static-link-routes.ts'
 import { tillRoutes } from '../companies/till-routes.ts'
 import { tillDeviceRoutes } from '../tills/device-routes.ts'
 import { tillSessionRoutes } from '../tills/till-session-routes.ts'
@@ -16,6 +17,7 @@ export async function registerShops(scope: FastifyInstance, { base, accounts, tr
   await scope.register(tillDeviceRoutes, auth)
   await scope.register(tillSessionRoutes, { ...auth, config: base.config, prefix: '/till' })
   await scope.register(buttonRoutes, trade.companies)
+  await scope.register(staticLinkRoutes, trade.companies)
   await registerButtonSessions(scope, { base, trade })
 }
 

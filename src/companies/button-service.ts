@@ -85,7 +85,7 @@ function readWebsite(path: string, text: string): URL {
   throw invalid(path, 'must be a URL that starts with https:// or http://')
 }
 
-function readOptionalUrl(path: string, text: string | undefined): string | null {
+export function readOptionalUrl(path: string, text: string | undefined): string | null {
   if (text === undefined) return null
   readWebsite(path, text)
   return text

@@ -2,7 +2,8 @@ import { type TInteger, type TSchema, Type } from 'typebox'
 import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
 import { LIMITED_ROLES } from './company-refund-limits.ts'
 
-export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+export const Nullable = <Schema extends TSchema>(schema: Schema, options: { description?: string } = {}) =>
+  Type.Union([schema, Type.Null()], options)
 export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })

@@ -132,6 +132,8 @@ export const PERMISSIONS = {
   'till.enrol': LOGIN,
   'till.signIn': LOGIN,
   'till.device': COOKIE,
+  'staticLinks.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'orders:read', limit: 'company' },
+  'staticLinks.write': { roles: [...MANAGERS, 'Service'], scope: 'orders:write', limit: 'company' },
   'buttons.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },
   'buttons.write': { roles: MANAGERS, limit: 'company' },
   'buttonSessions.read': { roles: [...MANAGERS, 'Observer', 'Service'], scope: 'sessions:write', limit: 'company' },

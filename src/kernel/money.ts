@@ -61,6 +61,12 @@ export function formatDecimal(units: bigint, exponent: number): string {
 
 export const formatMoney = ({ asset, units }: Money): string => formatDecimal(units, EXPONENTS[asset])
 
+/** The smallest order: 0.10 of any currency, 1 of a currency without decimals. */
+export const leastOf = (asset: Fiat): Money => ({
+  asset,
+  units: EXPONENTS[asset] === 0 ? 1n : 10n ** BigInt(EXPONENTS[asset] - 1),
+})
+
 /** Rates are decimals with up to this many digits after the point, held as scaled integers. */
 export const RATE_EXPONENT = 12
 

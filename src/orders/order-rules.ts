@@ -5,6 +5,7 @@ import {
   type Fiat,
   formatMoney,
   isAsset,
+  leastOf,
   type Money,
   parseDecimal,
   parseMoney,
@@ -12,16 +13,10 @@ import {
 } from '../kernel/money.ts'
 import type { CreateOrderBody } from './order-schemas.ts'
 
-/** 0.10 of any currency; 1 for a currency without decimals. */
-const minimumOf = (asset: Fiat): Money => ({
-  asset,
-  units: EXPONENTS[asset] === 0 ? 1n : 10n ** BigInt(EXPONENTS[asset] - 1),
-})
-
 /** The amount of a creation, exact. @throws ILLEGAL_AMOUNT, naming the bound that it breaks */
 export function readAmount(amount: number | string, asset: Fiat, maximum: string): Money & { asset: Fiat } {
   const money = typeof amount === 'number' ? parseMoneyNumber(amount, asset) : parseMoney(amount, asset)
-  const least = minimumOf(asset)
+  const least = leastOf(asset)
   if (money.units < least.units) {
     throw new AppError('ILLEGAL_AMOUNT', { message: `The smallest amount is ${formatMoney(least)} ${asset}.` })
   }

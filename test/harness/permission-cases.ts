@@ -16,6 +16,7 @@ import {
   point,
   post,
   session,
+  staticLink,
   tillOf,
 } from './permission-objects.ts'
 import { MONEY, ORDERS } from './permission-sale-cases.ts'
@@ -318,6 +319,28 @@ const SHOPS: Cases = {
   addCollector: {
     row: 'tills.write',
     make: async (place) => ({ body: { identifier: `T-${newId()}`, salePoint: (await point(place))._id } }),
+  },
+  listStaticLinks: {
+    row: 'staticLinks.read',
+    make: async (place) => ({ query: choice(place), shows: (await staticLink(place))._id }),
+  },
+  createStaticLink: {
+    row: 'staticLinks.write',
+    make: (place) => ({
+      query: choice(place),
+      body: { name: 'Table 4', merchantIdentifier: tillOf(place), currency: 'EUR' },
+    }),
+  },
+  getStaticLink: {
+    row: 'staticLinks.read',
+    async make(place) {
+      const { _id: id } = await staticLink(place)
+      return { params: { id }, shows: id }
+    },
+  },
+  changeStaticLink: {
+    row: 'staticLinks.write',
+    make: async (place) => ({ params: { id: (await staticLink(place))._id }, body: { active: false } }),
   },
   listBuyButtons: { row: 'buttons.read', make: (place) => ({ query: choice(place), shows: place.home.button }) },
   createBuyButton: {

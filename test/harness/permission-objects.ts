@@ -123,5 +123,9 @@ export const session = (place: Place, more: Record<string, unknown> = {}) =>
     ...{ button: place.home.button, orderRef: `ref-${newId()}` },
     ...more,
   })
+export const staticLink = (place: Place) =>
+  post<{ _id: string }>(place, 'static-links', {
+    ...{ name: 'Table 4', merchantIdentifier: place.home.till, currency: 'EUR', amount: '5.00' },
+  })
 export const point = (place: Place) => post<{ _id: string }>(place, 'sales-points', { name: `P-${newId()}` })
 export const GATEPAY = { CLIENT_ID: 'client', SECRET: 'secret-of-the-company' }

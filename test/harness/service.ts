@@ -62,6 +62,7 @@ const TEST_ENV = {
   LIMIT_PUBLIC_PER_MINUTE: '0',
   LIMIT_COMPANY_PER_MINUTE: '0',
   LIMIT_PAGE_PER_MINUTE: '0',
+  LIMIT_LINK_PER_MINUTE: '0',
 }
 
 export async function insertMerchant(db: Db, vault: Vault): Promise<Merchant> {

@@ -43,6 +43,13 @@ export const LIMITS = {
       ...{ fallback: '300', min: 0, max: 1_000_000 },
     },
   ),
+  linkPerMinute: integer(
+    'LIMIT_LINK_PER_MINUTE',
+    'Orders that one address makes through static links; a link makes ten times as many for all addresses together.',
+    {
+      ...{ fallback: '30', min: 0, max: 1_000_000 },
+    },
+  ),
 }
 
 export const WEBHOOKS = {

@@ -13,6 +13,8 @@ const WINDOW_MS = MINUTE
 const BLOCKS = 20
 const MAX_KEYS = 50_000
 const SESSION_PER_MINUTE = 120
+/** A busy café has that many guests with addresses of their own; a crowd of machines is not let further. */
+const ADDRESSES_OF_LINK = 10
 
 type Policy = { name: string; key: string; limit: number }
 type Standing = { policy: Policy; remaining: number; resetSeconds: number; allowed: boolean }
@@ -25,6 +27,8 @@ export type RateLimits = {
   checkAddress(request: FastifyRequest, reply: FastifyReply, limit: Limit): Promise<void>
   /** Pages that anyone opens, by where a request comes from. @throws TOO_MANY_REQUESTS */
   checkPage(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Orders that visitors of a static link make, by address and for the whole link. @throws TOO_MANY_REQUESTS */
+  checkLink(request: FastifyRequest, reply: FastifyReply, linkId: string): Promise<void>
   /** Once the credential is known: limits by company. @throws TOO_MANY_REQUESTS */
   checkCompany(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Credential endpoints, once the account is known, whether it exists or not. @throws TOO_MANY_REQUESTS */
@@ -126,6 +130,11 @@ export function openRateLimits(deps: { db: Db; clock: Clock; limits: Config['lim
         key: `page:${networkOf(request.ip)}`,
         limit: limits.pagePerMinute,
       }),
+    async checkLink(request, reply, linkId) {
+      const limit = limits.linkPerMinute
+      await check(request, reply, { name: 'visitor', key: `visitor:${networkOf(request.ip)}`, limit })
+      await check(request, reply, { name: 'link', key: `link:${linkId}`, limit: limit * ADDRESSES_OF_LINK })
+    },
     async checkCompany(request, reply) {
       const { actor } = request
       if (!actor) return

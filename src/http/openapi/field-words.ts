@@ -13,6 +13,9 @@ const TIME = '2026-07-03T09:30:00.000Z'
 const OVERVIEW: Record<string, Word> = {
   'listTillDevices.tillDevices': ['Devices, newest first.'],
   'getTillDisplay.order': ['The newest order of the till; null when it has no order to show.'],
+  'listStaticLinks.staticLinks': ['The links of this page.'],
+  minAmount: ['The least that the payer may type.', '2.00'],
+  maxAmount: ['The most that the payer may type.', '500.00'],
   'getSummary.days': ['One entry for each day, oldest first.', 30],
   'getSummary.day': ['The day, UTC.', '2026-07-03'],
   'getSummary.created': ['Orders created on that day.', 12],

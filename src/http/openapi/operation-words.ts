@@ -252,6 +252,16 @@ const COMPANIES: Record<string, OperationWords> = {
   getCollector: { does: 'One till.' },
   changeCollector: { does: 'Changes the fields that are given. A closed till takes no new orders.', refuses: CHANGED },
   addCollector: { does: 'A till’s `identifier` is the `merchantIdentifier` of its orders.', refuses: CHANGED },
+  listStaticLinks: { does: 'The static links of your company, newest first, and what each brought.' },
+  createStaticLink: {
+    does: 'An address to print or send that makes a new order at each visit: a donation, a table in a café, the code at a till. Each order costs `amount`, or what the payer types within the limits.',
+    refuses: ['UNKNOWN_MERCHANT_IDENTIFIER'],
+  },
+  getStaticLink: { does: 'One static link, and what it brought.' },
+  changeStaticLink: {
+    does: 'Changes the fields that are given; null clears. Orders that exist stay as they are. `active: false` turns the address off.',
+    refuses: ['UNKNOWN_MERCHANT_IDENTIFIER'],
+  },
   listBuyButtons: { does: 'The buy buttons of your company.' },
   createBuyButton: { does: 'A buy button sells at a fixed price on one website.', refuses: CHANGED },
   getBuyButton: { does: 'One buy button.' },

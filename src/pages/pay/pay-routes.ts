@@ -27,13 +27,13 @@ import {
 import { renderNotice } from '../shared/notice.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
 import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
+import { posterPolicy, renderPoster } from '../shared/poster.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
 import { openPayPages, type PayPages, type SentPage } from './pay-pages.ts'
 import { isOrderCode, type PayView, type PayViewDeps, readPayView } from './pay-service.ts'
 import { openPayStreams, type PayStreams } from './pay-stream.ts'
 import { renderFragment, renderPage } from './pay-view.ts'
-import { posterPolicy, renderPoster } from './poster.ts'
 import { openStreamCounter } from './stream-counter.ts'
 
 export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
@@ -223,13 +223,14 @@ export const payRoutes: FastifyPluginAsyncTypebox<PayPageDeps> = async (app, dep
 
   app.get('/pay/poster', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {
     const view = await readPayView(viewDeps, request.query.code ?? '')
-    const html = renderPoster(view, pages.contextOf(languageOf(request)))
-    return pages.send(request, reply, {
-      status: 200,
-      html,
-      shop: view.shop,
-      policy: posterPolicy(view.shop),
-    })
+    const language = languageOf(request)
+    const { basePath, payUrl } = pages.contextOf(language)
+    const { code, shop } = view
+    const poster = {
+      ...{ language, shop, name: view.goodsName, price: view.fiat, url: `${payUrl}/pay?code=${code}` },
+      ...{ path: `${basePath}/pay/poster`, query: { code }, basePath },
+    }
+    return pages.send(request, reply, { status: 200, html: renderPoster(poster), shop, policy: posterPolicy(shop) })
   })
 
   app.get('/pay/events', { config: OPEN, schema: { hide: true, querystring: Query } }, async (request, reply) => {

@@ -1,0 +1,205 @@
+import { randomBytes } from 'node:crypto'
+import formbody from '@fastify/formbody'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { SaleCache } from '../../companies/sale-cache.ts'
+import { findStaticLinkByCode, type StaticLink } from '../../companies/static-links/static-link-queries.ts'
+import { creatorOf, staticLinkUrl } from '../../companies/static-links/static-link-service.ts'
+import type { Config } from '../../config/config.ts'
+import type { Db } from '../../db/db.ts'
+import type { Actor } from '../../http/actor.ts'
+import { toAppError } from '../../http/failures.ts'
+import type { Claim } from '../../http/idempotency/idempotency.ts'
+import type { RateLimits } from '../../http/limits/rate-limits.ts'
+import { contextAs } from '../../http/request-context.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { Html } from '../../kernel/html.ts'
+import { newId } from '../../kernel/ids.ts'
+import { EXPONENTS, type Fiat, formatMoney, leastOf, type Money, parseDecimal } from '../../kernel/money.ts'
+import type { CreateOrder } from '../../orders/order-create.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import { compressPage } from '../shared/compress.ts'
+import { sendErrorPage } from '../shared/error-page.ts'
+import { showFiat } from '../shared/format.ts'
+import { hashOf } from '../shared/framing.ts'
+import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { PAY_STYLE } from '../shared/page-style.ts'
+import { checkSameOrigin, payerOf } from '../shared/payer.ts'
+import { posterPolicy, renderPoster } from '../shared/poster.ts'
+import { brandStyle, readShop, type Shop } from '../shared/shop.ts'
+import { type LinkPage, renderClosedLink, renderLink, type TypedAmount } from './link-view.ts'
+
+export type LinkPageDeps = {
+  db: Db
+  config: Pick<Config, 'payUrl'>
+  cache: SaleCache
+  createOrder: CreateOrder
+  limits: RateLimits
+}
+
+const OPEN = { open: true, page: true } as const
+const Params = Type.Object({ code: Type.String({ maxLength: 64 }) })
+const Form = Type.Object({
+  nonce: Type.String({ pattern: '^[A-Za-z0-9_-]{22}$' }),
+  amount: Type.Optional(Type.String({ maxLength: 100 })),
+})
+
+const newNonce = (): string => randomBytes(16).toString('base64url')
+
+/** Our own style, forms to us; nothing runs. */
+const policyOf = (shop: Shop): string => {
+  const brand = brandStyle(shop)
+  return (
+    `default-src 'none'; style-src ${hashOf(PAY_STYLE)}${brand && ` ${hashOf(brand)}`}; img-src 'self' data:; ` +
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  )
+}
+
+/** Makes orders at the link's till, in its company, and may do nothing else. */
+const visitorOf = (link: StaticLink): Actor => ({
+  ...payerOf(creatorOf(link)),
+  role: 'Service',
+  companyId: link.companyId,
+  scopes: [],
+})
+
+/** "12,50" or "12.50", as people type it: spaces and the sign of the currency are forgiven, grouping is not. */
+function readTyped(text: string, asset: Fiat): bigint | undefined {
+  const bare = text.replace(/[\s\u00a0\u202f\u2019€£$]|EUR|CHF|XPF|USD|GBP/giu, '').replace(',', '.')
+  return /^\d{1,12}(\.\d+)?$/.test(bare) ? parseDecimal(bare, EXPONENTS[asset]) : undefined
+}
+
+/** What the payer typed is wrong, in his words; null: it is not. */
+function faultOf(page: LinkPage, units: bigint | undefined): string | null {
+  const { locale, order } = TEXTS[page.language]
+  const show = (money: Money): string => showFiat(money, locale)
+  if (units === undefined) return order.link.faults.wrong(show({ ...page.least, units: page.least.units * 125n }))
+  if (units < page.least.units) return order.link.faults.low(show(page.least))
+  return units > page.most.units ? order.link.faults.high(show(page.most)) : null
+}
+
+/** An order of a link once for each rendering of its form: a second tap leads to the same order. */
+const claimOf = (link: StaticLink, nonce: string, amount: string): Claim => ({
+  companyId: link.companyId,
+  scope: 'POST /link',
+  key: `${link.id}:${nonce}:${amount}`,
+  fingerprint: 'static-link',
+  claimedBy: newId(),
+  stored: null,
+  write: (response) => response,
+})
+
+/** `{payUrl}/link/{code}`: a static link. Opening it makes no order, for previews open links too; its button does. */
+export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, deps) => {
+  const { config, cache, createOrder, limits } = deps
+  const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
+  await app.register(formbody)
+  rememberLanguage(app)
+
+  /** @throws OBJECT_NOT_FOUND */
+  const find = async (request: FastifyRequest): Promise<LinkPage> => {
+    const { code } = request.params as { code: string }
+    const link = await findStaticLinkByCode(deps.db, code)
+    const company = link && (await cache.company(link.companyId))
+    if (!link || !company) throw new AppError('OBJECT_NOT_FOUND')
+    const asset = link.currency as Fiat
+    const money = (text: string | null): Money | null =>
+      text === null ? null : { asset, units: parseDecimal(text, EXPONENTS[asset]) ?? 0n }
+    const largest = ((parseDecimal(company.maxOrderAmount, 2) ?? 0n) * 10n ** BigInt(EXPONENTS[asset])) / 100n
+    return {
+      ...{ link, price: money(link.amount), least: money(link.minAmount) ?? leastOf(asset) },
+      most: money(link.maxAmount) ?? { asset, units: largest },
+      language: languageOf(request),
+      shop: await readShop(deps.db, link.companyId),
+      ...{ path: `${basePath}/link/${link.code}`, basePath, nonce: newNonce() },
+    }
+  }
+  type Sent = { status: number; html: Html; policy?: string }
+  const send = async (request: FastifyRequest, reply: FastifyReply, page: LinkPage, sent: Sent) => {
+    void reply.code(sent.status).headers({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': sent.policy ?? policyOf(page.shop),
+      // with no-referrer the browser would send `Origin: null` with our own form
+      'referrer-policy': 'same-origin',
+      'cache-control': 'no-store',
+      'content-language': page.language,
+    })
+    return reply.send(await compressPage(request, reply, sent.html.text))
+  }
+  const NOTHING: TypedAmount = { given: '', fault: null }
+  const show = (page: LinkPage, typed = NOTHING, problem: string | null = null): Html =>
+    renderLink(page, typed, problem)
+
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toAppError(thrown)
+    if (error.status >= 500) request.log.error({ err: thrown }, 'static link failed')
+    return sendErrorPage(request, reply, error.status === 422 ? new AppError('NOT_FOUND') : error)
+  })
+
+  app.get('/link/:code', { config: OPEN, schema: { hide: true, params: Params } }, async (request, reply) => {
+    const page = await find(request)
+    const { active } = page.link
+    const sent = active ? { status: 200, html: show(page) } : { status: 410, html: renderClosedLink(page) }
+    return send(request, reply, page, sent)
+  })
+
+  app.get('/link/:code/poster', { config: OPEN, schema: { hide: true, params: Params } }, async (request, reply) => {
+    const page = await find(request)
+    const { language, shop, link, price, path } = page
+    const url = staticLinkUrl(config.payUrl, link)
+    const html = renderPoster({
+      ...{ language, shop, name: link.name, price, url, path: `${path}/poster`, query: {}, basePath },
+    })
+    return send(request, reply, page, { status: 200, html, policy: posterPolicy(shop) })
+  })
+
+  const makeOrder = async (request: FastifyRequest, page: LinkPage, nonce: string, units: bigint): Promise<string> => {
+    const { link, least } = page
+    const amount = formatMoney({ asset: least.asset, units })
+    const body = {
+      ...{ amount, fromAsset: link.currency, merchantIdentifier: link.collectorId, goods: { goodsName: link.name } },
+      // a payer whose time ran out comes back here
+      cancelUrl: staticLinkUrl(config.payUrl, link),
+      ...(link.returnUrl !== null && { returnUrl: link.returnUrl }),
+      ...(link.webhookUrl !== null && { webhookUrl: link.webhookUrl }),
+    }
+    const context = contextAs(request, visitorOf(link))
+    const made = await createOrder({ context, body, claim: claimOf(link, nonce, amount) })
+    if ('created' in made) return made.created.code
+    return (JSON.parse(made.replay) as { data: { code: string } }).data.code
+  }
+
+  /** What went wrong with the shop's side is no fault of the payer. */
+  const refuse = (request: FastifyRequest, reply: FastifyReply, page: LinkPage, error: AppError) => {
+    const { pay, button } = TEXTS[page.language]
+    if (error.code === 'UNKNOWN_MERCHANT_IDENTIFIER')
+      return send(request, reply, page, { status: 410, html: renderClosedLink(page) })
+    if (error.code === 'TOO_MANY_REQUESTS' || error.code === 'INTERNAL_ERROR') throw error
+    const problem = error.code === 'CROSS_SITE_REQUEST' ? pay.problems.CROSS_SITE_REQUEST : button.later
+    return send(request, reply, page, { status: error.status, html: show(page, NOTHING, problem) })
+  }
+
+  app.post(
+    '/link/:code',
+    { config: OPEN, schema: { hide: true, params: Params, body: Form } },
+    async (request, reply) => {
+      const page = await find(request)
+      const { link, price } = page
+      if (!link.active) return send(request, reply, page, { status: 410, html: renderClosedLink(page) })
+      const { nonce, amount: given = '' } = request.body
+      const units = price?.units ?? readTyped(given, link.currency as Fiat)
+      const fault = price === null ? faultOf(page, units) : null
+      if (fault !== null || units === undefined)
+        return send(request, reply, page, { status: 422, html: show(page, { given, fault }) })
+      try {
+        checkSameOrigin(request, config.payUrl)
+        await limits.checkLink(request, reply, link.id)
+        const code = await makeOrder(request, page, nonce, units)
+        return reply.redirect(`${basePath}/pay?${new URLSearchParams({ code, lang: page.language })}`, 303)
+      } catch (error) {
+        return refuse(request, reply, page, toAppError(error))
+      }
+    },
+  )
+}

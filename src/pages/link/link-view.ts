@@ -1,0 +1,71 @@
+import type { StaticLink } from '../../companies/static-links/static-link-queries.ts'
+import { type Html, html } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
+import type { Money } from '../../kernel/money.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import { showFiat } from '../shared/format.ts'
+import { languageSwitch } from '../shared/language.ts'
+import { shell } from '../shared/notice.ts'
+import { type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
+
+export type LinkPage = {
+  language: Lang
+  shop: Shop
+  link: StaticLink
+  /** Null: the payer types it. */
+  price: Money | null
+  least: Money
+  most: Money
+  /** Path of this page, and under which the pages stand. */
+  path: string
+  basePath: string
+  /** Makes the order once, however often the form is sent. */
+  nonce: string
+}
+
+/** What the payer typed, and what is wrong with it in his words. */
+export type TypedAmount = { given: string; fault: string | null }
+
+function amountField({ language, link, least, most }: LinkPage, { given, fault }: TypedAmount): Html {
+  const { locale } = TEXTS[language]
+  const texts = TEXTS[language].order.link
+  const described = fault === null ? 'hint' : 'hint fault'
+  return html`<label class="ask" for="amount">${texts.amountLabel(link.currency)}</label>
+    <input class="field sum" id="amount" name="amount" value="${given}" inputmode="decimal" autocomplete="off" required
+      maxlength="20" aria-describedby="${described}"${fault !== null && html` aria-invalid="true"`} autofocus>
+    ${fault !== null && html`<p class="wrong" id="fault" role="alert">${fault}</p>`}
+    <p class="hint" id="hint">${texts.between(showFiat(least, locale), showFiat(most, locale))}</p>`
+}
+
+const footer = ({ language, shop, path }: LinkPage): Html =>
+  html`<footer>${shopImprint(shop, TEXTS[language].order.receipt.terms)}${languageSwitch(language, path, {})}</footer>`
+
+/** @param problem why the last step made no order */
+export function renderLink(page: LinkPage, typed: TypedAmount, problem: string | null): Html {
+  const { language, shop, link, price, basePath, path, nonce } = page
+  const { pay, order, locale } = TEXTS[language]
+  const shown = price && showFiat(price, locale)
+  const title = shown === null ? order.link.payTo(shop.name) : order.link.preview(shop.name, shown)
+  const body = html`<main>
+      <h1>${shopLogo(shop, basePath)}${pay.payTo} <b>${shop.name}</b></h1>
+      ${shown && html`<p class="price">${shown}</p>`}
+      <p class="goods">${link.name}</p>
+      ${problem !== null && html`<p class="note" role="alert">${problem}</p>`}
+      <form method="post" action="${path}?lang=${language}"><input type="hidden" name="nonce" value="${nonce}">
+        ${price === null && amountField(page, typed)}
+        <button class="main">${shown === null ? order.link.goOn : order.link.payNow(shown)}</button></form>
+      <p class="hint">${order.link.nothingYet}</p>
+    </main>${footer(page)}`
+  const head = html`<meta property="og:title" content="${title}"><meta property="og:site_name" content="${shop.name}">
+    <meta property="og:description" content="${link.name}">${shopStyle(shop)}`
+  return shell({ language, title: `${title} · ${link.name}`, head, body })
+}
+
+/** A link that was turned off, or whose till was closed. */
+export function renderClosedLink(page: LinkPage): Html {
+  const { language, shop, basePath } = page
+  const { closedTitle, closed } = TEXTS[language].order.link
+  const body = html`<main><h1>${shopLogo(shop, basePath)}<b>${shop.name}</b></h1>
+      <div class="state quiet"><h2>${closedTitle}</h2></div><p class="soft">${closed(shop.name)}</p></main>${footer(page)}`
+  return shell({ language, title: `${closedTitle} · ${shop.name}`, head: shopStyle(shop) ?? false, body })
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { LANGS } from '../src/kernel/lang.ts'
+import { TEXTS } from '../src/texts/languages.ts'
+import { type Merchant, startTestService, type TestService } from './harness/service.ts'
+
+let host: TestService
+let shop: Merchant
+let visitors = 0
+
+before(async () => {
+  // an address makes 4 orders a minute, a link 40
+  host = await startTestService({ env: { LIMIT_LINK_PER_MINUTE: '4', TRUST_PROXY: '127.0.0.1' } })
+  shop = await host.createMerchant()
+})
+after(() => host?.stop())
+
+type Link = { _id: string; code: string; url: string; posterUrl: string; orders: number; paid: number } & Record<
+  string,
+  unknown
+>
+
+const send = (body: Record<string, unknown>) =>
+  host.call<Link | null>('POST', '/api/next/static-links', {
+    as: shop,
+    body: { name: 'Table 4', merchantIdentifier: shop.merchantIdentifier, currency: 'EUR', ...body },
+  })
+const change = (id: string, body: Record<string, unknown>) =>
+  host.call<Link>('PUT', `/api/next/static-links/${id}`, { as: shop, body })
+const read = async (id: string) => (await host.call<Link>('GET', `/api/next/static-links/${id}`, { as: shop })).data
+
+async function makeLink(body: Record<string, unknown> = {}): Promise<Link> {
+  const { data, text } = await send(body)
+  if (!data) throw new Error(text)
+  return data
+}
+
+/** A phone of its own. */
+const newVisitor = () => {
+  visitors += 1
+  return { 'x-forwarded-for': `198.51.100.${visitors}` }
+}
+
+async function open(link: Link, headers: Record<string, string> = newVisitor()) {
+  const answer = await fetch(link.url, { headers })
+  const text = await answer.text()
+  return { status: answer.status, text, headers: answer.headers, nonce: /name="nonce" value="([^"]+)"/.exec(text)?.[1] }
+}
+
+/** What the form of the page sends. @returns the order's code where it leads to one */
+async function submit(link: Link, fields: Record<string, string>, headers: Record<string, string> = newVisitor()) {
+  const body = new URLSearchParams(fields)
+  const answer = await fetch(link.url, { method: 'POST', body, headers, redirect: 'manual' })
+  const code = new URL(answer.headers.get('location') ?? '/', host.baseUrl).searchParams.get('code')
+  return { status: answer.status, code, text: await answer.text() }
+}
+
+async function visit(link: Link, amount?: string) {
+  const headers = newVisitor()
+  const { nonce = '' } = await open(link, headers)
+  return submit(link, { nonce, ...(amount === undefined ? {} : { amount }) }, headers)
+}
+
+const orderOf = async (code: string | null) =>
+  (await host.call<Record<string, unknown>>('GET', `status/${code}`, { as: shop })).data
+const countOrders = async (): Promise<number> =>
+  (await host.db.one<{ count: number }>(sql`select count(*)::int as count from orders`)).count
+
+test('each visit makes an order of its own at the till of the link; looking at it makes none', async () => {
+  const link = await makeLink({
+    amount: '12.50',
+    webhookUrl: 'https://shop.example/hook',
+    returnUrl: 'https://shop.example/ok',
+  })
+  const before = await countOrders()
+  const page = await open(link)
+  assert.equal(page.status, 200)
+  assert.match(page.text, /€12\.50.*Table 4/)
+  await fetch(link.url, { method: 'HEAD' })
+  assert.equal(await countOrders(), before, 'previews and scanners of mails make nothing')
+  const visits = [await visit(link), await visit(link)]
+  assert.deepEqual(
+    visits.map(({ status }) => status),
+    [303, 303],
+  )
+  assert.equal(new Set(visits.map(({ code }) => code)).size, 2)
+  const order = await orderOf(visits[0]?.code ?? null)
+  const { fromAmount, fromAsset, status, merchantIdentifier, goods, returnUrl, cancelUrl, webhookUrl, alias } = order
+  assert.deepEqual(
+    { fromAmount, fromAsset, status, merchantIdentifier, goods, returnUrl, cancelUrl, webhookUrl, alias },
+    {
+      ...{ fromAmount: '12.50', fromAsset: 'EUR', status: 'INITIAL', merchantIdentifier: 'TILL-1', alias: null },
+      ...{ goods: { goodsName: 'Table 4' }, returnUrl: 'https://shop.example/ok', cancelUrl: link.url },
+      webhookUrl: 'https://shop.example/hook',
+    },
+  )
+})
+
+test('a second tap, also at the same moment, leads to the same order', async () => {
+  const link = await makeLink({ amount: '3.00' })
+  const headers = newVisitor()
+  const { nonce = '' } = await open(link, headers)
+  const before = await countOrders()
+  const taps = await Promise.all([submit(link, { nonce }, headers), submit(link, { nonce }, headers)])
+  taps.push(await submit(link, { nonce }, headers))
+  assert.deepEqual(
+    taps.map(({ status }) => status),
+    [303, 303, 303],
+  )
+  assert.equal(new Set(taps.map(({ code }) => code)).size, 1)
+  assert.equal(await countOrders(), before + 1)
+})
+
+test('the payer types the amount within the limits, as people type it, and reads what is wrong in his language', async () => {
+  const link = await makeLink({ name: 'Donation', minAmount: '2.00', maxAmount: '500' })
+  for (const [typed, amount] of [
+    ...[
+      ['12,5', '12.50'],
+      ['12.50', '12.50'],
+      [' 7 € ', '7.00'],
+      ['2', '2.00'],
+      ['500.00', '500.00'],
+    ],
+    ...[
+      ['EUR 20', '20.00'],
+      ['1.5e1', null],
+      ['1.99', null],
+      ['500.01', null],
+      ['12.345', null],
+      ['', null],
+    ],
+    ...[
+      ['1,000', null],
+      ['1.234,50', null],
+      ['-5', null],
+      ['0x10', null],
+      ['٥', null],
+      ['9'.repeat(90), null],
+    ],
+  ] as [string, string | null][]) {
+    const { status, code, text } = await visit(link, typed)
+    if (amount !== null) assert.equal((await orderOf(code)).fromAmount, amount, typed)
+    else assert.equal(status, 422, `${typed} ${text}`)
+  }
+  for (const lang of LANGS) {
+    const { locale, order } = TEXTS[lang]
+    const least = new Intl.NumberFormat(locale, { style: 'currency', currency: 'EUR' }).format(2)
+    const { text } = await submit({ ...link, url: `${link.url}?lang=${lang}` }, { nonce: 'a'.repeat(22), amount: '1' })
+    assert.ok(text.includes(order.link.faults.low(least)), `${lang} ${text}`)
+    assert.match(text, /aria-invalid="true"/)
+    assert.match(text, /value="1"/)
+  }
+})
+
+test('an amount without decimals stays without, and a link without limits takes what the company takes', async () => {
+  const francs = await makeLink({ currency: 'XPF' })
+  assert.equal((await orderOf((await visit(francs, '1500')).code)).fromAmount, '1500')
+  assert.equal((await visit(francs, '15.5')).status, 422)
+  const open = await makeLink()
+  assert.equal((await visit(open, '100000')).status, 303)
+  assert.equal((await visit(open, '100000.01')).status, 422)
+  await host.db.run(
+    sql`update companies set max_order_amount = '10.00', version = version + 1 where id = ${shop.companyId}`,
+  )
+  const { status } = await visit(open, '10.01')
+  assert.ok(status === 422 || status === 400, 'also when the page was rendered before the limit changed')
+  await host.db.run(
+    sql`update companies set max_order_amount = '100000', version = version + 1 where id = ${shop.companyId}`,
+  )
+})
+
+test('only our own page makes orders, and only so many a minute for an address and for a link', async () => {
+  const link = await makeLink({ amount: '1.00' })
+  const before = await countOrders()
+  const nonce = () => `${Math.random()}`.slice(2, 8).padEnd(22, 'n')
+  for (const headers of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site' }, { origin: 'null' }]) {
+    assert.equal((await submit(link, { nonce: nonce() }, headers)).status, 403)
+  }
+  assert.equal((await submit(link, { nonce: 'short' })).status, 404)
+  assert.equal(await countOrders(), before)
+  const headers = newVisitor()
+  const statuses = []
+  for (let count = 0; count < 6; count += 1) statuses.push((await submit(link, { nonce: nonce() }, headers)).status)
+  assert.deepEqual(statuses, [303, 303, 303, 303, 429, 429])
+  const crowd = await Promise.all(Array.from({ length: 45 }, () => submit(link, { nonce: nonce() })))
+  assert.equal(crowd.filter(({ status }) => status === 303).length, 36, 'the link as a whole has its own limit')
+  const busy = crowd.find(({ status }) => status === 429)
+  assert.match(busy?.text ?? '', /One moment, please/)
+})
+
+test('a link that was turned off, or whose till is closed, says so and makes nothing', async () => {
+  const link = await makeLink({ amount: '5.00' })
+  await change(link._id, { active: false })
+  const closed = await open(link)
+  assert.equal(closed.status, 410)
+  assert.match(closed.text, /This link is closed.*Test &amp; Söhne no longer takes payments here/)
+  assert.equal((await submit(link, { nonce: 'b'.repeat(22) })).status, 410)
+  await change(link._id, { active: true })
+  await host.db.run(sql`update collectors set active = false where id = ${shop.collectorId}`)
+  await host.db.run(sql`update companies set version = version + 1 where id = ${shop.companyId}`)
+  assert.equal((await submit(link, { nonce: 'c'.repeat(22) })).status, 410)
+  await host.db.run(sql`update collectors set active = true where id = ${shop.collectorId}`)
+  assert.equal((await fetch(`${host.baseUrl}/link/nothing`, { headers: { accept: 'text/html' } })).status, 404)
+})
+
+test('what was changed holds for the next visit, not for the orders that exist; the link counts what it brought', async () => {
+  const link = await makeLink({ amount: '4.00' })
+  const { code } = await visit(link)
+  assert.equal((await change(link._id, { amount: '6.00', name: 'Table 5' })).status, 200)
+  assert.equal((await orderOf((await visit(link)).code)).fromAmount, '6.00')
+  assert.equal((await orderOf(code)).fromAmount, '4.00')
+  await host.db.run(sql`update orders set paid_at = now(), paid_units = to_units where code = ${code}`)
+  const { orders, paid, paidAmount } = await read(link._id)
+  assert.deepEqual({ orders, paid, paidAmount }, { orders: 2, paid: 1, paidAmount: '4.00' })
+  const typed = await change(link._id, { amount: null, minAmount: '1.00' })
+  assert.deepEqual([typed.data.amount, typed.data.minAmount], [null, '1.00'])
+})
+
+test('a link that cannot work is refused with the field and what to do', async () => {
+  for (const [body, path] of [
+    [{ amount: '0.05' }, 'amount'],
+    [{ amount: '5.00', minAmount: '1.00' }, 'amount'],
+    [{ minAmount: '5.00', maxAmount: '4.99' }, 'maxAmount'],
+    [{ maxAmount: '100000.01' }, 'maxAmount'],
+    [{ amount: '5.5', currency: 'XPF' }, 'amount'],
+    [{ currency: 'USDC' }, 'currency'],
+    [{ returnUrl: 'javascript:alert(1)' }, 'returnUrl'],
+    [{ webhookUrl: 'http://169.254.169.254/' }, 'webhookUrl'],
+    [{ name: '' }, 'name'],
+  ] as const) {
+    const { status, error } = await send(body)
+    assert.deepEqual([status, error?.details?.[0]?.path], [422, path], JSON.stringify(body))
+  }
+  assert.equal((await send({ merchantIdentifier: 'NONE' })).error.code, 'UNKNOWN_MERCHANT_IDENTIFIER')
+})
+
+test('what a merchant writes is text on page and poster; no page may frame them, and the poster carries the address', async () => {
+  const link = await makeLink({ name: '<img src=x onerror=alert(1)>"', amount: '5.00' })
+  const page = await open(link)
+  const poster = await fetch(link.posterUrl)
+  for (const [text, headers] of [
+    [page.text, page.headers],
+    [await poster.text(), poster.headers],
+  ] as const) {
+    assert.ok(!text.includes('<img'))
+    assert.ok(text.includes('&lt;img src=x onerror=alert(1)&gt;&quot;'))
+    assert.match(headers.get('content-security-policy') ?? '', /frame-ancestors 'none'/)
+    assert.doesNotMatch(headers.get('content-security-policy') ?? '', /unsafe/)
+  }
+  const { text } = await fetch(link.posterUrl).then(async (answer) => ({ text: await answer.text() }))
+  assert.ok(text.includes(`${link.url}</p>`))
+})
