@@ -1,20 +1,44 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { mnemonicToAccount } from 'viem/accounts'
+import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
-import { eventually } from './harness/service.ts'
+import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import type { Payable } from './harness/shop.ts'
+import { startWeb3Signer, type Web3Signer } from './harness/web3signer.ts'
 
-/* Destinations are screened before money leaves. */
+/* Destinations are screened before money leaves, and senders before a deposit is brought home. */
 type Settlement = { _id: string; status: string; message: string | null }
 
+/** A phrase of BIP-39's published test vectors: nothing of worth may ever come to its addresses. */
+const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const XPUB = mnemonicToAccount(PHRASE, { path: "m/44'/60'/0'" }).getHdKey().publicExtendedKey
+
 let world: ScreeningWorld
+let signer: Web3Signer
+let folder: string
 before(async () => {
-  world = await openScreeningWorld()
+  world = await openScreeningWorld({ CHAIN_31337_XPUB: XPUB })
+  const privateKeys = Array.from({ length: 20 }, (_, addressIndex) => {
+    const key = mnemonicToAccount(PHRASE, { addressIndex }).getHdKey().privateKey
+    return `0x${Buffer.from(key ?? []).toString('hex')}` as const
+  })
+  signer = await startWeb3Signer({ privateKeys })
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-sweep-screening-'))
 })
-after(() => world?.stop())
+after(async () => {
+  await world?.stop()
+  await signer?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
 
 const checkBooks = async (): Promise<void> => {
   const verdict = await verifyLedger(world.host.db)
@@ -94,4 +118,116 @@ test('a settlement to a listed address is refused, and one to a clean address is
   )
   assert.ok((await world.chain.balanceOf(good)) > 0n)
   await checkBooks()
+})
+
+type Swept = { done: number; failed: unknown[]; held: { address: string; reason: string }[] }
+type Ran = { code: number; text: string; swept: Swept | null }
+
+/** `comptoir sweep` on another machine of the operator: Web3Signer has the keys of the deposit addresses. */
+async function sweep(...args: string[]): Promise<Ran> {
+  const { CHAIN_31337_REFUND_KEY: key, ...own } = world.env
+  const env = {
+    ...own,
+    PATH: process.env.PATH ?? '',
+    DATA_DIR: folder,
+    DATABASE_URL: world.host.db.connectionString,
+    MASTER_KEY: TEST_MASTER_KEY.toString('base64'),
+    CHAIN_31337_REFUND_ADDRESS: localSigner(key ?? '').address,
+    CHAIN_31337_WEB3SIGNER_URL: signer.url,
+  }
+  const main = join(import.meta.dirname, '../src/main.ts')
+  const ran = promisify(execFile)(process.execPath, [main, 'sweep', ...args, '--json'], { env, timeout: 60_000 })
+  const { code = 0, stdout, stderr } = await ran.catch((error) => error)
+  return { code, text: stdout + stderr, swept: stdout.startsWith('{') ? (JSON.parse(stdout) as Swept) : null }
+}
+
+const leftOf = (orders: readonly Payable[]): Promise<bigint[]> =>
+  Promise.all(orders.map(({ toAddress }) => world.chain.balanceOf(toAddress)))
+const reasonFor = (held: Swept['held'] | undefined, order: Payable): string =>
+  held?.find(({ address }) => address === order.toAddress)?.reason ?? ''
+
+/** As if the sender had been screened yesterday. */
+async function makeOld(...wallets: string[]): Promise<void> {
+  const { db } = world.host
+  await db.run(sql`update screenings set updated_at = now() - interval '25 hours' where address = any(${wallets})`)
+  await db.run(sql`alter table screening_answers disable trigger screening_answers__append_only`)
+  await db.run(sql`
+    update screening_answers set at = now() - interval '25 hours'
+    where screening_id in (select id from screenings where address = any(${wallets}))`)
+  await db.run(sql`alter table screening_answers enable trigger screening_answers__append_only`)
+}
+
+test('sweep --sign by Web3Signer asks about a sender who was never screened, or a day ago; no answer holds him out', async () => {
+  const [fresh, never, older] = [await world.newWallet(), await world.newWallet(), await world.newWallet()]
+  const [turned, dust] = [await world.newWallet(), await world.newWallet()]
+  const paidBy = async (wallet: string): Promise<Payable> => {
+    const order = await world.createAwaiting()
+    await world.payFrom(wallet, order)
+    await world.reaches(order.code, 'PAID')
+    return order
+  }
+  const all = [await paidBy(fresh), await paidBy(never), await paidBy(older), await paidBy(turned)] as const
+  const [a, b, c, d] = all
+  // a listed hand sends next to nothing to someone else's deposit: that stops no money
+  await world.list(dust, { oracle: true })
+  await world.chain.pay({ to: a.toAddress, units: 100n, from: dust })
+  await world.makeFinal()
+  await world.host.db.run(sql`delete from screenings where address = ${never}`)
+  await makeOld(older, turned)
+  await world.list(turned, { risk: 'Severe' })
+  await world.fault('trm', '503')
+  const mining = setInterval(() => void world.chain.mine().catch(() => {}), 200)
+  try {
+    signer.fail('unavailable')
+    const unsigned = await sweep('--sign')
+    assert.deepEqual([unsigned.code, await leftOf(all)], [1, [a.units + 100n, b.units, c.units, d.units]])
+    assert.match(unsigned.text, /Web3Signer: it answers 503/)
+    signer.fail(null)
+    const first = await sweep('--sign')
+    assert.equal(first.code, 0, first.text)
+    assert.deepEqual(await leftOf(all), [0n, b.units, c.units, d.units], first.text)
+    for (const order of [b, c])
+      assert.match(reasonFor(first.swept?.held, order), /not cleared \(trm: .*Run this again/, first.text)
+    assert.match(reasonFor(first.swept?.held, d), /sender is listed/)
+    await world.fault('trm', null)
+    const second = await sweep('--sign')
+    assert.equal(second.code, 0, second.text)
+    assert.deepEqual(await leftOf(all), [0n, 0n, 0n, d.units], second.text)
+    assert.ok(signer.signed.length >= 3)
+    const { text } = await sweep()
+    assert.match(text, /a sender is listed: see Identity and screening/)
+  } finally {
+    clearInterval(mining)
+  }
+  const asked = await world.host.db.many<{ address: string; status: string }>(
+    sql`select address, status from screenings where purpose = 'sweep' order by opened_at`,
+  )
+  assert.deepEqual(
+    new Map(asked.map(({ address, status }) => [address, status])),
+    new Map([
+      [never, 'clean'],
+      [older, 'clean'],
+      [turned, 'blocked'],
+    ]),
+  )
+  await checkBooks()
+})
+
+test('a file that was signed before its sender was listed is not sent', async () => {
+  const [order, wallet] = [await world.createAwaiting(), await world.newWallet()]
+  await world.payFrom(wallet, order)
+  await world.reaches(order.code, 'PAID')
+  const file = join(folder, 'batch.json')
+  const phrase = join(folder, 'phrase')
+  writeFileSync(phrase, PHRASE)
+  await sweep('--out', file)
+  const to = localSigner(world.env.CHAIN_31337_REFUND_KEY ?? '').address
+  const signed = await sweep('sign', '--in', file, '--mnemonic-file', phrase, '--to', to)
+  assert.equal(signed.code, 0, signed.text)
+  await world.list(wallet, { sanctions: true })
+  await makeOld(wallet)
+  const sent = await sweep('send', file)
+  assert.equal(sent.code, 1)
+  assert.match(sent.text, /Nothing was sent.*is listed \(chainalysis: /s)
+  assert.deepEqual(await leftOf([order]), [order.units])
 })

@@ -24,6 +24,7 @@ import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { listOperatorChains } from './operator-chains.ts'
 import { readAddress, readBatch, runSign, SIGN_USAGE, totalOf, writeJson } from './sweep-files.ts'
+import { type HeldOut, type Screened, screenBatch, screenSenders, wordsOf } from './sweep-screening.ts'
 
 export const SWEEP_USAGE = `comptoir sweep [--chain ID] [--to ADDRESS] [--min AMOUNT] [--limit N] [--valid-days N]
     bring the deposits home: prints the plan as JSON and changes nothing
@@ -82,8 +83,11 @@ function minimumOf({ min }: Options): bigint {
   return units
 }
 
-async function planAll({ db, chains, options }: Work): Promise<ChainPlan[]> {
-  const rules = { minUnits: minimumOf(options), limit: integer(options.limit, 'limit', 100_000) }
+async function planAll({ config, db, chains, options }: Work): Promise<ChainPlan[]> {
+  const rules = {
+    ...{ minUnits: minimumOf(options), limit: integer(options.limit, 'limit', 100_000) },
+    screenFromUnits: BigInt(config.orders.chainDustUnits),
+  }
   const plans: ChainPlan[] = []
   for (const { open } of chains) plans.push(await planSweep(db, open, rules))
   return plans
@@ -98,13 +102,22 @@ function destinationOf({ chains, options }: Work, chainId: number): string {
 }
 
 /** @throws Error when nothing is to be moved */
-async function makeFreshBatch(work: Work): Promise<SweepBatch> {
+async function makeFreshBatch(work: Work): Promise<Screened> {
   const days = integer(work.options['valid-days'], 'valid-days', 60)
   const to = (chainId: number): string => destinationOf(work, chainId)
   const now = new Date(systemClock())
-  const batch = await makeBatch(await planAll(work), { to, validSeconds: (days * DAY) / 1000, now })
-  if (batch.deposits.length === 0) throw new Error('No deposit is to be moved. `comptoir sweep` says why.')
-  return batch
+  const plans = await planAll(work)
+  const held = await screenSenders(
+    work,
+    plans.flatMap(({ chain, deposits }) =>
+      deposits.map(({ id, address }) => ({ id, address, network: chain.network.chainId })),
+    ),
+  )
+  const cleared = plans.map((one) => ({ ...one, deposits: one.deposits.filter(({ id }) => !held.has(id)) }))
+  const batch = await makeBatch(cleared, { to, validSeconds: (days * DAY) / 1000, now })
+  const stays = [...viewPlan(plans).held, ...held.values()]
+  if (batch.deposits.length === 0) throw new Error(['No deposit is to be moved.', ...wordsOf(stays)].join('\n'))
+  return { batch, held: stays }
 }
 
 /** The sandbox's own wallet, or Web3Signer where it has the keys of the deposit addresses. */
@@ -145,7 +158,7 @@ async function follow(work: Work, ids: readonly string[]): Promise<Sweep[]> {
   }
 }
 
-function report({ print, options }: Work, sweeps: readonly Sweep[]): boolean {
+function report({ print, options }: Work, sweeps: readonly Sweep[], held: readonly HeldOut[]): boolean {
   const done = sweeps.filter(({ status }) => status === 'done')
   const units = done.reduce((sum, sweep) => sum + sweep.units, 0n)
   const feeWei = done.reduce((sum, sweep) => sum + (sweep.feeWei ?? 0n), 0n)
@@ -155,8 +168,10 @@ function report({ print, options }: Work, sweeps: readonly Sweep[]): boolean {
     ...{ done: done.length, total: formatDecimal(units, 6), fee: formatDecimal(feeWei, 18) },
     waiting: waiting.length,
     failed: failed.map(({ address, providerStatus }) => ({ address, message: providerStatus })),
+    held,
   }
-  const lines = failed.map(({ address, providerStatus }) => `${address} was not moved: ${providerStatus}`)
+  const lines = wordsOf(held)
+  lines.push(...failed.map(({ address, providerStatus }) => `${address} was not moved: ${providerStatus}`))
   const open = waiting.length === 0 ? '' : ` ${waiting.length} are on their way; the service goes on with them.`
   lines.push(`${facts.done} deposits came home: ${facts.total} USDC, for ${facts.fee} native coin.${open}`)
   print(options.json ? JSON.stringify(facts) : lines.join('\n'))
@@ -173,10 +188,41 @@ async function store(work: Work, batch: SweepBatch, outside: boolean): Promise<s
   return ids
 }
 
-async function send(work: Work, batch: SweepBatch): Promise<boolean> {
+async function send(work: Work, { batch, held }: Screened): Promise<boolean> {
   const ids = await store(work, batch, false)
-  if (work.options['no-wait']) return report(work, await listSweeps(work.db, ids))
-  return report(work, await follow(work, ids))
+  if (work.options['no-wait']) return report(work, await listSweeps(work.db, ids), held)
+  return report(work, await follow(work, ids), held)
+}
+
+/** @returns false when the file holds deposits that may not be sent now */
+async function sendFile(work: Work, file: SweepBatch): Promise<boolean> {
+  const screened = await screenBatch(work, file)
+  return (await send(work, screened)) && screened.held.length === 0
+}
+
+/** Signed by the configured signer. */
+async function makeSignedBatch(work: Work): Promise<Screened> {
+  const { batch, held } = await makeFreshBatch(work)
+  return { batch: await signBatch(batch, configuredSigner(work)), held }
+}
+
+function writeUnsigned({ options, print }: Work, out: string, { batch, held }: Screened): void {
+  writeJson(out, batch)
+  const facts = { deposits: batch.deposits.length, total: totalOf(batch), held, file: out }
+  const next = `Sign it offline: comptoir sweep sign --in ${out} --mnemonic-file FILE --to ADDRESS`
+  const line = `${facts.deposits} deposits, ${facts.total} USDC. ${next}`
+  print(options.json ? JSON.stringify(facts) : [...wordsOf(held), line].join('\n'))
+}
+
+async function writeSafe(work: Work, path: string, { batch, held }: Screened): Promise<void> {
+  const file = toSafeFile(batch, new Date(systemClock()))
+  await store(work, batch, true)
+  writeFileSync(path, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
+  const facts = { deposits: batch.deposits.length, total: totalOf(batch), held, file: path }
+  const line =
+    `${facts.deposits} deposits, ${facts.total} USDC: open ${path} in Safe’s Transaction Builder. ` +
+    'The service books it when the chain shows it.'
+  work.print(work.options.json ? JSON.stringify(facts) : [...wordsOf(held), line].join('\n'))
 }
 
 /** Plans, and does with the plan what the options say. */
@@ -184,26 +230,13 @@ async function sweep(work: Work): Promise<boolean | undefined> {
   const { options, print } = work
   const chosen = [options.out, options.safe, options.sign ? 'sign' : undefined].filter((one) => one !== undefined)
   if (chosen.length > 1) throw new UsageError('Choose one of --out, --safe and --sign.')
-  if (options.out !== undefined) {
-    const batch = await makeFreshBatch(work)
-    writeJson(options.out, batch)
-    const facts = { deposits: batch.deposits.length, total: totalOf(batch), file: options.out }
-    const next = `Sign it offline: comptoir sweep sign --in ${options.out} --mnemonic-file FILE --to ADDRESS`
-    return void print(options.json ? JSON.stringify(facts) : `${facts.deposits} deposits, ${facts.total} USDC. ${next}`)
-  }
+  if (options.out !== undefined) return void writeUnsigned(work, options.out, await makeFreshBatch(work))
   if (options.safe !== undefined) {
-    const signed =
-      options.in === undefined
-        ? await signBatch(await makeFreshBatch(work), configuredSigner(work))
-        : readBatch(options.in)
-    const file = toSafeFile(signed, new Date(systemClock()))
-    await store(work, signed, true)
-    writeFileSync(options.safe, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
-    const facts = { deposits: signed.deposits.length, total: totalOf(signed), file: options.safe }
-    const words = `${facts.deposits} deposits, ${facts.total} USDC: open ${options.safe} in Safe’s Transaction Builder. The service books it when the chain shows it.`
-    return void print(options.json ? JSON.stringify(facts) : words)
+    const { in: file } = options
+    const signed = file === undefined ? await makeSignedBatch(work) : await screenBatch(work, readBatch(file))
+    return void (await writeSafe(work, options.safe, signed))
   }
-  if (options.sign) return send(work, await signBatch(await makeFreshBatch(work), configuredSigner(work)))
+  if (options.sign) return send(work, await makeSignedBatch(work))
   print(JSON.stringify(viewPlan(await planAll(work)), null, 2))
 }
 
@@ -240,7 +273,7 @@ const runSweep: OperatorCommand = async (config, args, say) => {
     const print = (text: string): void => void process.stdout.write(`${text}\n`)
     const work: Work = { config, db, vault, options, chains, print, say }
     try {
-      return await (batch ? send(work, batch) : sweep(work))
+      return await (batch ? sendFile(work, batch) : sweep(work))
     } finally {
       await Promise.all(opened.map(({ rpc }) => rpc.close()))
     }

@@ -39,7 +39,7 @@ type GateDeps = {
 }
 
 /** A clean answer counts for so long; a payment that is completed later is asked about again. */
-const CLEAN_MS = DAY
+export const CLEAN_MS = DAY
 
 const STANDING_OF: Readonly<Record<ScreeningStatus, Standing>> = {
   checking: 'waiting',

@@ -71,11 +71,12 @@ async function skipUsed(chain: SweepChain, list: readonly Sweepable[]): Promise<
   return list.flatMap(({ address }) => fresh.get(address) ?? [])
 }
 
-const reasonOf = ({ heldBy, underWay, doubtful }: Sweepable): string | null => {
+const reasonOf = ({ heldBy, underWay, doubt }: Sweepable): string | null => {
   if (underWay) return 'a sweep of it is under way'
   if (heldBy === 'KYT_FAILED') return 'its screening failed: return it, or decide by hand'
   if (heldBy !== null) return `its order is ${heldBy}`
-  return doubtful ? 'the screening of a sender is not done, or found something' : null
+  if (doubt === 'listed') return 'a sender is listed: see Identity and screening in the back office'
+  return doubt === 'waiting' ? 'the screening of a sender is not done' : null
 }
 
 /**
@@ -86,10 +87,10 @@ const reasonOf = ({ heldBy, underWay, doubtful }: Sweepable): string | null => {
 export async function planSweep(
   db: Db,
   chain: SweepChain,
-  { minUnits, limit }: { minUnits: bigint; limit: number },
+  { minUnits, screenFromUnits, limit }: { minUnits: bigint; screenFromUnits: bigint; limit: number },
 ): Promise<ChainPlan> {
   const { network, rpc } = chain
-  const known = await listSweepable(db, { chainId: network.chainId, token: network.usdcAddress })
+  const known = await listSweepable(db, { chainId: network.chainId, token: network.usdcAddress, screenFromUnits })
   const balances = await askEach(chain, known, ({ address }) => balanceCall(network, address))
   const holding = known.flatMap((one, index) => {
     const balance = balances[index] ?? 0n

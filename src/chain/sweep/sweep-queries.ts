@@ -52,8 +52,8 @@ export type Sweepable = {
   underWay: boolean
   /** The status of an order that keeps it from being moved; null: it may be moved. */
   heldBy: string | null
-  /** The screening of someone who sent to it found something, or has no answer. */
-  doubtful: boolean
+  /** What the screening of someone who sent to it says. Null: nothing against it, or only a sweep asked so far. */
+  doubt: 'listed' | 'waiting' | null
 }
 
 /**
@@ -62,7 +62,7 @@ export type Sweepable = {
  */
 export async function listSweepable(
   q: Queryable,
-  { chainId, token }: { chainId: number; token: string },
+  { chainId, token, screenFromUnits }: { chainId: number; token: string; screenFromUnits: bigint },
 ): Promise<Sweepable[]> {
   const rows = await q.many<Omit<Sweepable, 'units'> & { units: string }>(sql`
     with arrived as (
@@ -79,9 +79,12 @@ export async function listSweepable(
       (select o.status from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id
         where p.deposit_address = a.address and (o.status = 'KYT_FAILED'
           or o.status in ('INITIAL', 'PENDING', 'AWAITING', 'WAITING_CHAIN_CONFIRMATION')) limit 1) as held_by,
-      exists (select 1 from chain_transfers t join screenings s on s.address = t.from_address
-        where t.chain_id = ${chainId} and t.to_address = a.address and s.company_id = d.company_id
-          and s.status in ('checking', 'held', 'blocked')) as doubtful
+      (select case when bool_or(s.status = 'blocked') then 'listed' when count(*) > 0 then 'waiting' end
+        from (select from_address from chain_transfers
+          where chain_id = ${chainId} and to_address = a.address and token = ${token.toLowerCase()} and status = 'seen'
+          group by from_address having sum(units) >= ${screenFromUnits}) t
+        join screenings s on s.company_id = d.company_id and s.address = t.from_address
+        where s.status = 'blocked' or s.status in ('checking', 'held') and s.purpose <> 'sweep') as doubt
     from arrived a
     join deposit_addresses d on d.address = a.address
     left join moved m on m.address = a.address
@@ -89,6 +92,30 @@ export async function listSweepable(
     order by d.key_id, d.key_index`)
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))
 }
+
+/** Who sent money to a deposit address that is to be emptied. */
+export type DepositSender = { companyId: string; deposit: Hex; sender: Hex; cleared: boolean }
+
+/**
+ * Senders of final money to these deposit addresses (lower case). `cleared`: an answer or a person's release
+ * since `since` says so, or a person released the payment itself.
+ * @param screenFromUnits who sent less in all is left out: dust from a listed address must not stop another's money
+ */
+export const listDepositSenders = (
+  q: Queryable,
+  from: { chainId: number; token: string; deposits: readonly string[]; screenFromUnits: bigint; since: Date },
+): Promise<DepositSender[]> =>
+  q.many<DepositSender>(sql`
+    select d.company_id, t.to_address as deposit, t.from_address as sender,
+      exists (select from screenings s where s.company_id = d.company_id and s.address = t.from_address
+        and ((s.status = 'clean' or s.status = 'released' and s.purpose = 'sweep') and s.updated_at > ${from.since}
+          or s.status = 'released' and s.subject_id in (
+            select id from payments where company_id = d.company_id and deposit_address = t.to_address))) as cleared
+    from chain_transfers t join deposit_addresses d on d.address = t.to_address
+    where t.chain_id = ${from.chainId} and t.token = ${from.token.toLowerCase()} and t.status = 'seen'
+      and t.final_at is not null and t.to_address = any(${[...from.deposits]}::text[])
+    group by d.company_id, t.to_address, t.from_address having sum(t.units) >= ${from.screenFromUnits}
+    order by t.from_address, t.to_address`)
 
 /** Whose wallet an address belongs to; undefined: no deposit address of ours. */
 export const findDepositOwner = (
