@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { brotliDecompressSync } from 'node:zlib'
+import { sql } from '../src/db/db.ts'
 import { type Client, logIn } from './harness/accounts.ts'
 import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
 
@@ -84,6 +85,42 @@ test('a summary of a foreign company is refused as unknown, an own one of severa
   assert.equal(list.data.total, 7)
   const other = await boss.get<{ total: number }>(`confirm_conversion?companyId=${foreign}`)
   assert.equal(other.data.total, 0, 'a company that is not attached adds nothing')
+})
+
+type Month = { payments: number; received: string; fees: string; refunded: string; net: string }
+type Fees = { feeBps: number; months: Month[] }
+type Check = { checkedAt: string | null; ok: boolean; hold: string | null }
+
+test('sales, fees and refunds of a month come from the books, and a stranger reads none of it', async () => {
+  const { data } = await manager.get<Fees>('ledger/fees')
+  const { payments, received, fees, refunded, net } = data.months[0] as Month
+  assert.deepEqual([data.months.length, payments, received, refunded], [1, 2, '183.492000', '20.000000'])
+  assert.equal(Number(fees), (Number(received) * data.feeBps) / 10_000)
+  assert.equal(Number(net), Number(received) - Number(fees) - 20)
+  const foreign = await newMerchantOf(world)
+  assert.equal((await manager.get(`ledger/fees?companyId=${foreign}`)).error.code, 'OBJECT_NOT_FOUND')
+})
+
+test('the check of the books says when it was, and what stops payouts', async () => {
+  const { db } = world.shop.host
+  const { companyId } = world.shop.merchant
+  // a settlement is refused for want of an address, after the books were verified
+  await manager.post('settlements')
+  const right = (await manager.get<Check>('ledger/check')).data
+  assert.deepEqual([right.ok, right.hold], [true, null])
+  assert.ok(Date.now() - Date.parse(right.checkedAt ?? '') < 60_000, 'just now')
+  await db.run(sql`
+    insert into ledger_differences (company_id, id, source, subject, what, booked, expected, found_at, updated_at)
+    values (${companyId}, 'aaaaaaaaaaaaaaaaaaaaaaaa', 'providers', 'order:x', 'received', '1', '2', now(), now())`)
+  const wrong = (await manager.get<Check>('ledger/check')).data
+  assert.deepEqual([wrong.ok, wrong.hold], [false, 'difference'])
+  const boss = await logIn(base(), world.people.SuperManager.email)
+  const [other] = (await boss.get<{ companies: { _id: string }[] }>('companies')).data.companies.filter(
+    ({ _id }) => _id !== companyId,
+  )
+  const listed = async (id: string) => (await boss.get<unknown[]>(`ledger/differences?companyId=${id}`)).data.length
+  assert.deepEqual([await listed(companyId), await listed(other?._id ?? '')], [1, 0])
+  await db.run(sql`delete from ledger_differences where source = 'providers'`)
 })
 
 test('a person is told what the role may do, and nothing else', async () => {

@@ -65,7 +65,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   // mails and pages share the words of a language
   mail: [...HTTP, 'texts'],
   texts: ['channels'],
-  operator: [...HTTP, 'audit'],
+  // what the operator sees of the chains and of the money that left
+  operator: [...HTTP, 'audit', 'chain', 'ledger'],
   rates: HTTP,
   webhooks: [...HTTP, 'audit', 'companies', 'mail'],
   orders: [...HTTP, 'companies', 'ledger', 'rates', 'webhooks'],

@@ -12,6 +12,7 @@ import { localSigner } from '../src/chain/payout/signer.ts'
 import { type WatchedChain, watchWallets } from '../src/chain/payout/wallet-watch.ts'
 import { openCryptoChannel } from '../src/channels/crypto/adapter.ts'
 import { sql } from '../src/db/db.ts'
+import { formatDecimal } from '../src/kernel/money.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
@@ -25,6 +26,12 @@ type Settlement = {
   amount: string
   message: string | null
   firstApprovedBy: string | null
+}
+
+type OperatorWallets = {
+  wallets: { wallet: string; address: string; balance: string | null; low: boolean }[]
+  limits: { dayLimit: string | null; twoPersonsFrom: string | null; allowList: string[] }
+  gas: { maxGwei: string | null; override: { allowedBy: string } | null }[]
 }
 
 const ALLOWED = newAddress()
@@ -162,6 +169,16 @@ test('a wallet that runs low is told once, again after it recovered, and stands 
     await look({})
     await look({ minUnits: 10n ** 15n })
     assert.equal(told.length, 2)
+    const { wallets, limits, gas } = (await admin.get<OperatorWallets>('operator/wallets')).data
+    const [wallet] = wallets.filter((one) => one.wallet === 'payout')
+    assert.deepEqual([wallet?.address, wallet?.low], [payouts.address, true])
+    assert.equal(wallet?.balance, formatDecimal(await shop.chain.balanceOf(payouts.address), 6))
+    assert.deepEqual([limits.dayLimit, limits.twoPersonsFrom], ['120.000000', '100.000000'])
+    assert.deepEqual(
+      limits.allowList.map((one) => one.toLowerCase()),
+      [ALLOWED.toLowerCase()],
+    )
+    assert.deepEqual([gas[0]?.maxGwei, gas[0]?.override?.allowedBy], ['50.000000000', 'Ada'])
     await shop.host.db.run(sql`update chain_payouts set units = 3000000000000 where status = 'final'`)
     await look({})
     await look({ minUnits: 0n, payouts: { address: newAddress() } })

@@ -2002,6 +2002,8 @@ export interface Operations {
   /** Differences between the books and what happened. Where the books and the records differ. Settlements and refunds of the company wait until it is explained. */
   listDifferences: {
     params: {
+      /** For users of several companies. */
+      companyId?: string
       /** Where the object stands. */
       status?: "open" | "explained" | "gone"
       /** Number of the page, from 1. */
@@ -2047,6 +2049,49 @@ export interface Operations {
       }
     }
     data: null
+  }
+  /** When the books were last checked, and whether they are right. Books are compared with the facts every hour, and again before each refund and settlement. */
+  getBooksCheck: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+    }
+    data: {
+      /** When the books were last compared with the facts; null: not yet. */
+      checkedAt: string | null
+      /** Nothing keeps refunds and settlements waiting. */
+      ok: boolean
+      /** Why they wait: a difference of this company, one of the operator’s wallets, or a backup that was restored and not reconciled. */
+      hold: "difference" | "wallets" | "restored" | null
+    }
+  }
+  /** Sales, fees and refunds by month. From the books: what was paid, what the operator kept of it, and what went back to payers. */
+  listFees: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+      /** This month and those before it. */
+      months?: number
+    }
+    data: {
+      /** The fee now, in hundredths of a percent. */
+      feeBps: number
+      /** Newest first; months without a booking are left out. */
+      months: Array<{
+        /** Month, UTC. */
+        month: string
+        /** Payments that were booked. */
+        payments: number
+        /** Price of what was paid, in USDC. */
+        received: string
+        /** What the operator kept of it. */
+        fees: string
+        /** What went back to payers out of the company’s balance. */
+        refunded: string
+        /** What is left for the company. */
+        net: string
+      }>
+    }
   }
   /** Webhook deliveries with their attempts, newest first. One entry for each (order, event), with the attempts to send it. The id is the `Service-Webhook-Id`. */
   listWebhookDeliveries: {
@@ -2993,6 +3038,149 @@ export interface Operations {
     }
     data: null
   }
+  /** Chains and their endpoints. Asks every endpoint, which may take some seconds. */
+  listOperatorChains: {
+    params: Record<never, never>
+    data: {
+      /** The chains that are set up. */
+      chains: Array<{
+        /** Chain id. */
+        network: number
+        /** The network’s name. */
+        name: string
+        /** Payments on it are seen soon; otherwise `crypto` on it is hidden from payers. */
+        ok: boolean
+        /** What was found. */
+        message: string
+        /** What to do; null where nothing is wrong. */
+        fix: string | null
+        /** The newest block that was read. */
+        head: number | null
+        /** When that block was mined. */
+        blockAt: string | null
+        /** Seconds without a new block, or the age of the newest one that was read. */
+        lagSeconds: number | null
+        /** Why nothing of it is believed: it is another chain, or its endpoints contradict each other. */
+        trouble: "foreign" | "disagreement" | null
+        /** The nodes that are asked, without their addresses. */
+        endpoints: Array<{
+          /** Its place in `CHAIN_<id>_RPC_URL`, from 1. */
+          number: number
+          /** How it answers now. */
+          state: "ok" | "down" | "behind" | "foreign" | "outvoted"
+          /** Its newest block; null: it did not answer. */
+          head: number | null
+          /** How long it took to answer. */
+          answerMs: number | null
+        }>
+      }>
+    }
+  }
+  /** Wallets that pay, and the limits of what may leave them. Levels are as of the last minute; the worker reads them. */
+  listOperatorWallets: {
+    params: Record<never, never>
+    data: {
+      /** The wallets that pay, chain by chain. */
+      wallets: Array<{
+        /** Chain id. */
+        network: number
+        /** The network’s name. */
+        name: string
+        /** Wallet address. */
+        address: string
+        /** `payout` pays refunds and settlements, `relayer` pays for gas. */
+        wallet: "payout" | "relayer"
+        /** What it holds. */
+        asset: "USDC" | "native"
+        /** What it holds, as of `checkedAt`; null: not read yet. */
+        balance: string | null
+        /** What leaves it on a day, by the last seven. */
+        perDay: string | null
+        /** For how many days it lasts at that pace; null while nothing leaves it. */
+        runwayDays: number | null
+        /** It runs low; the operator was warned by mail. */
+        low: boolean
+        /** The operator is warned below so much USDC, or below three days of payouts. */
+        warnBelow: string | null
+        /** When the chain was asked. */
+        checkedAt: string | null
+      }>
+      /** What the settings allow to leave (`SETTLEMENT_…`). */
+      limits: {
+        /** So much USDC is settled in 24 hours at most; null: no limit. */
+        dayLimit: string | null
+        /** USDC settled in the last 24 hours. */
+        released: string
+        /** From so much USDC on, two persons approve a settlement; null: never. */
+        twoPersonsFrom: string | null
+        /** Settlements go to these addresses only; empty: to any. */
+        allowList: Array<string>
+      }
+      /** The ceiling for gas, chain by chain. */
+      gas: Array<{
+        /** Chain id. */
+        network: number
+        /** The network’s name. */
+        name: string
+        /** Most that one gas may cost (`CHAIN_<id>_MAX_FEE_GWEI`); null: no ceiling. */
+        maxGwei: string | null
+        /** A higher ceiling for a while (`comptoir admin allow-fee`); null: none. */
+        override: {
+          /** The higher ceiling. */
+          maxGwei: string
+          /** When it ends. */
+          until: string
+          /** Who allowed it. */
+          allowedBy: string
+          /** Why. */
+          reason: string
+        } | null
+      }>
+    }
+  }
+  /** What a sweep would bring home. The plan of `comptoir sweep`; nothing is moved. */
+  getSweepPlan: {
+    params: Record<never, never>
+    data: {
+      /** Deposit addresses that can be emptied now, at most 1000 of a network. */
+      deposits: Array<{
+        /** Chain id. */
+        network: number
+        /** Wallet address. */
+        address: string
+        /** USDC. */
+        amount: string
+      }>
+      /** Money that stays where it is. */
+      held: Array<{
+        /** Chain id. */
+        network: number
+        /** Wallet address. */
+        address: string
+        /** USDC. */
+        amount: string
+        /** Why it stays. */
+        reason: string
+      }>
+      /** The plan, chain by chain. */
+      networks: Array<{
+        /** Chain id. */
+        network: number
+        /** The network’s name. */
+        name: string
+        /** Addresses to empty. */
+        deposits: number
+        /** USDC that comes home. */
+        total: string
+        /** What it costs at the current fee, in the chain’s native coin. */
+        fee: string
+        /** USDC that stays: moving it costs more than it is worth. */
+        dust: string
+      }>
+      /** Networks that do not answer now. */
+      silent: Array<string>
+    }
+  }
   /** Requests to the API of the last days, newest first. Every call by an API key, every change and every refusal of the last days, without bodies and queries. What a person’s page only reads is left out. */
   listRequests: {
     params: {
@@ -3881,8 +4069,10 @@ export const OPERATIONS = {
   approveSettlement: { method: 'POST', path: '/api/next/settlements/{id}/approve', query: [], keyed: true, json: true },
   reportSettlementPaid: { method: 'POST', path: '/api/next/settlements/{id}/paid', query: [], keyed: true, json: true },
   cancelSettlement: { method: 'POST', path: '/api/next/settlements/{id}/cancel', query: [], keyed: true, json: true },
-  listDifferences: { method: 'GET', path: '/api/next/ledger/differences', query: ['status', 'page', 'limit'], keyed: false, json: true },
+  listDifferences: { method: 'GET', path: '/api/next/ledger/differences', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
   explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
+  getBooksCheck: { method: 'GET', path: '/api/next/ledger/check', query: ['companyId'], keyed: false, json: true },
+  listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months'], keyed: false, json: true },
   listWebhookDeliveries: { method: 'GET', path: '/api/next/webhook-deliveries', query: ['event', 'status', 'code', 'from', 'to', 'companyId', 'page', 'limit'], keyed: false, json: true },
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
@@ -3935,6 +4125,9 @@ export const OPERATIONS = {
   listAnnouncements: { method: 'GET', path: '/api/next/announcements', query: [], keyed: false, json: true },
   createAnnouncement: { method: 'POST', path: '/api/next/announcements', query: [], keyed: true, json: true },
   deleteAnnouncement: { method: 'DELETE', path: '/api/next/announcements/{id}', query: [], keyed: false, json: true },
+  listOperatorChains: { method: 'GET', path: '/api/next/operator/chains', query: [], keyed: false, json: true },
+  listOperatorWallets: { method: 'GET', path: '/api/next/operator/wallets', query: [], keyed: false, json: true },
+  getSweepPlan: { method: 'GET', path: '/api/next/operator/sweep-plan', query: [], keyed: false, json: true },
   listRequests: { method: 'GET', path: '/api/next/request-log', query: ['requestId', 'failed', 'method', 'before', 'limit', 'companyId'], keyed: false, json: true },
   setCompanyLogo: { method: 'PUT', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },
   removeCompanyLogo: { method: 'DELETE', path: '/api/next/companies/{id}/logo', query: [], keyed: false, json: true },

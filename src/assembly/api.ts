@@ -3,8 +3,10 @@ import { auditRoutes } from '../audit/audit-routes.ts'
 import { companyRoutes } from '../companies/company-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
 import { addOldState, takeOldInput } from '../http/old-clients.ts'
+import { booksRoutes } from '../ledger/books-routes.ts'
 import { differenceRoutes } from '../ledger/difference-routes.ts'
 import { settlementRoutes } from '../ledger/settlement-routes.ts'
+import { operatorChainRoutes } from '../operator/chain-routes.ts'
 import { type OperatorDeps, operatorRoutes } from '../operator/operator-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
@@ -87,6 +89,7 @@ export async function registerApi(
       await scope.register(summaryRoutes, { db, clock })
       await scope.register(settlementRoutes, trade.settlements)
       await scope.register(differenceRoutes, trade.settlements)
+      await scope.register(booksRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(testEventRoutes, { ...trade.rotation, limits: accounts.limits })
       await scope.register(subscriptionRoutes, trade.webhooks)
@@ -98,6 +101,7 @@ export async function registerApi(
       await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
       await scope.register(auditRoutes, { db })
       await scope.register(operatorRoutes, { db, clock, audit: accounts.audit, examine: trade.examine })
+      await scope.register(operatorChainRoutes, { ...trade, db, clock, limits: config.settlements })
       await scope.register(requestLogRoutes, { db, requestLog: trade.requestLog })
       await scope.register(companyRoutes, companies)
       await registerShops(scope, { base: { config, vault }, accounts, trade })

@@ -14,6 +14,7 @@ import {
   listBookedCompanies,
   OPERATOR,
   updateDifferencesGone,
+  upsertBookCheck,
   upsertDifference,
 } from './difference-queries.ts'
 import { describeDifference } from './ledger-verify.ts'
@@ -121,6 +122,7 @@ export function openBooks(deps: BooksDeps): Books {
       moved = await readTransfers(companyId)
     }
     await note(companyId, 'transfers', moved)
+    await upsertBookCheck(db, companyId, new Date(clock()))
     return tookMs
   }
 

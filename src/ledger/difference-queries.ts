@@ -98,6 +98,15 @@ export const updateDifferenceExplained = (
     update ledger_differences set status = 'explained', explained_by = ${by}, reason = ${reason}, updated_at = ${at}
     where company_id = ${companyId} and id = ${id}`)
 
+/** When a company's books were compared with the facts; never back in time. */
+export const upsertBookCheck = (q: Queryable, companyId: string, at: Date): Promise<number> =>
+  q.run(sql`
+    insert into book_checks as known (company_id, checked_at) values (${companyId}, ${at})
+    on conflict (company_id) do update set checked_at = greatest(known.checked_at, excluded.checked_at)`)
+
+export const findBookCheck = (q: Queryable, companyId: string): Promise<{ checkedAt: Date } | undefined> =>
+  q.maybe(sql`select checked_at from book_checks where company_id = ${companyId}`)
+
 /** Companies that have books. */
 export async function listBookedCompanies(q: Queryable): Promise<string[]> {
   const rows = await q.many<{ id: string }>(sql`

@@ -39,6 +39,9 @@ export const differenceRoutes: FastifyPluginAsyncTypebox<DifferenceDeps> = async
         summary: 'Differences between the books and what happened',
         tags,
         querystring: Type.Object({
+          companyId: Type.Optional(
+            Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For users of several companies.' }),
+          ),
           status: Type.Optional(Type.String({ enum: [...DIFFERENCE_STATUSES] })),
           page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
           limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),

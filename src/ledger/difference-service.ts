@@ -30,16 +30,25 @@ const viewDifference = (difference: KnownDifference) => ({
 })
 export type DifferenceView = ReturnType<typeof viewDifference>
 
-export type DifferenceQuery = { status?: string; page?: number; limit?: number }
+export type DifferenceQuery = { companyId?: string; status?: string; page?: number; limit?: number }
+
+/** Null: all, and the operator's wallets. @throws OBJECT_NOT_FOUND */
+function companiesOf(actor: Actor, companyId: string | undefined): string[] | null {
+  if (companyId !== undefined) {
+    if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+    return [companyId]
+  }
+  if (actor.role === 'SuperAdmin') return null
+  return [...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])]
+}
 
 /** Differences of the companies that the actor sees; only a SuperAdmin sees the operator’s wallets. */
 export async function listVisibleDifferences(
   { db }: DifferenceDeps,
   actor: Actor,
-  { status, page = 1, limit = 20 }: DifferenceQuery,
+  { companyId, status, page = 1, limit = 20 }: DifferenceQuery,
 ): Promise<DifferenceView[]> {
-  const own = [...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])]
-  const companyIds = actor.role === 'SuperAdmin' ? null : own
+  const companyIds = companiesOf(actor, companyId)
   const filter = { companyIds, status: status ?? null, limit, offset: (page - 1) * limit }
   return (await listKnownDifferences(db, filter)).map(viewDifference)
 }

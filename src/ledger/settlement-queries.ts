@@ -137,9 +137,14 @@ export const updateSettlementFirstApproved = (tx: Tx, { companyId, id }: Settlem
     where company_id = ${companyId} and id = ${id} and first_approved_by is null`)
 
 /** USDC units released since then, all companies together; the lock makes two that are released at once add up. */
-export async function sumReleased(tx: Tx, since: Date): Promise<bigint> {
+export async function lockReleased(tx: Tx, since: Date): Promise<bigint> {
   await tx.run(sql`select pg_advisory_xact_lock(hashtext('settlements.day-limit'))`)
-  const { units } = await tx.one<{ units: string }>(sql`
+  return sumReleased(tx, since)
+}
+
+/** What was released since then, all companies together. */
+export async function sumReleased(q: Queryable, since: Date): Promise<bigint> {
+  const { units } = await q.one<{ units: string }>(sql`
     select coalesce(sum(units), 0) as units from settlements where released_at > ${since} and status <> 'cancelled'`)
   return BigInt(units)
 }

@@ -17,11 +17,11 @@ import {
   findSettlement,
   findUnfinishedSettlement,
   insertSettlement,
+  lockReleased,
   lockSettlement,
   lockSettlementTarget,
   type NewSettlement,
   type Settlement,
-  sumReleased,
   updateSettlement,
   updateSettlementFirstApproved,
   updateSettlementReleased,
@@ -217,7 +217,7 @@ async function findLimit({ limits, clock }: SettlementDeps, tx: Tx, settlement: 
   const { allowList, dayLimitUnits } = limits
   if (allowList.length > 0 && !allowList.includes(settlement.address.toLowerCase())) return NOT_ALLOWED
   if (dayLimitUnits === null) return null
-  const released = await sumReleased(tx, new Date(clock() - DAY))
+  const released = await lockReleased(tx, new Date(clock() - DAY))
   if (released + settlement.units <= dayLimitUnits) return null
   return `${text(released)} left in the last 24 hours; at most ${text(dayLimitUnits)} may (SETTLEMENT_DAY_LIMIT)`
 }

@@ -25,20 +25,75 @@ after(async () => {
 const enter = (role: UserRole, path = '') =>
   enterOffice(browser, world.shop.host.baseUrl, { email: world.people[role].email, path })
 
-test('the operator reads doctor’s list, queues and processes, and axe finds no fault', async () => {
-  const { page, context } = await enter('SuperAdmin', '/operator')
+/** What axe finds in both schemes. */
+async function faultsOf(page: Page): Promise<string[]> {
+  const faults: string[] = []
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+    faults.push(...(await listAxeFaults(page)).map((fault) => `${scheme}: ${fault}`))
+  }
+  return faults
+}
+
+test('the operator reads doctor’s list, queues, processes, and how each endpoint of a chain answers', async () => {
+  const { page, context } = await enter('SuperAdmin', '/operator?tab=system')
   for (const name of ['database', 'schema', 'mail']) await page.getByText(name, { exact: true }).waitFor()
   const row = page.getByRole('row', { name: /Mispayments to decide/ })
   assert.match(await row.innerText(), /\b1\b/, 'the underpaid order waits')
-  for (const scheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    assert.deepEqual(await listAxeFaults(page), [])
+  const chain = page.getByRole('region', { name: /\(31337\)$/ })
+  assert.match(await chain.innerText(), /Up to date/)
+  assert.match(await chain.getByRole('row').nth(1).innerText(), /^1\s+Answers\s+\d+/)
+  assert.deepEqual(await faultsOf(page), [])
+  await context.close()
+})
+
+test('wallets show what is left and what may leave, and the plan of a sweep moves nothing', async () => {
+  const { page, context } = await enter('SuperAdmin', '/operator?tab=wallets')
+  const wallet = page.getByRole('region', { name: /^Pays refunds and settlements/ })
+  await wallet.getByText('Enough').waitFor({ timeout: 90_000 })
+  assert.match(await wallet.innerText(), /USDC/)
+  await page.getByRole('region', { name: /^Pays for gas/ }).waitFor()
+  const limits = page.getByRole('region', { name: 'What may leave' })
+  assert.match(await limits.innerText(), /Payouts go to\s+any address/)
+  await page.getByRole('button', { name: 'Make a plan' }).click()
+  await page.getByText('Nothing was moved. To move it:').waitFor()
+  await page.getByText('Addresses to empty (2)').click()
+  await page.getByText('Stays where it is (1)').click()
+  await page.getByText('its order is AWAITING').waitFor()
+  assert.equal((await world.shop.host.db.many(sql`select 1 from sweeps`)).length, 0)
+  assert.deepEqual(await faultsOf(page), [])
+  await context.close()
+})
+
+test('a company’s limits are changed in place, and none of them changes by accident', async () => {
+  const { page, context } = await enter('SuperAdmin', '/operator')
+  const { db } = world.shop.host
+  const { companyId } = world.shop.merchant
+  const read = async () => {
+    const row = await db.one<{ facts: Record<string, unknown> }>(
+      sql`select to_jsonb(c) as facts from companies c where id = ${companyId}`,
+    )
+    return row.facts
   }
+  const before = await read()
+  await page.getByRole('article').filter({ hasText: 'Söhne' }).getByRole('button', { name: 'Limits' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Largest order').fill('2500')
+  await dialog.getByLabel('Manager: at once', { exact: true }).fill('50')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved', { exact: true }).waitFor()
+  const after = await read()
+  const changed = Object.keys(after).filter((name) => JSON.stringify(after[name]) !== JSON.stringify(before[name]))
+  assert.deepEqual(changed.sort(), ['max_order_amount', 'refund_limits', 'updated_at', 'version'])
+  assert.deepEqual(
+    [Number(after.max_order_amount), after.refund_limits],
+    [2500, { Manager: { single: '50.000000', day: null } }],
+  )
   await context.close()
 })
 
 test('what the operator announces stands above every page of every role as text, until it is taken down', async () => {
-  const { page, context } = await enter('SuperAdmin', '/operator')
+  const { page, context } = await enter('SuperAdmin', '/operator?tab=announcements')
   const words = `Pause tonight ${HOSTILE}`
   await page.getByLabel('What everybody should know').fill(words)
   await page.getByLabel('Kind').selectOption('warn')
@@ -86,7 +141,7 @@ const DIALOGS: [string, (page: Page) => Promise<void>][] = [
         .first()
         .click(),
   ],
-  ['/money', (page) => page.locator('td button').first().click()],
+  ['/money?tab=books', (page) => page.locator('td button').first().click()],
 ]
 
 test('axe finds no fault on open dialogs, in both schemes', async () => {

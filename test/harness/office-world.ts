@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { PASSWORD } from './accounts.ts'
-import { createPaid, revertPlainly } from './refunds.ts'
+import { createPaid, payoutEnv, revertPlainly } from './refunds.ts'
 import { eventually } from './service.ts'
 import { openShop, type Shop } from './shop.ts'
 
@@ -99,7 +99,7 @@ async function trade(shop: Shop): Promise<OfficeWorld['orders']> {
 }
 
 export async function openOffice(): Promise<OfficeWorld> {
-  const shop = await openShop({ allEvents: true })
+  const shop = await openShop({ allEvents: true, env: payoutEnv })
   const people = await insertPeople(shop)
   const orders = await trade(shop)
   return { shop, people, orders, stop: () => shop.stop() }

@@ -152,6 +152,9 @@ const WEBHOOKS: Cases = {
     }),
   },
   getOperatorStatus: { row: 'operator.status', ownOnly: true, make: () => ({ shows: 'webhooks' }) },
+  listOperatorChains: { row: 'operator.status', ownOnly: true, make: () => ({ shows: '"endpoints":[' }) },
+  listOperatorWallets: { row: 'operator.status', ownOnly: true, make: () => ({ shows: '"twoPersonsFrom"' }) },
+  getSweepPlan: { row: 'operator.status', ownOnly: true, make: () => ({ shows: '"silent":[]' }) },
   verifyAuditLog: { row: 'audit.verify', ownOnly: true, silent: true, make: () => ({ shows: '"fault":null' }) },
   listAnnouncements: {
     row: 'announcements.read',

@@ -191,6 +191,8 @@ export const MONEY: Cases = {
     row: 'mispayments.decide',
     make: async (place) => ({ params: { id: await late(place) }, body: { address: newAddress() } }),
   },
+  getBooksCheck: { row: 'ledger.read', make: (place) => ({ query: choice(place), shows: '"ok":' }) },
+  listFees: { row: 'ledger.read', make: (place) => ({ query: choice(place), shows: '"feeBps":' }) },
   readLedger: { row: 'ledger.read', make: (place) => ({ query: choice(place), shows: 'company_payable' }) },
   createSettlement: {
     row: 'settlements.create',

@@ -13,11 +13,14 @@ export type WalletLevel = {
   low: boolean
 }
 
-type Row = Omit<WalletLevel, 'units' | 'dailyUnits'> & { units: string; dailyUnits: string }
+/** A level, and when the chain was asked for it. */
+export type KnownLevel = WalletLevel & { checkedAt: Date }
 
-export async function listWalletLevels(q: Queryable): Promise<WalletLevel[]> {
+type Row = Omit<KnownLevel, 'units' | 'dailyUnits'> & { units: string; dailyUnits: string }
+
+export async function listWalletLevels(q: Queryable): Promise<KnownLevel[]> {
   const rows = await q.many<Row>(sql`
-    select chain_id, wallet, address, units, daily_units, low from wallet_levels order by chain_id, wallet`)
+    select chain_id, wallet, address, units, daily_units, low, checked_at from wallet_levels order by chain_id, wallet`)
   return rows.map((row) => ({ ...row, units: BigInt(row.units), dailyUnits: BigInt(row.dailyUnits) }))
 }
 
@@ -54,11 +57,16 @@ export async function findFeeOverride(q: Queryable, chainId: number, now: Date):
   return row && BigInt(row.maxFeeWei)
 }
 
-export const upsertFeeOverride = (
-  tx: Tx,
-  override: { chainId: number; maxFeeWei: bigint; until: Date; allowedBy: string; reason: string },
-  now: Date,
-): Promise<number> =>
+export type FeeOverride = { chainId: number; maxFeeWei: bigint; until: Date; allowedBy: string; reason: string }
+
+/** Where more than the settings allow may be paid for gas now. */
+export async function listFeeOverrides(q: Queryable, now: Date): Promise<FeeOverride[]> {
+  const rows = await q.many<Omit<FeeOverride, 'maxFeeWei'> & { maxFeeWei: string }>(sql`
+    select chain_id, max_fee_wei, until, allowed_by, reason from fee_overrides where until > ${now} order by chain_id`)
+  return rows.map((row) => ({ ...row, maxFeeWei: BigInt(row.maxFeeWei) }))
+}
+
+export const upsertFeeOverride = (tx: Tx, override: FeeOverride, now: Date): Promise<number> =>
   tx.run(sql`
     insert into fee_overrides (chain_id, max_fee_wei, until, allowed_by, reason, created_at)
     values (${override.chainId}, ${override.maxFeeWei}, ${override.until}, ${override.allowedBy}, ${override.reason}, ${now})
