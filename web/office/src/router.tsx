@@ -119,7 +119,7 @@ const mispayments = createRoute({
 const money = createRoute({
   getParentRoute: () => inside,
   path: 'money',
-  validateSearch: readWords('from', 'to'),
+  validateSearch: readWords('from', 'to', 'tab'),
   component: lazyRouteComponent(() => import('./screens/money/MoneyPage.tsx'), 'MoneyPage'),
 })
 const webhooks = createRoute({
@@ -176,7 +176,7 @@ const audit = createRoute({
 const operator = createRoute({
   getParentRoute: () => inside,
   path: 'operator',
-  validateSearch: readWords('search', 'status'),
+  validateSearch: readWords('search', 'status', 'tab'),
   component: lazyRouteComponent(() => import('./screens/operator/Operator.tsx'), 'Operator'),
 })
 

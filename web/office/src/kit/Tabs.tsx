@@ -27,3 +27,42 @@ export function usePage(): [number, (page: number) => void] {
   const [{ page }, go] = useAddress()
   return [page ?? 1, (next) => go({ page: next > 1 ? next : undefined })]
 }
+
+type Part = { name: string; word: string }
+
+/** Parts of one screen, in the address as `?tab=`; the first one needs no word there. A part begins without filters. */
+export function Parts({ parts, label }: { parts: readonly Part[]; label: string }) {
+  const [, go] = useAddress()
+  const current = usePart(parts)
+  return (
+    <fieldset className="mb-5 flex gap-5 overflow-x-auto border-b border-line">
+      <legend className="sr-only">{label}</legend>
+      {parts.map(({ name, word }, index) => (
+        <button
+          key={name}
+          type="button"
+          className="-mb-px min-h-10 border-b-2 border-transparent px-0.5 font-medium whitespace-nowrap text-soft hover:text-ink aria-pressed:border-brand aria-pressed:text-ink"
+          aria-pressed={name === current}
+          onClick={() => go({ ...NO_FILTERS, tab: index === 0 ? undefined : name })}
+        >
+          {word}
+        </button>
+      ))}
+    </fieldset>
+  )
+}
+
+const NO_FILTERS = {
+  status: undefined,
+  search: undefined,
+  page: undefined,
+  check: undefined,
+  from: undefined,
+  to: undefined,
+}
+
+/** The part that the address names; the first one where it names none of these. */
+export function usePart(parts: readonly Part[]): string {
+  const [{ tab }] = useAddress()
+  return (parts.find(({ name }) => name === tab) ?? parts[0])?.name ?? ''
+}

@@ -39,6 +39,14 @@ export const formatDay = (lang: Lang, iso: string): string =>
     () => new Intl.DateTimeFormat(localeOf(lang), { day: 'numeric', month: 'short' }),
   ).format(new Date(iso))
 
+/** `2026-11` as "November 2026". */
+export const formatMonth = (lang: Lang, month: string): string =>
+  cached(
+    dates,
+    `${lang}:month`,
+    () => new Intl.DateTimeFormat(localeOf(lang), { month: 'long', year: 'numeric', timeZone: 'UTC' }),
+  ).format(new Date(`${month}-15T12:00:00Z`))
+
 export const formatCount = (lang: Lang, count: number): string =>
   cached(numbers, `${lang}:count`, () => new Intl.NumberFormat(localeOf(lang))).format(count)
 

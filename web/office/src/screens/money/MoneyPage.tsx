@@ -1,250 +1,44 @@
-import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import { type Data, type Query, request } from '../../api/call.ts'
-import { useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { useAddress } from '../../frame/address.ts'
-import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
-import { fromUnits, toUnits } from '../../kit/decimal.ts'
-import { Field } from '../../kit/fields.tsx'
-import { Icon } from '../../kit/icons.tsx'
-import { Code, Dialog, Facts, Loaded, Money, Page, Panel, TableFrame, Time } from '../../kit/parts.tsx'
-import { stringifySearch } from '../../search.ts'
-import { useCore, useTexts } from '../../texts/lang.ts'
-import { dayEnd, dayStart } from '../orders/views.ts'
+import { OneCompany } from '../../frame/company.tsx'
+import { Page } from '../../kit/parts.tsx'
+import { Parts, usePart } from '../../kit/Tabs.tsx'
+import { useTexts } from '../../texts/lang.ts'
+import { Books } from './Books.tsx'
+import { BooksCheck } from './BooksCheck.tsx'
+import { Fees } from './Fees.tsx'
+import { Payable } from './Payable.tsx'
 import { Settlements } from './Settlements.tsx'
 import { texts } from './texts.ts'
 
-const STEP = 50
-type Ledger = Data<'readLedger'>
-type Account = Ledger['balances'][number]['account']
-
-function useAccountWords(): Record<Account, string> {
-  const t = useTexts(texts)
-  return {
-    payer_clearing: t.clearing,
-    own_account: t.own,
-    wallet: t.wallet,
-    company_payable: t.payable,
-    fees: t.fees,
-    refunds: t.refunded,
-    suspense: t.suspense,
-    rounding: t.rounding,
-    losses: t.losses,
-    settlement_transit: t.transit,
-  }
-}
-
+/** What is owed and paid out, what it cost, and the books behind it. */
 export function MoneyPage() {
   const t = useTexts(texts)
   const can = useCan()
+  const parts = [
+    { name: 'overview', word: t.overview },
+    { name: 'books', word: t.books },
+  ]
+  const part = usePart(parts)
   return (
-    <Page
-      title={t.title}
-      lead={t.lead}
-      actions={
-        <button type="button" className="btn" onClick={() => print()}>
-          <Icon name="print" />
-          {t.print}
-        </button>
-      }
-    >
+    <Page title={t.title} lead={t.lead}>
       <OneCompany>
-        {() => (
+        {(companyId) => (
           <>
-            {can('ledger.read') && <Books />}
-            {can('settlements.read') && <Settlements />}
+            <div className="no-print">
+              <Parts parts={parts} label={t.title} />
+            </div>
+            {part === 'books' && can('ledger.read') && <Books key={companyId} />}
+            {part === 'overview' && (
+              <>
+                {can('ledger.read') && <Payable />}
+                {can('settlements.read') && <Settlements />}
+                {can('ledger.read') && <Fees />}
+                {can('ledger.read') && <BooksCheck />}
+              </>
+            )}
           </>
         )}
       </OneCompany>
     </Page>
-  )
-}
-
-async function saveStatement(query: Record<string, unknown>): Promise<void> {
-  const url = `/api/next/ledger${stringifySearch({ ...query, format: 'csv' })}`
-  const response = await request({ method: 'GET', url, body: undefined, key: null })
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(await response.blob())
-  link.download = `statement-${new Date().toISOString().slice(0, 10)}.csv`
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
-}
-
-function Books() {
-  const t = useTexts(texts)
-  const [{ from, to }, go] = useAddress()
-  const [limit, setLimit] = useState(STEP)
-  const period = { ...useCompanyQuery(), ...(from ? { from: dayStart(from) } : {}), ...(to ? { to: dayEnd(to) } : {}) }
-  const ledger = useApi('GET /api/next/ledger', { query: { ...period, limit } as Query<'readLedger'> })
-  const put = (name: 'from' | 'to') => (event: { target: { value: string } }) =>
-    go({ [name]: event.target.value || undefined })
-  return (
-    <>
-      <div className="no-print mb-1 flex flex-wrap items-end gap-3">
-        <Field label={t.from} type="date" defaultValue={from ?? ''} onChange={put('from')} />
-        <Field label={t.to} type="date" defaultValue={to ?? ''} onChange={put('to')} />
-        <button type="button" className="btn mb-4" onClick={() => void saveStatement(period)}>
-          <Icon name="download" />
-          {t.csv}
-        </button>
-      </div>
-      <Loaded query={ledger}>
-        {(data) => (
-          <>
-            <Balances balances={data.balances} />
-            <Entries ledger={data} onMore={data.nextCursor ? () => setLimit(limit + STEP * 4) : null} />
-          </>
-        )}
-      </Loaded>
-    </>
-  )
-}
-
-/** What the shop has or owes reads as a positive number: in the books, debts and income stand on the credit side. */
-const CREDIT_SIDE: readonly Account[] = [
-  'company_payable',
-  'fees',
-  'suspense',
-  'settlement_transit',
-  'refunds',
-  'rounding',
-]
-const balanceOf = (account: Account, amount: string): string =>
-  CREDIT_SIDE.includes(account) ? fromUnits(-toUnits(amount)) : amount
-
-function Balances({ balances }: { balances: Ledger['balances'] }) {
-  const t = useTexts(texts)
-  const words = useAccountWords()
-  const [payable] = balances.filter(({ account }) => account === 'company_payable')
-  return (
-    <Panel title={t.accounts} flush>
-      <p className="border-b border-line p-4">
-        <span className="block text-sm text-soft">{t.payable}</span>
-        <strong className="text-2xl">
-          <Money amount={balanceOf('company_payable', payable?.closing ?? '0')} asset={payable?.asset ?? 'USDC'} />
-        </strong>
-      </p>
-      <TableFrame label={t.accounts}>
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">{t.account}</th>
-              {[t.opening, t.debit, t.credit, t.closing].map((word) => (
-                <th key={word} scope="col" className="text-right">
-                  {word}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {balances.map(({ account, asset, opening, debit, credit, closing }) => (
-              <tr key={`${account}-${asset}`}>
-                <th scope="row" className="!border-b-line !text-ink">
-                  {words[account] ?? account}
-                </th>
-                {[balanceOf(account, opening), debit, credit, balanceOf(account, closing)].map((amount, index) => (
-                  // biome-ignore lint/suspicious/noArrayIndexKey: four fixed columns
-                  <td key={index} className="text-right">
-                    <Money amount={amount} asset={asset} />
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
-    </Panel>
-  )
-}
-
-function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | null }) {
-  const t = useTexts(texts)
-  const core = useCore()
-  const words = useAccountWords()
-  const [open, setOpen] = useState<string | null>(null)
-  return (
-    <Panel title={t.entries} flush>
-      {ledger.entries.length === 0 && <p className="p-4 text-soft">{t.noEntries}</p>}
-      {ledger.entries.length > 0 && (
-        <TableFrame label={t.entries}>
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">{core.date}</th>
-                <th scope="col">{t.kind}</th>
-                <th scope="col">{t.account}</th>
-                <th scope="col" className="text-right">
-                  {core.amount}
-                </th>
-                <th scope="col">{t.journal}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {ledger.entries.map((entry) => (
-                <tr key={`${entry.journalId}-${entry.account}-${entry.asset}-${entry.amount}`}>
-                  <td>
-                    <Time at={entry.at} />
-                  </td>
-                  <td>{entry.kind}</td>
-                  <td>{words[entry.account] ?? entry.account}</td>
-                  <td className="text-right">
-                    <Money amount={entry.amount} asset={entry.asset} />
-                  </td>
-                  <td>
-                    <button
-                      type="button"
-                      className="link font-mono text-[13px]"
-                      onClick={() => setOpen(entry.journalId)}
-                    >
-                      {entry.journalId.slice(-8)}
-                    </button>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </TableFrame>
-      )}
-      {open && (
-        <Journal entries={ledger.entries.filter(({ journalId }) => journalId === open)} onClose={() => setOpen(null)} />
-      )}
-      {onMore && (
-        <p className="no-print border-t border-line p-3 text-center">
-          <button type="button" className="btn" onClick={onMore}>
-            {core.more}
-          </button>
-        </p>
-      )}
-    </Panel>
-  )
-}
-
-/** One booking with both its sides, and what it was for. */
-function Journal({ entries, onClose }: { entries: Ledger['entries']; onClose(): void }) {
-  const t = useTexts(texts)
-  const core = useCore()
-  const words = useAccountWords()
-  const [first] = entries
-  if (!first) return null
-  return (
-    <Dialog title={t.journal} onClose={onClose}>
-      <Facts
-        rows={[
-          [core.date, <Time key="at" at={first.at} long />],
-          [t.kind, first.kind],
-          [t.journal, <Code key="id" text={first.journalId} whole />],
-          ...entries.map((entry): [string, React.ReactNode] => [
-            words[entry.account] ?? entry.account,
-            <Money key={`${entry.account}-${entry.amount}`} amount={entry.amount} asset={entry.asset} />,
-          ]),
-        ]}
-      />
-      {first.code && (
-        <Link to="/orders/$code" params={{ code: first.code }} className="btn mt-4">
-          {core.nav.orders}
-        </Link>
-      )}
-    </Dialog>
   )
 }

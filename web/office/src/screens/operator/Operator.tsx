@@ -1,104 +1,41 @@
-import { Link } from '@tanstack/react-router'
-import { call, type Query, type Schemas } from '../../api/call.ts'
-import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { type Address, useAddress } from '../../frame/address.ts'
-import { Check, Field } from '../../kit/fields.tsx'
-import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Empty, Facts, Loaded, Money, Page, Pager, Refusal, Time } from '../../kit/parts.tsx'
-import { usePage } from '../../kit/Tabs.tsx'
-import { useTexts, wordFor } from '../../texts/lang.ts'
+import { Page } from '../../kit/parts.tsx'
+import { Parts, usePart } from '../../kit/Tabs.tsx'
+import { useTexts } from '../../texts/lang.ts'
 import { Announcements } from './Announcements.tsx'
+import { Chains } from './Chains.tsx'
+import { Companies } from './Companies.tsx'
 import { Status } from './Status.tsx'
 import { texts } from './texts.ts'
+import { Wallets } from './Wallets.tsx'
 
-const LIMIT = 20
-
+/** All companies, and for a SuperAdmin the installation that they run on. */
 export function Operator() {
   const t = useTexts(texts)
   const can = useCan()
-  const [{ search, status }, go] = useAddress()
-  const [page, setPage] = usePage()
-  const query = {
-    page,
-    limit: LIMIT,
-    ...(search ? { search } : {}),
-    ...(status === 'waiting' ? { approved: false } : {}),
-  } as Query<'listCompanies'>
-  const companies = useApi('GET /api/next/companies', { query }, { liveMs: SLOW_MS })
-  const put = (change: Partial<Address>): void => go({ ...change, page: undefined }, { replace: true })
+  const parts = [
+    { name: 'companies', word: t.title },
+    ...(can('operator.status')
+      ? [
+          { name: 'system', word: t.system },
+          { name: 'wallets', word: t.wallets },
+        ]
+      : []),
+    ...(can('announcements.write') ? [{ name: 'announcements', word: t.announcements }] : []),
+  ]
+  const part = usePart(parts)
   return (
-    <Page title={t.title} lead={t.lead}>
-      {can('operator.status') && <Status />}
-      {can('announcements.write') && <Announcements />}
-      <Field
-        label={t.search}
-        type="search"
-        className="max-w-md"
-        defaultValue={search ?? ''}
-        maxLength={100}
-        onChange={(event) => put({ search: event.target.value.trim() || undefined })}
-      />
-      <Check
-        label={t.onlyWaiting}
-        checked={status === 'waiting'}
-        onChange={(event) => put({ status: event.target.checked ? 'waiting' : undefined })}
-      />
-      <Loaded
-        query={companies}
-        isEmpty={(data) => data.companies.length === 0}
-        empty={<Empty icon="shop" title={t.empty} />}
-      >
-        {(data) => (
-          <>
-            <ul className="grid gap-4 lg:grid-cols-2">
-              {data.companies.map((company) => (
-                <li key={company._id}>
-                  <Card company={company} />
-                </li>
-              ))}
-            </ul>
-            <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
-          </>
-        )}
-      </Loaded>
+    <Page title={parts.find(({ name }) => name === part)?.word ?? t.title} lead={part === 'companies' && t.lead}>
+      {parts.length > 1 && <Parts parts={parts} label={t.operation} />}
+      {part === 'companies' && <Companies />}
+      {part === 'system' && (
+        <>
+          <Status />
+          <Chains />
+        </>
+      )}
+      {part === 'wallets' && <Wallets />}
+      {part === 'announcements' && <Announcements />}
     </Page>
-  )
-}
-
-function Card({ company }: { company: Schemas['Company'] }) {
-  const t = useTexts(texts)
-  const can = useCan()
-  const path = { id: company._id }
-  const approve = useAction({
-    run: () => call('POST /api/next/companies/{id}/approve', { path }),
-    done: t.approvedDone,
-  })
-  return (
-    <article className="panel h-full p-4">
-      <div className="mb-2 flex flex-wrap items-center gap-2">
-        <h2 className="min-w-0 font-semibold break-words">{company.name}</h2>
-        <Badge tone={company.approved ? 'good' : 'warn'}>{company.approved ? t.approved : t.waiting}</Badge>
-        <span className="text-sm text-soft">{wordFor(t.kind, company.kind)}</span>
-      </div>
-      <Facts
-        rows={[
-          [t.created, <Time key="created" at={company.createdAt} />],
-          [t.max, <Money key="max" amount={company.maxOrderAmount} asset="EUR" />],
-          [t.fee, `${company.feeBps / 100} %`],
-        ]}
-      />
-      <Refusal error={approve.error} />
-      <div className="mt-3 flex flex-wrap gap-2">
-        {!company.approved && can('companies.approve') && (
-          <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
-            {t.approve}
-          </button>
-        )}
-        <Link to="/" search={{ company: company._id }} className="btn">
-          {t.open}
-        </Link>
-      </div>
-    </article>
   )
 }

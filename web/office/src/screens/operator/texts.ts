@@ -3,6 +3,11 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Companies',
+    operation: 'Operation',
+    system: 'Health',
+    wallets: 'Wallets',
+    announcements: 'Announcements',
+    limits: 'Limits',
     lead: 'All companies of this installation, and the state it is in.',
     search: 'Search by name',
     waiting: 'Waits for approval',
@@ -20,6 +25,11 @@ export const texts = defineTexts(
   {
     fr: {
       title: 'Sociétés',
+      operation: 'Exploitation',
+      system: 'Santé',
+      wallets: 'Portefeuilles',
+      announcements: 'Annonces',
+      limits: 'Limites',
       lead: 'Toutes les sociétés de cette installation et son état.',
       search: 'Chercher par nom',
       waiting: 'Attend une approbation',
@@ -36,6 +46,11 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Firmen',
+      operation: 'Betrieb',
+      system: 'Zustand',
+      wallets: 'Wallets',
+      announcements: 'Ankündigungen',
+      limits: 'Grenzen',
       lead: 'Alle Firmen dieser Installation und ihr Zustand.',
       search: 'Nach Name suchen',
       waiting: 'Wartet auf Freigabe',
@@ -52,6 +67,11 @@ export const texts = defineTexts(
     },
     es: {
       title: 'Empresas',
+      operation: 'Operación',
+      system: 'Estado',
+      wallets: 'Monederos',
+      announcements: 'Anuncios',
+      limits: 'Límites',
       lead: 'Todas las empresas de esta instalación y su estado.',
       search: 'Buscar por nombre',
       waiting: 'Espera aprobación',
@@ -68,6 +88,11 @@ export const texts = defineTexts(
     },
     it: {
       title: 'Aziende',
+      operation: 'Gestione',
+      system: 'Stato',
+      wallets: 'Portafogli',
+      announcements: 'Annunci',
+      limits: 'Limiti',
       lead: 'Tutte le aziende di questa installazione e il suo stato.',
       search: 'Cerca per nome',
       waiting: 'Attende l’approvazione',

@@ -1,0 +1,38 @@
+import type { Query } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { SLOW_MS } from '../../kit/live.ts'
+import { Loaded, Money } from '../../kit/parts.tsx'
+import { useTexts } from '../../texts/lang.ts'
+import { type Account, balanceOf, useAccountWords } from './accounts.ts'
+import { texts } from './texts.ts'
+
+/** What a merchant looks at first: what is ready, what is under way, what waits for a decision. */
+const SHOWN: readonly Account[] = ['company_payable', 'settlement_transit', 'suspense']
+
+export function Payable() {
+  const t = useTexts(texts)
+  const words = useAccountWords()
+  const query = { ...useCompanyQuery(), limit: 1 } as Query<'readLedger'>
+  const ledger = useApi('GET /api/next/ledger', { query }, { liveMs: SLOW_MS })
+  return (
+    <Loaded query={ledger}>
+      {({ balances }) => (
+        <dl className="mb-5 grid gap-3 sm:grid-cols-3">
+          {SHOWN.map((account) => {
+            const balance = balances.find((one) => one.account === account)
+            return (
+              <div key={account} className="panel p-4">
+                <dt className="text-sm text-soft">{words[account]}</dt>
+                <dd className="mt-1 text-2xl font-semibold">
+                  <Money amount={balanceOf(account, balance?.closing ?? '0')} asset={balance?.asset ?? 'USDC'} />
+                </dd>
+                <dd className="text-sm text-soft">{t.says[account as keyof typeof t.says]}</dd>
+              </div>
+            )
+          })}
+        </dl>
+      )}
+    </Loaded>
+  )
+}

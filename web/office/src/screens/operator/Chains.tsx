@@ -1,0 +1,86 @@
+import type { Data } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { formatCount } from '../../kit/format.ts'
+import { SLOW_MS } from '../../kit/live.ts'
+import { Badge, Empty, Facts, Loaded, Notice, Panel, TableFrame, Time, type Tone } from '../../kit/parts.tsx'
+import { useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { chainTexts } from './chain-texts.ts'
+
+type Chain = Data<'listOperatorChains'>['chains'][number]
+const TONES: Record<string, Tone> = { ok: 'good', behind: 'warn' }
+
+/** How far each chain is read, and how each of its endpoints answers now. */
+export function Chains() {
+  const t = useTexts(chainTexts)
+  const chains = useApi('GET /api/next/operator/chains', {}, { liveMs: SLOW_MS })
+  return (
+    <Loaded
+      query={chains}
+      isEmpty={(data) => data.chains.length === 0}
+      empty={
+        <Panel title={t.chains}>
+          <Empty icon="link" title={t.none}>
+            {t.noneText}
+          </Empty>
+        </Panel>
+      }
+    >
+      {(data) => data.chains.map((chain) => <One key={chain.network} chain={chain} />)}
+    </Loaded>
+  )
+}
+
+function One({ chain }: { chain: Chain }) {
+  const t = useTexts(chainTexts)
+  const lang = useLang()
+  const { network, name, ok, message, fix, head, blockAt, lagSeconds, trouble, endpoints } = chain
+  return (
+    <Panel
+      title={`${name} (${network})`}
+      actions={<Badge tone={ok ? 'good' : 'bad'}>{ok ? t.ok : trouble ? t.trouble[trouble] : t.lags}</Badge>}
+    >
+      {!ok && (
+        <Notice tone="bad">
+          <span lang="en">
+            {message} {fix}
+          </span>
+        </Notice>
+      )}
+      <Facts
+        rows={[
+          [t.head, head === null ? t.never : formatCount(lang, head)],
+          [t.blockAt, blockAt && <Time key="at" at={blockAt} long />],
+          [t.lag, lagSeconds === null ? null : t.seconds(formatCount(lang, lagSeconds))],
+        ]}
+      />
+      <TableFrame label={t.endpoints}>
+        <table className="table mt-3">
+          <thead>
+            <tr>
+              <th scope="col">{t.endpoint}</th>
+              <th scope="col">{t.state}</th>
+              <th scope="col" className="text-right">
+                {t.its}
+              </th>
+              <th scope="col" className="text-right">
+                {t.answer}
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {endpoints.map(({ number, state, head: own, answerMs }) => (
+              <tr key={number}>
+                <td>{number}</td>
+                <td>
+                  <Badge tone={TONES[state] ?? 'bad'}>{wordFor(t.states, state)}</Badge>
+                </td>
+                <td className="num text-right">{own === null ? '–' : formatCount(lang, own)}</td>
+                <td className="num text-right">{answerMs === null ? '–' : `${formatCount(lang, answerMs)} ms`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableFrame>
+    </Panel>
+  )
+}

@@ -1,0 +1,167 @@
+import { type Body, call, type Schemas } from '../../api/call.ts'
+import { useAction } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { Check, Field, Form } from '../../kit/fields.tsx'
+import { Dialog } from '../../kit/parts.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { limitTexts } from './limit-texts.ts'
+
+/** Basis points in a percent. */
+const BPS = 100
+const ROLES = ['SuperManager', 'Manager', 'Association', 'Service'] as const
+const MONEY = '[0-9]+([.,][0-9]{1,2})?'
+type Company = Schemas['Company']
+type Change = Body<'changeCompany'>
+type Values = Record<string, string>
+
+const decimal = (text: string | undefined): string | undefined => text?.replace(',', '.')
+const percent = (bps: number): string => String(bps / BPS)
+
+/** The roles whose limits were changed; only then is a fresh code asked for. */
+function refundLimitsOf(company: Company, values: Values): Pick<Change, 'refundLimits'> {
+  const changed = ROLES.flatMap((role) => {
+    const now = company.refundLimits[role]
+    const single = decimal(values[`${role}-single`]) ?? null
+    const day = decimal(values[`${role}-day`]) ?? null
+    if (single === (now?.single ?? null) && day === (now?.day ?? null)) return []
+    return [[role, single === null && day === null ? null : { single, day }] as const]
+  })
+  return changed.length === 0 ? {} : { refundLimits: Object.fromEntries(changed) }
+}
+
+/** What only a SuperAdmin sets; others send none of it. */
+const operatorFields = (values: Values): Change => ({
+  maxOrderAmount: decimal(values.maxOrderAmount),
+  feeBps: Math.round(Number(decimal(values.fee) ?? 0) * BPS),
+  settlementReserve: decimal(values.settlementReserve) ?? '0',
+  identityThresholdAmount: decimal(values.identityThresholdAmount),
+  kycThreshold: decimal(values.kycThreshold) ?? null,
+  kycLimit: decimal(values.kycLimit) ?? null,
+  refundApproval: values.refundApproval === 'yes',
+})
+
+/** How much a company may sell and refund, what it pays for it, and from when its payers are checked. */
+export function Limits({ company, onClose }: { company: Company; onClose(): void }) {
+  const t = useTexts(limitTexts)
+  const core = useCore()
+  const can = useCan()
+  const isAdmin = can('companies.approve')
+  const action = useAction({
+    run: (values: Values) =>
+      call('PUT /api/next/companies/{id}', {
+        path: { id: company._id },
+        body: { ...(isAdmin ? operatorFields(values) : {}), ...refundLimitsOf(company, values) },
+      }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={`${t.title}: ${company.name}`} onClose={onClose}>
+      <Form
+        button={core.save}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(values)}
+      >
+        {isAdmin && <OperatorFields company={company} />}
+        <RefundLimits company={company} isAdmin={isAdmin} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function OperatorFields({ company }: { company: Company }) {
+  const t = useTexts(limitTexts)
+  const core = useCore()
+  const optional = (word: string): string => `${word} (${core.optional})`
+  return (
+    <>
+      <div className="grid gap-x-4 sm:grid-cols-2">
+        <Field
+          label={t.max}
+          name="maxOrderAmount"
+          required
+          inputMode="decimal"
+          pattern={MONEY}
+          defaultValue={company.maxOrderAmount}
+        />
+        <Field
+          label={t.fee}
+          name="fee"
+          required
+          inputMode="decimal"
+          pattern={MONEY}
+          defaultValue={percent(company.feeBps)}
+        />
+      </div>
+      <Field
+        label={t.reserve}
+        name="settlementReserve"
+        inputMode="decimal"
+        pattern="[0-9]+([.,][0-9]{1,6})?"
+        hint={t.reserveHint}
+        defaultValue={company.settlementReserve}
+      />
+      <Field
+        label={t.identity}
+        name="identityThresholdAmount"
+        required
+        inputMode="decimal"
+        pattern={MONEY}
+        hint={t.identityHint}
+        defaultValue={company.identityThresholdAmount}
+      />
+      <div className="grid gap-x-4 sm:grid-cols-2">
+        <Field
+          label={optional(t.kyc)}
+          name="kycThreshold"
+          inputMode="decimal"
+          pattern={MONEY}
+          hint={t.kycHint}
+          defaultValue={company.kycThreshold ?? ''}
+        />
+        <Field
+          label={optional(t.kycLimit)}
+          name="kycLimit"
+          inputMode="decimal"
+          pattern={MONEY}
+          hint={t.kycLimitHint}
+          defaultValue={company.kycLimit ?? ''}
+        />
+      </div>
+      <Check label={t.approval} name="refundApproval" value="yes" defaultChecked={company.refundApproval} />
+    </>
+  )
+}
+
+/** A SuperManager sets the limits of the others, never his own. */
+function RefundLimits({ company, isAdmin }: { company: Company; isAdmin: boolean }) {
+  const t = useTexts(limitTexts)
+  const core = useCore()
+  return (
+    <fieldset className="mb-2">
+      <legend className="mb-1 font-semibold">{t.refunds}</legend>
+      <p className="mb-3 text-[13px] text-soft">{t.refundsHint}</p>
+      {ROLES.map((role) => {
+        const isOwn = role === 'SuperManager' && !isAdmin
+        const limits = company.refundLimits[role]
+        return (
+          <div key={role} className="grid gap-x-4 sm:grid-cols-2">
+            {(['single', 'day'] as const).map((way) => (
+              <Field
+                key={way}
+                label={`${wordFor(core.roles, role)}: ${t[way]}`}
+                name={`${role}-${way}`}
+                inputMode="decimal"
+                pattern="[0-9]+([.,][0-9]{1,6})?"
+                readOnly={isOwn}
+                defaultValue={limits?.[way] ?? ''}
+                placeholder={t.none}
+              />
+            ))}
+          </div>
+        )
+      })}
+    </fieldset>
+  )
+}
