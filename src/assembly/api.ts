@@ -101,7 +101,10 @@ export async function registerApi(
       await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
       await scope.register(auditRoutes, { db })
       await scope.register(operatorRoutes, { db, clock, audit: accounts.audit, examine: trade.examine })
-      await scope.register(operatorChainRoutes, { ...trade, db, clock, limits: config.settlements })
+      await scope.register(operatorChainRoutes, {
+        ...{ ...trade, db, clock, limits: config.settlements },
+        dustUnits: BigInt(config.orders.chainDustUnits),
+      })
       await scope.register(requestLogRoutes, { db, requestLog: trade.requestLog })
       await scope.register(companyRoutes, companies)
       await registerShops(scope, { base: { config, vault }, accounts, trade })

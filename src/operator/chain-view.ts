@@ -17,6 +17,8 @@ export type ChainViewDeps = {
   chains: readonly OpenChain[]
   chainHealth: ChainHealth
   limits: SettlementLimits
+  /** Senders of less in all are not screened before a sweep. */
+  dustUnits: bigint
 }
 
 const USDC_DIGITS = 6
@@ -113,12 +115,12 @@ const MIN_UNITS = 1_000_000n
 const MAX_DEPOSITS = 1000
 
 /** What `comptoir sweep` would do now. Chains that do not answer are named. */
-export async function viewSweepPlan({ db, chains }: ChainViewDeps) {
+export async function viewSweepPlan({ db, chains, dustUnits }: ChainViewDeps) {
   const plans: ChainPlan[] = []
   const silent: string[] = []
   for (const chain of chains) {
     try {
-      plans.push(await planSweep(db, chain, { minUnits: MIN_UNITS, limit: MAX_DEPOSITS }))
+      plans.push(await planSweep(db, chain, { minUnits: MIN_UNITS, screenFromUnits: dustUnits, limit: MAX_DEPOSITS }))
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       silent.push(chain.network.name)
