@@ -1745,354 +1745,6 @@ export interface Operations {
       }
     }
   }
-  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns. */
-  readLedger: {
-    params: {
-      /** For users of several companies. */
-      companyId?: string
-      /** From this time on. */
-      from?: string
-      /** Before this time. */
-      to?: string
-      /** `nextCursor` of the previous page. */
-      after?: string
-      /** Journals on a page. */
-      limit?: number
-      /** Format of the answer. */
-      format?: "json" | "csv"
-    }
-    data: {
-      /** The company it belongs to. */
-      companyId: string
-      /** One line an account. */
-      balances: Array<{
-        /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
-        /** The asset, as its symbol. */
-        asset: string
-        /** Before the period. Decimal text, debits positive. */
-        opening: string
-        /** Sum of debits in it. Decimal text, debits positive. */
-        debit: string
-        /** Sum of credits in it, without sign. Decimal text, debits positive. */
-        credit: string
-        /** After it. Decimal text, debits positive. */
-        closing: string
-      }>
-      /** The entries, newest first. */
-      entries: Array<{
-        /** Booking that the line belongs to. */
-        journalId: string
-        /** When it happened. UTC, with milliseconds. */
-        at: string
-        /** Which kind it is. */
-        kind: string
-        /** What was booked: a payment, refund or settlement. */
-        cause: string
-        /** The order. */
-        code: string | null
-        /** Account of the ledger. */
-        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
-        /** The asset, as its symbol. */
-        asset: string
-        /**  Decimal text, debits positive. */
-        amount: string
-      }>
-      /** Where the next page begins; null at the end. */
-      nextCursor: string | null
-    }
-  }
-  /** List settlements. Payments of USDC to companies, newest first. */
-  listSettlements: {
-    params: {
-      /** For users of several companies. */
-      companyId?: string
-      /** Where the object stands. */
-      status?: "open" | "approved" | "paid" | "cancelled"
-      /** Number of the page, from 1. */
-      page?: number
-      /** How many at most. */
-      limit?: number
-    }
-    data: Array<{
-      /** Internal identifier: 24 hex characters, in order of creation. */
-      _id: string
-      /** The company it belongs to. */
-      companyId: string
-      /** Where the object stands. */
-      status: "open" | "approved" | "paid" | "cancelled"
-      /** USDC, 6 digits. */
-      amount: string
-      /** Wallet address. */
-      address: string
-      /** Chain id. */
-      network: number
-      /** Hash of the transaction. */
-      txHash: string | null
-      /** Its current state, for people. */
-      message: string | null
-      /** Who created it. */
-      createdBy: string
-      /** The first of two persons; null where one is enough. */
-      firstApprovedBy: string | null
-      /** Who approved it. */
-      approvedBy: string | null
-      /** When it was created. UTC, with milliseconds. */
-      createdAt: string
-      /** When it last changed. UTC, with milliseconds. */
-      updatedAt: string
-      /** When it was paid; null before. */
-      paidAt: string | null
-    }>
-  }
-  /** Settle what is owed to a company. Reserves the whole balance for one transfer to the company’s settlement address. */
-  createSettlement: {
-    params: {
-      body?: {
-        /** For users of several companies. */
-        companyId?: string
-      }
-    }
-    data: {
-      /** Internal identifier: 24 hex characters, in order of creation. */
-      _id: string
-      /** The company it belongs to. */
-      companyId: string
-      /** Where the object stands. */
-      status: "open" | "approved" | "paid" | "cancelled"
-      /** USDC, 6 digits. */
-      amount: string
-      /** Wallet address. */
-      address: string
-      /** Chain id. */
-      network: number
-      /** Hash of the transaction. */
-      txHash: string | null
-      /** Its current state, for people. */
-      message: string | null
-      /** Who created it. */
-      createdBy: string
-      /** The first of two persons; null where one is enough. */
-      firstApprovedBy: string | null
-      /** Who approved it. */
-      approvedBy: string | null
-      /** When it was created. UTC, with milliseconds. */
-      createdAt: string
-      /** When it last changed. UTC, with milliseconds. */
-      updatedAt: string
-      /** When it was paid; null before. */
-      paidAt: string | null
-    }
-  }
-  /** Let a settlement be paid. The operator approves a settlement; it can then be paid. */
-  approveSettlement: {
-    params: {
-      /** Identifier: 24 hex characters. */
-      id: string
-    }
-    data: {
-      /** Internal identifier: 24 hex characters, in order of creation. */
-      _id: string
-      /** The company it belongs to. */
-      companyId: string
-      /** Where the object stands. */
-      status: "open" | "approved" | "paid" | "cancelled"
-      /** USDC, 6 digits. */
-      amount: string
-      /** Wallet address. */
-      address: string
-      /** Chain id. */
-      network: number
-      /** Hash of the transaction. */
-      txHash: string | null
-      /** Its current state, for people. */
-      message: string | null
-      /** Who created it. */
-      createdBy: string
-      /** The first of two persons; null where one is enough. */
-      firstApprovedBy: string | null
-      /** Who approved it. */
-      approvedBy: string | null
-      /** When it was created. UTC, with milliseconds. */
-      createdAt: string
-      /** When it last changed. UTC, with milliseconds. */
-      updatedAt: string
-      /** When it was paid; null before. */
-      paidAt: string | null
-    }
-  }
-  /** A settlement that was sent by hand. The transaction is checked on its chain: USDC, amount, address; paid when it is final. */
-  reportSettlementPaid: {
-    params: {
-      /** Identifier: 24 hex characters. */
-      id: string
-      body: {
-        /** Hash of the transaction. */
-        txHash: string
-      }
-    }
-    data: {
-      /** Internal identifier: 24 hex characters, in order of creation. */
-      _id: string
-      /** The company it belongs to. */
-      companyId: string
-      /** Where the object stands. */
-      status: "open" | "approved" | "paid" | "cancelled"
-      /** USDC, 6 digits. */
-      amount: string
-      /** Wallet address. */
-      address: string
-      /** Chain id. */
-      network: number
-      /** Hash of the transaction. */
-      txHash: string | null
-      /** Its current state, for people. */
-      message: string | null
-      /** Who created it. */
-      createdBy: string
-      /** The first of two persons; null where one is enough. */
-      firstApprovedBy: string | null
-      /** Who approved it. */
-      approvedBy: string | null
-      /** When it was created. UTC, with milliseconds. */
-      createdAt: string
-      /** When it last changed. UTC, with milliseconds. */
-      updatedAt: string
-      /** When it was paid; null before. */
-      paidAt: string | null
-    }
-  }
-  /** Take a settlement back before it is paid. Withdraws a settlement that is not paid. What it would have paid is owed again. */
-  cancelSettlement: {
-    params: {
-      /** Identifier: 24 hex characters. */
-      id: string
-    }
-    data: {
-      /** Internal identifier: 24 hex characters, in order of creation. */
-      _id: string
-      /** The company it belongs to. */
-      companyId: string
-      /** Where the object stands. */
-      status: "open" | "approved" | "paid" | "cancelled"
-      /** USDC, 6 digits. */
-      amount: string
-      /** Wallet address. */
-      address: string
-      /** Chain id. */
-      network: number
-      /** Hash of the transaction. */
-      txHash: string | null
-      /** Its current state, for people. */
-      message: string | null
-      /** Who created it. */
-      createdBy: string
-      /** The first of two persons; null where one is enough. */
-      firstApprovedBy: string | null
-      /** Who approved it. */
-      approvedBy: string | null
-      /** When it was created. UTC, with milliseconds. */
-      createdAt: string
-      /** When it last changed. UTC, with milliseconds. */
-      updatedAt: string
-      /** When it was paid; null before. */
-      paidAt: string | null
-    }
-  }
-  /** Differences between the books and what happened. Where the books and the records differ. Settlements and refunds of the company wait until it is explained. */
-  listDifferences: {
-    params: {
-      /** For users of several companies. */
-      companyId?: string
-      /** Where the object stands. */
-      status?: "open" | "explained" | "gone"
-      /** Number of the page, from 1. */
-      page?: number
-      /** How many at most. */
-      limit?: number
-    }
-    data: Array<{
-      /** Internal identifier: 24 hex characters, in order of creation. */
-      _id: string
-      /** Null: a wallet of the operator, which stops every company. */
-      companyId: string | null
-      /** What the books were compared with. */
-      source: "books" | "transfers" | "balances" | "providers"
-      /** The order, refund, settlement, journal or address. */
-      subject: string
-      /** Which check found it. */
-      what: string
-      /** USDC units, or text. */
-      booked: string
-      /** What it should be. */
-      expected: string
-      /** `open` stops refunds and settlements. */
-      status: "open" | "explained" | "gone"
-      /** What explains it; null: nothing does. */
-      explainedBy: string | null
-      /** Why, in words; kept in the history. */
-      reason: string | null
-      /** When it was found. UTC, with milliseconds. */
-      foundAt: string
-      /** When it last changed. UTC, with milliseconds. */
-      updatedAt: string
-    }>
-  }
-  /** Explain a difference. The company’s refunds and settlements resume unless another difference is open. */
-  explainDifference: {
-    params: {
-      /** Identifier: 24 hex characters. */
-      id: string
-      body: {
-        /** Why, in words; kept in the history. */
-        reason: string
-      }
-    }
-    data: null
-  }
-  /** When the books were last checked, and whether they are right. Books are compared with the facts every hour, and again before each refund and settlement. */
-  getBooksCheck: {
-    params: {
-      /** For users of several companies. */
-      companyId?: string
-    }
-    data: {
-      /** When the books were last compared with the facts; null: not yet. */
-      checkedAt: string | null
-      /** Nothing keeps refunds and settlements waiting. */
-      ok: boolean
-      /** Why they wait: a difference of this company, one of the operator’s wallets, or a backup that was restored and not reconciled. */
-      hold: "difference" | "wallets" | "restored" | null
-    }
-  }
-  /** Sales, fees and refunds by month. From the books: what was paid, what the operator kept of it, and what went back to payers. */
-  listFees: {
-    params: {
-      /** For users of several companies. */
-      companyId?: string
-      /** This month and those before it. */
-      months?: number
-    }
-    data: {
-      /** The fee now, in hundredths of a percent. */
-      feeBps: number
-      /** Newest first; months without a booking are left out. */
-      months: Array<{
-        /** Month, UTC. */
-        month: string
-        /** Payments that were booked. */
-        payments: number
-        /** Price of what was paid, in USDC. */
-        received: string
-        /** What the operator kept of it. */
-        fees: string
-        /** What went back to payers out of the company’s balance. */
-        refunded: string
-        /** What is left for the company. */
-        net: string
-      }>
-    }
-  }
   /** Webhook deliveries with their attempts, newest first. One entry for each (order, event), with the attempts to send it. The id is the `Service-Webhook-Id`. */
   listWebhookDeliveries: {
     params: {
@@ -2889,6 +2541,354 @@ export interface Operations {
       id: string
     }
     data: null
+  }
+  /** Balances and bookings of a period. With `format=csv` the whole statement of the period as a file, debits and credits in columns. */
+  readLedger: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+      /** From this time on. */
+      from?: string
+      /** Before this time. */
+      to?: string
+      /** `nextCursor` of the previous page. */
+      after?: string
+      /** Journals on a page. */
+      limit?: number
+      /** Format of the answer. */
+      format?: "json" | "csv"
+    }
+    data: {
+      /** The company it belongs to. */
+      companyId: string
+      /** One line an account. */
+      balances: Array<{
+        /** Account of the ledger. */
+        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        /** The asset, as its symbol. */
+        asset: string
+        /** Before the period. Decimal text, debits positive. */
+        opening: string
+        /** Sum of debits in it. Decimal text, debits positive. */
+        debit: string
+        /** Sum of credits in it, without sign. Decimal text, debits positive. */
+        credit: string
+        /** After it. Decimal text, debits positive. */
+        closing: string
+      }>
+      /** The entries, newest first. */
+      entries: Array<{
+        /** Booking that the line belongs to. */
+        journalId: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Which kind it is. */
+        kind: string
+        /** What was booked: a payment, refund or settlement. */
+        cause: string
+        /** The order. */
+        code: string | null
+        /** Account of the ledger. */
+        account: "payer_clearing" | "own_account" | "wallet" | "company_payable" | "fees" | "refunds" | "suspense" | "losses" | "rounding" | "settlement_transit"
+        /** The asset, as its symbol. */
+        asset: string
+        /**  Decimal text, debits positive. */
+        amount: string
+      }>
+      /** Where the next page begins; null at the end. */
+      nextCursor: string | null
+    }
+  }
+  /** List settlements. Payments of USDC to companies, newest first. */
+  listSettlements: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+      /** Where the object stands. */
+      status?: "open" | "approved" | "paid" | "cancelled"
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** Its current state, for people. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** The first of two persons; null where one is enough. */
+      firstApprovedBy: string | null
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }>
+  }
+  /** Settle what is owed to a company. Reserves the whole balance for one transfer to the company’s settlement address. */
+  createSettlement: {
+    params: {
+      body?: {
+        /** For users of several companies. */
+        companyId?: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** Its current state, for people. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** The first of two persons; null where one is enough. */
+      firstApprovedBy: string | null
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** Let a settlement be paid. The operator approves a settlement; it can then be paid. */
+  approveSettlement: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** Its current state, for people. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** The first of two persons; null where one is enough. */
+      firstApprovedBy: string | null
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** A settlement that was sent by hand. The transaction is checked on its chain: USDC, amount, address; paid when it is final. */
+  reportSettlementPaid: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Hash of the transaction. */
+        txHash: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** Its current state, for people. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** The first of two persons; null where one is enough. */
+      firstApprovedBy: string | null
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** Take a settlement back before it is paid. Withdraws a settlement that is not paid. What it would have paid is owed again. */
+  cancelSettlement: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** The company it belongs to. */
+      companyId: string
+      /** Where the object stands. */
+      status: "open" | "approved" | "paid" | "cancelled"
+      /** USDC, 6 digits. */
+      amount: string
+      /** Wallet address. */
+      address: string
+      /** Chain id. */
+      network: number
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** Its current state, for people. */
+      message: string | null
+      /** Who created it. */
+      createdBy: string
+      /** The first of two persons; null where one is enough. */
+      firstApprovedBy: string | null
+      /** Who approved it. */
+      approvedBy: string | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When it was paid; null before. */
+      paidAt: string | null
+    }
+  }
+  /** Differences between the books and what happened. Where the books and the records differ. Settlements and refunds of the company wait until it is explained. */
+  listDifferences: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+      /** Where the object stands. */
+      status?: "open" | "explained" | "gone"
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: Array<{
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Null: a wallet of the operator, which stops every company. */
+      companyId: string | null
+      /** What the books were compared with. */
+      source: "books" | "transfers" | "balances" | "providers"
+      /** The order, refund, settlement, journal or address. */
+      subject: string
+      /** Which check found it. */
+      what: string
+      /** USDC units, or text. */
+      booked: string
+      /** What it should be. */
+      expected: string
+      /** `open` stops refunds and settlements. */
+      status: "open" | "explained" | "gone"
+      /** What explains it; null: nothing does. */
+      explainedBy: string | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** When it was found. UTC, with milliseconds. */
+      foundAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+    }>
+  }
+  /** Explain a difference. The company’s refunds and settlements resume unless another difference is open. */
+  explainDifference: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why, in words; kept in the history. */
+        reason: string
+      }
+    }
+    data: null
+  }
+  /** When the books were last checked, and whether they are right. Books are compared with the facts every hour, and again before each refund and settlement. */
+  getBooksCheck: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+    }
+    data: {
+      /** When the books were last compared with the facts; null: not yet. */
+      checkedAt: string | null
+      /** Nothing keeps refunds and settlements waiting. */
+      ok: boolean
+      /** Why they wait: a difference of this company, one of the operator’s wallets, or a backup that was restored and not reconciled. */
+      hold: "difference" | "wallets" | "restored" | null
+    }
+  }
+  /** Sales, fees and refunds by month. From the books: what was paid, what the operator kept of it, and what went back to payers. */
+  listFees: {
+    params: {
+      /** For users of several companies. */
+      companyId?: string
+      /** This month and those before it. */
+      months?: number
+    }
+    data: {
+      /** The fee now, in hundredths of a percent. */
+      feeBps: number
+      /** Newest first; months without a booking are left out. */
+      months: Array<{
+        /** Month, UTC. */
+        month: string
+        /** Payments that were booked. */
+        payments: number
+        /** Price of what was paid, in USDC. */
+        received: string
+        /** What the operator kept of it. */
+        fees: string
+        /** What went back to payers out of the company’s balance. */
+        refunded: string
+        /** What is left for the company. */
+        net: string
+      }>
+    }
   }
   /** The audit log, newest first. Who did what, when, from where, and whether it was allowed. */
   listAuditLog: {
@@ -4063,16 +4063,6 @@ export const OPERATIONS = {
   listEvents: { method: 'GET', path: '/api/next/events', query: ['after', 'limit', 'companyId'], keyed: false, json: true },
   listLatestEvents: { method: 'GET', path: '/api/next/events/latest', query: ['before', 'event', 'limit', 'companyId'], keyed: false, json: true },
   getSummary: { method: 'GET', path: '/api/next/summary', query: ['days', 'companyId'], keyed: false, json: true },
-  readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
-  listSettlements: { method: 'GET', path: '/api/next/settlements', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
-  createSettlement: { method: 'POST', path: '/api/next/settlements', query: [], keyed: true, json: true },
-  approveSettlement: { method: 'POST', path: '/api/next/settlements/{id}/approve', query: [], keyed: true, json: true },
-  reportSettlementPaid: { method: 'POST', path: '/api/next/settlements/{id}/paid', query: [], keyed: true, json: true },
-  cancelSettlement: { method: 'POST', path: '/api/next/settlements/{id}/cancel', query: [], keyed: true, json: true },
-  listDifferences: { method: 'GET', path: '/api/next/ledger/differences', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
-  explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
-  getBooksCheck: { method: 'GET', path: '/api/next/ledger/check', query: ['companyId'], keyed: false, json: true },
-  listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months'], keyed: false, json: true },
   listWebhookDeliveries: { method: 'GET', path: '/api/next/webhook-deliveries', query: ['event', 'status', 'code', 'from', 'to', 'companyId', 'page', 'limit'], keyed: false, json: true },
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
@@ -4119,6 +4109,16 @@ export const OPERATIONS = {
   listApiKeys: { method: 'GET', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: false, json: true },
   createApiKey: { method: 'POST', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: true, json: true },
   revokeApiKey: { method: 'DELETE', path: '/api/next/api-keys/{id}', query: [], keyed: false, json: true },
+  readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
+  listSettlements: { method: 'GET', path: '/api/next/settlements', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
+  createSettlement: { method: 'POST', path: '/api/next/settlements', query: [], keyed: true, json: true },
+  approveSettlement: { method: 'POST', path: '/api/next/settlements/{id}/approve', query: [], keyed: true, json: true },
+  reportSettlementPaid: { method: 'POST', path: '/api/next/settlements/{id}/paid', query: [], keyed: true, json: true },
+  cancelSettlement: { method: 'POST', path: '/api/next/settlements/{id}/cancel', query: [], keyed: true, json: true },
+  listDifferences: { method: 'GET', path: '/api/next/ledger/differences', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
+  explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
+  getBooksCheck: { method: 'GET', path: '/api/next/ledger/check', query: ['companyId'], keyed: false, json: true },
+  listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months'], keyed: false, json: true },
   listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
   getOperatorStatus: { method: 'GET', path: '/api/next/operator/status', query: [], keyed: false, json: true },
   verifyAuditLog: { method: 'POST', path: '/api/next/audit-log/verify', query: [], keyed: true, json: true },

@@ -1,13 +1,8 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import { auditRoutes } from '../audit/audit-routes.ts'
 import { companyRoutes } from '../companies/company-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
 import { addOldState, takeOldInput } from '../http/old-clients.ts'
-import { booksRoutes } from '../ledger/books-routes.ts'
-import { differenceRoutes } from '../ledger/difference-routes.ts'
-import { settlementRoutes } from '../ledger/settlement-routes.ts'
-import { operatorChainRoutes } from '../operator/chain-routes.ts'
-import { type OperatorDeps, operatorRoutes } from '../operator/operator-routes.ts'
+import type { OperatorDeps } from '../operator/operator-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
 import { orderFeedRoutes } from '../orders/feed/event-feed-routes.ts'
 import { orderRoutes } from '../orders/order-routes.ts'
@@ -34,6 +29,7 @@ import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '
 import { testEventRoutes } from '../webhooks/api/test-event-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
+import { registerOperation } from './operation.ts'
 import type { ServiceBase } from './service-base.ts'
 import { registerButtonSessions, registerShops } from './shops.ts'
 
@@ -87,9 +83,6 @@ export async function registerApi(
       await scope.register(screeningRoutes, trade.screening.decisions)
       await scope.register(orderFeedRoutes, { db, clock, config })
       await scope.register(summaryRoutes, { db, clock })
-      await scope.register(settlementRoutes, trade.settlements)
-      await scope.register(differenceRoutes, trade.settlements)
-      await scope.register(booksRoutes, trade.settlements)
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(testEventRoutes, { ...trade.rotation, limits: accounts.limits })
       await scope.register(subscriptionRoutes, trade.webhooks)
@@ -99,12 +92,7 @@ export async function registerApi(
       await scope.register(passwordRoutes, { ...auth, prefix: '/auth' })
       await scope.register(userRoutes, accounts.users)
       await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
-      await scope.register(auditRoutes, { db })
-      await scope.register(operatorRoutes, { db, clock, audit: accounts.audit, examine: trade.examine })
-      await scope.register(operatorChainRoutes, {
-        ...{ ...trade, db, clock, limits: config.settlements },
-        dustUnits: BigInt(config.orders.chainDustUnits),
-      })
+      await registerOperation(scope, { config, db, clock }, { ...trade, audit: accounts.audit })
       await scope.register(requestLogRoutes, { db, requestLog: trade.requestLog })
       await scope.register(companyRoutes, companies)
       await registerShops(scope, { base: { config, vault }, accounts, trade })

@@ -1,4 +1,4 @@
-import { type Queryable, sql } from '../db/db.ts'
+import { type Queryable, sql } from '../../db/db.ts'
 
 /** What a company earned and paid for in one month (UTC), in USDC units. */
 export type MonthRow = {

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from 'typebox'
-import { findUnreconciled } from '../db/restored-queries.ts'
-import { actorOf } from '../http/actor.ts'
-import { Envelope, ok } from '../http/envelope.ts'
-import { formatDecimal } from '../kernel/money.ts'
-import { findBookCheck, findOpenDifference } from './difference-queries.ts'
+import { findUnreconciled } from '../../db/restored-queries.ts'
+import { actorOf } from '../../http/actor.ts'
+import { Envelope, ok } from '../../http/envelope.ts'
+import { formatDecimal } from '../../kernel/money.ts'
+import { findBookCheck, findOpenDifference } from '../difference-queries.ts'
+import { companyFor, type SettlementDeps } from '../settlement-service.ts'
 import { findFeeBps, listMonths } from './fee-queries.ts'
-import { companyFor, type SettlementDeps } from './settlement-service.ts'
 
 const tags = ['ledger']
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
