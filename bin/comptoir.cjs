@@ -36,7 +36,8 @@ function isNewEnough(version) {
 }
 
 /** These speak HTTP to any instance; all others are the service's own. */
-const DEVELOPER_COMMANDS = /^(login|listen|trigger|orders|explain|logs|webhooks|verify-receipt|fixtures|completion)$/
+const DEVELOPER_COMMANDS =
+  /^(login|logout|listen|trigger|orders|explain|logs|webhooks|verify-receipt|fixtures|completion)$/
 
 function readCommand(argv) {
   if (DEVELOPER_COMMANDS.test(argv[0])) return { entry: DEVELOPER, args: argv }

@@ -1,10 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Comptoir } from '../sdk/index.ts'
 import { textOf, UsageError, type Values } from './command.ts'
 
-export type Login = { url: string; apiKey: string; apiSecret: string }
+export type Login = { url: string; apiKey: string; apiSecret: string; expiresAt?: string }
 type Person = { email: string; password: string }
 
 /** What `npm start` writes for the users of the sandbox. */
@@ -27,13 +27,47 @@ export const loginFile = (): string =>
 const readJson = <Shape>(file: string): Shape | undefined =>
   existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Shape) : undefined
 
-export function saveLogin(login: Login): string {
+/** Several instances; the one that was logged in last is meant where no `--url` is given. */
+type LoginFile = { current: string; logins: Login[] }
+
+function readFile(): LoginFile {
+  const stored = readJson<LoginFile | Login>(loginFile())
+  if (stored === undefined) return { current: '', logins: [] }
+  // one login was all that older versions kept
+  return 'logins' in stored ? stored : { current: stored.url, logins: [stored] }
+}
+
+function writeFile(stored: LoginFile): string {
   const file = loginFile()
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 })
-  chmodSync(file, 0o600)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  // written beside and renamed: the secret is never readable by others, and a crash leaves the old file
+  const fresh = `${file}.${process.pid}`
+  writeFileSync(fresh, `${JSON.stringify(stored, null, 2)}\n`, { mode: 0o600 })
+  renameSync(fresh, file)
   return file
 }
+
+const sameUrl = (left: string, right: string): boolean => left.replace(/\/+$/, '') === right.replace(/\/+$/, '')
+
+export function saveLogin(login: Login): string {
+  const others = readFile().logins.filter(({ url }) => !sameUrl(url, login.url))
+  return writeFile({ current: login.url, logins: [...others, login] })
+}
+
+export function removeLogin(url: string): void {
+  const logins = readFile().logins.filter((login) => !sameUrl(login.url, url))
+  writeFile({ current: logins.at(-1)?.url ?? '', logins })
+}
+
+/** Every stored login, and which of them is meant without `--url`. */
+export function listLogins(): (Login & { current: boolean })[] {
+  const { current, logins } = readFile()
+  return logins.map((login) => ({ ...login, current: login.url === current }))
+}
+
+/** The login for an address, or the one that was made last. */
+export const findLogin = (url: string | undefined): Login | undefined =>
+  listLogins().find((login) => (url === undefined ? login.current : sameUrl(login.url, url)))
 
 const readSandbox = (): SandboxFile | undefined => readJson<SandboxFile>(join('data', 'sandbox.json'))
 
@@ -49,9 +83,12 @@ export function connect(flags: Values): Connection {
   const sandbox = readSandbox()
   const fromEnv =
     COMPTOIR_API_KEY && COMPTOIR_API_SECRET ? { apiKey: COMPTOIR_API_KEY, apiSecret: COMPTOIR_API_SECRET } : undefined
-  const stored = fromEnv ? undefined : readJson<Login>(loginFile())
-  const found = fromEnv ?? stored ?? sandbox
-  const url = textOf(flags, 'url') ?? COMPTOIR_URL ?? stored?.url ?? sandbox?.baseUrl
+  const wanted = textOf(flags, 'url') ?? COMPTOIR_URL
+  const stored = fromEnv ? undefined : findLogin(wanted)
+  const isSandbox = sandbox !== undefined && (wanted === undefined || sameUrl(wanted, sandbox.baseUrl))
+  // a key is sent to its own instance only
+  const found = fromEnv ?? stored ?? (isSandbox ? sandbox : undefined)
+  const url = wanted ?? stored?.url ?? sandbox?.baseUrl
   if (!found || !url) {
     throw new UsageError(
       'No service is known here. Run "comptoir login", set COMPTOIR_URL, COMPTOIR_API_KEY and COMPTOIR_API_SECRET, or start the sandbox in this folder.',

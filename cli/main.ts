@@ -4,7 +4,7 @@ import { openCompletion } from './commands/completion.ts'
 import { explain } from './commands/explain.ts'
 import { fixtures } from './commands/fixtures.ts'
 import { listen } from './commands/listen.ts'
-import { login } from './commands/login.ts'
+import { login, logout } from './commands/login.ts'
 import { logs } from './commands/logs.ts'
 import { orders } from './commands/orders.ts'
 import { receipt } from './commands/receipt.ts'
@@ -14,6 +14,7 @@ import { webhooks } from './commands/webhooks.ts'
 /** What a developer types. Everything goes over HTTP, so it works against any instance. */
 export const DEVELOPER_COMMANDS: readonly Command[] = [
   login,
+  logout,
   listen,
   trigger,
   orders,

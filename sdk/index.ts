@@ -4,6 +4,7 @@ export { ComptoirError, type ComptoirErrorCode, type ErrorDetail, isComptoirErro
 export { type ComptoirEvent, EVENT_TYPES, type EventType } from './generated/events.ts'
 export type { ErrorCode, Order } from './generated/schemas.ts'
 export { List } from './list.ts'
+export { type DeviceCode, type DeviceKey, type DeviceLoginOptions, loginByDevice } from './login.ts'
 export type { CallOptions, ComptoirOptions } from './transport.ts'
 export { type OrderStatus, WaitError, type WaitOptions } from './wait.ts'
 export {

@@ -240,10 +240,34 @@ test('login keeps a key in a file of its own, and environment variables win over
   const good = await comptoir(['login', '--url', baseUrl, '--api-key', apiKey, '--json'], `${apiSecret}\n`)
   assert.equal(good.code, 0, good.err)
   assert.ok(!good.out.includes(apiSecret) && !good.err.includes(apiSecret))
-  assert.equal(JSON.parse(readFileSync(join(folder, 'login.json'), 'utf8')).apiSecret, apiSecret)
+  const file = JSON.parse(readFileSync(join(folder, 'login.json'), 'utf8')) as { logins: { apiSecret: string }[] }
+  assert.equal(file.logins[0]?.apiSecret, apiSecret)
   assert.equal((await comptoir(['orders', 'list'])).code, 0)
   const other = { ...environment(), COMPTOIR_API_KEY: 'pk_x', COMPTOIR_API_SECRET: 'sk_x' }
   assert.equal((await comptoir(['orders', 'list'], '', other)).code, 1)
+  // several instances: each key goes to its own address only
+  const second = { url: 'http://127.0.0.1:1', apiKey: 'pk_2', apiSecret: 'sk_2' }
+  writeFileSync(join(folder, 'login.json'), JSON.stringify({ current: second.url, logins: [...file.logins, second] }))
+  const listed = await json<{ url: string; current: boolean }[]>(['login', '--list'])
+  assert.deepEqual(
+    listed.map(({ url, current }) => [url, current]),
+    [
+      [baseUrl, false],
+      [second.url, true],
+    ],
+  )
+  assert.equal((await comptoir(['orders', 'list', '--url', baseUrl])).code, 0)
+  assert.equal((await comptoir(['orders', 'list', '--url', 'http://127.0.0.1:2'])).code, 2, 'no key for that address')
+  const gone = await comptoir(['logout', '--json'])
+  assert.deepEqual([gone.code, JSON.parse(gone.out)[0].revoked], [1, false], 'the service does not answer')
+  assert.deepEqual(await json<{ url: string }[]>(['login', '--list']).then((all) => all.map(({ url }) => url)), [
+    baseUrl,
+  ])
+  const clear = await comptoir(['login', '--url', 'http://pay.example'])
+  assert.deepEqual([clear.code, /https/.test(clear.err)], [2, true])
+  // what an older version kept is still read
+  writeFileSync(join(folder, 'login.json'), JSON.stringify({ url: baseUrl, apiKey, apiSecret }))
+  assert.equal((await comptoir(['orders', 'list'])).code, 0)
   rmSync(join(folder, 'login.json'))
 })
 

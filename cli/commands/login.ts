@@ -1,11 +1,18 @@
 import { hostname } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { Comptoir } from '../../sdk/index.ts'
-import { type Command, textOf, UsageError } from '../command.ts'
-import { saveLogin } from '../connection.ts'
+import { Comptoir, isComptoirError, loginByDevice } from '../../sdk/index.ts'
+import { type Command, type Run, textOf, UsageError, type Values } from '../command.ts'
+import { findLogin, type Login, listLogins, removeLogin, saveLogin } from '../connection.ts'
 
-const SCOPES = ['orders:read', 'orders:write', 'refunds:write', 'webhooks:read'] as const
+const SCOPES = [
+  'orders:read',
+  'orders:write',
+  'refunds:write',
+  'sessions:write',
+  'webhooks:read',
+  'webhooks:write',
+] as const
 
 /** Asks at the terminal; a secret is not shown while it is typed. */
 async function ask(question: string, isSecret = false): Promise<string> {
@@ -49,42 +56,129 @@ async function logIn(baseUrl: string, email: string): Promise<string> {
   return done.answer.data?.token ?? ''
 }
 
+const urlOf = (flags: Values): string => {
+  const url = textOf(flags, 'url')?.replace(/\/+$/, '')
+  if (!url || !/^https?:\/\/[^/]/.test(url)) throw new UsageError('--url is required: the address of the service.')
+  const { protocol, hostname } = new URL(url)
+  // a key that crosses a network in clear is anyone's
+  if (protocol === 'http:' && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)) {
+    throw new UsageError('Use https: over plain http others could read the key. Only this computer may do without.')
+  }
+  return url
+}
+
+function readScopes(flags: Values): (typeof SCOPES)[number][] | undefined {
+  const names = textOf(flags, 'scopes')?.split(',')
+  const unknown = (names ?? []).filter((name) => !(SCOPES as readonly string[]).includes(name))
+  if (unknown.length > 0)
+    throw new UsageError(`There is no scope ${unknown.join(', ')}. There are: ${SCOPES.join(', ')}.`)
+  return names as (typeof SCOPES)[number][] | undefined
+}
+
+type Made = { apiKey: string; apiSecret: string; expiresAt?: string | null; scopes?: string[] }
+
+/** A person confirms in the browser; nothing secret is typed here. */
+async function byDevice(url: string, { flags, say }: Run): Promise<Made> {
+  const scopes = readScopes(flags)
+  return loginByDevice({
+    baseUrl: url,
+    clientName: `comptoir on ${hostname()}`.slice(0, 60),
+    ...(scopes ? { scopes } : {}),
+    onCode({ userCode, verificationUri, verificationUriComplete, expiresInSeconds }) {
+      // with --json too: without the code nobody can confirm
+      const lines = [
+        `Open ${verificationUri}`,
+        `and confirm the code ${userCode} (or open ${verificationUriComplete})`,
+        `Waiting for ${Math.round(expiresInSeconds / 60)} minutes …`,
+      ]
+      if (flags.json === true) process.stderr.write(`${lines.join('\n')}\n`)
+      else for (const line of lines) say(line)
+    },
+  })
+}
+
+async function byKey(url: string, apiKey: string): Promise<Made> {
+  const made = { apiKey, apiSecret: await ask('API secret: ', true) }
+  await new Comptoir({ baseUrl: url, ...made }).api.listOrders({ limit: 1 })
+  return made
+}
+
+async function byPassword(url: string, email: string, { flags }: Run): Promise<Made> {
+  const client = new Comptoir({ baseUrl: url, accessToken: await logIn(url, email) })
+  const scopes = readScopes(flags) ?? [...SCOPES]
+  return client.api.createApiKey({ body: { name: `comptoir on ${hostname()}`.slice(0, 60), scopes } })
+}
+
 export const login: Command = {
   name: 'login',
-  summary: 'Store a credential for an instance of Comptoir',
+  summary: 'Log in to an instance of Comptoir; you confirm in its back office',
   flags: {
-    email: {
-      type: 'string',
-      value: 'EMAIL',
-      description: 'log in as this person, and make an API key for this computer',
-    },
+    scopes: { type: 'string', value: 'a,b', description: `what the key may do; default: ${SCOPES.join(',')}` },
+    list: { type: 'boolean', description: 'show where you are logged in' },
+    email: { type: 'string', value: 'EMAIL', description: 'without a browser: by password and code of this person' },
     'api-key': {
       type: 'string',
       value: 'pk_…',
       description: 'store this key instead; the secret is asked for, or read from stdin',
     },
   },
-  examples: ['comptoir login --url https://pay.example --email me@shop.example'],
-  async run({ flags, show }) {
-    const url = textOf(flags, 'url')?.replace(/\/+$/, '')
-    if (!url || !/^https?:\/\//.test(url)) throw new UsageError('--url is required: the address of the service.')
-    const apiKey = textOf(flags, 'api-key')
-    const email = textOf(flags, 'email')
-    if (!apiKey && !email) throw new UsageError('Give --email, or --api-key.')
-    let made: { apiKey: string; apiSecret: string }
-    if (apiKey) {
-      made = { apiKey, apiSecret: await ask('API secret: ', true) }
-      await new Comptoir({ baseUrl: url, ...made }).api.listOrders({ limit: 1 })
-    } else {
-      const client = new Comptoir({ baseUrl: url, accessToken: await logIn(url, email ?? '') })
-      made = await client.api.createApiKey({
-        body: { name: `comptoir CLI on ${hostname()}`.slice(0, 60), scopes: [...SCOPES] },
-      })
+  examples: ['comptoir login --url https://pay.example', 'comptoir login --list'],
+  async run(run) {
+    const { flags, show } = run
+    if (flags.list === true) {
+      const all = listLogins().map(({ apiSecret: _secret, ...login }) => login)
+      const lines = all.map(({ url, apiKey, current }) => `${current ? '*' : ' '} ${url}  ${apiKey}`)
+      return show(all, lines.length === 0 ? 'You are logged in nowhere.' : lines)
     }
-    const file = saveLogin({ url, ...made })
-    show({ url, apiKey: made.apiKey, file }, [
+    const url = urlOf(flags)
+    const [apiKey, email] = [textOf(flags, 'api-key'), textOf(flags, 'email')]
+    if (apiKey && email) throw new UsageError('Give --email or --api-key, not both.')
+    const made = await (apiKey ? byKey(url, apiKey) : email ? byPassword(url, email, run) : byDevice(url, run))
+    const { expiresAt = null } = made
+    const file = saveLogin({ url, apiKey: made.apiKey, apiSecret: made.apiSecret, ...(expiresAt ? { expiresAt } : {}) })
+    show({ url, apiKey: made.apiKey, scopes: made.scopes ?? null, expiresAt, file }, [
       `Logged in at ${url}.`,
-      `The key ${made.apiKey} is in ${file}; revoke it in the back office.`,
+      `The key ${made.apiKey} is in ${file}${expiresAt ? ` and ends on ${expiresAt.slice(0, 10)}` : ''}.`,
+      'comptoir logout revokes it.',
     ])
+  },
+}
+
+/** Ends one stored key. @returns false: the service did not answer, the key may still work there */
+async function endLogin({ url, apiKey, apiSecret }: Login): Promise<boolean> {
+  try {
+    await new Comptoir({ baseUrl: url }).api.revokeOwnApiKey({ body: { apiKey, apiSecret } })
+    return true
+  } catch (error) {
+    if (!isComptoirError(error)) throw error
+    return false
+  }
+}
+
+export const logout: Command = {
+  name: 'logout',
+  summary: 'Revoke the stored key and forget it',
+  flags: { all: { type: 'boolean', description: 'at every instance' } },
+  async run({ flags, show }) {
+    const url = textOf(flags, 'url')
+    const known = listLogins()
+    const ended = flags.all === true ? known : [findLogin(url)].filter((login) => login !== undefined)
+    if (ended.length === 0)
+      throw new UsageError(url ? `You are not logged in at ${url}.` : 'You are logged in nowhere.')
+    const results: { url: string; apiKey: string; revoked: boolean }[] = []
+    for (const login of ended) {
+      const revoked = await endLogin(login)
+      removeLogin(login.url)
+      results.push({ url: login.url, apiKey: login.apiKey, revoked })
+    }
+    if (results.some(({ revoked }) => !revoked)) process.exitCode = 1
+    show(
+      results,
+      results.map(({ url: place, apiKey, revoked }) =>
+        revoked
+          ? `Logged out at ${place}; ${apiKey} is revoked.`
+          : `Forgotten here, but ${place} did not answer: revoke ${apiKey} in its back office.`,
+      ),
+    )
   },
 }

@@ -2354,7 +2354,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -2534,11 +2534,122 @@ export interface Operations {
       apiSecret: string
     }
   }
+  /** Revoke the key that you hold. Whoever holds a key may end it: `comptoir logout` does. An unknown key answers the same. */
+  revokeOwnApiKey: {
+    params: {
+      body: {
+        /** Public id of an API key. */
+        apiKey: string
+        /** Secret of the API key. Shown only now. */
+        apiSecret: string
+      }
+    }
+    data: null
+  }
   /** Revoke an API key. The key stops working at once. */
   revokeApiKey: {
     params: {
       /** 24 hex characters. */
       id: string
+    }
+    data: null
+  }
+  /** Start logging in a program. For programs that cannot show a login page (RFC 8628). Show `userCode` and `verificationUri` to the person, then ask POST /auth/device/token until a person has decided. */
+  startDeviceLogin: {
+    params: {
+      body: {
+        /** What the program calls itself. The person who confirms reads it as a claim. */
+        clientName: string
+        /** What the key may do. */
+        scopes?: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write">
+      }
+    }
+    data: {
+      /** Secret of the program that waits. */
+      deviceCode: string
+      /** The code that the person reads and types. */
+      userCode: string
+      /** Where the person types the code. */
+      verificationUri: string
+      /** The same page with the code filled in. */
+      verificationUriComplete: string
+      /** How long both codes live. */
+      expiresInSeconds: number
+      /** The shortest pause between two questions. */
+      intervalSeconds: number
+    }
+  }
+  /** Fetch the key of a confirmed login. Ask at most every `intervalSeconds`, and longer after SLOW_DOWN. The key is handed out once; within a minute the same code gets the same answer again, so that a lost answer is not a lost key. */
+  claimDeviceLogin: {
+    params: {
+      body: {
+        /** Secret of the program that waits. */
+        deviceCode: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** Name for people. */
+      name: string
+      /** The company it belongs to. */
+      company: string
+      /** Public id of an API key. */
+      apiKey: string
+      /** Secret of the API key. Shown only now. */
+      apiSecret: string
+      /** What the key may do. */
+      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write">
+      /** When it ends; null: never. */
+      expiresAt: string
+    }
+  }
+  /** Read what a waiting login asks for. What the page of the back office shows before a person confirms. */
+  getDeviceLogin: {
+    params: {
+      /** The code that the person reads and types. */
+      userCode: string
+    }
+    data: {
+      /** What the program calls itself. The person who confirms reads it as a claim. */
+      clientName: string
+      /** Address that the call came from. */
+      ip: string
+      /** Whether the login was started from the address that you ask from. */
+      sameAddress: boolean
+      /** What the key may do. */
+      scopes: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write">
+      /** Where the object stands. */
+      status: "pending" | "approved" | "denied" | "used"
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it ends; null: never. */
+      expiresAt: string
+    }
+  }
+  /** Confirm a login; needs a fresh second factor. The program then fetches a key of your company. You may grant fewer scopes than it asked for. A mail tells you about it. */
+  approveDeviceLogin: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      /** The code that the person reads and types. */
+      userCode: string
+      body?: {
+        /** What the key may do. */
+        scopes?: Array<"orders:read" | "orders:write" | "refunds:write" | "sessions:write" | "webhooks:read" | "webhooks:write">
+        /** Days that the key lives; default 90. */
+        days?: number
+      }
+    }
+    data: null
+  }
+  /** Refuse a login. The program is told that it was refused. */
+  denyDeviceLogin: {
+    params: {
+      /** The code that the person reads and types. */
+      userCode: string
     }
     data: null
   }
@@ -4108,7 +4219,13 @@ export const OPERATIONS = {
   resetTwoFactorOfUser: { method: 'POST', path: '/api/next/users/{id}/reset-2fa', query: [], keyed: true, json: true },
   listApiKeys: { method: 'GET', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: false, json: true },
   createApiKey: { method: 'POST', path: '/api/next/api-keys', query: ['companyId', 'childManager'], keyed: true, json: true },
+  revokeOwnApiKey: { method: 'POST', path: '/api/next/api-keys/revoke', query: [], keyed: false, json: true },
   revokeApiKey: { method: 'DELETE', path: '/api/next/api-keys/{id}', query: [], keyed: false, json: true },
+  startDeviceLogin: { method: 'POST', path: '/api/next/auth/device', query: [], keyed: false, json: true },
+  claimDeviceLogin: { method: 'POST', path: '/api/next/auth/device/token', query: [], keyed: false, json: true },
+  getDeviceLogin: { method: 'GET', path: '/api/next/auth/device/{userCode}', query: [], keyed: false, json: true },
+  approveDeviceLogin: { method: 'POST', path: '/api/next/auth/device/{userCode}/approve', query: ['companyId', 'childManager'], keyed: true, json: true },
+  denyDeviceLogin: { method: 'POST', path: '/api/next/auth/device/{userCode}/deny', query: [], keyed: true, json: true },
   readLedger: { method: 'GET', path: '/api/next/ledger', query: ['companyId', 'from', 'to', 'after', 'limit', 'format'], keyed: false, json: true },
   listSettlements: { method: 'GET', path: '/api/next/settlements', query: ['companyId', 'status', 'page', 'limit'], keyed: false, json: true },
   createSettlement: { method: 'POST', path: '/api/next/settlements', query: [], keyed: true, json: true },

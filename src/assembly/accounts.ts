@@ -8,6 +8,7 @@ import type { ApiKeyDeps } from '../sessions/api-keys/api-key-routes.ts'
 import { openApiKeys } from '../sessions/api-keys/api-key-service.ts'
 import { openAuth } from '../sessions/auth-service.ts'
 import { openAuthenticate } from '../sessions/authenticate.ts'
+import type { DeviceLoginDeps } from '../sessions/device-login/device-login-service.ts'
 import { openSessions } from '../sessions/session-service.ts'
 import { openPasswords } from '../users/password.ts'
 import { readRefusedPasswords } from '../users/refused-passwords.ts'
@@ -35,10 +36,12 @@ export function openAccounts({ config, db, vault, clock }: Omit<ServiceBase, 'lo
     removeTwoFactor: auth.twoFactor.removeAll,
   }
   const apiKeyDeps: ApiKeyDeps = { db, clock, audit, apiKeys }
+  const deviceLogins: DeviceLoginDeps = { db, clock, vault, audit, mailer, config }
   const users: UserDeps = { db, clock, audit, mailer, config, hooks }
   return {
     users,
     apiKeyDeps,
+    deviceLogins,
     keys,
     apiKeys,
     limits,

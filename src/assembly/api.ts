@@ -20,6 +20,7 @@ import { requestLogRoutes } from '../request-log/request-log-routes.ts'
 import { screeningRoutes } from '../screening/screening-routes.ts'
 import { apiKeyRoutes } from '../sessions/api-keys/api-key-routes.ts'
 import { authRoutes } from '../sessions/auth-routes.ts'
+import { deviceLoginRoutes } from '../sessions/device-login/device-login-routes.ts'
 import { passkeyRoutes } from '../sessions/passkey-routes.ts'
 import { passwordRoutes } from '../sessions/password-routes.ts'
 import { sessionRoutes } from '../sessions/session-routes.ts'
@@ -92,6 +93,7 @@ export async function registerApi(
       await scope.register(passwordRoutes, { ...auth, prefix: '/auth' })
       await scope.register(userRoutes, accounts.users)
       await scope.register(apiKeyRoutes, accounts.apiKeyDeps)
+      await scope.register(deviceLoginRoutes, { ...accounts.deviceLogins, prefix: '/auth' })
       await registerOperation(scope, { config, db, clock }, { ...trade, audit: accounts.audit })
       await scope.register(requestLogRoutes, { db, requestLog: trade.requestLog })
       await scope.register(companyRoutes, companies)

@@ -28,6 +28,19 @@ export const CATALOGUE = {
     status: 400,
     message: 'This reset link is no longer valid. Request a new one; each link works once, within 30 minutes.',
   },
+  AUTHORIZATION_PENDING: {
+    status: 400,
+    message: 'This login is not confirmed yet. Ask again after the time in Retry-After.',
+  },
+  SLOW_DOWN: {
+    status: 400,
+    message: 'You ask too often. Wait as long as Retry-After says, from now on, before each question.',
+  },
+  AUTHORIZATION_DENIED: { status: 400, message: 'The login was refused. Start a new one if that was a mistake.' },
+  DEVICE_CODE_EXPIRED: {
+    status: 400,
+    message: 'This code is unknown, used, or older than ten minutes. Start a new login.',
+  },
   EMAIL_ALREADY_REGISTERED: {
     status: 400,
     message: 'This e-mail is already registered. Log in, or reset the password.',

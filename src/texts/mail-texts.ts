@@ -18,6 +18,7 @@ export type MailKinds = {
   companyApproved: { name: string; company: string }
   authenticatorAdded: { name: string }
   authenticatorRemoved: { name: string }
+  deviceLogin: { name: string; computer: string; address: string }
   passkeyAdded: { name: string; passkey: string }
   recoveryCodeUsed: { name: string; left: string }
   sessionStolen: { name: string }

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { type Person, registerManager } from '../harness/accounts.ts'
+import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice, goTo } from '../harness/office.ts'
 import { type Receiver, startReceiver } from '../harness/receiver.ts'
-import { startTestService, type TestService } from '../harness/service.ts'
+import { eventually, startTestService, type TestService } from '../harness/service.ts'
 
 /* What a shop's developer does in the back office. */
 
@@ -27,6 +33,7 @@ after(async () => {
 })
 
 const enter = (path: string) => enterOffice(browser, service.baseUrl, { email: manager.email, path })
+const BIN = join(import.meta.dirname, '../../bin/comptoir.cjs')
 const HOSTILE = `<img src=x onerror="window.hacked=1">`
 
 test('a key made on the page stands in the code of every language, and the order that the code makes shows up', async () => {
@@ -86,4 +93,52 @@ test('a refused request is found among the refused alone', async () => {
   await page.getByText('VALIDATION_FAILED').first().waitFor()
   assert.match(new URL(page.url()).search, /status=failed/)
   await context.close()
+})
+
+test('comptoir login waits, the page says who asks, and once it is confirmed the terminal has its key until logout', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-login-'))
+  const env = { PATH: process.env.PATH, HOME: folder, COMPTOIR_LOGIN_FILE: join(folder, 'login.json') }
+  const run = (...args: string[]) => spawn(process.execPath, [BIN, ...args], { cwd: folder, env })
+  const login = run('login', '--url', service.baseUrl, '--scopes', 'orders:read,refunds:write', '--json')
+  let said = ''
+  let out = ''
+  login.stderr.on('data', (chunk: Buffer) => {
+    said += chunk.toString()
+  })
+  login.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString()
+  })
+  const code = await eventually(
+    async () => /confirm the code (\S+)/.exec(said)?.[1] ?? '',
+    (found) => found !== '',
+  )
+  const { page, context } = await enter('/device')
+  await page.getByLabel('Code', { exact: true }).fill(code.toLowerCase())
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText(`comptoir on ${hostname()}`).waitFor()
+  await page.getByText('It asks from the same internet address as you.').waitFor()
+  await page.getByRole('button', { name: 'Confirm' }).click()
+  assert.equal(await page.getByText('Go back to your terminal').count(), 0, 'nothing without the tick')
+  await page.getByLabel('Start refunds').uncheck()
+  await page.getByLabel('I started this login myself').check()
+  assert.deepEqual(await listAxeFaults(page), [])
+  await page.getByRole('button', { name: 'Confirm' }).click()
+  await page.getByText('Go back to your terminal').waitFor()
+  assert.deepEqual(await once(login, 'close'), [0, null], said)
+  const made = JSON.parse(out) as { scopes: string[] }
+  assert.deepEqual(made.scopes, ['orders:read'])
+  const { logins } = JSON.parse(readFileSync(env.COMPTOIR_LOGIN_FILE, 'utf8')) as { logins: { apiSecret: string }[] }
+  assert.equal(statSync(env.COMPTOIR_LOGIN_FILE).mode & 0o777, 0o600)
+  const secret = logins[0]?.apiSecret ?? ''
+  assert.ok(secret.startsWith('sk_') && !out.includes(secret) && !said.includes(secret))
+  assert.deepEqual(await once(run('orders', 'list'), 'close'), [0, null])
+  assert.deepEqual(await once(run('logout'), 'close'), [0, null])
+  const headers = { authorization: `Bearer ${secret}` }
+  assert.equal((await service.call('GET', '/api/next/confirm_conversion', { headers })).status, 401)
+  assert.deepEqual(await once(run('orders', 'list'), 'close'), [2, null], 'forgotten')
+  await goTo(page, '/keys')
+  await goTo(page, `/device?code=${code}`)
+  await page.getByText('No login waits under this code').waitFor()
+  await context.close()
+  rmSync(folder, { recursive: true })
 })

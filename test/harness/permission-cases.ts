@@ -398,6 +398,20 @@ const SHOPS: Cases = {
     row: 'tillDevices.revoke',
     make: async (place) => ({ params: { id: await tillDevice(place) } }),
   },
+  getDeviceLogin: {
+    row: 'deviceLogins.read',
+    ownOnly: true,
+    make: async (place) => ({ params: { userCode: await deviceLogin(place) }, shows: 'comptoir on a laptop' }),
+  },
+  approveDeviceLogin: {
+    row: 'deviceLogins.approve',
+    make: async (place) => ({ params: { userCode: await deviceLogin(place) }, query: choice(place), body: {} }),
+  },
+  denyDeviceLogin: {
+    row: 'deviceLogins.deny',
+    ownOnly: true,
+    make: async (place) => ({ params: { userCode: await deviceLogin(place) } }),
+  },
   getTillPin: { row: 'tillPins.read', ownOnly: true, make: () => ({ shows: 'changedAt' }) },
   changeTillPin: { row: 'tillPins.change', ownOnly: true, make: () => ({ body: { pin: '402817' } }) },
   getTillShift: { row: 'till.shift', ownOnly: true, make: () => ({ shows: 'startedAt' }) },
@@ -405,6 +419,13 @@ const SHOPS: Cases = {
     row: 'buttonSessions.end',
     make: async (place) => ({ params: { id: (await session(place))._id } }),
   },
+}
+
+async function deviceLogin({ world }: Place): Promise<string> {
+  const answer = await world.shop.host.call('POST', '/api/next/auth/device', {
+    body: { clientName: 'comptoir on a laptop' },
+  })
+  return (answer.data as unknown as { userCode: string }).userCode
 }
 
 async function tillDevice({ home }: Place): Promise<string> {
@@ -513,6 +534,9 @@ export const ELSEWHERE: Record<string, string> = {
   beginPasskey: 'test/browser/office-passkeys.test.ts',
   addPasskey: 'test/browser/office-passkeys.test.ts',
   beginPasskeyProof: 'test/browser/office-passkeys.test.ts',
+  startDeviceLogin: 'test/device-login.test.ts',
+  claimDeviceLogin: 'test/device-login.test.ts',
+  revokeOwnApiKey: 'test/device-login.test.ts',
   validateOtp: 'test/accounts-codes.test.ts',
   sendEmailOtp: 'test/accounts-codes.test.ts',
   sendPasswordReset: 'test/rights-accounts.test.ts',

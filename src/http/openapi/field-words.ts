@@ -322,6 +322,7 @@ const ACCOUNTS: Record<string, Word> = {
   apiKey: ['Public id of an API key.', 'pk_3vT8qLwN5xRb'],
   apiSecret: ['Secret of the API key. Shown only now.', 'sk_8Ls0…'],
   apiKeys: ['The API keys.'],
+  userCode: ['The code that the person reads and types.', '7KQ4-M2XP'],
   scopes: ['What the key may do.', ['orders:read', 'orders:write']],
   action: ['What was done, as `noun.verb`.', 'refund.approve'],
   detail: ['More about it.', { amount: '54.000000' }],

@@ -223,6 +223,22 @@ const ACCOUNTS: Record<string, OperationWords> = {
     refuses: CHANGED,
   },
   listApiKeys: { does: 'API keys of your company that are not revoked. Secrets are never shown again.' },
+  startDeviceLogin: {
+    does: 'For programs that cannot show a login page (RFC 8628). Show `userCode` and `verificationUri` to the person, then ask POST /auth/device/token until a person has decided.',
+  },
+  claimDeviceLogin: {
+    does: 'Ask at most every `intervalSeconds`, and longer after SLOW_DOWN. The key is handed out once; within a minute the same code gets the same answer again, so that a lost answer is not a lost key.',
+    refuses: ['AUTHORIZATION_PENDING', 'SLOW_DOWN', 'AUTHORIZATION_DENIED', 'DEVICE_CODE_EXPIRED'],
+  },
+  getDeviceLogin: { does: 'What the page of the back office shows before a person confirms.' },
+  approveDeviceLogin: {
+    does: 'The program then fetches a key of your company. You may grant fewer scopes than it asked for. A mail tells you about it.',
+    refuses: ['OBJECT_CONFLICT'],
+  },
+  denyDeviceLogin: { does: 'The program is told that it was refused.', refuses: ['OBJECT_CONFLICT'] },
+  revokeOwnApiKey: {
+    does: 'Whoever holds a key may end it: `comptoir logout` does. An unknown key answers the same.',
+  },
   createApiKey: {
     does: 'Makes a key for a server. The secret is shown once, in this answer.',
     refuses: ['STEP_UP_REQUIRED'],

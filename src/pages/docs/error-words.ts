@@ -32,6 +32,22 @@ export const ERROR_WORDS: Partial<Record<ErrorCode, Words>> = {
     'The link was used, is older than 30 minutes, or a newer one was asked for.',
     'Ask for a new link and open it once.',
   ],
+  AUTHORIZATION_PENDING: [
+    'A program asked for its key before a person confirmed the login in the back office.',
+    'Show the person the code and the address, and ask again after `Retry-After`. The SDK’s `loginByDevice` and `comptoir login` do so.',
+  ],
+  SLOW_DOWN: [
+    'The program asked for its key earlier than `intervalSeconds` after its last question.',
+    'Wait as long as `Retry-After` says: the pause is five seconds longer from now on.',
+  ],
+  AUTHORIZATION_DENIED: [
+    'The person pressed *Refuse*, or may no longer hand out keys.',
+    'Start the login again and have it confirmed by a manager of the company.',
+  ],
+  DEVICE_CODE_EXPIRED: [
+    'Ten minutes went by, or the key was already fetched with this code.',
+    'Start the login again. The old code opens nothing.',
+  ],
   EMAIL_ALREADY_REGISTERED: [
     'An account has this e-mail already.',
     'Log in, or reset the password. Invite the person from the company that the account belongs to.',

@@ -7,11 +7,18 @@ import { type CompanyChoice, companiesFor, companyFor } from '../../companies/co
 import type { Db } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, actorOf, sees } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
-import { contextOf } from '../../http/request-context.ts'
+import { contextOf, visitorContextOf } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { newId, newSecret } from '../../kernel/ids.ts'
-import { type ApiKey, insertApiKey, listApiKeys, lockApiKey, updateApiKeyRevoked } from './api-key-queries.ts'
+import {
+  type ApiKey,
+  findApiKeyBySecretHash,
+  insertApiKey,
+  listApiKeys,
+  lockApiKey,
+  updateApiKeyRevoked,
+} from './api-key-queries.ts'
 import { API_SECRET_PREFIX, type ApiKeys, hashApiSecret } from './api-key-service.ts'
 
 export type ApiKeyDeps = { db: Db; clock: Clock; audit: Audit; apiKeys: ApiKeys }
@@ -31,6 +38,10 @@ const KeySchema = Type.Object({
 const NewKeySchema = Type.Object({
   ...KeySchema.properties,
   apiSecret: Type.String({ description: 'The header `x-api-secret`, or the bearer. Shown only now.' }),
+})
+const OwnKeyBody = Type.Object({
+  apiKey: Type.String({ minLength: 1, maxLength: 100 }),
+  apiSecret: Type.String({ minLength: 1, maxLength: 100 }),
 })
 const KeyBody = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 100 }),
@@ -103,6 +114,32 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       })
       void reply.header('cache-control', 'no-store')
       return ok(answer)
+    },
+  )
+  app.post(
+    '/api-keys/revoke',
+    {
+      config: { permission: 'apiKeys.revokeOwn' },
+      schema: {
+        operationId: 'revokeOwnApiKey',
+        summary: 'Revoke the key that you hold',
+        tags,
+        body: OwnKeyBody,
+        response: { 200: Envelope(Type.Null()) },
+      },
+    },
+    async (request) => {
+      const { apiKey, apiSecret } = request.body
+      // an unknown key is as good as revoked, and says nothing about others (RFC 7009, 2.2)
+      const row = await findApiKeyBySecretHash(db, hashApiSecret(apiSecret))
+      if (!row || row.publicId !== apiKey) return ok(null)
+      await db.tx(async (tx) => {
+        await updateApiKeyRevoked(tx, row.id, new Date(clock()))
+        tx.afterCommit(() => apiKeys.forget())
+        const facts = { actor: `apiKey:${row.id}`, companyId: row.companyId, object: `apiKey:${row.id}` }
+        await audit.write(tx, visitorContextOf(request), { action: 'api-key.revoke', ...facts })
+      })
+      return ok(null)
     },
   )
   app.delete(

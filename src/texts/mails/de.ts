@@ -69,6 +69,13 @@ export const de: MailTexts = {
       paragraphs: ['Die Anmeldung an Ihrem Konto verlangt ab jetzt einen Code Ihrer Authentifizierungs-App.'],
       note: notYou,
     }),
+    deviceLogin: ({ computer, address }) => ({
+      subject: 'Ein Programm wurde angemeldet',
+      paragraphs: [
+        `Sie haben die Anmeldung von „${computer}“ bestätigt, angefragt von der Adresse ${address}. Das Programm hat jetzt einen API-Schlüssel Ihres Unternehmens.`,
+        'Falls Ihnen das nichts sagt: Widerrufen Sie den Schlüssel im Backoffice unter API-Schlüssel und ändern Sie Ihr Passwort.',
+      ],
+    }),
     passkeyAdded: ({ passkey }) => ({
       subject: 'Ein Passkey wurde hinzugefügt',
       paragraphs: [`Der Passkey „${passkey}“ kann ab jetzt Ihre Anmeldung bestätigen.`],

@@ -63,6 +63,13 @@ export const en: MailTexts = {
       paragraphs: ['From now on you need a code from your authenticator app to log in.'],
       note: notYou,
     }),
+    deviceLogin: ({ computer, address }) => ({
+      subject: 'A program was logged in',
+      paragraphs: [
+        `You confirmed a login of “${computer}”, which asked from the address ${address}. It now holds an API key of your company.`,
+        'If you do not recognise it, revoke the key in the back office under API keys, and change your password.',
+      ],
+    }),
     passkeyAdded: ({ passkey }) => ({
       subject: 'A passkey was added',
       paragraphs: [`The passkey “${passkey}” can now confirm your login.`],

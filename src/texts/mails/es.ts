@@ -65,6 +65,13 @@ export const es: MailTexts = {
       paragraphs: ['A partir de ahora, entrar en su cuenta pide un código de su aplicación de autenticación.'],
       note: notYou,
     }),
+    deviceLogin: ({ computer, address }) => ({
+      subject: 'Un programa ha iniciado sesión',
+      paragraphs: [
+        `Ha confirmado el acceso de «${computer}», solicitado desde la dirección ${address}. El programa dispone ahora de una clave de API de su empresa.`,
+        'Si no lo reconoce, revoque la clave en el panel, en Claves de API, y cambie su contraseña.',
+      ],
+    }),
     passkeyAdded: ({ passkey }) => ({
       subject: 'Se ha añadido una llave de acceso',
       paragraphs: [`La llave de acceso «${passkey}» ya puede confirmar su inicio de sesión.`],

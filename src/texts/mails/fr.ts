@@ -69,6 +69,13 @@ export const fr: MailTexts = {
       paragraphs: ['La connexion à votre compte demande désormais un code de votre application d’authentification.'],
       note: notYou,
     }),
+    deviceLogin: ({ computer, address }) => ({
+      subject: 'Un programme s’est connecté',
+      paragraphs: [
+        `Vous avez confirmé la connexion de « ${computer} », demandée depuis l’adresse ${address}. Ce programme dispose désormais d’une clé d’API de votre entreprise.`,
+        'Si vous ne la reconnaissez pas, révoquez la clé dans le back-office, sous Clés d’API, et changez votre mot de passe.',
+      ],
+    }),
     passkeyAdded: ({ passkey }) => ({
       subject: 'Une clé d’accès a été ajoutée',
       paragraphs: [`La clé d’accès « ${passkey} » peut désormais confirmer votre connexion.`],

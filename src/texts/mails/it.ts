@@ -65,6 +65,13 @@ export const it: MailTexts = {
       paragraphs: ['Da ora l’accesso al suo account richiede un codice della sua app di autenticazione.'],
       note: notYou,
     }),
+    deviceLogin: ({ computer, address }) => ({
+      subject: 'Un programma ha effettuato l’accesso',
+      paragraphs: [
+        `Ha confermato l’accesso di «${computer}», richiesto dall’indirizzo ${address}. Il programma ora possiede una chiave API della sua azienda.`,
+        'Se non lo riconosce, revochi la chiave nel back office, alla voce Chiavi API, e cambi la password.',
+      ],
+    }),
     passkeyAdded: ({ passkey }) => ({
       subject: 'È stata aggiunta una passkey',
       paragraphs: [`La passkey «${passkey}» può ora confermare il suo accesso.`],

@@ -99,6 +99,12 @@ const newLink = createRoute({
   path: 'links/new',
   component: lazyRouteComponent(() => import('./screens/new/NewOrder.tsx'), 'NewLink'),
 })
+const device = createRoute({
+  getParentRoute: () => inside,
+  path: 'device',
+  validateSearch: readWords('code'),
+  component: lazyRouteComponent(() => import('./screens/device/DeviceLogin.tsx'), 'DeviceLogin'),
+})
 const account = createRoute({
   getParentRoute: () => inside,
   path: 'account',
@@ -195,6 +201,7 @@ const routeTree = root.addChildren([
     links,
     newLink,
     account,
+    device,
     refunds,
     mispayments,
     money,

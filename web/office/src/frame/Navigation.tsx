@@ -66,6 +66,7 @@ const items = GROUPS.flatMap((group) => group.items)
 /** What a typed address needs; pages that everybody has need nothing. */
 export function permissionOf(path: string): Permission | null {
   if (/^\/(orders|links)\/new$/.test(path)) return 'orders.create'
+  if (path === '/device') return 'deviceLogins.read'
   return items.find(({ to }) => to !== '/' && path.startsWith(to))?.permission ?? null
 }
 

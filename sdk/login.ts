@@ -1,0 +1,48 @@
+import { type Api, type Data, openApi } from './api.ts'
+import { type ComptoirError, isComptoirError } from './errors.ts'
+import { sleep, Transport } from './transport.ts'
+
+export type DeviceKey = Data<'claimDeviceLogin'>
+export type DeviceCode = Data<'startDeviceLogin'>
+
+export type DeviceLoginOptions = {
+  /** Address of the service. */
+  baseUrl: string
+  /** What the person who confirms reads, for example the name of the computer. */
+  clientName: string
+  /** What the key shall be allowed to do; default: everything that a key of a program may do. */
+  scopes?: DeviceKey['scopes']
+  /** Called once: show the person `userCode` and `verificationUri`. */
+  onCode(code: DeviceCode): void
+  signal?: AbortSignal
+  fetch?: typeof fetch
+}
+
+/** Slower where the service says so; a lost answer is asked for again. @returns undefined: not decided yet */
+async function ask(api: Api, deviceCode: string): Promise<{ key: DeviceKey } | { slower: boolean }> {
+  try {
+    return { key: await api.claimDeviceLogin({ body: { deviceCode } }) }
+  } catch (error) {
+    const isLost = isComptoirError(error, 'CONNECTION_FAILED', 'TIMED_OUT', 'AUTHORIZATION_PENDING')
+    if (isLost || isComptoirError(error, 'SLOW_DOWN')) return { slower: (error as ComptoirError).code === 'SLOW_DOWN' }
+    throw error
+  }
+}
+
+/**
+ * Logs a program in without a password (RFC 8628): a person confirms in the back office, and the program gets a key.
+ * @throws ComptoirError AUTHORIZATION_DENIED, DEVICE_CODE_EXPIRED
+ */
+export async function loginByDevice(options: DeviceLoginOptions): Promise<DeviceKey> {
+  const { baseUrl, clientName, scopes, onCode, signal, fetch } = options
+  const api = openApi(new Transport({ baseUrl, ...(fetch ? { fetch } : {}) }))
+  const code = await api.startDeviceLogin({ body: { clientName, ...(scopes ? { scopes } : {}) } })
+  onCode(code)
+  let pauseSeconds = code.intervalSeconds
+  for (;;) {
+    await sleep(pauseSeconds * 1000, signal)
+    const answer = await ask(api, code.deviceCode)
+    if ('key' in answer) return answer.key
+    if (answer.slower) pauseSeconds += 5
+  }
+}
