@@ -20,6 +20,7 @@ import { KycSchema } from './compliance/kyc-schemas.ts'
 import { registerDbMetrics } from './db/db-metrics.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
+import { partitionedTables } from './db/partitioned-tables.ts'
 import { healthRoutes } from './http/health/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { startJobs } from './jobs.ts'
@@ -89,7 +90,7 @@ async function startWorkers(
     alarm: trade.alarm,
     anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),
     payerRetentionDays: config.payerRetentionDays,
-    exchangeRetentionDays: config.exchangeRetentionDays,
+    partitions: partitionedTables(config),
     requestLog: trade.requestLog,
     rounds: trade.rounds,
     runner,

@@ -4,13 +4,13 @@ import type { PollWakes } from './assembly/service-base.ts'
 import { bookedSweepPolls } from './assembly/sweeps.ts'
 import { ANCHOR_EVERY_MS, type Anchor } from './audit/anchor.ts'
 import { resealAccounts } from './channels/accounts.ts'
-import { deleteOldProviderCalls } from './channels/provider-call-queries.ts'
 import { CALLBACK_AGE_MS } from './compliance/kyc-callback.ts'
 import { kycPolls } from './compliance/kyc-polls.ts'
 import { deleteOldKycCallbacks } from './compliance/kyc-queries.ts'
 import type { KycDeps } from './compliance/kyc-service.ts'
 import { eraseKycsOlderThan, resealKycs } from './compliance/payer-erasure.ts'
 import type { JobQueue } from './db/job-runner.ts'
+import { keepPartitions, type Partitioned } from './db/partitions.ts'
 import { type PollSpec, pollSource } from './db/polling.ts'
 import { IDEMPOTENCY_RETENTION_MS } from './http/idempotency/idempotency.ts'
 import { deleteOldIdempotencyKeys } from './http/idempotency/idempotency-queries.ts'
@@ -32,7 +32,7 @@ import { refundPolls } from './refunds/refund-jobs.ts'
 import type { RequestLog } from './request-log/request-log.ts'
 import { type ScreeningDeps, screeningPolls } from './screening/screening-polls.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
-import { type FailureDeps, keepAttemptPartitions, mailFailures } from './webhooks/sender/webhook-jobs.ts'
+import { type FailureDeps, mailFailures } from './webhooks/sender/webhook-jobs.ts'
 
 /** Per provider account and in all. A hanging call costs a socket: many accounts may hang before others wait. */
 const POLL_LIMITS: PollLimits = { perLane: 8, perNode: 200 }
@@ -45,7 +45,7 @@ export type JobDeps = ChainJobDeps & {
   alarm: RaiseAlarm
   /** What callbacks wake. */
   rounds: PollWakes
-  exchangeRetentionDays: number
+  partitions: readonly Partitioned[]
   requestLog: RequestLog
   kyc: KycDeps
   screening: { polls: ScreeningDeps; watch(): Promise<undefined> }
@@ -109,10 +109,9 @@ export function startJobs(deps: JobDeps): Stoppable {
       return void (await deleteOldKycCallbacks(db, new Date(clock() - 2 * CALLBACK_AGE_MS)))
     }),
     startTicker('webhooks.failures', HOUR, log, async () => void (await mailFailures(deps.failures, clock()))),
-    startTicker('webhooks.partitions', DAY, log, async () => void (await keepAttemptPartitions(db, clock()))),
-    startTicker('exchanges.trim', HOUR, log, async () => {
-      return (await deleteOldProviderCalls(db, daysAgo(deps.exchangeRetentionDays))) > 0
-    }),
+    ...deps.partitions.map((spec) =>
+      startTicker(`partitions.${spec.table}`, HOUR, log, async () => void (await keepPartitions(db, spec, clock()))),
+    ),
     startTicker('requests.trim', 10 * MINUTE, log, () => deps.requestLog.trim()),
     startTicker('events.trim', HOUR, log, () => trimFeed({ db, clock })),
     startTicker('audit.anchor', ANCHOR_EVERY_MS, log, () => deps.anchor.note()),

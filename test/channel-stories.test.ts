@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { deleteOldProviderCalls } from '../src/channels/provider-call-queries.ts'
+import { loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
+import { partitionedTables } from '../src/db/partitioned-tables.ts'
+import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
@@ -199,11 +201,12 @@ test('what was said to a provider can be read by the merchant, without a secret 
   const everything = JSON.stringify(data)
   for (const [name, value] of Object.entries(market.providers.credentials))
     if (/KEY|SECRET|TOKEN/.test(name)) assert.ok(!everything.includes(value), `${name} is not in it`)
-  const { db } = market.host
-  await db.run(
-    sql`update channel_exchanges set at = at - interval '31 days' where merchant_reference like ${`${order._id}%`}`,
-  )
-  assert.ok((await deleteOldProviderCalls(db, new Date(Date.now() - 30 * DAY))) > 0)
+  const spec = partitionedTables(loadConfig({})).find(({ table }) => table === 'channel_exchanges')
+  assert.ok(spec)
+  const keep = (days: number) => keepPartitions(market.host.db, spec, Date.now() + days * DAY)
+  assert.deepEqual((await keep(29)).dropped, [])
+  assert.ok((await admin.get<unknown[]>(path)).data.length > 0)
+  await keep(31)
   assert.deepEqual((await admin.get(path)).data, [], 'after its retention it is gone')
 })
 

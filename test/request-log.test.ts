@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { verifyWebhook } from '../sdk/index.ts'
+import { loadConfig } from '../src/config/config.ts'
+import { partitionedTables } from '../src/db/partitioned-tables.ts'
+import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { deleteOldRequests, deleteSurplusRequests } from '../src/request-log/request-log-queries.ts'
+import { deleteSurplusRequests } from '../src/request-log/request-log-queries.ts'
 import { type Person, registerManager } from './harness/accounts.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
 import { type Merchant, startTestService, type TestService } from './harness/service.ts'
@@ -99,14 +102,18 @@ test('what a person’s page reads is left out; what a person changes is kept wi
   )
 })
 
-test('the table stays small: by age, and by the number for each company', async () => {
+test('the table stays small: by age, dropped by the day, and by the number for each company', async () => {
   const { db } = service
   const count = async (): Promise<number> => (await logOf(merchant, '?limit=100')).requests.length
   assert.ok((await count()) > 3)
   await deleteSurplusRequests(db, 3, 1000)
   // three were kept, and the reading before was noted when this one asked
   assert.ok((await count()) <= 5)
-  await deleteOldRequests(db, new Date(Date.now() + DAY), 1000)
+  const spec = partitionedTables(loadConfig({})).find(({ table }) => table === 'request_log')
+  assert.ok(spec)
+  const inTwoDays = Date.now() + 2 * DAY
+  const { dropped } = await keepPartitions(db, { ...spec, keepDays: 1 }, inTwoDays)
+  assert.deepEqual(dropped, ['request_log_before'])
   assert.ok((await count()) <= 2)
 })
 

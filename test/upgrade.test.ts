@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import pg from 'pg'
 import { listMigrations } from '../src/db/migrate.ts'
 import { startTestChain } from './harness/chain.ts'
+import { createEmptyDatabase } from './harness/database.ts'
 import { insertMerchantIn, newFolder } from './harness/installation.ts'
 import { startReceiver } from './harness/receiver.ts'
 import { startServed } from './harness/served.ts'
@@ -71,20 +70,6 @@ function unpackBefore(folder: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-async function createEmptyDatabase(): Promise<{ connectionString: string; drop(): Promise<void> }> {
-  const { TEST_DATABASE_URL: adminUrl = '' } = process.env
-  const name = `test_upgrade_${randomBytes(4).toString('hex')}`
-  const run = async (statement: string): Promise<void> => {
-    const admin = new pg.Client({ connectionString: adminUrl })
-    await admin.connect()
-    await admin.query(statement).finally(() => admin.end())
-  }
-  await run(`create database ${name}`)
-  const url = new URL(adminUrl)
-  url.pathname = `/${name}`
-  return { connectionString: url.href, drop: () => run(`drop database if exists ${name} with (force)`) }
 }
 
 type Node = { baseUrl: string; env: Record<string, string> }

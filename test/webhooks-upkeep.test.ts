@@ -4,7 +4,7 @@ import { sql, type Tx } from '../src/db/db.ts'
 import { newId } from '../src/kernel/ids.ts'
 import { LANGS } from '../src/kernel/lang.ts'
 import { webhookFailureNotice } from '../src/mail/notices.ts'
-import { type FailureMail, keepAttemptPartitions, mailFailures } from '../src/webhooks/sender/webhook-jobs.ts'
+import { type FailureMail, mailFailures } from '../src/webhooks/sender/webhook-jobs.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
 let world: WebhookWorld
@@ -52,37 +52,4 @@ test('one mail a day to each verified manager about what failed for good the day
     assert.ok(notice.paragraphs.join().includes('4'), lang)
   }
   assert.equal(await mailFailures(deps, NOON + 24 * 3_600_000), 1)
-})
-
-test('attempts live in monthly partitions: made ahead, filled from the default one, dropped when they are old', async () => {
-  const attempt = async (startedAt: string): Promise<void> => {
-    await world.db.run(sql`
-      insert into delivery_attempts (company_id, delivery_id, series, number, epoch, started_at)
-      values ('c', ${startedAt}, 1, 1, 1, ${startedAt})`)
-  }
-  const places = async () =>
-    Object.fromEntries(
-      (
-        await world.db.many<{ id: string; place: string }>(sql`
-        select delivery_id as id, tableoid::regclass::text as place from delivery_attempts where company_id = 'c'`)
-      ).map((row) => [row.id, row.place]),
-    )
-  await attempt('2030-05-02T00:00:00Z')
-  const first = await keepAttemptPartitions(world.db, NOON)
-  assert.deepEqual(first.made, ['delivery_attempts_2030_05', 'delivery_attempts_2030_06', 'delivery_attempts_2030_07'])
-  await attempt('2030-06-30T23:59:59.999Z')
-  await attempt('2031-01-01T00:00:00Z')
-  assert.deepEqual(await places(), {
-    '2030-05-02T00:00:00Z': 'delivery_attempts_2030_05',
-    '2030-06-30T23:59:59.999Z': 'delivery_attempts_2030_06',
-    '2031-01-01T00:00:00Z': 'delivery_attempts_default',
-  })
-  const again = await Promise.all([keepAttemptPartitions(world.db, NOON), keepAttemptPartitions(world.db, NOON)])
-  assert.deepEqual(again, [
-    { made: [], dropped: [] },
-    { made: [], dropped: [] },
-  ])
-  const later = await keepAttemptPartitions(world.db, Date.UTC(2030, 8, 15))
-  assert.deepEqual(later.dropped, ['delivery_attempts_2030_05'])
-  assert.equal(Object.keys(await places()).length, 2)
 })

@@ -42,9 +42,3 @@ export function listProviderCalls(
     from channel_exchanges where company_id = ${companyId} and merchant_reference = any(${merchantReferences})
     order by at, id limit ${limit}`)
 }
-
-/** @returns how many are gone */
-export const deleteOldProviderCalls = (q: Queryable, before: Date): Promise<number> =>
-  q.run(sql`
-    delete from channel_exchanges where (company_id, id) in (
-      select company_id, id from channel_exchanges where at < ${before} order by at limit 1000)`)

@@ -57,11 +57,6 @@ export function listRequests(
   )
 }
 
-export const deleteOldRequests = (q: Queryable, before: Date, limit: number): Promise<number> =>
-  q.run(sql`
-    delete from request_log where (company_id, id) in (
-      select company_id, id from request_log where at < ${before} order by at limit ${limit})`)
-
 /** All but the newest of each company. @returns how many are gone */
 export const deleteSurplusRequests = (q: Queryable, keep: number, limit: number): Promise<number> =>
   q.run(sql`

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Db } from '../db/db.ts'
 import type { Actor } from '../http/actor.ts'
-import { type Clock, DAY } from '../kernel/clock.ts'
+import type { Clock } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
-import { deleteOldRequests, deleteSurplusRequests, insertRequests, type LoggedRequest } from './request-log-queries.ts'
+import { deleteSurplusRequests, insertRequests, type LoggedRequest } from './request-log-queries.ts'
 
 /** Written together, so that the log costs a request next to nothing. */
 const FLUSH_MS = 500
@@ -17,7 +17,7 @@ export type RequestLogDeps = { db: Db; clock: Clock; days: number; perCompany: n
 export type RequestLog = {
   /** Writes what is waiting. */
   flush(): Promise<void>
-  /** Removes what is too old or too much, one batch at a time. @returns whether there may be more */
+  /** Removes what a company has too much of, one batch at a time. @returns whether there may be more */
   trim(): Promise<boolean>
 }
 
@@ -83,8 +83,7 @@ export function registerRequestLog(app: FastifyInstance, deps: RequestLogDeps): 
   return {
     flush,
     async trim() {
-      const old = await deleteOldRequests(db, new Date(clock() - days * DAY), BATCH)
-      return old + (await deleteSurplusRequests(db, perCompany, BATCH)) >= BATCH
+      return (await deleteSurplusRequests(db, perCompany, BATCH)) >= BATCH
     },
   }
 }

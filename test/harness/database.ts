@@ -26,6 +26,19 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   }
 }
 
+/** One without a schema. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const { TEST_DATABASE_URL: adminUrl = '' } = process.env
+  const name = `test_empty_${randomBytes(4).toString('hex')}`
+  await runAsAdmin(adminUrl, `create database ${name}`)
+  const url = new URL(adminUrl)
+  url.pathname = `/${name}`
+  return {
+    connectionString: url.href,
+    drop: () => runAsAdmin(adminUrl, `drop database if exists ${name} with (force)`),
+  }
+}
+
 async function runAsAdmin(adminUrl: string, statement: string): Promise<void> {
   const admin = new pg.Client({ connectionString: adminUrl })
   await admin.connect()

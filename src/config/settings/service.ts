@@ -116,6 +116,16 @@ export const MAIL = {
   from: text('MAIL_FROM', 'Sender of all mails.', 'Comptoir <no-reply@comptoir.invalid>'),
 }
 
+/** Shorter than 120 days would reach orders that can still be paid or refunded, and the events feed. */
+const daysOrEver = (name: string, description: string): Setting<number> => ({
+  ...integer(name, description, { fallback: '0', min: 0, max: 36_500 }),
+  read(given) {
+    const days = Number(given)
+    if (days === 0 || (Number.isInteger(days) && days >= 120 && days <= 36_500)) return days
+    throw new SettingFault(`must be 0 or a whole number from 120 to 36500, not "${given}"`)
+  },
+})
+
 /** How long records about payers, providers and requests are kept. */
 export const RETENTION = {
   payerRetentionDays: integer('PAYER_RETENTION_DAYS', 'Days without a change until payer information is erased.', {
@@ -127,6 +137,14 @@ export const RETENTION = {
   requestLogDays: integer('REQUEST_LOG_DAYS', 'Days to keep the log of API requests; 0 keeps none.', {
     ...{ fallback: '7', min: 0, max: 90 },
   }),
+  orderEventRetentionDays: daysOrEver(
+    'ORDER_EVENT_RETENTION_DAYS',
+    'Days to keep the history of orders, at least; it goes by the month in which the orders were made. 0 keeps it.',
+  ),
+  webhookRetentionDays: daysOrEver(
+    'WEBHOOK_RETENTION_DAYS',
+    'Days to keep webhooks with their bodies, at least; they go by the month of their orders. 0 keeps them.',
+  ),
   requestLogPerCompany: integer('REQUEST_LOG_PER_COMPANY', 'Requests of one company that the log keeps at most.', {
     ...{ fallback: '20000', min: 100, max: 1_000_000 },
   }),

@@ -76,7 +76,8 @@ export const findDelivery = (q: Queryable, companyIds: readonly string[] | null,
   q.maybe<DeliveryRow & { body: string }>(sql`
     select listed.*, whole.body from (${selected} where d.id = ${id}
       and ${companyIds === null ? sql`true` : sql`d.company_id = any (${[...companyIds]}::text[])`}) listed
-    join deliveries whole on whole.company_id = listed.company_id and whole.id = listed.id`)
+    join deliveries whole on whole.company_id = listed.company_id and whole.order_id = listed.order_id
+      and whole.id = listed.id`)
 
 /** The attempts of these deliveries in the order they were made; `since` is when the oldest delivery was created. */
 export const listAttempts = (q: Queryable, deliveries: readonly Pick<DeliveryRow, 'companyId' | 'id'>[], since: Date) =>
@@ -100,23 +101,24 @@ export const restartDeliveries = (
   place: { limit: number; bucketOf: (companyId: string) => number; laneOf: (url: string) => string },
 ): Promise<{ companyId: string; id: string }[]> =>
   tx
-    .many<{ companyId: string; id: string; url: string; series: number }>(sql`
+    .many<{ companyId: string; id: string; orderId: string; url: string; series: number }>(sql`
     with chosen as materialized (
-      select d.company_id, d.id from deliveries d
+      select d.company_id, d.order_id, d.id from deliveries d
       where d.status <> 'pending' and ${filter.id === null ? sql`true` : sql`d.id = ${filter.id}`}
         and ${conditionsOf(filter)}
       order by d.created_at limit ${place.limit} for update skip locked
     )
     update deliveries d set status = 'pending', series = d.series + 1, updated_at = clock_timestamp()
-    from chosen where d.company_id = chosen.company_id and d.id = chosen.id
-    returning d.company_id, d.id, d.url, d.series`)
+    from chosen
+    where d.company_id = chosen.company_id and d.order_id = chosen.order_id and d.id = chosen.id
+    returning d.company_id, d.id, d.order_id, d.url, d.series`)
     .then(async (rows) => {
       await tx.run(sql`
-        insert into delivery_due (company_id, delivery_id, bucket, lane, series, next_at)
-        select company_id, id, bucket, lane, series, clock_timestamp() from unnest(
+        insert into delivery_due (company_id, delivery_id, order_id, bucket, lane, series, next_at)
+        select company_id, id, order_id, bucket, lane, series, clock_timestamp() from unnest(
           ${rows.map((row) => row.companyId)}::text[], ${rows.map((row) => row.id)}::text[],
-          ${rows.map((row) => place.bucketOf(row.companyId))}::smallint[],
+          ${rows.map((row) => row.orderId)}::text[], ${rows.map((row) => place.bucketOf(row.companyId))}::smallint[],
           ${rows.map((row) => place.laneOf(row.url))}::text[], ${rows.map((row) => row.series)}::integer[]
-        ) as i (company_id, id, bucket, lane, series)`)
+        ) as i (company_id, id, order_id, bucket, lane, series)`)
       return rows.map(({ companyId, id }) => ({ companyId, id }))
     })

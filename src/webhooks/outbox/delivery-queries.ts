@@ -48,8 +48,8 @@ export async function insertDeliveries(tx: Tx, rows: readonly NewDelivery[]): Pr
       on conflict do nothing -- of either key: two racing transactions collide on whichever index is written first
       returning company_id, id
     )
-    insert into delivery_due (company_id, delivery_id, bucket, lane, next_at)
-    select added.company_id, added.id, input.bucket, input.lane, clock_timestamp()
+    insert into delivery_due (company_id, delivery_id, order_id, bucket, lane, next_at)
+    select added.company_id, added.id, input.order_id, input.bucket, input.lane, clock_timestamp()
     from added join input on input.company_id = added.company_id and input.id = added.id
     on conflict do nothing`)
 }

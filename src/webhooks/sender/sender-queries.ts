@@ -132,7 +132,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<De
         next_at = clock_timestamp() + ${LEASE_MS} * interval '1 millisecond',
         crashes = d.crashes + (locked.owner is not null)::integer
       from locked where d.ctid = locked.place
-      returning d.company_id, d.delivery_id, d.lane, d.series, d.attempts, d.crashes, d.lease_epoch,
+      returning d.company_id, d.delivery_id, d.order_id, d.lane, d.series, d.attempts, d.crashes, d.lease_epoch,
         locked.owner is not null as was_interrupted,
         ${epochMs(sql`now()`)} - ${epochMs(sql`locked.next_at`)} as overdue_ms
     ), whole as (
@@ -140,7 +140,9 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<De
         claimed.lease_epoch as epoch, claimed.was_interrupted, claimed.overdue_ms, deliveries.order_id,
         deliveries.event, deliveries.url, deliveries.body, companies.webhook_secret_sealed
       from claimed
-      join deliveries on deliveries.company_id = claimed.company_id and deliveries.id = claimed.delivery_id
+      -- the order says in which partition
+      join deliveries on deliveries.company_id = claimed.company_id and deliveries.order_id = claimed.order_id
+        and deliveries.id = claimed.delivery_id
       join companies on companies.id = claimed.company_id
     )
     select ${summaryJson} as summary, whole.* from (select) one left join whole on false
@@ -195,7 +197,7 @@ export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promi
       delete from delivery_due d using input i
       where d.company_id = i.company_id and d.delivery_id = i.delivery_id and d.series = i.series
         and d.lease_epoch = i.epoch and d.owner is not null and i.outcome in ('delivered', 'failed', 'parked')
-      returning i.*
+      returning i.*, d.order_id
     ), again as (
       update delivery_due d set owner = null, leased_at = null,
         attempts = case when i.outcome = 'retry' then i.number else d.attempts end,
@@ -203,7 +205,7 @@ export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promi
       from input i
       where d.company_id = i.company_id and d.delivery_id = i.delivery_id and d.series = i.series
         and d.lease_epoch = i.epoch and d.owner is not null and i.outcome in ('retry', 'released')
-      returning i.*
+      returning i.*, d.order_id
     ), settled as materialized (select * from ended union all select * from again),
     logged as (
       insert into delivery_attempts (company_id, delivery_id, series, number, epoch, trigger, started_at, duration_ms,
@@ -214,7 +216,7 @@ export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promi
       on conflict do nothing
     ), shown as (
       update deliveries d set status = e.outcome, updated_at = clock_timestamp()
-      from ended e where d.company_id = e.company_id and d.id = e.delivery_id
+      from ended e where d.company_id = e.company_id and d.order_id = e.order_id and d.id = e.delivery_id
     )
     select delivery_id from settled`),
   )

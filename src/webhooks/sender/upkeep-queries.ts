@@ -1,6 +1,4 @@
-import { type Db, type Sql, sql, type Tx } from '../../db/db.ts'
-
-const LOCK = 4_207_316_010
+import { type Db, sql, type Tx } from '../../db/db.ts'
 
 export type FailureSummary = {
   companyId: string
@@ -33,40 +31,3 @@ export const listManagers = (db: Db, companyIds: readonly string[]): Promise<Man
 /** @returns false when this was already sent */
 export const insertNotice = async (tx: Tx, key: string, now: Date): Promise<boolean> =>
   (await tx.run(sql`insert into notices_sent (key, sent_at) values (${key}, ${now}) on conflict do nothing`)) === 1
-
-/** One node at a time, until the transaction ends. */
-export const lockUpkeep = async (tx: Tx): Promise<boolean> =>
-  (await tx.one<{ taken: boolean }>(sql`select pg_try_advisory_xact_lock(${LOCK}) as taken`)).taken
-
-export const listAttemptPartitions = async (tx: Tx): Promise<string[]> => {
-  const rows = await tx.many<{ name: string }>(sql`
-    select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
-    where i.inhparent = 'delivery_attempts'::regclass and c.relname ~ '^delivery_attempts_\\d{4}_\\d{2}$' order by 1`)
-  return rows.map((row) => row.name)
-}
-
-/** A statement about tables takes no parameters, and is planned once. */
-const ddl = (text: string): Sql => ({ text, values: [], name: '' })
-
-const monthOf = (partition: string): { from: string; to: string } => {
-  const [year, month] = partition.split('_').slice(-2).map(Number)
-  const at = (offset: number): string => new Date(Date.UTC(year ?? 0, (month ?? 1) - 1 + offset, 1)).toISOString()
-  return { from: at(0), to: at(1) }
-}
-
-/** Creates a month's partition and moves into it what the default partition caught of that month. */
-export async function insertAttemptPartition(tx: Tx, partition: string): Promise<void> {
-  const { from, to } = monthOf(partition)
-  await tx.run(ddl(`create table ${partition} (like delivery_attempts including defaults including constraints)`))
-  await tx.run(
-    ddl(`with moved as (
-      delete from delivery_attempts_default where started_at >= '${from}' and started_at < '${to}' returning *
-    ) insert into ${partition} select * from moved`),
-  )
-  await tx.run(
-    ddl(`alter table delivery_attempts attach partition ${partition} for values from ('${from}') to ('${to}')`),
-  )
-}
-
-export const deleteAttemptPartition = (tx: Tx, partition: string): Promise<number> =>
-  tx.run(ddl(`drop table ${partition}`))

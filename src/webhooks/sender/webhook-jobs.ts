@@ -2,10 +2,6 @@ import type { Db, Tx } from '../../db/db.ts'
 import { DAY } from '../../kernel/clock.ts'
 import * as queries from './upkeep-queries.ts'
 
-/** Attempts are kept for at least this long. */
-const RETENTION_MS = 90 * DAY
-const MONTHS_AHEAD = 2
-
 /** The daily mail to a manager about permanent failures. */
 export type FailureMail = {
   to: string
@@ -45,25 +41,4 @@ export async function mailFailures({ db, send }: FailureDeps, nowMs: number): Pr
     }
   }
   return asked
-}
-
-const partitionOf = (date: Date): string =>
-  `delivery_attempts_${date.getUTCFullYear()}_${String(date.getUTCMonth() + 1).padStart(2, '0')}`
-
-/** Makes the partitions of this month and the next two, and drops those whose last attempt is older than 90 days. */
-export async function keepAttemptPartitions(db: Db, nowMs: number): Promise<{ made: string[]; dropped: string[] }> {
-  return db.tx(async (tx) => {
-    if (!(await queries.lockUpkeep(tx))) return { made: [], dropped: [] }
-    const now = new Date(nowMs)
-    const wanted = Array.from({ length: MONTHS_AHEAD + 1 }, (_, offset) =>
-      partitionOf(new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset, 1))),
-    )
-    const existing = await queries.listAttemptPartitions(tx)
-    const made = wanted.filter((partition) => !existing.includes(partition))
-    const oldest = partitionOf(new Date(nowMs - RETENTION_MS))
-    const dropped = existing.filter((partition) => partition < oldest)
-    for (const partition of made) await queries.insertAttemptPartition(tx, partition)
-    for (const partition of dropped) await queries.deleteAttemptPartition(tx, partition)
-    return { made, dropped }
-  })
 }

@@ -1,0 +1,130 @@
+import { DAY } from '../kernel/clock.ts'
+import { type Db, type Sql, sql, type Tx } from './db.ts'
+
+/** Ahead of now, so that a worker that stands still for a while is not missed. */
+const AHEAD = { day: 3, month: 2 } as const
+/** A partition waits for statements that read its table, and new ones wait for it; it tries again later. */
+const LOCK_MS = 2000
+
+/** One table in partitions by time. Its `…_default` takes what fits no other. */
+export type Partitioned = {
+  table: string
+  /** The column of the ranges: a time, or an order's id, which begins with the time at which it was made. */
+  key: string
+  kind: 'time' | 'id'
+  unit: 'day' | 'month'
+  /** When a row was written. */
+  at: string
+  /** Days that every row is kept at least, before its partition is dropped; null: for ever. */
+  keepDays: number | null
+  /** Keys of each partition that are not those of the table. */
+  own?: string
+  storage?: string
+  /** A quick query for what must not go yet, of a partition and a time: asked again under the lock. */
+  neededBy?: (partition: string, before: string) => string
+}
+
+/** A statement about tables takes no parameters, and is planned once. */
+const ddl = (text: string): Sql => ({ text, values: [], name: '' })
+
+const startOf = (ms: number, unit: Partitioned['unit'], offset = 0): number => {
+  const at = new Date(ms)
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
+  return unit === 'day' ? Date.UTC(year, month, day + offset) : Date.UTC(year, month + offset, 1)
+}
+
+const nameAt = ({ table, unit }: Partitioned, ms: number): string =>
+  `${table}_${new Date(ms)
+    .toISOString()
+    .slice(0, unit === 'day' ? 10 : 7)
+    .replaceAll('-', '_')}`
+
+/** A bound as the key has it. An id begins with 48 bits of milliseconds. */
+const boundAt = ({ kind }: Partitioned, ms: number): string =>
+  kind === 'time' ? new Date(ms).toISOString() : ms.toString(16).padStart(12, '0')
+
+const timeOf = ({ kind }: Partitioned, bound: string): number =>
+  kind === 'id' ? Number.parseInt(bound, 16) : Date.parse(bound.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+
+type Partition = { name: string; endsMs: number }
+
+/** All but the default one. What has no end holds everything. */
+async function listPartitions(tx: Tx, spec: Partitioned): Promise<Partition[]> {
+  const rows = await tx.many<{ name: string; bound: string }>(sql`
+    select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    where i.inhparent = ${spec.table}::regclass and pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT' order by 1`)
+  return rows.map(({ name, bound }) => {
+    const end = /TO \('([^']+)'\)/.exec(bound)?.[1]
+    return { name, endsMs: end === undefined ? Number.POSITIVE_INFINITY : timeOf(spec, end) }
+  })
+}
+
+/** Makes a partition and moves into it what the default one caught of its time. */
+async function insertPartition(tx: Tx, spec: Partitioned, fromMs: number): Promise<string> {
+  const { table, key, unit, own, storage } = spec
+  const name = nameAt(spec, fromMs)
+  const [from, to] = [boundAt(spec, fromMs), boundAt(spec, startOf(fromMs, unit, 1))]
+  const keys = own === undefined ? '' : `, ${own}`
+  const options = storage === undefined ? '' : ` with (${storage})`
+  await tx.run(ddl(`create table ${name} (like ${table} including defaults including constraints${keys})${options}`))
+  await tx.run(
+    ddl(`with moved as (
+      delete from ${table}_default where ${key} >= '${from}' and ${key} < '${to}' returning *
+    ) insert into ${name} select * from moved`),
+  )
+  await tx.run(ddl(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`))
+  return name
+}
+
+const holds = async (tx: Tx, condition: string): Promise<boolean> =>
+  (await tx.one<{ found: boolean }>(ddl(`select ${condition} as found`))).found
+
+async function dropOld(tx: Tx, spec: Partitioned, { existing, nowMs }: { existing: Partition[]; nowMs: number }) {
+  const { table, at, kind, keepDays, neededBy } = spec
+  if (keepDays === null) return []
+  const beforeMs = nowMs - keepDays * DAY
+  const before = new Date(beforeMs).toISOString()
+  const dropped: string[] = []
+  for (const { name, endsMs } of existing) {
+    if (endsMs > beforeMs) continue
+    // an order of that month may have had an event since; read without a lock, because it may take a while
+    if (kind === 'id' && (await holds(tx, `exists (select from ${name} p where p.${at} >= '${before}')`))) continue
+    await tx.run(ddl(`lock table only ${table} in access exclusive mode`))
+    if (neededBy && (await holds(tx, `exists (${neededBy(name, before)})`))) continue
+    await tx.run(ddl(`drop table ${name}`))
+    dropped.push(name)
+  }
+  const defaults = `${table}_default`
+  const needed = neededBy === undefined ? 'false' : `exists (${neededBy(defaults, before)})`
+  await tx.run(ddl(`delete from ${defaults} p where p.${at} < '${before}' and not ${needed}`))
+  return dropped
+}
+
+/**
+ * Makes the partitions of this day or month and the next ones, and drops those whose rows are all too old. One node
+ * at a time; another one's turn does nothing.
+ * @returns names
+ */
+export const keepPartitions = (
+  db: Db,
+  spec: Partitioned,
+  nowMs: number,
+): Promise<{ made: string[]; dropped: string[] }> =>
+  db.tx(async (tx) => {
+    const { taken } = await tx.one<{ taken: boolean }>(
+      sql`select pg_try_advisory_xact_lock(hashtextextended(${`partitions ${spec.table}`}, 0)) as taken`,
+    )
+    if (!taken) return { made: [], dropped: [] }
+    await tx.run(ddl(`set local lock_timeout = ${LOCK_MS}`))
+    const existing = await listPartitions(tx, spec)
+    const names = new Set(existing.map(({ name }) => name))
+    // what was written before the table had partitions is one partition up to a time of its own
+    const coveredMs = existing.find(({ name }) => name === `${spec.table}_before`)?.endsMs ?? 0
+    const made: string[] = []
+    for (let offset = 0; offset <= AHEAD[spec.unit]; offset += 1) {
+      const fromMs = startOf(nowMs, spec.unit, offset)
+      if (fromMs >= coveredMs && !names.has(nameAt(spec, fromMs))) made.push(await insertPartition(tx, spec, fromMs))
+    }
+    return { made, dropped: await dropOld(tx, spec, { existing, nowMs }) }
+  })
