@@ -33,7 +33,10 @@ test('the page runs nothing but its own script, loads nothing from elsewhere, an
   const { status, headers, text } = await read(`/pay?code=${code}`)
   assert.equal(status, 200)
   const policy = headers.get('content-security-policy') ?? ''
-  assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; /)
+  assert.match(
+    policy,
+    /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+' http[^ ]+\/pay\/wallet\.js; /,
+  )
   assert.match(policy, /frame-ancestors 'none'/)
   assert.doesNotMatch(policy, /unsafe/)
   assert.equal(headers.get('cache-control'), 'no-store')

@@ -1,7 +1,10 @@
+import { SANDBOX_CHAIN_ID } from '../chain/networks.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { checkManualTransfer } from '../chain/payout/manual-transfer.ts'
+import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { SettlementChain } from '../ledger/settlement-service.ts'
+import type { WalletNetwork } from '../pages/wallet/wallet-panel.ts'
 
 export type Chains = readonly OpenChain[]
 
@@ -18,6 +21,18 @@ export const openExplorer =
     const base = chains.find(({ network }) => network.chainId === chainId)?.network.explorerUrl
     return base && /^0x[0-9a-f]{64}$/i.test(txHash) ? `${base}/tx/${txHash}` : null
   }
+
+/** What payers' wallets have to know. A chain of the sandbox is on this machine, and its address is no secret. */
+export const listWalletNetworks = (
+  { mode, chains: configured }: Pick<Config, 'mode' | 'chains'>,
+  chains: Chains,
+): WalletNetwork[] =>
+  chains.map(({ network, relay }) => {
+    const { chainId, name, usdcAddress: token, coin, explorerUrl, publicRpcUrl } = network
+    const ours = configured.find((one) => one.chainId === chainId)?.rpcUrls[0] ?? null
+    const rpcUrl = mode === 'sandbox' && chainId === SANDBOX_CHAIN_ID ? ours : publicRpcUrl
+    return { chainId, name, token, coin, rpcUrl, explorerUrl, gasless: relay !== null }
+  })
 
 /** How settlements are paid on each chain. */
 export const settleOnAll = (db: Db, chains: Chains): SettlementChain[] => chains.map((chain) => settleOn(db, chain))

@@ -15,8 +15,10 @@ import { openReceiptUrl } from '../pages/receipt/receipt-link.ts'
 import { receiptRoutes } from '../pages/receipt/receipt-routes.ts'
 import { refundPageRoutes } from '../pages/refund/refund-page-routes.ts'
 import { tillPageRoutes } from '../pages/till/till-routes.ts'
+import { walletRoutes } from '../pages/wallet/wallet-routes.ts'
 import { x402Routes } from '../pages/x402/x402-routes.ts'
 import type { Accounts } from './accounts.ts'
+import { listWalletNetworks } from './chains.ts'
 import type { Commerce } from './commerce.ts'
 import type { ServiceBase } from './service-base.ts'
 
@@ -31,11 +33,13 @@ export async function registerPages(
   const { providersUrl } = config.sandbox
   const { deposits, feed } = trade
   const shown = { networkName, explorerUrl, links: trade.refunds.links, receiptUrlOf: openReceiptUrl(config.payUrl) }
-  await app.register(payRoutes, { ...trade.payments, ...shown, deposits, config, feed, providersUrl })
+  const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
+  const walletNetworks = listWalletNetworks(config, trade.chains)
+  await app.register(payRoutes, { ...trade.payments, ...shown, deposits, config, feed, providersUrl, walletNetworks })
+  await app.register(walletRoutes, { ...trade.payments, ...shown, config, relays })
   await app.register(receiptRoutes, { ...trade.payments, ...shown, config, keys })
   await app.register(logoFileRoutes, { db })
   const tokens = trade.chains.map(({ network }) => network.usdcAddress.toLowerCase())
-  const relays = trade.chains.flatMap(({ relay, xpub }) => (relay && xpub !== null ? [{ ...relay, xpub }] : []))
   await app.register(x402Routes, { ...trade.payments, ...shown, config, relays })
   await app.register(refundPageRoutes, { ...trade.refunds, payUrl: config.payUrl, networkName, tokens })
   await app.register(kycPageRoutes, { ...trade.kyc, payUrl: config.payUrl })

@@ -19,6 +19,10 @@ export type Network = {
   otherTokens: readonly { symbol: string; address: string }[]
   /** A public page about transactions, everything before `/tx/`; null: none is known. */
   explorerUrl: string | null
+  /** The native coin, which pays for gas; 18 decimals. */
+  coin: string
+  /** A node that anyone may ask, for wallets of payers that do not know the chain; null: none is known. */
+  publicRpcUrl: string | null
 }
 
 const after = (confirmations: number): FinalityRule => ({ kind: 'confirmations', confirmations })
@@ -130,6 +134,23 @@ const EXPLORERS: Readonly<Record<number, string>> = {
   11155420: 'https://sepolia-optimism.etherscan.io',
 }
 
+/** Nodes that the chains themselves offer to everyone, as viem 2.57.1 lists them; never used by us. */
+const PUBLIC_NODES: Readonly<Record<number, string>> = {
+  10: 'https://mainnet.optimism.io',
+  137: 'https://polygon.drpc.org',
+  8453: 'https://mainnet.base.org',
+  42161: 'https://arb1.arbitrum.io/rpc',
+  43113: 'https://api.avax-test.network/ext/bc/C/rpc',
+  43114: 'https://api.avax.network/ext/bc/C/rpc',
+  80002: 'https://polygon-amoy.drpc.org',
+  84532: 'https://sepolia.base.org',
+  421614: 'https://sepolia-rollup.arbitrum.io/rpc',
+  11155420: 'https://sepolia.optimism.io',
+}
+
+/** Where it is not ether. */
+const COINS: Readonly<Record<number, string>> = { 137: 'POL', 43113: 'AVAX', 43114: 'AVAX', 80002: 'POL' }
+
 const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: boolean): Network => ({
   chainId,
   name,
@@ -139,6 +160,8 @@ const toNetwork = ({ chainId, name, usdc, rules, others = {} }: Known, testnet: 
   ...RULES[rules],
   otherTokens: Object.entries(others).map(([symbol, address]) => ({ symbol, address })),
   explorerUrl: EXPLORERS[chainId] ?? null,
+  coin: COINS[chainId] ?? 'ETH',
+  publicRpcUrl: PUBLIC_NODES[chainId] ?? null,
 })
 
 /** The chains that need no more than a node's URL. */
@@ -150,7 +173,7 @@ export const KNOWN_NETWORKS: ReadonlyMap<number, Network> = new Map(
 )
 
 /** The local chain of the sandbox; its token's address is given. */
-const SANDBOX_CHAIN_ID = 31337
+export const SANDBOX_CHAIN_ID = 31337
 
 /**
  * What we know about a chain, with the operator's own values where he gave them.

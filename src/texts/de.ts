@@ -3,6 +3,7 @@ import { de as mails } from './mails/de.ts'
 import { de as order } from './orders/de.ts'
 import type { Texts } from './texts.ts'
 import { de as till } from './till/de.ts'
+import { de as wallet } from './wallets/de.ts'
 
 export const de: Texts = {
   locale: 'de-DE',
@@ -209,5 +210,6 @@ export const de: Texts = {
   },
   mails,
   button,
+  wallet,
   till,
 }

@@ -3,6 +3,7 @@ import { en as mails } from './mails/en.ts'
 import { en as order } from './orders/en.ts'
 import type { Texts } from './texts.ts'
 import { en as till } from './till/en.ts'
+import { en as wallet } from './wallets/en.ts'
 
 export const en: Texts = {
   locale: 'en-GB',
@@ -203,5 +204,6 @@ export const en: Texts = {
   },
   mails,
   button,
+  wallet,
   till,
 }

@@ -3,6 +3,7 @@ import { es as mails } from './mails/es.ts'
 import { es as order } from './orders/es.ts'
 import type { Texts } from './texts.ts'
 import { es as till } from './till/es.ts'
+import { es as wallet } from './wallets/es.ts'
 
 export const es: Texts = {
   locale: 'es-ES',
@@ -203,5 +204,6 @@ export const es: Texts = {
   },
   mails,
   button,
+  wallet,
   till,
 }

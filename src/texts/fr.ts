@@ -3,6 +3,7 @@ import { fr as mails } from './mails/fr.ts'
 import { fr as order } from './orders/fr.ts'
 import type { Texts } from './texts.ts'
 import { fr as till } from './till/fr.ts'
+import { fr as wallet } from './wallets/fr.ts'
 
 export const fr: Texts = {
   locale: 'fr-FR',
@@ -205,5 +206,6 @@ export const fr: Texts = {
   },
   mails,
   button,
+  wallet,
   till,
 }

@@ -3,6 +3,7 @@ import { it as mails } from './mails/it.ts'
 import { it as order } from './orders/it.ts'
 import type { Texts } from './texts.ts'
 import { it as till } from './till/it.ts'
+import { it as wallet } from './wallets/it.ts'
 
 export const it: Texts = {
   locale: 'it-IT',
@@ -203,5 +204,6 @@ export const it: Texts = {
   },
   mails,
   button,
+  wallet,
   till,
 }

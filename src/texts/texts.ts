@@ -3,6 +3,7 @@ import type { MailTexts } from './mail-texts.ts'
 import type { OrderTexts } from './order-texts.ts'
 import type { AccountTexts, BusyTexts, IdentityTexts, KycTexts, PayTexts, RefundTexts } from './page-texts.ts'
 import type { TillTexts } from './till-texts.ts'
+import type { WalletTexts } from './wallet-texts.ts'
 
 /**
  * Every word that a payer reads, on a page or in a mail, and a cashier at a till. A language is one object, put
@@ -26,6 +27,8 @@ export type Texts = {
   mails: MailTexts
   /** Between a shop's button and the pay page. */
   button: ButtonTexts
+  /** While a wallet in the browser pays. */
+  wallet: WalletTexts
   /** What a cashier and a customer read at a till. */
   till: TillTexts
 }

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
+import { privateKeyToAddress } from 'viem/accounts'
+import { mint } from '../../sandbox/chain/token.ts'
 import { LANGS, type Lang } from '../../src/kernel/lang.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
 import type { Situation } from '../../src/texts/order-texts.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
+import { injectWallet } from '../harness/injected-wallet.ts'
 import { makePayStates } from '../harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
 import { readQr } from '../harness/read-qr.ts'
+import { blacklist } from '../harness/refunds.ts'
 
 let world: PayWorld
 let browser: Browser
@@ -151,6 +156,127 @@ test('the sandbox offers the test wallet: one click pays, and the payer is back 
   await waitForState(page, 'Paid')
   assert.equal(new URL(page.url()).pathname, '/pay')
   assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+/** A page with a wallet in its browser, whose owner does what the test says. */
+async function openWithWallet(key?: `0x${string}`, body?: Record<string, unknown>) {
+  const { code, toAddress } = await world.createAccepted(body)
+  const opened = await visit(browser, 'about:blank')
+  const owner = await injectWallet(opened.context, world.chain, key)
+  await opened.page.goto(world.pageUrl(code))
+  const button = opened.page.getByRole('button', { name: 'Pay with Test Wallet' })
+  await button.waitFor()
+  /** Pays, and reads what the page says in the end. */
+  const attempt = async (): Promise<string> => {
+    await button.click()
+    const note = opened.page.locator('#wallet .note')
+    await note.waitFor()
+    return (await note.textContent()) ?? ''
+  }
+  return { ...opened, owner, button, attempt, code, toAddress }
+}
+
+test('a wallet in the browser pays with one click and a real signature; a reload offers no second payment', async () => {
+  const { page, context, complaints, owner, button, toAddress } = await openWithWallet()
+  assert.deepEqual(await listAxeFaults(page), [])
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  await page.reload()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  assert.equal(await button.count(), 0, 'what was sent once is not offered again')
+  await world.chain.mine()
+  await waitForState(page, 'Payment received, confirming')
+  await world.chain.mine(3)
+  await waitForState(page, 'Paid')
+  assert.equal(await world.chain.balanceOf(toAddress), DUE)
+  assert.equal(owner.asked.filter((method) => method === 'eth_sendTransaction').length, 1)
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('a wallet on another network is switched, and one that does not know the network learns it', async () => {
+  const { page, context, owner, button } = await openWithWallet()
+  Object.assign(owner, { chainId: 1, known: [1] })
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  assert.deepEqual(owner.added, [
+    {
+      chainId: '0x7a69',
+      chainName: 'Sandbox chain',
+      nativeCurrency: { name: 'ETH', symbol: 'ETH', decimals: 18 },
+      rpcUrls: [world.chain.rpcUrl],
+    },
+  ])
+  await world.chain.mine(3)
+  await waitForState(page, 'Paid')
+  await context.close()
+})
+
+test('without a coin for gas the payer only signs, and our relayer pays the fee', async () => {
+  const key = `0x${randomBytes(32).toString('hex')}` as const
+  await mint(world.chain.call, privateKeyToAddress(key), DUE)
+  const { page, context, owner, button, toAddress, complaints } = await openWithWallet(key)
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  const mining = setInterval(() => void world.chain.mine(), 500)
+  await waitForState(page, 'Paid')
+  clearInterval(mining)
+  assert.equal(await world.chain.balanceOf(toAddress), DUE)
+  assert.equal(await world.chain.balanceOf(privateKeyToAddress(key)), 0n)
+  assert.ok(!owner.asked.includes('eth_sendTransaction'))
+  assert.deepEqual(complaints, [])
+  await context.close()
+})
+
+test('whatever the wallet refuses has words of its own, nothing is sent, and the next try works', async () => {
+  const { page, context, owner, button, attempt } = await openWithWallet()
+  const refused = async (method: string, number: number, say: RegExp): Promise<void> => {
+    owner.refuses = { [method]: number }
+    assert.match(await attempt(), say)
+    await page.locator('#wallet .note').evaluate((note) => note.remove())
+  }
+  await refused('eth_requestAccounts', 4001, /You declined in Test Wallet. Nothing was sent/)
+  await refused('eth_requestAccounts', -32002, /Test Wallet is locked, or a request is already open/)
+  await refused('eth_sendTransaction', 4001, /You declined in Test Wallet/)
+  await refused('eth_sendTransaction', -32603, /Check in Test Wallet whether the payment was sent/)
+  owner.chainId = 1
+  await refused('wallet_switchEthereumChain', 4001, /on another network. Switch it to Sandbox chain/)
+  owner.known = [1]
+  await refused('wallet_addEthereumChain', -32602, /does not know Sandbox chain/)
+  Object.assign(owner, { refuses: {}, chainId: world.chain.chainId })
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  await world.chain.mine(3)
+  await waitForState(page, 'Paid')
+  await context.close()
+})
+
+test('too little money, in the payer’s language; a payment that the network rejects; an order that changed meanwhile', async () => {
+  const key = `0x${randomBytes(32).toString('hex')}` as const
+  const address = privateKeyToAddress(key)
+  await mint(world.chain.call, address, 1_500_000n)
+  await world.chain.call('anvil_setBalance', address, '0x56bc75e2d63100000')
+  const { page, context, owner, attempt, code, toAddress } = await openWithWallet(key)
+  assert.match(await attempt(), /^This account holds 1.50 USDC on Sandbox chain, but 58.32 are needed/)
+  await page.goto(`${world.pageUrl(code)}&lang=de`)
+  await page.getByRole('button', { name: 'Mit Test Wallet bezahlen' }).click()
+  await page.getByText('Auf diesem Konto sind 1.50 USDC auf Sandbox chain, nötig sind 58.32.').waitFor()
+  await mint(world.chain.call, address, 100_000_000n)
+  await page.goto(`${world.pageUrl(code)}&lang=en`)
+  owner.meanwhile = async () => {
+    await world.chain.pay({ to: toAddress, units: 20_000_000n })
+    await waitForState(page, 'Part of your payment has arrived')
+  }
+  assert.match(await attempt(), /The order changed in the meantime, so nothing was sent/)
+  owner.meanwhile = null
+  await blacklist(world.chain, address)
+  await page.getByRole('button', { name: 'Pay with Test Wallet' }).click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  await world.chain.mine()
+  await page.getByText('The network rejected the payment: no USDC left your account').waitFor()
+  assert.equal(await world.chain.balanceOf(toAddress), 20_000_000n)
+  await page.getByRole('button', { name: 'Pay with Test Wallet' }).waitFor()
   await context.close()
 })
 

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { HDKey } from '@scure/bip32'
+import { privateKeyToAddress } from 'viem/accounts'
 import { startProviders } from '../../sandbox/providers/server.ts'
 import { lockOrderByCode } from '../../src/orders/order-queries.ts'
 import type { Trigger } from '../../src/orders/order-states.ts'
@@ -44,12 +46,15 @@ export async function startPayWorld(): Promise<PayWorld> {
     }),
   }
   const providers = await startProviders({ port: 0, chain: wallet })
+  const relayerKey = `0x${randomBytes(32).toString('hex')}` as const
+  await chain.call('anvil_setBalance', privateKeyToAddress(relayerKey), '0x56bc75e2d63100000')
   const host = await startTestService({
     workers: true,
     env: {
       CHAIN_31337_RPC_URL: chain.rpcUrl,
       CHAIN_31337_USDC: chain.usdcAddress,
       CHAIN_31337_XPUB: XPUB,
+      CHAIN_31337_RELAYER_KEY: relayerKey,
       // this chain has a new block only when a test makes one
       CHAIN_MAX_LAG_SECONDS: '86400',
       SANDBOX_PROVIDERS_URL: providers.url,

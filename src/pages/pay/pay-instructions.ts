@@ -5,6 +5,7 @@ import { TEXTS } from '../../texts/languages.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
 import { plainToken } from '../shared/format.ts'
 import { qrSvg } from '../shared/qr-svg.ts'
+import { walletPanel } from '../wallet/wallet-panel.ts'
 import { halves, type PageContext } from './pay-parts.ts'
 import type { PaymentView, PayView } from './pay-service.ts'
 
@@ -26,14 +27,23 @@ function walletCodes(uri: string, address: string, { texts }: PageContext): Html
   </div>`
 }
 
-function chainInstructions(payment: PaymentView, page: PageContext): Html | null {
+function wallet(view: PayView, payment: PaymentView, { language, payUrl, walletNetworks }: PageContext): Html | null {
+  const network = walletNetworks.find(({ chainId }) => chainId === payment.network?.id)
+  const to = payment.instructions?.toAddress
+  return network && to
+    ? walletPanel(network, { code: view.code, language, payUrl, to, missing: payment.missing })
+    : null
+}
+
+function chainInstructions(view: PayView, payment: PaymentView, page: PageContext): Html | null {
   const { texts } = page
   const { toAddress, paymentUri, tokenAmount } = payment.instructions ?? {}
   if (!toAddress || !tokenAmount) return null
   const uri = uriFor(paymentUri ?? toAddress, payment.missing)
   const amount = plainToken(payment.missing)
   const network = payment.network?.name ?? ''
-  return html`${paymentUri && html`<a class="button main app" href="${uri}">${texts.openWallet}</a>`}
+  return html`${wallet(view, payment, page)}
+    ${paymentUri && html`<a class="button main app" href="${uri}">${texts.openWallet}</a>`}
     ${walletCodes(uri, toAddress, page)}
     <dl>
       <div><dt>${texts.amount}</dt>
@@ -71,8 +81,8 @@ function providerInstructions(payment: PaymentView, { texts, language }: PageCon
 }
 
 /** What to send, where to and how, for the channel that was chosen. */
-export function instructions(payment: PaymentView, page: PageContext): Html {
-  return chainInstructions(payment, page) ?? providerInstructions(payment, page)
+export function instructions(view: PayView, payment: PaymentView, page: PageContext): Html {
+  return chainInstructions(view, payment, page) ?? providerInstructions(payment, page)
 }
 
 const half = ({ asset, units }: Money): Money => ({ asset, units: units / 2n })

@@ -33,10 +33,11 @@ export function openPayPages(deps: {
   clock: Clock
   providersUrl: string | null
   explorerUrl: PageContext['explorerUrl']
+  walletNetworks: PageContext['walletNetworks']
   /** The website of the button that the order came through; null for other orders. */
   findShopOrigin(code: string): Promise<string | null>
 }): PayPages {
-  const { config, clock, providersUrl, explorerUrl, findShopOrigin } = deps
+  const { config, clock, providersUrl, explorerUrl, walletNetworks, findShopOrigin } = deps
   const basePath = new URL(config.payUrl).pathname.replace(/\/+$/, '')
   /** The one website that may show this answer in a frame; null: none. */
   const framingOf = async (request: FastifyRequest): Promise<string | null> =>
@@ -50,10 +51,15 @@ export function openPayPages(deps: {
       payUrl: config.payUrl,
       providersUrl,
       explorerUrl,
+      walletNetworks,
       lastUsed,
       nowMs: clock(),
     }),
-    async send(request, reply, { status, html, shop, policy = contentSecurityPolicy(providersUrl, shop) }) {
+    async send(
+      request,
+      reply,
+      { status, html, shop, policy = contentSecurityPolicy({ providersUrl, payUrl: config.payUrl }, shop) },
+    ) {
       const origin = await framingOf(request)
       if (origin !== null) allowFrame(reply)
       void reply.code(status).headers({

@@ -5,6 +5,7 @@ import { channelName, TEXTS } from '../../texts/languages.ts'
 import type { Facts, SituationTexts } from '../../texts/order-texts.ts'
 import type { PayTexts } from '../../texts/page-texts.ts'
 import { showSpan, showTime, showToken } from '../shared/format.ts'
+import type { WalletNetwork } from '../wallet/wallet-panel.ts'
 import type { PayView, RefundView } from './pay-service.ts'
 
 /** What rendering needs besides the order. */
@@ -20,6 +21,8 @@ export type PageContext = {
   providersUrl: string | null
   /** A public page about a transaction; null: none is known for that chain. */
   explorerUrl(network: number, txHash: string): string | null
+  /** Chains on which a wallet of this browser can pay. */
+  walletNetworks: readonly WalletNetwork[]
   /** The channel that this browser paid with before. */
   lastUsed: string | null
   nowMs: number

@@ -28,6 +28,7 @@ import { renderNotice } from '../shared/notice.ts'
 import { checkSameOrigin, isPayerToken, payerOf } from '../shared/payer.ts'
 import { findOriginOfOrder } from '../shared/payer-page-queries.ts'
 import { posterPolicy, renderPoster } from '../shared/poster.ts'
+import type { WalletNetwork } from '../wallet/wallet-panel.ts'
 import { findFaults, type IdentityGiven, readGiven, readPayerInformation } from './identity-fields.ts'
 import type { OrderFeed } from './live-updates.ts'
 import { openPayPages, type PayPages, type SentPage } from './pay-pages.ts'
@@ -44,6 +45,8 @@ export type PayPageDeps = Omit<DepositCheckDeps, 'config'> &
     networkName(chainId: number): string
     /** A public page about a transaction; null: none is known for that chain. */
     explorerUrl(network: number, txHash: string): string | null
+    /** Chains on which a wallet of the payer's browser can pay. */
+    walletNetworks: readonly WalletNetwork[]
     /** Where the sandbox's test wallet answers; null when there is none. Only used in sandbox mode. */
     providersUrl: string | null
   }

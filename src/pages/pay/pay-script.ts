@@ -1,6 +1,7 @@
 /**
  * The pay page's own script: ticks the clock, copies, and follows the order by server-sent events. When the stream
- * stays down it reads the page itself now and then. Everything but the clock also works without it.
+ * stays down it reads the page itself now and then. Where a wallet announces itself (EIP-6963), it loads what drives
+ * wallets. Everything but the clock and the wallets also works without it.
  */
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')
@@ -73,6 +74,13 @@ d.addEventListener('click', (e) => {
   }
   (navigator.clipboard ? navigator.clipboard.writeText(b.dataset.copy) : Promise.reject()).catch(select).then(done)
 })
+const wallet = () => {
+  if (!live.dataset.wallet || byId('wallets')) return
+  d.head.append(Object.assign(d.createElement('script'), { id: 'wallets', src: live.dataset.wallet }))
+}
+for (const name of ['eip6963:announceProvider', 'ethereum#initialized']) addEventListener(name, wallet)
+dispatchEvent(new Event('eip6963:requestProvider'))
+if (window.ethereum) wallet()
 d.addEventListener('visibilitychange', () => { if (!d.hidden) connect() })
 said = root().dataset.say
 setInterval(tick, 500)

@@ -9,6 +9,7 @@ import { languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
+import { WALLET_SCRIPT_PATH } from '../wallet/wallet-panel.ts'
 import { identityForm } from './identity-form.ts'
 import { contact, helpBox, searchForm } from './pay-help.ts'
 import { instructions, testWallet } from './pay-instructions.ts'
@@ -72,7 +73,7 @@ const preparing: Part = (view, page) =>
 
 /** Address or app, and everything that a payer in doubt needs. */
 const paying = (view: PayView, page: PageContext): Html =>
-  html`${view.payment && instructions(view.payment, page)}${testWallet(view, page)}${helpBox(view, page)}`
+  html`${view.payment && instructions(view, view.payment, page)}${testWallet(view, page)}${helpBox(view, page)}`
 
 const waiting: Part = (view, page) =>
   html`${busy(view, page)}${paying(view, page)}${changing(view, page)}${cancelling(view, page)}`
@@ -200,14 +201,19 @@ export function renderFragment(view: PayView, page: PageContext): Html {
     ${headline(view, page)}${PARTS[view.situation](view, page)}</div>`
 }
 
-/** Only our own style and script run, nothing is loaded, forms go to us (in the sandbox also to its test wallet). */
-export function contentSecurityPolicy(providersUrl: string | null, shop: Shop | null): string {
+/**
+ * Only our own style and scripts run, nothing else is loaded, forms go to us (in the sandbox also to its test wallet).
+ */
+export function contentSecurityPolicy(
+  { providersUrl, payUrl }: Pick<PageContext, 'providersUrl' | 'payUrl'>,
+  shop: Shop | null,
+): string {
   const brand = shop === null ? '' : brandStyle(shop)
   const forms = providersUrl === null ? "'self'" : `'self' ${new URL(providersUrl).origin}`
   return [
     "default-src 'none'",
     `style-src ${hashOf(PAY_STYLE)}${brand && ` ${hashOf(brand)}`}`,
-    `script-src ${hashOf(PAY_SCRIPT)}`,
+    `script-src ${hashOf(PAY_SCRIPT)} ${payUrl}${WALLET_SCRIPT_PATH}`,
     "connect-src 'self'",
     "img-src 'self' data:",
     `form-action ${forms}`,
@@ -234,6 +240,10 @@ function preview(view: PayView, page: PageContext): Html {
 export function renderPage(view: PayView, page: PageContext, language: Lang, problem: string | null): Html {
   const { texts } = page
   const events = `${page.basePath}/pay/events?code=${view.code}&lang=${language}`
+  const wallet =
+    view.open &&
+    page.walletNetworks.length > 0 &&
+    html` data-wallet="${page.basePath}${WALLET_SCRIPT_PATH}?lang=${language}"`
   const auto =
     view.situation === 'choose' &&
     view.choices.length === 1 &&
@@ -242,7 +252,7 @@ export function renderPage(view: PayView, page: PageContext, language: Lang, pro
     html` data-auto="1"`
   const body = html`<main>
       ${problem !== null && html`<p class="note" id="problem" role="alert">${problemText(texts, problem)}</p>`}
-      <div id="live" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${auto}>
+      <div id="live" data-locale="${page.locale}" data-id="${view.id}" data-now="${page.nowMs}" data-events="${events}"${wallet}${auto}>
         ${renderFragment(view, page)}</div>
       <p class="note" id="lost" role="alert" hidden>${texts.lost}</p><p class="say" id="say" role="status"></p>
     </main>

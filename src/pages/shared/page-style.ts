@@ -71,6 +71,8 @@ h2 { font-size: 1.0625rem; font-weight: 600; line-height: 1.35; }
 button:focus-visible, summary:focus-visible {
   outline: 3px solid var(--accent); outline-offset: 2px;
 }
+#wallet:not(:empty) { margin-bottom: 1rem; overflow-wrap: anywhere; }
+#wallet.sent ~ .code, #wallet.sent ~ .app { display: none; }
 .qr { max-width: 100%; height: auto; }
 dl > div { padding: .625rem 0; border-bottom: 1px solid var(--line); }
 dl > div:last-child { border-bottom: 0; }

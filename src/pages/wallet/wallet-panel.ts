@@ -1,0 +1,47 @@
+import { type Html, html } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
+import type { Money } from '../../kernel/money.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import { plainToken } from '../shared/format.ts'
+import { WALLET_APPS } from './wallet-apps.ts'
+
+/** What drives wallets in the payer's browser; the only script of the pay page that is a file of its own. */
+export const WALLET_SCRIPT_PATH = '/pay/wallet.js'
+
+/** What a wallet in the browser has to know about a chain. */
+export type WalletNetwork = {
+  chainId: number
+  name: string
+  token: string
+  /** The native coin, which pays for gas. */
+  coin: string
+  /** For a wallet that does not know the chain; null: the payer adds it. */
+  rpcUrl: string | null
+  explorerUrl: string | null
+  /** Whether the payer may sign instead of sending: our relayer sends and pays for gas. */
+  gasless: boolean
+}
+
+type Asked = { code: string; language: Lang; payUrl: string; to: string; missing: Money }
+
+/** Links that open this very page inside a wallet app. They need an address that a phone can reach. */
+function appLinks({ code, language, payUrl }: Asked): Html | null {
+  if (!payUrl.startsWith('https://')) return null
+  const url = `${payUrl}/pay?code=${code}&lang=${language}`
+  return html`<details class="app" id="apps"><summary>${TEXTS[language].wallet.apps}</summary>
+    ${WALLET_APPS.map(({ name, link }) => html`<a class="button wide" href="${link(url)}" rel="noopener noreferrer">${name}</a>`)}
+  </details>`
+}
+
+/** Where the script of `/pay/wallet.js` shows the wallets of this browser; empty without one. */
+export function walletPanel(network: WalletNetwork, asked: Asked): Html {
+  const { chainId, name, token, coin, rpcUrl, explorerUrl, gasless } = network
+  const { code, to, missing } = asked
+  const facts = {
+    ...{ code, chain: chainId, name, token, to, units: String(missing.units), amount: plainToken(missing), coin },
+    ...(rpcUrl && { rpc: rpcUrl }),
+    ...(explorerUrl && { explorer: explorerUrl }),
+    ...(gasless && { gasless }),
+  }
+  return html`<div id="wallet" data-pay="${JSON.stringify(facts)}"></div>${appLinks(asked)}`
+}

@@ -1,0 +1,35 @@
+/**
+ * What a payer reads while a wallet in the browser pays. The page's script fills in `{wallet}`, `{network}`, `{amount}`,
+ * `{have}` and `{coin}`.
+ */
+export type WalletTexts = {
+  pay: string
+  /** A wallet that does not say its name. */
+  unnamed: string
+  connecting: string
+  switching: string
+  confirming: string
+  /** Without a fee: the wallet only signs. */
+  signing: string
+  sending: string
+  /** It is in a block. */
+  sent: string
+  slow: string
+  retry: string
+  transaction: string
+  rejected: string
+  locked: string
+  wrongNetwork: string
+  unknownNetwork: string
+  tooLittle: string
+  noFee: string
+  reverted: string
+  refused: string
+  changed: string
+  /** Before anything was sent. */
+  failed: string
+  /** No one can tell whether anything was sent. */
+  unsure: string
+  /** Above the links to wallet apps. */
+  apps: string
+}

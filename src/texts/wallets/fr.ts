@@ -1,0 +1,31 @@
+import type { WalletTexts } from '../wallet-texts.ts'
+
+export const fr: WalletTexts = {
+  pay: 'Payer avec {wallet}',
+  unnamed: 'le portefeuille de ce navigateur',
+  connecting: 'Ouvrez {wallet} et autorisez cette page à voir votre adresse.',
+  switching: 'Autorisez {wallet} à passer sur {network}.',
+  confirming: 'Confirmez {amount} USDC dans {wallet}.',
+  signing: 'Signez pour {amount} USDC dans {wallet}. Vous ne payez pas de frais de réseau.',
+  sending: 'Envoyé. En attente d’inclusion dans un bloc de {network}.',
+  sent: 'Votre paiement est sur {network}. Cette page le confirme dans un instant ; ne payez pas une deuxième fois.',
+  slow: '{network} n’a pas encore pris en compte votre paiement. Ne payez pas de nouveau, sauf si votre portefeuille signale un échec.',
+  retry: 'Échec dans mon portefeuille : payer de nouveau',
+  transaction: 'Transaction',
+  rejected: 'Vous avez refusé dans {wallet}. Rien n’a été envoyé.',
+  locked:
+    '{wallet} est verrouillé, ou une demande y est déjà ouverte. Déverrouillez-le et répondez à la demande, puis réessayez.',
+  wrongNetwork: '{wallet} est sur un autre réseau. Passez sur {network}, puis réessayez. Rien n’a été envoyé.',
+  unknownNetwork: '{wallet} ne connaît pas {network}. Ajoutez-y ce réseau, puis réessayez. Rien n’a été envoyé.',
+  tooLittle:
+    'Ce compte contient {have} USDC sur {network}, or il en faut {amount}. Choisissez un autre compte dans {wallet}, ou payez autrement.',
+  noFee:
+    'Ce compte n’a pas de {coin} sur {network} pour les frais de réseau. Ajoutez un peu de {coin}, ou payez autrement. Rien n’a été envoyé.',
+  reverted: 'Le réseau a rejeté le paiement : aucun USDC n’a quitté votre compte. Réessayez, ou payez autrement.',
+  refused: 'Le paiement n’a pas été accepté : aucun USDC n’a quitté votre compte. Réessayez, ou payez autrement.',
+  changed: 'La commande a changé entre-temps, rien n’a donc été envoyé. Vérifiez le montant, puis réessayez.',
+  failed:
+    '{wallet} ne répond pas comme prévu. Rien n’a été envoyé. Réessayez, ou envoyez le montant à l’adresse ci-dessous.',
+  unsure: 'Vérifiez dans {wallet} si le paiement est parti avant de réessayer.',
+  apps: 'Ouvrir cette page dans votre portefeuille',
+}

@@ -1,0 +1,283 @@
+/*
+ * Wallets in the payer's browser (EIP-6963, EIP-1193). The pay page loads this file once a wallet announces itself. It
+ * pays exactly what the page asks for, with one transfer, or with a signature (EIP-3009) where the payer has no coin
+ * for gas and the service has a relayer. What was sent is remembered, so that a reload offers no second payment.
+ */
+;(() => {
+  /** In the language of the page. */
+  const WORDS = '__WORDS__'
+  const REJECTED = 4001
+  const UNAUTHORIZED = 4100
+  const PENDING = -32002
+  const SLOW_MS = 180_000
+  const live = document.getElementById('live')
+  /** By the wallet's own id. */
+  const wallets = new Map()
+  const state = { run: 0, held: false, text: '', warns: false, wallet: '' }
+
+  /** Why the payer cannot go on, by its key in the words. */
+  class Stop extends Error {
+    constructor(key, values = {}) {
+      super(key)
+      this.values = values
+    }
+  }
+
+  const panel = () => document.getElementById('wallet')
+  const order = () => JSON.parse(panel()?.dataset.pay ?? 'null')
+  const word = (value) => value.toString(16).padStart(64, '0')
+  const addressWord = (address) => address.slice(2).toLowerCase().padStart(64, '0')
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+  /** USDC has 6 decimals. */
+  const decimal = (units) => {
+    const text = String(units).padStart(7, '0')
+    return `${text.slice(0, -6)}.${text.slice(-6)}`.replace(/(\.\d\d\d*?)0+$/, '$1')
+  }
+
+  /* ---- what was sent ---- */
+
+  const keyOf = ({ code }) => `comptoir:sent:${code}`
+  function recall(asked) {
+    try {
+      const sent = JSON.parse(localStorage.getItem(keyOf(asked)) ?? 'null')
+      return sent && sent.to === asked.to && sent.units === asked.units ? sent : null
+    } catch {
+      return null
+    }
+  }
+  function remember(asked, sent) {
+    try {
+      if (sent) localStorage.setItem(keyOf(asked), JSON.stringify(sent))
+      else localStorage.removeItem(keyOf(asked))
+    } catch {
+      // a browser that keeps nothing: the live page still shows the payment when it is in a block
+    }
+  }
+
+  /* ---- what the panel shows ---- */
+
+  const fill = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole)
+
+  function tell(key, values = {}, warns = false) {
+    const asked = order() ?? {}
+    const wallet = state.wallet || WORDS.unnamed
+    const text = fill(WORDS[key], { wallet, network: asked.name, amount: asked.amount, coin: asked.coin, ...values })
+    state.text = text.charAt(0).toUpperCase() + text.slice(1)
+    state.warns = warns
+    draw()
+  }
+
+  function element(tag, properties, ...children) {
+    const made = Object.assign(document.createElement(tag), properties)
+    made.append(...children)
+    return made
+  }
+
+  function walletButton(wallet) {
+    const children = []
+    if (wallet.icon?.startsWith('data:image/'))
+      children.push(element('img', { src: wallet.icon, alt: '', width: 32, height: 32 }))
+    children.push(element('b', { textContent: fill(WORDS.pay, { wallet: wallet.name || WORDS.unnamed }) }))
+    const button = element('button', { type: 'button', className: 'choice', disabled: state.held }, ...children)
+    button.dataset.uuid = wallet.uuid
+    button.addEventListener('click', () => void pay(wallet))
+    return button
+  }
+
+  function transactionLine(asked, { hash }) {
+    if (!hash) return ''
+    const label = asked.explorer
+      ? element('a', { href: `${asked.explorer}/tx/${hash}`, rel: 'noopener noreferrer', textContent: hash })
+      : element('span', { textContent: hash })
+    label.className = 'mono'
+    return element('p', { className: 'hint goods' }, `${WORDS.transaction}: `, label)
+  }
+
+  function retryButton(asked) {
+    const button = element('button', { type: 'button', className: 'button wide', textContent: WORDS.retry })
+    button.addEventListener('click', () => {
+      remember(asked, null)
+      state.text = ''
+      draw()
+    })
+    return button
+  }
+
+  function draw() {
+    const root = panel()
+    if (!root) return
+    const asked = order()
+    const sent = recall(asked)
+    const focus = document.activeElement?.closest?.('#wallet button')?.dataset.uuid
+    const slow = sent && !sent.mined && Date.now() - sent.at > SLOW_MS
+    const buttons = sent ? (slow ? [retryButton(asked)] : []) : [...wallets.values()].map(walletButton)
+    const status = element('p', { className: state.warns ? 'note' : 'hint', textContent: state.text })
+    status.setAttribute('role', 'status')
+    // the code asks for the same money again
+    root.className = sent ? 'sent' : ''
+    root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...(sent ? [transactionLine(asked, sent)] : []))
+    if (focus) root.querySelector(`[data-uuid="${CSS.escape(focus)}"]`)?.focus()
+  }
+
+  /* ---- one payment ---- */
+
+  const codeOf = (error) => error?.code ?? error?.data?.originalError?.code
+
+  function stopOf(error, asking) {
+    if (error instanceof Stop) return error
+    const code = codeOf(error)
+    if (code === REJECTED || code === 'ACTION_REJECTED') return new Stop('rejected')
+    if (code === PENDING || code === UNAUTHORIZED) return new Stop('locked')
+    return new Stop(asking)
+  }
+
+  /** Brings the wallet to the order's chain; one that does not know it is told. */
+  async function reachNetwork(ask, asked) {
+    const isThere = async () => Number(await ask('eth_chainId')) === asked.chain
+    if (await isThere()) return
+    tell('switching')
+    const chainId = `0x${asked.chain.toString(16)}`
+    const change = () => ask('wallet_switchEthereumChain', [{ chainId }])
+    try {
+      await change()
+    } catch (error) {
+      if (codeOf(error) === REJECTED) throw new Stop('wrongNetwork')
+      if (codeOf(error) === PENDING) throw error
+      if (!asked.rpc) throw new Stop('unknownNetwork')
+      const nativeCurrency = { name: asked.coin, symbol: asked.coin, decimals: 18 }
+      const chain = { chainId, chainName: asked.name, nativeCurrency, rpcUrls: [asked.rpc] }
+      const blockExplorerUrls = asked.explorer && [asked.explorer]
+      await ask('wallet_addEthereumChain', [{ ...chain, ...(blockExplorerUrls && { blockExplorerUrls }) }]).catch(
+        (refused) => {
+          throw new Stop(codeOf(refused) === REJECTED ? 'wrongNetwork' : 'unknownNetwork')
+        },
+      )
+      // adding switches in most wallets, not in all
+      if (!(await isThere())) await change().catch(() => {})
+    }
+    if (!(await isThere())) throw new Stop('wrongNetwork')
+  }
+
+  /** A failure on the way leaves open whether it arrived. */
+  async function post(path, fields) {
+    const token = document.querySelector('[name=token]')?.value ?? ''
+    const body = new URLSearchParams({ ...fields, token })
+    const url = new URL(path, new URL(live.dataset.wallet, location.href))
+    const answer = await fetch(url, { method: 'POST', body }).catch(() => null)
+    if (answer?.ok) return answer.json()
+    return { outcome: answer && answer.status < 500 ? 'refused' : 'pending' }
+  }
+
+  /** @returns what was submitted; null when this wallet cannot sign so, and has to send */
+  async function payBySignature(ask, asked, from) {
+    const fields = { code: asked.code, network: String(asked.chain), from }
+    const made = await post('authorization', fields)
+    if (!made.typedData) return null
+    tell('signing')
+    const signature = await ask('eth_signTypedData_v4', [from, JSON.stringify(made.typedData)])
+    // contract wallets sign in another form, which the relayer cannot use
+    if (!/^0x[0-9a-f]{130}$/i.test(signature)) return null
+    const { validBefore, nonce, value } = made.typedData.message
+    const sent = { to: asked.to, units: asked.units, hash: '', at: Date.now() }
+    remember(asked, sent)
+    tell('sending')
+    const result = await post('authorization/submit', { ...fields, validBefore, nonce, value, signature })
+    if (result.outcome === 'refused') {
+      remember(asked, null)
+      throw new Stop('refused')
+    }
+    return { ...sent, hash: result.txHash ?? '', mined: result.outcome === 'done' }
+  }
+
+  async function payByTransfer(ask, asked, { from, coins }) {
+    const data = `0xa9059cbb${addressWord(asked.to)}${word(BigInt(asked.units))}`
+    tell('confirming')
+    try {
+      const hash = await ask('eth_sendTransaction', [{ from, to: asked.token, data, value: '0x0' }])
+      return { to: asked.to, units: asked.units, hash, at: Date.now() }
+    } catch (error) {
+      if (codeOf(error) !== REJECTED && coins === 0n) throw new Stop('noFee')
+      throw stopOf(error, 'unsure')
+    }
+  }
+
+  /** Waits for the receipt, which says whether the payment is in a block. */
+  async function follow(ask, asked, sent) {
+    tell(sent.mined ? 'sent' : 'sending')
+    while (!sent.mined && panel() && Date.now() - sent.at < SLOW_MS) {
+      const receipt = sent.hash && (await ask('eth_getTransactionReceipt', [sent.hash]).catch(() => null))
+      if (receipt && Number(receipt.status) === 0) {
+        remember(asked, null)
+        return tell('reverted', {}, true)
+      }
+      if (receipt) {
+        remember(asked, { ...sent, mined: true })
+        return tell('sent')
+      }
+      await pause(1500)
+    }
+    if (!sent.mined && panel()) tell('slow', {}, true)
+  }
+
+  async function readAccount(ask, asked) {
+    tell('connecting')
+    const [from] = await ask('eth_requestAccounts')
+    if (!from) throw new Stop('locked')
+    await reachNetwork(ask, asked)
+    const balance = await ask('eth_call', [{ to: asked.token, data: `0x70a08231${addressWord(from)}` }, 'latest'])
+    if (!/^0x[0-9a-f]+$/i.test(balance)) throw new Stop('wrongNetwork')
+    if (BigInt(balance) < BigInt(asked.units)) throw new Stop('tooLittle', { have: decimal(BigInt(balance)) })
+    return { from, coins: BigInt(await ask('eth_getBalance', [from, 'latest'])) }
+  }
+
+  async function pay(wallet) {
+    if (state.held) return
+    const asked = order()
+    state.run += 1
+    const mine = state.run
+    state.wallet = wallet.name
+    const ask = (method, params = []) => wallet.provider.request({ method, params })
+    /** Another wallet may be chosen until this one is asked to pay. */
+    const isOver = () => mine !== state.run
+    try {
+      const account = await readAccount(async (...call) => {
+        const answer = await ask(...call)
+        if (isOver()) throw new Stop('')
+        return answer
+      }, asked)
+      if (JSON.stringify(order()) !== JSON.stringify(asked)) throw new Stop('changed')
+      state.held = true
+      const signed = account.coins === 0n && asked.gasless ? await payBySignature(ask, asked, account.from) : null
+      const sent = signed ?? (await payByTransfer(ask, asked, account))
+      remember(asked, sent)
+      state.held = false
+      await follow(ask, asked, sent)
+    } catch (error) {
+      if (isOver()) return
+      state.held = false
+      const { message, values } = stopOf(error, 'failed')
+      tell(message, values, true)
+    }
+  }
+
+  /* ---- finding wallets ---- */
+
+  function add({ uuid, name, icon }, provider) {
+    if (wallets.has(uuid) || typeof provider?.request !== 'function') return
+    wallets.set(uuid, { uuid, name: String(name).slice(0, 40), icon, provider })
+    draw()
+  }
+  addEventListener('eip6963:announceProvider', ({ detail }) => detail?.info && add(detail.info, detail.provider))
+  dispatchEvent(new Event('eip6963:requestProvider'))
+  // wallets from before EIP-6963
+  setTimeout(() => wallets.size === 0 && window.ethereum && add({ uuid: 'injected', name: '' }, window.ethereum), 300)
+
+  new MutationObserver(draw).observe(live, { childList: true })
+  const known = order()
+  const sent = known && recall(known)
+  if (sent) {
+    const first = () => [...wallets.values()][0]
+    const ask = async (method, params) => (first() ? first().provider.request({ method, params }) : null)
+    void follow(ask, known, sent)
+  }
+})()
