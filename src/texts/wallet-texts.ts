@@ -1,6 +1,6 @@
 /**
- * What a payer reads while a wallet in the browser pays. The page's script fills in `{wallet}`, `{network}`, `{amount}`,
- * `{have}` and `{coin}`.
+ * What a payer reads while a wallet in the browser pays. The page's script fills in the names in braces: `{wallet}`,
+ * `{network}`, `{amount}`, `{have}`, `{coin}`.
  */
 export type WalletTexts = {
   pay: string

@@ -37,7 +37,7 @@ const PROVIDER = `(() => {
 })()`
 
 /**
- * A wallet in every page of a context. It signs with a real key, which never enters the page, and hands the result in at
+ * A wallet in every page of a context. It signs with a real key, which never enters the page, and hands the result to
  * the test's chain; no block is mined by it.
  */
 export async function injectWallet(

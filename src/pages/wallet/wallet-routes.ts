@@ -14,7 +14,7 @@ import { isOrderCode, type PayViewDeps, readPayView } from '../pay/pay-service.t
 import { compressPage } from '../shared/compress.ts'
 import { languageOf } from '../shared/language.ts'
 import { checkSameOrigin, isPayerToken } from '../shared/payer.ts'
-import type { X402Relay } from '../x402/x402-routes.ts'
+import type { Hex, X402Relay } from '../x402/x402-relay.ts'
 import { WALLET_SCRIPT_PATH } from './wallet-panel.ts'
 
 export type WalletDeps = Omit<PayViewDeps, 'payerKey'> & {
@@ -92,7 +92,7 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
     const to = payment?.instructions?.toAddress
     if (!relay || !payment || payment.network?.id !== relay.chainId || !to) throw new AppError('CHANNEL_NOT_AVAILABLE')
     if (!view.open || payment.missing.units === 0n) throw new AppError('ORDER_STATE_CONFLICT')
-    return { relay, to: to as `0x${string}`, units: payment.missing.units }
+    return { relay, to: to as Hex, units: payment.missing.units }
   }
 
   app.get(WALLET_SCRIPT_PATH, { config: OPEN, schema: { hide: true } }, async (request, reply) => {
@@ -126,8 +126,8 @@ export const walletRoutes: FastifyPluginAsyncTypebox<WalletDeps> = async (app, d
       // only what the page asked for: another amount would pay the order in part, or too much
       if (BigInt(value) !== units) throw new AppError('ORDER_STATE_CONFLICT')
       const result = await relay.submit({
-        ...{ from: from as `0x${string}`, to, units, validAfter: 0n, validBefore: BigInt(validBefore) },
-        ...{ nonce: nonce as `0x${string}`, signature: signature as `0x${string}` },
+        ...{ from: from as Hex, to, units, validAfter: 0n, validBefore: BigInt(validBefore) },
+        ...{ nonce: nonce as Hex, signature: signature as Hex },
       })
       const { outcome } = result
       const txHash = outcome === 'refused' ? null : result.txHash
