@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { sql } from '../../src/db/db.ts'
+import { type Sql, sql } from '../../src/db/db.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import {
@@ -242,16 +242,20 @@ const BESIDE = [
 /** One number for each table: any change of any row changes it. */
 export async function openSnapshot({ shop }: World): Promise<() => Promise<Record<string, string>>> {
   const { db } = shop.host
-  const tables = await db.many<{ name: string }>(sql`
-    select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  const tables = await db.many<{ name: string; used: boolean }>(sql`
+    select c.relname as name, exists (select 1 from pg_attribute where attrelid = c.oid and attname = 'last_used_at') as used
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition order by 1`)
-  const names = tables.map(({ name }) => name).filter((name) => !BESIDE.includes(name))
+  // a write gives its rows a transaction of their own; only a use may be noted without being a change
+  const marks = tables
+    .filter(({ name }) => !BESIDE.includes(name))
+    .map(({ name, used }) => {
+      const row = used ? `hashtextextended((to_jsonb(x) - 'last_used_at')::text, 0)` : 'x.xmin::text::bigint'
+      return `select '${name}' as name, count(*) || '.' || coalesce(sum(${row}), 0) as mark from "${name}" x`
+    })
+  const statement: Sql = { text: marks.join(' union all '), values: [], name: 'snapshot' }
   return async () => {
-    const rows = await db.many<{ name: string; mark: string }>(sql`
-      select t.name, (xpath('/row/mark/text()', query_to_xml(format(
-          'select count(*) || ''.'' || coalesce(sum(hashtextextended((to_jsonb(x) - ''last_used_at'')::text, 0)), 0)
-            as mark from %I x', t.name), false, true, '')))[1]::text as mark
-      from unnest(${names}::text[]) as t(name)`)
+    const rows = await db.many<{ name: string; mark: string }>(statement)
     return Object.fromEntries(rows.map(({ name, mark }) => [name, mark]))
   }
 }
