@@ -10,6 +10,7 @@
  */
 const childProcess = require('child_process')
 const fs = require('fs')
+const nodeModule = require('module')
 const os = require('os')
 const path = require('path')
 const tty = require('tty')
@@ -29,6 +30,10 @@ const ORPHAN_GRACE_MS = 1000
  */
 const SMALL_ENV = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '65536', MALLOC_TRIM_THRESHOLD_: '131072' }
 const SMALL_FLAGS = /max.semi.space.size/.test(process.env.NODE_OPTIONS || '') ? [] : ['--max-semi-space-size=4']
+
+/** Compiled code, so that every start but the first skips reading and compiling TypeScript; about a second. */
+const COMPILED = path.join(ROOT, 'node_modules', '.cache', 'comptoir')
+const CACHE_ENV = { NODE_COMPILE_CACHE: COMPILED }
 
 function isNewEnough(version) {
   const [major, minor] = version.replace(/^v/, '').split('.').map(Number)
@@ -107,6 +112,9 @@ function beginSmall() {
 
 function runHere(entry, args) {
   if (isService(entry, args)) beginSmall()
+  // what it starts inherits the place
+  process.env.NODE_COMPILE_CACHE = process.env.NODE_COMPILE_CACHE || COMPILED
+  if (nodeModule.enableCompileCache) nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE)
   process.argv = [process.execPath, entry, ...args]
   whenNpmDies(() => {
     process.kill(process.pid, 'SIGTERM')
@@ -121,7 +129,7 @@ function runHere(entry, args) {
 function runWith(command, entry, args) {
   const small = isService(entry, args)
   const nodeArgs = [...(small ? SMALL_FLAGS : []), entry, ...args]
-  const env = small ? { ...SMALL_ENV, ...process.env } : process.env
+  const env = { ...(small ? SMALL_ENV : {}), ...CACHE_ENV, ...process.env }
   const child = childProcess.spawn(command[0], [...command.slice(1), ...nodeArgs], { env, stdio: 'inherit' })
   const send = (signal) => child.exitCode === null && child.signalCode === null && child.kill(signal)
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => send(signal))

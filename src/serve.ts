@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -250,6 +251,15 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
 /** Long enough for callers that keep connections to come by once more. */
 const DRAIN_MS = 1500
 
+/** After the first rush of a start. */
+const SETTLED_MS = 10_000
+
+/** What the start put off: schemas that no request needed yet, and compiled code for the next start. */
+function finishCompiling(app: FastifyInstance): void {
+  flushCompileCache()
+  app.compileSchemas().catch((error: unknown) => app.log.error({ err: error }, 'a schema is broken'))
+}
+
 type StartedService = { app: FastifyInstance; metrics: Registry; stop: Closer; drain: Closer }
 
 async function startService(
@@ -261,7 +271,10 @@ async function startService(
     ...{ config, db, vault, clock: systemClock, isStopping: () => stopping },
     ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
   })
-  if (config.roles.includes('api')) await service.app.listen({ host: config.host, port: config.port })
+  if (config.roles.includes('api')) {
+    await service.app.listen({ host: config.host, port: config.port })
+    setTimeout(() => finishCompiling(service.app), SETTLED_MS).unref()
+  }
   const { host, metricsPort, metricsToken: token } = config
   const scraped =
     metricsPort === null || shared

@@ -350,3 +350,7 @@ test('every JSON answer of a walk through the API is what its schema says', asyn
     }
   }
 })
+
+test('every schema compiles, also those that no request needed yet', async () => {
+  await shop.host.service.app.compileSchemas()
+})

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { isTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
+import { registerSchemas } from './lazy-schemas.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
@@ -40,9 +41,7 @@ const tooDeep = (): AppError =>
 export function registerBodies(app: FastifyInstance): void {
   const strict = addFormats.default(new Ajv({ ...base, coerceTypes: false }), [...formats])
   const coercing = addFormats.default(new Ajv({ ...base, coerceTypes: 'array' }), [...formats])
-  app.setValidatorCompiler(({ schema, httpPart }) =>
-    (httpPart === 'body' ? strict : coercing).compile(schema as object),
-  )
+  registerSchemas(app, (schema, httpPart) => (httpPart === 'body' ? strict : coercing).compile(schema))
   app.removeAllContentTypeParsers()
   const parse = app.getDefaultJsonParser('error', 'error')
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {

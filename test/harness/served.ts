@@ -16,10 +16,10 @@ export type Served = {
 
 /** The service as its operator runs it: a process of its own, with nothing but its environment. */
 export function startServed(env: Record<string, string>, options: { cwd?: string; main?: string } = {}): Served {
-  const { PATH = '', HOME = '', TMPDIR } = process.env
+  const { PATH = '', HOME = '', TMPDIR, NODE_COMPILE_CACHE = '' } = process.env
   const child = spawn(process.execPath, [options.main ?? MAIN, 'serve'], {
     cwd: options.cwd,
-    env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let words = ''
