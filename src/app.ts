@@ -86,6 +86,7 @@ async function startWorkers(
     kyc,
     screening,
     chains,
+    chainPollMs: config.chainPollMs,
     failures,
     alarm: trade.alarm,
     anchor: openAnchor({ db, clock, log, metrics, file: config.auditAnchorFile }),

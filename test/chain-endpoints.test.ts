@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { inspect } from 'node:util'
 import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import { findHead, listStandings } from '../src/chain/chain-queries.ts'
+import { askLogs } from '../src/chain/checked-logs.ts'
 import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
+import { listEndpointLimits } from '../src/chain/endpoints/endpoint-queries.ts'
 import { type Endpoints, openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { createRpc, type Rpc } from '../src/chain/endpoints/rpc.ts'
 import { type Network, networkFor } from '../src/chain/networks.ts'
+import { openChains } from '../src/chain/open-chains.ts'
 import { type Scanner, startScanner } from '../src/chain/scanner.ts'
-import { toTopic } from '../src/chain/transfer-logs.ts'
+import { blockCall, tokensOf, toTopic } from '../src/chain/transfer-logs.ts'
 import { listTransfersTo } from '../src/chain/transfer-queries.ts'
+import { NO_CHAIN } from '../src/config/config.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import { eventually } from './harness/service.ts'
 
 const XPUB = newTestXpub()
 const FAR = new Date('2100-01-01')
@@ -346,6 +353,60 @@ describe('three endpoints', () => {
     assert.deepEqual([await seen(address), faultOf(1)], [['30 seen', '31 seen'], 'outvoted'])
     assert.equal((await standing())?.trouble, null)
   })
+})
+
+it('what an endpoint takes (range, receivers, batch, rate) is learned, kept in the database, and respected after a restart', async () => {
+  await open(1)
+  const { url } = proxy(1)
+  const settings = { ...NO_CHAIN, chainId: chain.chainId, usdcAddress: chain.usdcAddress, rpcUrls: [url] }
+  const deps = { config: { chains: [settings] }, db, clock: () => nowMs, log }
+  const openNode = async () => {
+    const [opened] = openChains({ ...deps, metrics: new Registry() })
+    const node = opened?.endpoints.all[0]
+    assert.ok(opened && node)
+    return { rpc: opened.rpc, node }
+  }
+  const first = await openNode()
+  Object.assign(proxy(1).faults, { maxBatch: 60, maxTopics: 25, maxSpan: 16n, maxPerSecond: 80 })
+  const addresses = await Promise.all(Array.from({ length: 60 }, assign))
+  const head = await chain.blockNumber()
+  const filter = { addresses, tokens: tokensOf(network), at: new Date() }
+  const places = Array.from({ length: 3 }, () => ({ blockHash: '' }))
+  const block = await chain.call<{ hash: string }>('eth_getBlockByNumber', 'latest', false)
+  for (const place of places) place.blockHash = block.hash
+  const many = Array.from({ length: 90 }, () => blockCall(head))
+  const insist = async (ask: () => Promise<unknown>): Promise<void> => {
+    for (let attempt = 0; attempt < 12; attempt += 1) {
+      const failed = await ask().then(
+        () => false,
+        (error: Error) => error.name === 'RpcError',
+      )
+      if (!failed) return
+    }
+    assert.fail('it never passes')
+  }
+  await insist(() => first.node.rpc.batch(many))
+  await insist(() => askLogs(first.node, filter, places))
+  first.node.learn({ blockSpan: 16n })
+  const learned = first.node.limits
+  assert.ok(learned.batchSize <= 60 && learned.topicCount <= 25, inspect(learned))
+  assert.ok((learned.callsPerSecond ?? 0) >= 20 && (learned.callsPerSecond ?? 0) <= 80, inspect(learned))
+  await eventually(
+    () => listEndpointLimits(db, chain.chainId),
+    ([row]) => row?.callsPerSecond === learned.callsPerSecond && row.blockSpan === 16n,
+  )
+  await first.rpc.close()
+  const second = await openNode()
+  await eventually(
+    async () => second.node.limits,
+    ({ callsPerSecond }) => callsPerSecond !== null,
+  )
+  assert.deepEqual({ ...second.node.limits }, { ...learned, urlHash: Object(second.node.limits).urlHash })
+  const refusedBefore = proxy(1).refused()
+  await second.node.rpc.batch(many)
+  await askLogs(second.node, filter, places)
+  assert.equal(proxy(1).refused(), refusedBefore, 'nothing is refused that was learned')
+  await second.rpc.close()
 })
 
 it('a transaction is handed to one endpoint only, questions go on to the next', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { auditNextPage } from '../chain/deposits/deposit-audit.ts'
+import { listenForHeads } from '../chain/endpoints/heads.ts'
 import type { OpenChain } from '../chain/open-chains.ts'
 import { startScanner } from '../chain/scanner.ts'
 import type { Db } from '../db/db.ts'
@@ -17,22 +18,24 @@ export type ChainJobDeps = {
   payments: PaymentDeps
   /** Chains whose transfers pay orders. */
   chains: readonly OpenChain[]
+  chainPollMs: number
 }
-
-const SCAN_EVERY_MS = 500
 
 /** The scanner of a chain, and the bringing of its news to the payments, at once and at the latest after a second. */
 export function startChain(
-  { db, clock, log, payments }: ChainJobDeps,
-  { network, endpoints, relay }: ChainJobDeps['chains'][number],
+  { db, clock, log, payments, chainPollMs: pollMs }: ChainJobDeps,
+  { network, endpoints, relay, headUrls }: ChainJobDeps['chains'][number],
 ): Stoppable[] {
   const { chainId } = network
   const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
   const onChange = (): void => follower.wake()
-  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs: SCAN_EVERY_MS })
+  const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs })
+  const heads = headUrls.map((url, index) =>
+    listenForHeads({ url, log, name: { chainId, heads: index + 1 }, onHead: () => scanner.wake() }),
+  )
   const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
     auditNextPage({ db, network, endpoints, log }, clock()),
   )
-  if (!relay) return [scanner, follower, audit]
-  return [scanner, follower, audit, startTicker(`chain.relay.${chainId}`, 2000, log, () => relay.follow())]
+  const jobs = [...heads, scanner, follower, audit]
+  return relay ? [...jobs, startTicker(`chain.relay.${chainId}`, 2000, log, () => relay.follow())] : jobs
 }

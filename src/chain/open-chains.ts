@@ -18,6 +18,8 @@ import type { Signer } from './payout/signer.ts'
 export type OpenChain = {
   network: Network
   endpoints: Endpoints
+  /** WebSocket addresses that announce new blocks. */
+  headUrls: readonly string[]
   /** The first endpoint that answers. */
   rpc: Rpc
   xpub: string | null
@@ -92,6 +94,7 @@ function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: nu
 function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], countError: (n: number) => void) {
   const { db, clock, log } = deps
   const { chainId } = network
+  let saving: Promise<unknown> = Promise.resolve()
   const endpoints = openEndpoints(
     network,
     urls.map((url) => createRpc({ url })),
@@ -101,9 +104,12 @@ function openNodes(deps: ChainDeps, network: Network, urls: readonly string[], c
         onError: countError,
         onLearned(number, limits) {
           const urlHash = hashOf(urls[number - 1] ?? '')
-          void upsertEndpointLimits(db, { chainId, urlHash }, limits).catch((error: unknown) =>
-            log.warn({ err: error, chainId, endpoint: number }, 'what an endpoint takes could not be kept'),
-          )
+          // one after the other, so that the newest stays
+          saving = saving
+            .then(() => upsertEndpointLimits(db, { chainId, urlHash }, limits))
+            .catch((error: unknown) =>
+              log.warn({ err: error, chainId, endpoint: number }, 'what an endpoint takes could not be kept'),
+            )
         },
       },
     },
@@ -135,6 +141,7 @@ export function openChains(deps: ChainDeps): OpenChain[] {
       relay,
       network,
       endpoints,
+      headUrls: chain.headUrls,
       rpc,
       xpub,
       relayerSigner,

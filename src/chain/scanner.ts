@@ -47,6 +47,8 @@ export type ScannerOptions = {
 export type Scanner = {
   /** Scans once. @returns whether anything changed @throws RpcError, AppError */
   tick(): Promise<boolean>
+  /** Scans now instead of at the end of the pause. */
+  wake(): void
   /** Finishes the current scan and lets another node take over at once. */
   stop(): Promise<void>
 }
@@ -291,6 +293,7 @@ export function startScanner(options: ScannerOptions): Scanner {
 
   return {
     tick,
+    wake: () => ticker?.wake(),
     stop: async () => {
       reader.stopped = true
       await ticker?.stop()

@@ -28,7 +28,9 @@ const isLoopback = (url: string): boolean =>
 function plainAddresses({ provider, rates, chains, backupS3Endpoint: store }: Config): string[] {
   const providers = Object.entries(provider).filter(([name, url]) => /_URL$/.test(name) && url.startsWith('http://'))
   const sources = Object.entries(rates.baseUrls).filter(([, url]) => url.startsWith('http://'))
-  const nodes = chains.filter(({ rpcUrls }) => rpcUrls.some((url) => url.startsWith('http://') && !isLoopback(url)))
+  const nodes = chains.filter(({ rpcUrls, headUrls }) =>
+    [...rpcUrls, ...headUrls].some((url) => /^(http|ws):/.test(url) && !isLoopback(url)),
+  )
   const signers = chains.filter(({ web3signerUrl: url }) => url?.startsWith('http://') && !isLoopback(url))
   return [
     ...(store?.startsWith('http://') && !isLoopback(store) ? ['BACKUP_S3_ENDPOINT'] : []),

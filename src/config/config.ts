@@ -14,7 +14,9 @@ export type { Mode } from './setting.ts'
 export type Role = 'api' | 'worker'
 
 /** One EVM chain that the operator enabled with `CHAIN_<id>_RPC_URL`. */
-export type ChainConfig = ValuesOf<ReturnType<typeof chainSettings>> & { chainId: number }
+type ChainValues = ValuesOf<ReturnType<typeof chainSettings>>
+/** `rpcUrls` are asked; `headUrls` (WebSocket) only announce new blocks. */
+export type ChainConfig = Omit<ChainValues, 'nodes'> & { chainId: number; rpcUrls: string[]; headUrls: string[] }
 
 export type Config = ValuesOf<typeof SERVICE> &
   ValuesOf<typeof PEOPLE> &
@@ -43,7 +45,15 @@ export type Config = ValuesOf<typeof SERVICE> &
 
 /** Of a chain of which nothing is set: the sandbox's own, before it has an address. */
 export const NO_CHAIN: Omit<ChainConfig, 'chainId'> = {
-  ...{ rpcUrls: [], usdcAddress: null, otherTokens: [], xpub: null, confirmations: null, web3signerUrl: null },
+  ...{
+    rpcUrls: [],
+    headUrls: [],
+    usdcAddress: null,
+    otherTokens: [],
+    xpub: null,
+    confirmations: null,
+    web3signerUrl: null,
+  },
   ...{ walletMinUnits: null, maxFeeGwei: null, explorerUrl: null },
   ...{ refundKey: null, refundPassword: null, refundAddress: null },
   ...{ relayerKey: null, relayerPassword: null, relayerAddress: null },
@@ -78,7 +88,7 @@ function resolveFiles(env: Env, faults: string[]): Record<string, string> {
 }
 
 /** Contradictions among the settings of a chain's signers. */
-function findSignerFaults(prefix: string, chain: Omit<ChainConfig, 'chainId'>): string[] {
+function findSignerFaults(prefix: string, chain: Omit<ChainValues, 'nodes'>): string[] {
   const roles = [
     { role: 'REFUND', key: chain.refundKey, password: chain.refundPassword, address: chain.refundAddress },
     { role: 'RELAYER', key: chain.relayerKey, password: chain.relayerPassword, address: chain.relayerAddress },
@@ -104,14 +114,14 @@ function findSignerFaults(prefix: string, chain: Omit<ChainConfig, 'chainId'>): 
 function readChains(reader: Reader): ChainConfig[] {
   const ids = Object.keys(reader.values).flatMap((name) => /^CHAIN_(\d+)_RPC_URL$/.exec(name)?.[1] ?? [])
   return ids.map((id) => {
-    const chain = reader.group(chainSettings(id))
+    const { nodes, ...chain } = reader.group(chainSettings(id))
     reader.faults.push(...findSignerFaults(`CHAIN_${id}_`, chain))
     const name = `CHAIN_${id}_XPUB`
     // the sandbox's own chain derives one from the master key; a malformed one is already reported
     const isOwn = reader.known.mode === 'sandbox' && id === '31337'
     if (reader.values[name] === undefined && !isOwn)
       reader.faults.push(`${name}: missing. Without it chain ${id} has no deposit addresses. ${EXPORT_HINT}`)
-    return { ...chain, chainId: Number(id) }
+    return { ...chain, chainId: Number(id), rpcUrls: nodes.http, headUrls: nodes.heads }
   })
 }
 

@@ -25,6 +25,8 @@ export type Faults = {
   maxSpan: bigint | null
   maxBatch: number | null
   maxTopics: number
+  /** Refuses with 429 what exceeds so many calls in a second. */
+  maxPerSecond: number | null
   /** Changes an answer. */
   alter: ((question: Question, result: unknown) => unknown) | null
 }
@@ -35,6 +37,8 @@ export type RpcProxy = {
   /** Questions by method, and bytes of bodies. */
   counts: Map<string, number>
   bytes: { sent: number; received: number }
+  /** Requests and calls that exceeded one of the limits. */
+  refused(): number
   heal(): void
   stop(): Promise<void>
 }
@@ -51,16 +55,32 @@ const HONEST: Faults = {
   maxBatch: null,
   // geth's and Erigon's own limit, which the local chain does not have
   maxTopics: 1000,
+  maxPerSecond: null,
   alter: null,
 }
 
-const refusal = (id: unknown, message: string): object => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })
+const refusalOf = (id: unknown, message: string): object => ({ jsonrpc: '2.0', id, error: { code: -32602, message } })
 
 /** A node's HTTP side with faults to switch, in front of a local chain. */
 export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
   const faults: Faults = { ...HONEST }
   const counts = new Map<string, number>()
   const bytes = { sent: 0, received: 0 }
+
+  let refusals = 0
+  const refusal = (id: unknown, message: string): object => {
+    refusals += 1
+    return refusalOf(id, message)
+  }
+  const asked: number[] = []
+  const isTooOften = (calls: number): boolean => {
+    if (faults.maxPerSecond === null) return false
+    const now = performance.now()
+    const recent = asked.filter((at) => at > now - 1000)
+    if (recent.length + calls > faults.maxPerSecond) return true
+    asked.splice(0, asked.length, ...recent, ...Array.from({ length: calls }, () => now))
+    return false
+  }
 
   const refuse = ({ id, method, params }: Question): object | undefined => {
     if (method !== 'eth_getLogs') return undefined
@@ -133,12 +153,12 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     for (const { method } of questions) counts.set(method, (counts.get(method) ?? 0) + 1)
     if (faults.maxBatch !== null && questions.length > faults.maxBatch)
       return JSON.stringify(refusal(null, 'batch is too large'))
-    const refusals = questions.map(refuse)
-    const passed = questions.filter((_, index) => refusals[index] === undefined)
+    const refused = questions.map(refuse)
+    const passed = questions.filter((_, index) => refused[index] === undefined)
     const answers = passed.length === 0 ? [] : await forward(passed)
     const byId = new Map(answers.map((one) => [one.id, one]))
     const all = questions.map(async (question, index) => {
-      const honest = refusals[index] ?? byId.get(question.id)
+      const honest = refused[index] ?? byId.get(question.id)
       if (!honest || !('result' in honest)) return honest
       return { ...honest, result: await distort(question, honest.result) }
     })
@@ -155,6 +175,9 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
       if (faults.hangs) return
       if (faults.status !== null) return void response.writeHead(faults.status).end('<html>not now</html>')
       try {
+        const parsed: unknown = JSON.parse(body)
+        if (isTooOften(Array.isArray(parsed) ? parsed.length : 1))
+          return void response.writeHead(429).end(JSON.stringify(refusal(null, 'too many requests')))
         const text = await answer(body)
         bytes.received += text.length
         response.writeHead(200, { 'content-type': 'application/json' }).end(text)
@@ -170,6 +193,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
     faults,
     counts,
     bytes,
+    refused: () => refusals,
     heal: () => void Object.assign(faults, HONEST),
     stop: async () => {
       server.closeAllConnections()

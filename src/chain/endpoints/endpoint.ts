@@ -1,11 +1,20 @@
 import { type Clock, MINUTE, SECOND } from '../../kernel/clock.ts'
 import type { Network } from '../networks.ts'
+import { Pace } from './pace.ts'
 import { type Hex, MAX_FILTER_VALUES, type Rpc, type RpcCall, RpcError } from './rpc.ts'
 
 /** A node's limits, learned from its refusals. */
-export type EndpointLimits = { batchSize: number; blockSpan: bigint; topicCount: number }
+export type EndpointLimits = {
+  batchSize: number
+  blockSpan: bigint
+  topicCount: number
+  /** Null: it never refused for being asked too often. */
+  callsPerSecond: number | null
+}
 
-const FIRST_LIMITS: EndpointLimits = { batchSize: 100, blockSpan: 2000n, topicCount: MAX_FILTER_VALUES }
+const FIRST_LIMITS: EndpointLimits = {
+  ...{ batchSize: 100, blockSpan: 2000n, topicCount: MAX_FILTER_VALUES, callsPerSecond: null },
+}
 
 /**
  * Why an endpoint is not used. `down`: it just failed to answer. `behind`: others have newer blocks. `foreign`:
@@ -44,6 +53,7 @@ export class Endpoint {
   #pausedUntil = 0
   #wrong: { fault: 'foreign' | 'outvoted'; rightSince: number | null } | null = null
   #verifiedAt = Number.NEGATIVE_INFINITY
+  readonly #pace = new Pace()
 
   constructor(number: number, inner: Rpc, { clock, events }: { clock: Clock; events: EndpointEvents }) {
     this.number = number
@@ -51,7 +61,7 @@ export class Endpoint {
     this.#clock = clock
     this.#events = events
     this.rpc = {
-      call: (method, ...params) => this.#watch(() => inner.call(method, ...params)),
+      call: (method, ...params) => this.#watch(1, () => inner.call(method, ...params)),
       batch: (calls) => this.#batch(calls),
       close: () => inner.close(),
     }
@@ -102,7 +112,8 @@ export class Endpoint {
     this.#events.onLearned(this.number, this.limits)
   }
 
-  async #watch<Result>(ask: () => Promise<Result>): Promise<Result> {
+  async #watch<Result>(calls: number, ask: () => Promise<Result>): Promise<Result> {
+    await this.#pace.wait(calls, this.limits.callsPerSecond)
     try {
       const result = await ask()
       this.#failures = 0
@@ -117,6 +128,7 @@ export class Endpoint {
   #noteFailure(error: RpcError): void {
     this.#events.onError(this.number)
     if (error.kind === 'definite' || error.wholeBatch) return
+    if (error.tooOften) this.learn({ callsPerSecond: this.#pace.slower(this.limits.callsPerSecond) })
     this.#failures += 1
     const pauseMs = error.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (this.#failures - 1)
     this.#pausedUntil = this.#clock() + Math.min(MAX_PAUSE_MS, pauseMs)
@@ -125,9 +137,10 @@ export class Endpoint {
   async #batch<Result>(calls: readonly RpcCall[]): Promise<Result[]> {
     const answers: Result[] = []
     while (answers.length < calls.length) {
-      const part = calls.slice(answers.length, answers.length + this.limits.batchSize)
+      const { batchSize, callsPerSecond } = this.limits
+      const part = calls.slice(answers.length, answers.length + Math.min(batchSize, callsPerSecond ?? batchSize))
       try {
-        answers.push(...(await this.#watch(() => this.#inner.batch<Result>(part))))
+        answers.push(...(await this.#watch(part.length, () => this.#inner.batch<Result>(part))))
       } catch (error) {
         if (!(error instanceof RpcError) || !error.wholeBatch || part.length === 1) throw error
         this.learn({ batchSize: Math.ceil(part.length / 2) })

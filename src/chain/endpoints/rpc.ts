@@ -24,6 +24,8 @@ export class RpcError extends Error {
   readonly code: number | null
   /** The node refused the whole batch: a smaller one may pass. */
   wholeBatch = false
+  /** The node refused because it is asked too often. */
+  tooOften = false
   /** How long the node asked us to wait. */
   retryAfterMs: number | null = null
   constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
@@ -40,7 +42,11 @@ export class RpcError extends Error {
 export const MAX_FILTER_VALUES = 1000
 
 /** Internal error, resource unavailable, limit exceeded (EIP-1474): the same call may succeed later. */
-const PASSING_CODES = new Set([-32603, -32002, -32005])
+const LIMIT_EXCEEDED = -32005
+/** 429: several providers put the HTTP status here. */
+const PASSING_CODES = new Set([-32603, -32002, LIMIT_EXCEEDED, 429])
+/** The same code for one question that is too large: "query returned more than 10000 results". */
+const TOO_MUCH = /result|range|size|block/i
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
 export type RpcOptions = { url: string; timeoutMs?: number }
@@ -71,9 +77,13 @@ export function createRpc({ url, timeoutMs = 10_000 }: RpcOptions): Rpc {
     try {
       parsed = JSON.parse(answer.text)
     } catch (error) {
-      throw askedToWait(fail(`HTTP ${answer.status} without JSON`, error), answer.retryAfter)
+      const refused = fail(`HTTP ${answer.status} without JSON`, error)
+      throw askedToWait(answer.status === 429 ? asTooOften(refused) : refused, answer.retryAfter)
     }
-    if (answer.status === 429) throw askedToWait(refusalOf(parsed, what), answer.retryAfter)
+    if (answer.status === 429) {
+      const { message, code } = refusalOf(parsed, what)
+      throw askedToWait(asTooOften(new RpcError('unknown', message, code)), answer.retryAfter)
+    }
     return parsed
   }
 
@@ -103,6 +113,11 @@ function asWholeBatch(error: RpcError): RpcError {
   return error
 }
 
+function asTooOften(error: RpcError): RpcError {
+  error.tooOften = true
+  return error
+}
+
 /** @param header `Retry-After` in seconds; dates are not used by nodes */
 function askedToWait(error: RpcError, header: unknown): RpcError {
   const seconds = Number(header)
@@ -126,7 +141,9 @@ function readAnswer<Result>(answer: unknown, method: string): Result {
       const { code, message } = answer.error as { code?: unknown; message?: unknown }
       const number = typeof code === 'number' ? code : null
       const kind = number === null || PASSING_CODES.has(number) ? 'unknown' : 'definite'
-      throw new RpcError(kind, `${method}: ${String(message)}`, number)
+      const refused = new RpcError(kind, `${method}: ${String(message)}`, number)
+      const isRate = (number === LIMIT_EXCEEDED || number === 429) && !TOO_MUCH.test(String(message))
+      throw isRate ? asTooOften(refused) : refused
     }
     if ('result' in answer) return answer.result as Result
   }

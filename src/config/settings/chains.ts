@@ -41,14 +41,24 @@ const xpub = (name: string): Setting<string | null> => ({
   },
 })
 
+export type NodeUrls = { http: string[]; heads: string[] }
+
 /** The addresses may hold secrets: the fault names their form, never the text. */
-const endpoints = (name: string): Setting<string[]> => ({
-  ...{ name, fallback: null, absent: [], secret: true },
-  description: 'A node’s address enables the chain; several, separated by commas, are compared and replace each other.',
+const endpoints = (name: string): Setting<NodeUrls> => ({
+  ...{ name, fallback: null, absent: { http: [], heads: [] }, secret: true },
+  description:
+    'A node’s address enables the chain; several, separated by commas, are compared and replace each other. ' +
+    'Addresses that start with ws:// or wss:// only announce new blocks.',
   read(given) {
     const urls = given.split(',').map((part) => part.trim())
-    if (urls.every((one) => URL.canParse(one) && /^https?:$/.test(new URL(one).protocol))) return urls
-    throw new SettingFault('must be one or more URLs that start with http:// or https://, separated by commas')
+    const protocolOf = (one: string): string => (URL.canParse(one) ? new URL(one).protocol : '')
+    const http = urls.filter((one) => /^https?:$/.test(protocolOf(one)))
+    const heads = urls.filter((one) => /^wss?:$/.test(protocolOf(one)))
+    if (http.length > 0 && http.length + heads.length === urls.length) return { http, heads }
+    throw new SettingFault(
+      'must be one or more URLs that start with http:// or https://, separated by commas, and beside them any that ' +
+        'start with ws:// or wss://',
+    )
   },
 })
 
@@ -84,6 +94,9 @@ export const CHAINS = {
     'After this many seconds without a new block, `crypto` is not offered on that chain.',
     { fallback: '60', min: 5, max: 86_400 },
   ),
+  chainPollMs: integer('CHAIN_POLL_MS', 'Milliseconds between two questions for the newest block of a chain.', {
+    ...{ fallback: '500', min: 20, max: 60_000 },
+  }),
 }
 
 const secret = (name: string, description: string): Setting<string | null> =>
@@ -98,7 +111,7 @@ export const chainSettings = (id: string) => {
     read: (given) => given.split(',').filter(Boolean).map(readToken),
   }
   return {
-    rpcUrls: endpoints(`CHAIN_${id}_RPC_URL`),
+    nodes: endpoints(`CHAIN_${id}_RPC_URL`),
     usdcAddress: optional(`CHAIN_${id}_USDC`, 'The USDC contract; only for chains that Comptoir does not know.'),
     otherTokens,
     xpub: xpub(`CHAIN_${id}_XPUB`),
