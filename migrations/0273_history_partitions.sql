@@ -8,6 +8,19 @@ declare
   part text;
   bound text;
 begin
+  -- All at once, and never waiting while holding one: running nodes take them in other orders, and a deadlock would end
+  -- somebody's payment. What was taken is given back before the next try.
+  loop
+    begin
+      set local lock_timeout = '150ms';
+      lock table delivery_due, order_events, deliveries in access exclusive mode;
+      exit;
+    exception when lock_not_available then
+      perform pg_sleep(0.05 + random() * 0.1);
+    end;
+  end loop;
+  set local lock_timeout = 0;
+
   foreach part in array array['order_events', 'deliveries'] loop
     select 'to (' || coalesce((regexp_match(pg_get_constraintdef(oid), '''[^'']*'''))[1], 'maxvalue') || ')' into bound
       from pg_constraint where conname = part || '__before' and conrelid = part::regclass;
