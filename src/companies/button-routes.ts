@@ -46,7 +46,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
     },
     async (request) => {
       const { query } = request
-      const fields = request.body as service.ButtonFields
+      const fields = request.body
       const button = await service.createButton(deps, contextOf(request), query, fields)
       return ok(service.viewButton(button))
     },
@@ -80,7 +80,7 @@ export const buttonRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps> = async
       },
     },
     async (request) => {
-      const fields = request.body as Partial<service.ButtonFields>
+      const fields = request.body
       const { id } = request.params
       const button = await service.changeButton(deps, contextOf(request), id, fields)
       return ok(service.viewButton(button))
@@ -124,7 +124,7 @@ export const buttonSessionRoutes: FastifyPluginAsyncTypebox<service.ButtonDeps &
       },
     },
     async (request) => {
-      const fields = request.body as service.SessionFields
+      const fields = request.body
       const session = await service.createSession(deps, contextOf(request), fields)
       return ok(service.viewSession(session))
     },

@@ -61,7 +61,7 @@ export const companyRoutes: FastifyPluginAsyncTypebox<service.CompanyDeps> = asy
       },
     },
     async (request) => {
-      const change = request.body as service.CompanyChange
+      const change = request.body
       const company = await service.changeCompany(deps, contextOf(request), request.params.id, change)
       return ok(service.viewCompany(deps, company))
     },

@@ -7,6 +7,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema, options: { desc
 export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
+const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(Type.String({ enum: ['accept', 'hold'] }))
 const CompanyName = Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
 const PositiveDecimal = Type.String({
@@ -74,7 +75,7 @@ export const CompanySchema = Type.Object(
     toleranceBps: Type.Integer({ description: 'How much a payment may fall short, in hundredths of a percent.' }),
     toleranceMaxUnits: Type.String({ description: 'The most that a payment may fall short, in millionths of a USDC.' }),
     lateAcceptHours: Type.Integer({ description: 'How long after expiry late payments are accepted.' }),
-    lateAfterCancel: Type.String({ enum: ['accept', 'hold'] }),
+    lateAfterCancel: LateMoneySchema,
     requoteHours: Type.Integer({
       description: 'How long after its end an unpaid order can still be accepted, at a fresh rate. 0: never.',
     }),
@@ -123,7 +124,7 @@ export const CompanyChangeBody = Type.Object({
   supportPhone: Type.Optional(Nullable(Type.String({ pattern: '^\\+?[0-9][0-9 ()./-]{4,29}$' }))),
   termsUrl: Type.Optional(Nullable(Type.String({ maxLength: 2048 }))),
   lateAcceptHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
-  lateAfterCancel: Type.Optional(Type.String({ enum: ['accept', 'hold'] })),
+  lateAfterCancel: Type.Optional(LateMoneySchema),
   requoteHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
   linkQuoteMinutes: Type.Optional(Nullable(Type.Integer({ minimum: 5, maximum: 44_640 }))),
   settlementReserve: Type.Optional(Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,6})?$', examples: ['500.00'] })),

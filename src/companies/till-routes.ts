@@ -79,7 +79,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       },
     },
     async (request) => {
-      const fields = request.body as service.SalesPointFields
+      const fields = request.body
       const { id } = request.params
       const point = await service.changeSalesPoint(deps, contextOf(request), id, fields)
       return ok(service.viewSalesPoint(point))
@@ -131,7 +131,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
       },
     },
     async (request) => {
-      const body = request.body as Parameters<typeof service.createCollector>[2]
+      const body = request.body
       const collector = await service.createCollector(deps, contextOf(request), body)
       return ok(service.viewCollector(collector))
     },
@@ -151,7 +151,7 @@ export const tillRoutes: FastifyPluginAsyncTypebox<CompanyDeps> = async (app, de
     },
     async (request) => {
       const { id } = request.params
-      const change = request.body as service.CollectorChange
+      const change = request.body
       const collector = await service.changeCollector(deps, contextOf(request), id, change)
       return ok(service.viewCollector(collector))
     },

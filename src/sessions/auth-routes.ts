@@ -92,7 +92,7 @@ export const authRoutes: FastifyPluginAsyncTypebox<AuthDeps> = async (app, deps)
         cookies.checkSite(request)
         const { email, password } = request.body
         const userId = cookies.userIdOf(request)
-        const { origin } = request.body as { origin?: string }
+        const origin = 'origin' in request.body ? request.body.origin : undefined
         const login = { email, password, kind: kindOf(origin), roles, userId, context: visitorContextOf(request) }
         const result = await deps.passwords.admit(async () => {
           await deps.lockOuts.check(emailKeyOf(email))

@@ -74,7 +74,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       },
     },
     async (request) => {
-      const change = request.body as service.ProfileChange
+      const change = request.body
       return ok(viewSelf(await service.changeMe(deps, contextOf(request), change)))
     },
   )
@@ -125,7 +125,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
       },
     },
     async (request) => {
-      const invitation = request.body as service.Invitation
+      const invitation = request.body
       return ok(viewUser(await service.inviteUser(deps, contextOf(request), invitation)))
     },
   )
@@ -159,7 +159,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<service.UserDeps> = async (ap
     },
     async (request) => {
       const { id } = request.params
-      const change = request.body as service.ManagedChange
+      const change = request.body
       return ok(viewUser(await service.changeUser(deps, contextOf(request), id, change)))
     },
   )

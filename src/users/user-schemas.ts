@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { USER_ROLES, type UserRole } from '../http/actor.ts'
-import { LANGS } from '../kernel/lang.ts'
+import { LANGS, type Lang } from '../kernel/lang.ts'
 import { MAX_PERSON_NAME, NAME_PATTERN } from '../kernel/names.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -12,7 +12,9 @@ export const IdParams = Type.Object({
 export const Email = Type.String({ format: 'email', maxLength: 254, examples: ['maud@cafe.example'] })
 export const PersonName = Type.String({ minLength: 1, maxLength: MAX_PERSON_NAME, pattern: NAME_PATTERN })
 export const Role = Type.Unsafe<UserRole>(Type.String({ enum: [...USER_ROLES] }))
-export const LangSchema = Type.String({ enum: [...LANGS], description: 'Language of mails. Default: en.' })
+export const LangSchema = Type.Unsafe<Lang>(
+  Type.String({ enum: [...LANGS], description: 'Language of mails. Default: en.' }),
+)
 export const LangQuery = Type.Object({ lang: Type.Optional(LangSchema) })
 export const CountryCode = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
 

@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Audit } from '../../audit/audit.ts'
 import { ChoiceOnly, IdParams, Nullable } from '../../companies/company-schemas.ts'
-import { type CompanyChoice, companiesFor, companyFor } from '../../companies/company-scope.ts'
+import { companiesFor, companyFor } from '../../companies/company-scope.ts'
 import type { Db } from '../../db/db.ts'
 import { API_SCOPES, type ApiScope, actorOf, sees } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
@@ -100,7 +100,7 @@ export const apiKeyRoutes: FastifyPluginAsyncTypebox<ApiKeyDeps> = async (app, {
       const until = expiresAt === undefined ? null : new Date(expiresAt)
       if (until !== null && until.getTime() <= clock())
         throw invalid('expiresAt', 'is in the past; choose a later time')
-      const companyId = await companyFor(db, actor, request.query as CompanyChoice)
+      const companyId = await companyFor(db, actor, request.query)
       const createdAt = new Date(clock())
       const apiSecret = newSecret(API_SECRET_PREFIX)
       const publicId = `pk_${randomBytes(12).toString('base64url')}`
