@@ -60,7 +60,8 @@ function* changesOf(text: string): Generator<string> {
     const letter = text[index] === '7' ? '8' : '7'
     const place = BASE64.indexOf(text.charAt(index))
     const near = place < 0 ? '.' : BASE64.charAt(place ^ 1)
-    for (const other of [letter, near]) yield text.slice(0, index) + other + text.slice(index + 1)
+    for (const other of [letter, near].filter((one) => one !== text[index]))
+      yield text.slice(0, index) + other + text.slice(index + 1)
   }
 }
 
