@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { openDb, sql } from '../src/db/db.ts'
 import { createPaid, listRefunds, newAddress, payoutEnv } from './harness/refunds.ts'
@@ -30,6 +31,25 @@ async function holdOrder(code: string): Promise<{ release(): Promise<void> }> {
     },
   }
 }
+
+test('a connection that is lost in the middle of a transaction fails that transaction, not the process', async () => {
+  const db = openDb({ connectionString: shop.host.db.connectionString, max: 2 })
+  const server = new pg.Client({ connectionString: shop.host.db.connectionString })
+  await server.connect()
+  try {
+    const lost = db.tx(async (tx) => {
+      const { pid } = await tx.one<{ pid: number }>(sql`select pg_backend_pid() as pid`)
+      await server.query('select pg_terminate_backend($1::int)', [pid])
+      await sleep(100)
+      await tx.run(sql`select 1`)
+    })
+    await assert.rejects(lost, { code: 'DATABASE_UNAVAILABLE' })
+    assert.deepEqual(await db.one(sql`select 1 as n`), { n: 1 })
+  } finally {
+    await server.end()
+    await db.close()
+  }
+})
 
 test('whoever asks the pool while it holds a transaction is stopped at once, in whatever function it hides', async () => {
   const db = openDb({ connectionString: shop.host.db.connectionString, max: 2 })

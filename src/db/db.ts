@@ -191,6 +191,11 @@ export function openDb(options: DbOptions): Db {
     })
     const actions: (() => void)[] = []
     let broken: Error | undefined
+    // a connection that is lost between two statements says so to the client, and would end the process unheard
+    const noteLost = (error: Error): void => {
+      broken = error
+    }
+    client.on('error', noteLost)
     try {
       await client.query(begin).catch((error: unknown) => {
         throw translate(error)
@@ -202,11 +207,10 @@ export function openDb(options: DbOptions): Db {
       for (const action of actions) action()
       return result
     } catch (error) {
-      await client.query('rollback').catch((lost: Error) => {
-        broken = lost
-      })
+      await client.query('rollback').catch(noteLost)
       throw error
     } finally {
+      client.off('error', noteLost)
       client.release(broken)
     }
   }
