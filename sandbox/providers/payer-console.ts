@@ -30,6 +30,8 @@ export class PayerConsole {
   readonly stories: Stories
   readonly dispatcher: CallbackDispatcher
   readonly #payments = new Map<string, ProviderPayment>()
+  /** By provider and the merchant's reference. */
+  readonly #newest = new Map<string, ProviderPayment>()
   readonly #imitations = new Map<string, Imitation>()
   readonly #file: string | null
   /** Milliseconds since 1970. */
@@ -44,7 +46,7 @@ export class PayerConsole {
     this.dispatcher = new CallbackDispatcher(options.log)
     const state = this.#load()
     this.secret = state?.secret ?? options.newSecret()
-    for (const payment of state?.payments ?? []) this.#payments.set(payment.reference, payment)
+    for (const payment of state?.payments ?? []) this.#keep(payment)
     if (!state) this.save()
   }
 
@@ -66,7 +68,18 @@ export class PayerConsole {
   }
 
   findByMerchant(provider: string, merchantReference: string): ProviderPayment | undefined {
-    return this.list().find((one) => one.provider === provider && one.merchantReference === merchantReference)
+    return this.#newest.get(`${provider} ${merchantReference}`)
+  }
+
+  #keep(payment: ProviderPayment): void {
+    this.#payments.set(payment.reference, payment)
+    this.#newest.set(`${payment.provider} ${payment.merchantReference}`, payment)
+  }
+
+  /** Nothing will be asked about it any more. */
+  forget({ reference, provider, merchantReference }: ProviderPayment): void {
+    this.#payments.delete(reference)
+    this.#newest.delete(`${provider} ${merchantReference}`)
   }
 
   /** An unpaid payment expires with time; call it before a payment's state is read. */
@@ -89,7 +102,7 @@ export class PayerConsole {
       refunds: [],
       unknownStatus: this.#startsStory('unknown-status', fields),
     }
-    this.#payments.set(payment.reference, payment)
+    this.#keep(payment)
     this.save()
     void this.#announce(payment, 'created')
     this.#beginStory(payment)

@@ -104,11 +104,16 @@ function sumsubOf({ url, callbackBase, secretOf }: ImitationOptions): [SumsubOpt
   return [options, variables]
 }
 
-/** One loopback port for everything that the sandbox imitates over HTTP. */
-export async function startProviders(options: Options): Promise<Providers> {
-  const { chain, callbackBase = null, file = null, log = () => {}, now = Date.now } = options
-  const port = await choosePort(options.port)
-  const url = `http://127.0.0.1:${port}`
+type Built = {
+  app: FastifyInstance
+  payerConsole: PayerConsole
+  credentials: Record<string, string>
+  screening: Record<string, string>
+}
+
+/** The imitations as one server that listens nowhere yet. @param url where it will be reached */
+export async function buildProviders(options: Omit<Options, 'port'> & { url: string }): Promise<Built> {
+  const { chain, url, callbackBase = null, file = null, log = () => {}, now = Date.now } = options
   const app = Fastify({ bodyLimit: 256 * 1024, forceCloseConnections: true })
   const payerConsole = new PayerConsole({ file, now, log, newSecret: () => randomBytes(32).toString('hex') })
   const secretOf = (purpose: string): string => createHmac('sha256', payerConsole.secret).update(purpose).digest('hex')
@@ -132,11 +137,17 @@ export async function startProviders(options: Options): Promise<Providers> {
   const credentials = Object.assign({}, ...shown, variables) as Record<string, string>
   // loopback only, for the nodes of this sandbox
   app.get('/credentials', async () => credentials)
+  return { app, payerConsole, credentials, screening: screening?.variables ?? {} }
+}
+
+/** One loopback port for everything that the sandbox imitates over HTTP. */
+export async function startProviders(options: Options): Promise<Providers> {
+  const port = await choosePort(options.port)
+  const url = `http://127.0.0.1:${port}`
+  const { app, payerConsole, credentials, screening } = await buildProviders({ ...options, url })
   await app.listen({ host: '127.0.0.1', port })
   return {
-    url,
-    credentials,
-    screening: screening?.variables ?? {},
+    ...{ url, credentials, screening },
     async stop() {
       await app.close()
       payerConsole.stop()
