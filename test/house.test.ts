@@ -15,7 +15,7 @@ const list = (pattern: string): string[] =>
     .filter((file) => !file.includes('node_modules'))
     .sort()
 
-const everything = list('{src,sandbox,sdk,cli,test,bench,scripts,examples}/**/*.ts')
+const everything = list('{src,sandbox,sdk,cli,test,simulation,bench,scripts,examples}/**/*.ts')
 const sources = list('src/**/*.ts').filter((file) => !file.endsWith('.test.ts'))
 
 /** Files that a file imports, type-only imports included: a type is a dependency of the reader too. */

@@ -16,7 +16,7 @@ import { CATALOGUE } from '../src/kernel/errors.ts'
  */
 
 const ROOT = join(import.meta.dirname, '..')
-const PLACES = '{src,sandbox,sdk,cli,web,test,bench,scripts,bin,examples}/**/*.{ts,tsx,cjs,js,css,html,sol}'
+const PLACES = '{src,sandbox,sdk,cli,web,test,simulation,bench,scripts,bin,examples}/**/*.{ts,tsx,cjs,js,css,html,sol}'
 // operations.d.ts is printed from the OpenAPI document and not kept
 const SKIPPED = /(^|\/)(node_modules|dist|data|generated)\/|\/operations\.d\.ts$/
 
@@ -170,7 +170,7 @@ test('routes are known to the assembly alone', () => {
 
 test('what talks over HTTP shares no code: service, sandbox, SDK and pages of the browser', () => {
   const apart: [string, RegExp][] = [
-    ['src', /^(sandbox|sdk|web|test|bench|scripts)\//],
+    ['src', /^(sandbox|sdk|web|test|simulation|bench|scripts)\//],
     ['sandbox', /^(src|sdk|web|test|bench|scripts)\//],
     ['sdk', /^(src|sandbox|cli|web|test|bench|scripts)\//],
     ['cli', /^(src|sandbox|web|test|bench|scripts)\//],

@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { OrderFacts } from '../world/oracle.ts'
+import type { Reply, Shop } from '../world/shops.ts'
+import { count, type World } from '../world/world.ts'
+import { unitsOf } from './truth.ts'
+import { type Expected, judge } from './verdict.ts'
+
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+/** Everything that was started must have come to its end by then. */
+const PATIENCE_MS = 45 * MINUTE
+const LOOK_MS = 40 * SECOND
+
+type OrderData = { code: string; order: { _id: string; toAmount: string } }
+export type Instructions = { toAddress: string | null; providerReference: string | null; status: string }
+
+/** One order and its payer, from the shop's request to the last webhook. */
+export class OrderStory {
+  readonly world: World
+  readonly shop: Shop
+  readonly kind: string
+  code = ''
+  id = ''
+  due = 0n
+  expected: Expected = 'either'
+
+  constructor(world: World, shop: Shop, kind: string) {
+    this.world = world
+    this.shop = shop
+    this.kind = kind
+  }
+
+  async create(cents: number): Promise<void> {
+    const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
+    const { merchantIdentifier } = this.shop.merchant
+    const body = {
+      amount,
+      fromAsset: 'EUR',
+      merchantIdentifier,
+      anonymous: true,
+      webhookUrl: `http://${this.shop.host}/`,
+    }
+    const reply = await this.shop.call<OrderData>('POST', 'request', { body })
+    if (reply.status !== 200) throw new Error(`create: ${reply.text}`)
+    this.code = reply.data.code
+    this.id = reply.data.order._id
+    this.due = unitsOf(reply.data.order.toAmount)
+    this.shop.orders += 1
+  }
+
+  accept(channel: string): Promise<Reply<Instructions>> {
+    const { chain, random } = this.world
+    const userAddress = `0x${random.bytes(20).toString('hex')}`
+    const own = channel === 'crypto' ? { network: chain.chainId, userAddress } : {}
+    return this.shop.call('POST', `accept/${this.code}`, { body: { paymentChannel: channel, ...own } })
+  }
+
+  post(what: 'cancel' | 'expire' | 'confirm' | 'revert', body?: unknown): Promise<Reply<null>> {
+    return this.shop.call('POST', `${what}/${this.code}`, body === undefined ? {} : { body })
+  }
+
+  facts(): Promise<OrderFacts> {
+    return this.world.oracle.facts(this.shop.merchant.companyId, this.id)
+  }
+
+  async status(): Promise<string> {
+    return (await this.facts()).order.status
+  }
+
+  /** @returns whether the order got there in time */
+  async reaches(statuses: readonly string[], withinMs = 10 * MINUTE): Promise<boolean> {
+    const until = this.world.scheduler.nowMs + withinMs
+    while (this.world.scheduler.nowMs < until) {
+      if (statuses.includes(await this.status())) return true
+      await sleep(2 * SECOND)
+    }
+    return false
+  }
+
+  /** Nothing that must never be is there now. */
+  async check(): Promise<string[]> {
+    const facts = await this.facts()
+    const { broken, missing } = judge(this.world, this.shop, { facts, orderId: this.id, expected: this.expected })
+    if (broken.length > 0) throw new Error(this.#report(facts, broken))
+    return missing
+  }
+
+  /** Looks until everything is as it must be, and forgets the order. @throws Error when it never is */
+  async end(): Promise<void> {
+    const until = this.world.scheduler.nowMs + PATIENCE_MS
+    for (;;) {
+      const missing = await this.check()
+      if (missing.length === 0) break
+      if (this.world.scheduler.nowMs > until) throw new Error(this.#report(await this.facts(), missing))
+      await sleep(LOOK_MS)
+    }
+    const facts = await this.facts()
+    count(this.world, `ended ${facts.order.status}`)
+    this.shop.received.delete(this.id)
+  }
+
+  #report(facts: OrderFacts, faults: readonly string[]): string {
+    const { name, companyId } = { name: this.kind, companyId: this.shop.merchant.companyId }
+    const history = facts.events.map(({ trigger, at }) => `${trigger} ${at}`).join(', ')
+    return [
+      `The order ${this.id} of ${companyId}, story "${name}":`,
+      ...faults.map((fault) => `  - ${fault}`),
+      `  history: ${history}`,
+      `  payments: ${JSON.stringify(facts.payments)}`,
+      `  refunds: ${JSON.stringify(facts.refunds)}`,
+      `  records: ${JSON.stringify(facts.mispayments)}`,
+      `  accounts: ${JSON.stringify(facts.accounts)}`,
+      `  deliveries: ${JSON.stringify(facts.deliveries.map(({ event, status }) => `${event} ${status}`))}`,
+    ].join('\n')
+  }
+}

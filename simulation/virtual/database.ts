@@ -1,0 +1,284 @@
+import { EventEmitter } from 'node:events'
+import pg from 'pg'
+import { Backend } from './backend.ts'
+import { currentScope, type Scheduler, type Scope } from './scheduler.ts'
+import { type Frame, splitFrames, sqlOf, WELCOME } from './wire.ts'
+
+/** What can go wrong between the service and its database. */
+export type DatabaseFault = 'lost-before' | 'lost-after' | 'serialization' | 'stall'
+
+export type DatabaseOptions = {
+  connectionString: string
+  scheduler: Scheduler
+  /** Sessions of the real server: so many transactions are open at once. */
+  sessions: number
+  /** What goes wrong with this statement, if anything. */
+  fault(statement: { sql: string; inTransaction: boolean; scope: Scope | null }): DatabaseFault | null
+}
+
+/** One way through the network and the server, in milliseconds. */
+const LATENCY_MS = 0.05
+const STALL_MS = 2000
+/** How long a lock wait is watched before it counts as one; longer than `deadlock_timeout`. */
+const DEADLOCK_MS = 20
+const realNow = performance.now.bind(performance)
+const realSetTimeout = globalThis.setTimeout
+const realPause = (ms: number): Promise<void> => new Promise((resolve) => void realSetTimeout(resolve, ms))
+
+const FAIL = `do $$ begin raise exception 'simulated' using errcode = '%'; end $$`
+
+const lost = (): Error => Object.assign(new Error('Connection terminated: read ECONNRESET'), { code: 'ECONNRESET' })
+
+/** A connection of the service's pool: what `pg` takes for a socket. */
+class VirtualConnection extends EventEmitter {
+  readonly scope = currentScope()
+  readonly #database: VirtualDatabase
+  backend: Backend | null = null
+  isOpen = true
+  #isWelcome = false
+  #buffer: Buffer = Buffer.alloc(0)
+  #batch: Frame[] = []
+
+  constructor(database: VirtualDatabase) {
+    super()
+    this.#database = database
+  }
+  setNoDelay(): void {}
+  setKeepAlive(): void {}
+  cork(): void {}
+  uncork(): void {}
+  ref(): void {}
+  unref(): void {}
+  get writable(): boolean {
+    return this.isOpen
+  }
+  connect(): void {
+    this.#database.scheduler.after(LATENCY_MS, () => void this.emit('connect'))
+  }
+  write(chunk: Buffer, done?: () => void): boolean {
+    this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk])
+    if (!this.#isWelcome) {
+      this.#isWelcome = true
+      this.#buffer = Buffer.alloc(0)
+      this.#database.scheduler.after(LATENCY_MS, () => void this.emit('data', WELCOME))
+      return true
+    }
+    const { frames, rest } = splitFrames(this.#buffer)
+    this.#buffer = Buffer.from(rest)
+    for (const one of frames) {
+      if (one.type === 'X') this.close()
+      else this.#batch.push(one)
+      if (one.type !== 'S' && one.type !== 'Q') continue
+      const batch = this.#batch
+      this.#batch = []
+      this.#database.accept(this, batch)
+    }
+    done?.()
+    return true
+  }
+  end(): void {
+    this.close()
+  }
+  destroy(error?: Error): void {
+    this.close(error)
+  }
+  close(error?: Error): void {
+    if (!this.isOpen) return
+    this.isOpen = false
+    this.#database.forget(this)
+    const { scheduler } = this.#database
+    scheduler.after(
+      0,
+      () => {
+        if (error) this.emit('error', error)
+        this.emit('close')
+      },
+      this.scope,
+    )
+  }
+}
+
+type Job = { connection: VirtualConnection; frames: Frame[]; resume(): void }
+type Blocked = { backend: Backend; answer: Promise<Frame[]>; done(frames: Frame[]): void }
+
+/**
+ * The real PostgreSQL behind virtual connections. Statements reach it one after another, in the order that the
+ * scheduler draws, and their `now()` is the virtual clock; transactions overlap as with many nodes, and one that
+ * waits for a lock lets the others go on.
+ */
+export class VirtualDatabase {
+  readonly scheduler: Scheduler
+  readonly #options: DatabaseOptions
+  readonly #connections = new Set<VirtualConnection>()
+  readonly #known = new Map<string, Buffer>()
+  #idle: Backend[] = []
+  #queue: Job[] = []
+  #blocked: Blocked[] = []
+  #monitor: Backend | null = null
+  statements = 0
+  lockWaits = 0
+
+  constructor(options: DatabaseOptions) {
+    this.#options = options
+    this.scheduler = options.scheduler
+  }
+
+  /** Opens the sessions, with the process's real timers; later pools of `pg` use them. */
+  async open(): Promise<void> {
+    const { connectionString, sessions } = this.#options
+    const connect = async (): Promise<Backend> => {
+      const client = new pg.Client({ connectionString })
+      client.on('error', () => {})
+      await client.connect()
+      await client.query(
+        `set timezone = 'UTC'; set deadlock_timeout = '${DEADLOCK_MS}ms'; set synchronous_commit = off;
+         set max_parallel_workers_per_gather = 0; set synchronize_seqscans = off; set jit = off`,
+      )
+      return new Backend(client)
+    }
+    for (let number = 0; number < sessions; number += 1) this.#idle.push(await connect())
+    this.#monitor = await connect()
+    const stream = (): VirtualConnection => {
+      const connection = new VirtualConnection(this)
+      this.#connections.add(connection)
+      return connection
+    }
+    const { Pool } = pg
+    pg.Pool = class extends Pool {
+      constructor(config?: pg.PoolConfig) {
+        super({ ...config, stream } as unknown as pg.PoolConfig)
+      }
+    } as unknown as typeof Pool
+  }
+
+  /** A client sent a statement. */
+  accept(connection: VirtualConnection, frames: Frame[]): void {
+    const [first] = frames
+    const sql = first && (first.type === 'Q' || first.type === 'P') ? sqlOf(first) : ''
+    const inTransaction = connection.backend !== null
+    const fault = this.#options.fault({ sql, inTransaction, scope: connection.scope })
+    const delayMs = LATENCY_MS + this.scheduler.random.next() * LATENCY_MS + (fault === 'stall' ? STALL_MS : 0)
+    this.scheduler.after(delayMs, () => this.#start(connection, frames, fault), null)
+  }
+
+  #start(connection: VirtualConnection, frames: Frame[], fault: DatabaseFault | null): void | Promise<void> {
+    if (!connection.isOpen || connection.scope?.alive === false) return this.#resumeNext()
+    if (fault === 'lost-before') return connection.close(lost())
+    if (connection.backend) return this.#work(connection, frames, fault)
+    const backend = this.#idle.shift()
+    const resume = (): void => void this.scheduler.after(0, () => this.#start(connection, frames, fault), null)
+    if (!backend) return void this.#queue.push({ connection, frames, resume })
+    connection.backend = backend
+    return this.#work(connection, frames, fault)
+  }
+
+  async #work(connection: VirtualConnection, frames: Frame[], fault: DatabaseFault | null): Promise<void> {
+    const { backend } = connection
+    if (!backend) return
+    this.statements += 1
+    for (const { bytes } of frames) this.scheduler.note(bytes)
+    const isFailing = fault === 'serialization' && backend.status === 'T'
+    const code = this.scheduler.random.chance(0.5) ? '40001' : '40P01'
+    const sent = isFailing
+      ? backend.query(FAIL.replace('%', code))
+      : backend.send(frames, this.#known, this.scheduler.nowMs)
+    const finish = (answer: Frame[]): void => this.#finish(connection, backend, { answer, fault })
+    if (!(await this.#answers(backend, sent))) {
+      this.lockWaits += 1
+      this.#blocked.push({ backend, answer: sent, done: finish })
+      return
+    }
+    finish(await sent)
+    await this.#unblock()
+  }
+
+  #finish(
+    connection: VirtualConnection,
+    backend: Backend,
+    { answer, fault }: { answer: Frame[]; fault: DatabaseFault | null },
+  ): void {
+    const isDead = !connection.isOpen || connection.scope?.alive === false
+    if (backend.status === 'I') this.#release(connection, backend)
+    else if (isDead) this.scheduler.after(LATENCY_MS, () => this.#rollback(connection, backend), null)
+    if (isDead) return
+    if (fault === 'lost-after') {
+      connection.close(lost())
+      return
+    }
+    const bytes = Buffer.concat(answer.map((one) => one.bytes))
+    this.scheduler.after(LATENCY_MS, () => void (connection.isOpen && connection.emit('data', bytes)), connection.scope)
+  }
+
+  #release(connection: VirtualConnection, backend: Backend): void {
+    if (connection.backend === backend) connection.backend = null
+    this.#idle.push(backend)
+    this.#idle.sort((left, right) => left.pid - right.pid)
+    this.#resumeNext()
+  }
+
+  #resumeNext(): void {
+    if (this.#idle.length > 0) this.#queue.shift()?.resume()
+  }
+
+  /** True when it answered; false when it waits for another transaction's lock, and not in a circle of waits. */
+  async #answers(backend: Backend, sent: Promise<Frame[]>): Promise<boolean> {
+    let isDone = false
+    void sent.then(() => {
+      isDone = true
+    })
+    const startedAt = realNow()
+    await Promise.race([sent, realPause(2)])
+    while (!isDone) {
+      const isBlocked = await this.#isBlocked(backend)
+      if (isDone) break
+      if (isBlocked && realNow() - startedAt > DEADLOCK_MS * 2) return false
+      await Promise.race([sent, realPause(2)])
+    }
+    return true
+  }
+
+  async #isBlocked({ pid }: Backend): Promise<boolean> {
+    const frames = (await this.#monitor?.query(`select cardinality(pg_blocking_pids(${pid}))`)) ?? []
+    const row = frames.find(({ type }) => type === 'D')?.bytes
+    return row !== undefined && row.toString('utf8', 11) !== '0'
+  }
+
+  /** Statements whose lock is free by now go on, in the order in which they began to wait. */
+  async #unblock(): Promise<void> {
+    for (const blocked of [...this.#blocked]) {
+      if (!(await this.#answersNow(blocked))) continue
+      this.#blocked = this.#blocked.filter((one) => one !== blocked)
+      blocked.done(await blocked.answer)
+      return this.#unblock()
+    }
+  }
+
+  async #answersNow({ backend, answer }: Blocked): Promise<boolean> {
+    for (;;) {
+      if (!backend.isBusy) return true
+      if ((await this.#isBlocked(backend)) && backend.isBusy) return false
+      await Promise.race([answer, realPause(1)])
+    }
+  }
+
+  /** The client is gone. What its server process does about that comes a moment later. */
+  forget(connection: VirtualConnection): void {
+    this.#connections.delete(connection)
+    const { backend } = connection
+    if (!backend || backend.isBusy) return
+    this.scheduler.after(LATENCY_MS, () => this.#rollback(connection, backend), null)
+  }
+
+  async #rollback(connection: VirtualConnection, backend: Backend): Promise<void> {
+    if (connection.backend !== backend) return
+    await backend.query('rollback')
+    this.#release(connection, backend)
+    await this.#unblock()
+  }
+
+  /** All connections of a node that was killed. */
+  cut(scope: Scope): void {
+    for (const connection of this.#connections) if (connection.scope === scope) connection.close()
+    this.#queue = this.#queue.filter((job) => job.connection.scope !== scope)
+  }
+}

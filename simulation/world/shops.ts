@@ -1,0 +1,98 @@
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Db } from '../../src/db/db.ts'
+import { sql } from '../../src/db/db.ts'
+import type { Vault } from '../../src/kernel/vault.ts'
+import { EVENTS } from '../../src/webhooks/outbox/events.ts'
+import { insertMerchant, type Merchant } from '../../test/harness/service.ts'
+import type { HttpAnswer, HttpRequest } from '../virtual/network.ts'
+import type { Scheduler } from '../virtual/scheduler.ts'
+
+/** A webhook as it reached the shop's server. */
+export type Received = { id: string; event: string; body: string; atMs: number; status: number; isSigned: boolean }
+
+export type Reply<Data> = { status: number; data: Data; code: string; text: string }
+
+/** The address of the service for everyone outside. */
+export const SERVICE = 'http://pay.example'
+
+/** A shop: a company, its server that orders, and its server that takes webhooks. */
+export class Shop {
+  readonly host: string
+  readonly merchant: Merchant
+  /** Its webhook server does not answer well until then. */
+  downUntilMs = 0
+  /** By order. */
+  readonly received = new Map<string, Received[]>()
+  orders = 0
+  readonly #scheduler: Scheduler
+
+  constructor(number: number, merchant: Merchant, scheduler: Scheduler) {
+    this.host = `shop-${number}.example`
+    this.merchant = merchant
+    this.#scheduler = scheduler
+  }
+
+  /** Keeps what comes, and refuses while it is down. */
+  async take({ body, headers }: HttpRequest): Promise<HttpAnswer> {
+    const { _id, event } = JSON.parse(body) as { _id: string; event: string }
+    const isDown = this.#scheduler.nowMs < this.downUntilMs
+    const status = isDown ? 503 : 200
+    const list = this.received.get(_id) ?? []
+    const [stamp = '', given = ''] = (headers['service-signature'] ?? '').split(',')
+    const right = createHmac('sha256', this.merchant.webhookSecret)
+      .update(`${stamp.slice(2)}.${body}`)
+      .digest('hex')
+    const id = headers['service-webhook-id'] ?? ''
+    list.push({ id, event, body, atMs: this.#scheduler.nowMs, status, isSigned: given === `v1=${right}` })
+    this.received.set(_id, list)
+    return { status, headers: {}, body: '' }
+  }
+
+  /** One request, repeated with its key until it is answered for good. */
+  async call<Data = Record<string, unknown>>(
+    method: 'GET' | 'POST',
+    path: string,
+    { body, token }: { body?: unknown; token?: string } = {},
+  ): Promise<Reply<Data>> {
+    const url = path.startsWith('/') ? SERVICE + path : `${SERVICE}/api/next/confirm_conversion/${path}`
+    const headers: Record<string, string> = {
+      ...(token === undefined ? this.merchant.headers : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}),
+    }
+    for (let tries = 0; ; tries += 1) {
+      const reply = await this.#once<Data>(url, {
+        method,
+        headers,
+        body: body === undefined ? '' : JSON.stringify(body),
+      })
+      if (reply) return reply
+      if (tries > 200) throw new Error(`${method} ${path} is never answered`)
+      await sleep(300 + 200 * tries)
+    }
+  }
+
+  /** Null: no answer that says what became of it. */
+  async #once<Data>(url: string, init: RequestInit): Promise<Reply<Data> | null> {
+    const signal = AbortSignal.timeout(12_000)
+    const answer = await fetch(url, { ...init, signal }).catch(() => null)
+    if (!answer || answer.status >= 500 || answer.status === 429) return null
+    const text = await answer.text()
+    const { data, error } = JSON.parse(text) as { data: Data; error?: { code: string } }
+    if (error && ['IDEMPOTENCY_IN_PROGRESS', 'BUSY'].includes(error.code)) return null
+    return { status: answer.status, data, code: error?.code ?? '', text }
+  }
+}
+
+/** A new company with its own address for settlements; it wants every event. */
+export async function openShop(deps: { db: Db; vault: Vault; scheduler: Scheduler; number: number }): Promise<Shop> {
+  const { db, vault, scheduler, number } = deps
+  const merchant = await insertMerchant(db, vault)
+  const address = `0x${number.toString(16).padStart(40, '5')}`
+  await db.run(sql`
+    update companies set optional_events = ${[...EVENTS]}, settlement_address = ${address}, settlement_network = 31337,
+      fee_bps = ${(number % 3) * 75}, version = version + 1
+    where id = ${merchant.companyId}`)
+  return new Shop(number, merchant, scheduler)
+}

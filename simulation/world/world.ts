@@ -1,0 +1,27 @@
+import type { PayerConsole } from '../../sandbox/providers/payer-console.ts'
+import type { Random } from '../virtual/random.ts'
+import type { Scheduler } from '../virtual/scheduler.ts'
+import type { SimulatedChain } from './chain.ts'
+import type { ChainNode } from './chain-node.ts'
+import type { Cluster } from './nodes.ts'
+import type { Oracle } from './oracle.ts'
+import type { Shop } from './shops.ts'
+
+/** Everything around the service, and the service itself. */
+export type World = {
+  scheduler: Scheduler
+  random: Random
+  chain: SimulatedChain
+  endpoints: ChainNode[]
+  providers: PayerConsole
+  cluster: Cluster
+  shops: Shop[]
+  oracle: Oracle
+  /** Faults are drawn only while this is set. */
+  weather: { isBad: boolean }
+  counts: Map<string, number>
+}
+
+export function count({ counts }: Pick<World, 'counts'>, what: string, by = 1): void {
+  counts.set(what, (counts.get(what) ?? 0) + by)
+}
