@@ -453,6 +453,8 @@ export interface Operations {
   /** List refunds. Refunds, newest first, each with the code of its order. */
   listRefunds: {
     params: {
+      /** For users of several companies: only this one. */
+      companyId?: string
       /** Only of this order. */
       code?: string
       /** Where the object stands. */
@@ -471,6 +473,8 @@ export interface Operations {
         orderId: string
         /** Of its order. */
         code: string
+        /** Short form of the code, for reading aloud. */
+        shortCode: string
         /** Set: money that never paid the order goes back. */
         mispaymentId: string | null
         /** Where the object stands. */
@@ -556,6 +560,8 @@ export interface Operations {
       orderId: string
       /** Of its order. */
       code: string
+      /** Short form of the code, for reading aloud. */
+      shortCode: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -657,6 +663,8 @@ export interface Operations {
       orderId: string
       /** Of its order. */
       code: string
+      /** Short form of the code, for reading aloud. */
+      shortCode: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -739,6 +747,8 @@ export interface Operations {
       orderId: string
       /** Of its order. */
       code: string
+      /** Short form of the code, for reading aloud. */
+      shortCode: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -832,6 +842,8 @@ export interface Operations {
       orderId: string
       /** Of its order. */
       code: string
+      /** Short form of the code, for reading aloud. */
+      shortCode: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -944,6 +956,8 @@ export interface Operations {
       orderId: string
       /** Of its order. */
       code: string
+      /** Short form of the code, for reading aloud. */
+      shortCode: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1026,6 +1040,8 @@ export interface Operations {
       orderId: string
       /** Of its order. */
       code: string
+      /** Short form of the code, for reading aloud. */
+      shortCode: string
       /** Set: money that never paid the order goes back. */
       mispaymentId: string | null
       /** Where the object stands. */
@@ -1094,6 +1110,8 @@ export interface Operations {
   /** List money that does not fit its order. Payments that are too little, too much, too late, double or in another token; each waits for a decision or has one. */
   listMispayments: {
     params: {
+      /** For users of several companies: only this one. */
+      companyId?: string
       /** Where the object stands. */
       status?: "open" | "accepted" | "refunded" | "ignored" | "borne" | "resolved"
       /** Which kind it is. */
@@ -1112,6 +1130,8 @@ export interface Operations {
         _id: string
         /** The order that the money came for. */
         code: string
+        /** Short form of the code, for reading aloud. */
+        shortCode: string
         /** State of the order. */
         orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
         /** Which kind it is. */
@@ -1192,6 +1212,10 @@ export interface Operations {
       amount?: string
       /** Fiat currency. */
       fromAsset?: string
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
     }
     data: Array<{
       /** Payment channel. */
@@ -2360,6 +2384,8 @@ export interface Operations {
   /** List the users of your company. Users of your company, with filters. */
   listUsers: {
     params: {
+      /** For users of several companies: only this one. */
+      companyId?: string
       /** Role. */
       role?: "SuperAdmin" | "SuperManager" | "Manager" | "Association" | "Cashier" | "Observer" | "SimpleUser" | "Service"
       /** Searches e-mail and name. */
@@ -2910,7 +2936,7 @@ export interface Operations {
   /** Differences between the books and what happened. Where the books and the records differ. Settlements and refunds of the company wait until it is explained. */
   listDifferences: {
     params: {
-      /** For users of several companies. */
+      /** For users of several companies: only this one. */
       companyId?: string
       /** Where the object stands. */
       status?: "open" | "explained" | "gone"
@@ -3004,6 +3030,8 @@ export interface Operations {
   /** The audit log, newest first. Who did what, when, from where, and whether it was allowed. */
   listAuditLog: {
     params: {
+      /** For users of several companies: only this one. */
+      companyId?: string
       /** How the action begins: `webhook.` */
       action?: string
       /** How the actor begins, or a person’s e-mail. */
@@ -3024,6 +3052,8 @@ export interface Operations {
         at: string
         /** `user:<id>`, `apiKey:<id>`, `operator`, `anyone` */
         actor: string
+        /** The person’s name, or the key’s; null where there is none, or no more. */
+        actorName: string | null
         /** What was done, as `noun.verb`. */
         action: string
         /** Whether it was done or refused. */
@@ -3148,6 +3178,20 @@ export interface Operations {
       id: string
     }
     data: null
+  }
+  /** Networks that are set up here. By name, for choosing where payouts go and for links to their explorers. */
+  listNetworks: {
+    params: Record<never, never>
+    data: Array<{
+      /** Chain id. */
+      network: number
+      /** The network’s name. */
+      name: string
+      /** Its money is worth nothing. */
+      testnet: boolean
+      /** Everything before `/tx/…`; null: none is known. */
+      explorerUrl: string | null
+    }>
   }
   /** Chains and their endpoints. Asks every endpoint, which may take some seconds. */
   listOperatorChains: {
@@ -4139,7 +4183,7 @@ export const OPERATIONS = {
   erasePayerInformation: { method: 'DELETE', path: '/api/next/confirm_conversion/payer-information/{code}', query: [], keyed: false, json: true },
   revertOrder: { method: 'POST', path: '/api/next/confirm_conversion/revert/{code}', query: [], keyed: true, json: true },
   getExchangeInfo: { method: 'GET', path: '/api/next/confirm_conversion/exchangeInfo', query: ['fromAsset', 'toAsset'], keyed: false, json: true },
-  listRefunds: { method: 'GET', path: '/api/next/refunds', query: ['code', 'status', 'page', 'limit'], keyed: false, json: true },
+  listRefunds: { method: 'GET', path: '/api/next/refunds', query: ['companyId', 'code', 'status', 'page', 'limit'], keyed: false, json: true },
   getRefund: { method: 'GET', path: '/api/next/refunds/{id}', query: [], keyed: false, json: true },
   getRefundAddressMessage: { method: 'GET', path: '/api/next/refunds/address-message', query: ['code', 'address', 'amount', 'mispaymentId'], keyed: false, json: true },
   approveRefund: { method: 'POST', path: '/api/next/refunds/{id}/approve', query: [], keyed: true, json: true },
@@ -4148,11 +4192,11 @@ export const OPERATIONS = {
   refundMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/refund', query: [], keyed: true, json: true },
   settleRefund: { method: 'POST', path: '/api/next/refunds/{id}/settle', query: [], keyed: true, json: true },
   reportRefundTransaction: { method: 'POST', path: '/api/next/refunds/{id}/transaction', query: [], keyed: true, json: true },
-  listMispayments: { method: 'GET', path: '/api/next/mispayments', query: ['status', 'kind', 'code', 'page', 'limit'], keyed: false, json: true },
+  listMispayments: { method: 'GET', path: '/api/next/mispayments', query: ['companyId', 'status', 'kind', 'code', 'page', 'limit'], keyed: false, json: true },
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
   ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },
   bearLoss: { method: 'POST', path: '/api/next/mispayments/{id}/bear', query: [], keyed: true, json: true },
-  listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset'], keyed: false, json: true },
+  listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset', 'companyId', 'childManager'], keyed: false, json: true },
   listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
   saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
   removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
@@ -4209,7 +4253,7 @@ export const OPERATIONS = {
   getMe: { method: 'GET', path: '/api/next/users/me', query: [], keyed: false, json: true },
   changeMe: { method: 'PUT', path: '/api/next/users/me', query: [], keyed: false, json: true },
   listMyPermissions: { method: 'GET', path: '/api/next/users/me/permissions', query: [], keyed: false, json: true },
-  listUsers: { method: 'GET', path: '/api/next/users', query: ['role', 'search', 'pending', 'page', 'limit'], keyed: false, json: true },
+  listUsers: { method: 'GET', path: '/api/next/users', query: ['companyId', 'role', 'search', 'pending', 'page', 'limit'], keyed: false, json: true },
   inviteUser: { method: 'POST', path: '/api/next/users', query: [], keyed: true, json: true },
   getUser: { method: 'GET', path: '/api/next/users/{id}', query: [], keyed: false, json: true },
   changeUser: { method: 'PUT', path: '/api/next/users/{id}', query: [], keyed: false, json: true },
@@ -4236,12 +4280,13 @@ export const OPERATIONS = {
   explainDifference: { method: 'POST', path: '/api/next/ledger/differences/{id}/explain', query: [], keyed: true, json: true },
   getBooksCheck: { method: 'GET', path: '/api/next/ledger/check', query: ['companyId'], keyed: false, json: true },
   listFees: { method: 'GET', path: '/api/next/ledger/fees', query: ['companyId', 'months'], keyed: false, json: true },
-  listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
+  listAuditLog: { method: 'GET', path: '/api/next/audit-log', query: ['companyId', 'action', 'actor', 'object', 'before', 'limit'], keyed: false, json: true },
   getOperatorStatus: { method: 'GET', path: '/api/next/operator/status', query: [], keyed: false, json: true },
   verifyAuditLog: { method: 'POST', path: '/api/next/audit-log/verify', query: [], keyed: true, json: true },
   listAnnouncements: { method: 'GET', path: '/api/next/announcements', query: [], keyed: false, json: true },
   createAnnouncement: { method: 'POST', path: '/api/next/announcements', query: [], keyed: true, json: true },
   deleteAnnouncement: { method: 'DELETE', path: '/api/next/announcements/{id}', query: [], keyed: false, json: true },
+  listNetworks: { method: 'GET', path: '/api/next/networks', query: [], keyed: false, json: true },
   listOperatorChains: { method: 'GET', path: '/api/next/operator/chains', query: [], keyed: false, json: true },
   listOperatorWallets: { method: 'GET', path: '/api/next/operator/wallets', query: [], keyed: false, json: true },
   getSweepPlan: { method: 'GET', path: '/api/next/operator/sweep-plan', query: [], keyed: false, json: true },

@@ -53,10 +53,13 @@ export type AuditFilter = {
   limit: number
 }
 
+/** An entry, and who its actor is by name. */
+export type ListedAuditRow = AuditRow & { actorName: string | null }
+
 /** Newest first. */
-export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<AuditRow[]> {
+export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<ListedAuditRow[]> {
   const conditions: Sql[] = []
-  if (filter.companyIds !== null) conditions.push(sql`company_id = any(${filter.companyIds})`)
+  if (filter.companyIds !== null) conditions.push(sql`a.company_id = any(${filter.companyIds})`)
   if (filter.action !== null) conditions.push(sql`starts_with(action, ${filter.action})`)
   // a person is looked for by e-mail as well as by id
   if (filter.actor !== null) {
@@ -65,8 +68,12 @@ export async function listAuditRows(q: Queryable, filter: AuditFilter): Promise<
       or actor in (select 'user:' || id from users where email_key = ${email}))`)
   }
   if (filter.object !== null) conditions.push(sql`starts_with(object, ${filter.object})`)
-  if (filter.beforeSeq !== null) conditions.push(sql`seq < ${filter.beforeSeq}`)
-  return q.many<AuditRow>(
-    unnamed(sql`select * from audit_log where ${joinSql(conditions, ' and ')} order by seq desc limit ${filter.limit}`),
+  if (filter.beforeSeq !== null) conditions.push(sql`a.seq < ${filter.beforeSeq}`)
+  return q.many<ListedAuditRow>(
+    unnamed(sql`
+      select a.*, coalesce(
+        (select first_name || ' ' || last_name from users where id = split_part(a.actor, ':', 2) and starts_with(a.actor, 'user:')),
+        (select name from api_keys where id = split_part(a.actor, ':', 2) and starts_with(a.actor, 'apiKey:'))) as actor_name
+      from audit_log a where ${joinSql(conditions, ' and ')} order by a.seq desc limit ${filter.limit}`),
   )
 }

@@ -1,15 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/db.ts'
-import { actorOf } from '../http/actor.ts'
+import { actorOf, CompanyIdQuery, companiesSeen } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
-import { type AuditRow, listAuditRows } from './audit-queries.ts'
+import { type ListedAuditRow, listAuditRows } from './audit-queries.ts'
 
 const Nullable = Type.Union([Type.String(), Type.Null()])
 const EntrySchema = Type.Object({
   seq: Type.String({ description: 'Its place in the chain.' }),
   at: Type.String({ format: 'date-time' }),
   actor: Type.String({ description: '`user:<id>`, `apiKey:<id>`, `operator`, `anyone`' }),
+  actorName: Type.Union([Type.String(), Type.Null()], {
+    description: 'The person’s name, or the key’s; null where there is none, or no more.',
+    examples: ['Maud Lefèvre'],
+  }),
   action: Type.String(),
   result: Type.String({ enum: ['ok', 'refused'] }),
   company: Nullable,
@@ -20,10 +24,11 @@ const EntrySchema = Type.Object({
   detail: Type.Object({}, { additionalProperties: true }),
 })
 
-const view = (row: AuditRow) => ({
+const view = (row: ListedAuditRow) => ({
   seq: row.seq.toString(),
   at: row.at.toISOString(),
   actor: row.actor,
+  actorName: row.actorName,
   action: row.action,
   result: row.result,
   company: row.companyId,
@@ -45,6 +50,7 @@ export const auditRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { 
         summary: 'The audit log, newest first',
         tags: ['companies'],
         querystring: Type.Object({
+          companyId: CompanyIdQuery,
           action: Type.Optional(Type.String({ maxLength: 100, description: 'How the action begins: `webhook.`' })),
           actor: Type.Optional(
             Type.String({ maxLength: 100, description: 'How the actor begins, or a person’s e-mail.' }),
@@ -61,9 +67,8 @@ export const auditRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { 
     async (request) => {
       const actor = actorOf(request)
       const { action, object, before, limit = 50 } = request.query
-      const own = actor.companyId === null ? actor.companyIds : [actor.companyId]
       const rows = await listAuditRows(db, {
-        companyIds: actor.role === 'SuperAdmin' ? null : own,
+        companyIds: companiesSeen(actor, request.query.companyId),
         action: action ?? null,
         actor: request.query.actor ?? null,
         object: object ?? null,

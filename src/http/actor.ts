@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { AppError } from '../kernel/errors.ts'
 
 export const USER_ROLES = [
@@ -85,6 +86,24 @@ export function companyOf(actor: Actor): string {
   }
   return actor.companyId
 }
+
+/**
+ * The companies whose objects a list shows: all that the actor sees, or the one that he names. Null: every company.
+ * @throws OBJECT_NOT_FOUND for a company that he does not see
+ */
+export function companiesSeen(actor: Actor, companyId: string | undefined): readonly string[] | null {
+  if (companyId !== undefined) {
+    if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
+    return [companyId]
+  }
+  if (actor.role === 'SuperAdmin') return null
+  return [...new Set([...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])])]
+}
+
+/** Of lists that show every company of the actor unless he names one. */
+export const CompanyIdQuery = Type.Optional(
+  Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For users of several companies: only this one.' }),
+)
 
 /** May this actor see objects of that company? Others get 404, which does not reveal whether the object exists. */
 export function sees(actor: Actor, companyId: string): boolean {

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from 'typebox'
-import { actorOf } from '../http/actor.ts'
+import { actorOf, CompanyIdQuery } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { DIFFERENCE_SOURCES, DIFFERENCE_STATUSES } from './difference-queries.ts'
@@ -39,9 +39,7 @@ export const differenceRoutes: FastifyPluginAsyncTypebox<DifferenceDeps> = async
         summary: 'Differences between the books and what happened',
         tags,
         querystring: Type.Object({
-          companyId: Type.Optional(
-            Type.String({ pattern: '^[0-9a-f]{24}$', description: 'For users of several companies.' }),
-          ),
+          companyId: CompanyIdQuery,
           status: Type.Optional(Type.String({ enum: [...DIFFERENCE_STATUSES] })),
           page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),
           limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),

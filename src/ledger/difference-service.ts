@@ -1,6 +1,6 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Db } from '../db/db.ts'
-import { type Actor, sees } from '../http/actor.ts'
+import { type Actor, companiesSeen, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
@@ -32,23 +32,13 @@ export type DifferenceView = ReturnType<typeof viewDifference>
 
 export type DifferenceQuery = { companyId?: string; status?: string; page?: number; limit?: number }
 
-/** Null: all, and the operator's wallets. @throws OBJECT_NOT_FOUND */
-function companiesOf(actor: Actor, companyId: string | undefined): string[] | null {
-  if (companyId !== undefined) {
-    if (!sees(actor, companyId)) throw new AppError('OBJECT_NOT_FOUND')
-    return [companyId]
-  }
-  if (actor.role === 'SuperAdmin') return null
-  return [...actor.companyIds, ...(actor.companyId === null ? [] : [actor.companyId])]
-}
-
 /** Differences of the companies that the actor sees; only a SuperAdmin sees the operator’s wallets. */
 export async function listVisibleDifferences(
   { db }: DifferenceDeps,
   actor: Actor,
   { companyId, status, page = 1, limit = 20 }: DifferenceQuery,
 ): Promise<DifferenceView[]> {
-  const companyIds = companiesOf(actor, companyId)
+  const companyIds = companiesSeen(actor, companyId)
   const filter = { companyIds, status: status ?? null, limit, offset: (page - 1) * limit }
   return (await listKnownDifferences(db, filter)).map(viewDifference)
 }

@@ -13,6 +13,14 @@ const address = Type.String({ examples: ['0x8ba1f109551bD432803012645Ac136ddd64D
 const Decimal = (description: string, example: string) => Type.String({ description, examples: [example] })
 const Time = (description: string) => Type.String({ format: 'date-time', description })
 
+const NetworkSchema = Type.Object({
+  ...{ network, name },
+  testnet: Type.Boolean({ description: 'Its money is worth nothing.', examples: [false] }),
+  explorerUrl: Nullable(
+    Type.String({ description: 'Everything before `/tx/…`; null: none is known.', examples: ['https://basescan.org'] }),
+  ),
+})
+
 const ChainSchema = Type.Object({
   ...{ network, name },
   ok: Type.Boolean({ description: 'Payments on it are seen soon; otherwise `crypto` on it is hidden from payers.' }),
@@ -135,6 +143,25 @@ const SweepPlanSchema = Type.Object({
 
 /** Chains and wallets of the installation, for its operator. */
 export const operatorChainRoutes: FastifyPluginAsyncTypebox<ChainViewDeps> = async (app, deps) => {
+  app.get(
+    '/networks',
+    {
+      config: { permission: 'channels.read' },
+      schema: {
+        operationId: 'listNetworks',
+        summary: 'Networks that are set up here',
+        description: 'By name, for choosing where payouts go and for links to their explorers.',
+        tags: ['channels'],
+        response: { 200: Envelope(Type.Array(NetworkSchema)) },
+      },
+    },
+    async () =>
+      ok(
+        deps.chains.map(({ network: { chainId, name, testnet, explorerUrl } }) => ({
+          ...{ network: chainId, name, testnet, explorerUrl },
+        })),
+      ),
+  )
   app.get(
     '/operator/chains',
     {

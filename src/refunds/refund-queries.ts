@@ -133,8 +133,8 @@ export async function listRefundsOfOrder(q: Queryable, companyId: string, orderI
   return rows.map(toRefund)
 }
 
-/** A refund with the code of its order. */
-export type ListedRefund = Refund & { orderCode: string }
+/** A refund with the codes of its order. */
+export type ListedRefund = Refund & { orderCode: string; orderShortCode: string }
 
 export type RefundFilter = { companyIds: readonly string[] | null; status: string | null; code: string | null }
 
@@ -153,12 +153,16 @@ export async function listRefunds(
   filter: RefundFilter,
   page: { limit: number; offset: number },
 ): Promise<ListedRefund[]> {
-  const rows = await q.many<Row & { orderCode: string }>(
+  const rows = await q.many<Row & Pick<ListedRefund, 'orderCode' | 'orderShortCode'>>(
     unnamed(sql`
-      select r.*, r.last_words as provider_status, o.code as order_code ${filterSql(filter)} order by r.created_at desc, r.id desc
+      select r.*, r.last_words as provider_status, o.code as order_code, o.short_code as order_short_code
+      ${filterSql(filter)} order by r.created_at desc, r.id desc
       limit ${page.limit} offset ${page.offset}`),
   )
-  return rows.map((row) => ({ ...toRefund(row), orderCode: row.orderCode }))
+  return rows.map((row) => ({
+    ...toRefund(row),
+    ...{ orderCode: row.orderCode, orderShortCode: row.orderShortCode },
+  }))
 }
 
 export async function countRefundsListed(q: Queryable, filter: RefundFilter): Promise<number> {

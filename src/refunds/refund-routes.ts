@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { type Actor, actorOf, sees } from '../http/actor.ts'
+import { type Actor, actorOf, companiesSeen, sees } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
-import { scopeOf } from '../orders/order-service.ts'
 import { addressMessage } from './destination/address-proof.ts'
 import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
 import { settleByHand } from './manual-refund.ts'
@@ -45,22 +44,25 @@ function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) 
   }
 }
 
-async function codeOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refund): Promise<string> {
+type Names = { code: string; shortCode: string }
+
+async function namesOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refund): Promise<Names> {
   const order = await findOrderById(db, companyId, orderId)
   if (!order) throw new Error(`a refund without its order ${orderId}`)
-  return order.code
+  return order
 }
 
-/** @param code of its order, if already known */
-async function viewRefund(deps: MispaymentRefundDeps, refund: Refund, code?: string) {
-  return describeRefund(deps, refund, code ?? (await codeOf(deps, refund)))
+/** @param names of its order, if already known */
+async function viewRefund(deps: MispaymentRefundDeps, refund: Refund, names?: Names) {
+  return describeRefund(deps, refund, names ?? (await namesOf(deps, refund)))
 }
 
-const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, code: string) => ({
+const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode }: Names) => ({
   ...viewQuestion(deps, refund, code),
   _id: refund.id,
   orderId: refund.orderId,
   code,
+  shortCode,
   mispaymentId: refund.mispaymentId,
   status: refund.status,
   amount: formatDecimal(refund.units, 6),
@@ -126,13 +128,15 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
       },
     },
     async (request) => {
-      const { status = null, code = null, page = 1, limit = 20 } = request.query
-      const filter = { companyIds: scopeOf(actorOf(request)).companyIds, status, code }
+      const { companyId, status = null, code = null, page = 1, limit = 20 } = request.query
+      const filter = { companyIds: companiesSeen(actorOf(request), companyId), status, code }
       const [rows, total] = await Promise.all([
         listRefunds(deps.db, filter, { limit, offset: (page - 1) * limit }),
         countRefundsListed(deps.db, filter),
       ])
-      const refunds = await Promise.all(rows.map((row) => viewRefund(deps, row, row.orderCode)))
+      const refunds = await Promise.all(
+        rows.map((row) => viewRefund(deps, row, { code: row.orderCode, shortCode: row.orderShortCode })),
+      )
       return ok({ refunds, total, page, limit })
     },
   )

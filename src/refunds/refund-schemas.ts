@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { CompanyIdQuery } from '../http/actor.ts'
 import { PROOF_KINDS } from './destination/address-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 
@@ -102,6 +103,7 @@ export const RefundSchema = Type.Object({
   _id: Type.String(),
   orderId: Type.String(),
   code: Type.String({ description: 'Of its order.' }),
+  shortCode: Type.String(),
   mispaymentId: Nullable(Type.String({ description: 'Set: money that never paid the order goes back.' })),
   status: Type.String({ enum: [...REFUND_STATUSES] }),
   amount: Type.String({ description: 'USDC, 6 digits.' }),
@@ -150,6 +152,7 @@ export const RefundList = Type.Object({
 })
 
 export const RefundListQuery = Type.Object({
+  companyId: CompanyIdQuery,
   code: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this order.' })),
   status: Type.Optional(Type.String({ enum: [...REFUND_STATUSES] })),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, default: 1 })),

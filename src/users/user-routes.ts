@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { PageQuery } from '../companies/company-schemas.ts'
-import { actorOf } from '../http/actor.ts'
+import { actorOf, CompanyIdQuery } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { listPermissions, PERMISSIONS } from '../http/permissions.ts'
 import { contextOf } from '../http/request-context.ts'
@@ -20,6 +20,7 @@ const ProfileBody = Type.Object({
   lang: Type.Optional(LangSchema),
 })
 const ListQuery = Type.Object({
+  companyId: CompanyIdQuery,
   role: Type.Optional(Role),
   search: Type.Optional(Type.String({ maxLength: 100, description: 'Searches e-mail and name.' })),
   pending: Type.Optional(Type.Boolean({ description: 'Only users waiting for approval.' })),

@@ -1,7 +1,7 @@
 import type { Audit } from '../audit/audit.ts'
 import type { Config } from '../config/config.ts'
 import { brokenConstraint, type Db, type Tx } from '../db/db.ts'
-import { type Actor, sees, type UserRole } from '../http/actor.ts'
+import { type Actor, companiesSeen, sees, type UserRole } from '../http/actor.ts'
 import { hasFreshFactor } from '../http/permissions.ts'
 import type { AnyContext, RequestContext } from '../http/request-context.ts'
 import type { Clock } from '../kernel/clock.ts'
@@ -98,14 +98,20 @@ export async function changeMe(deps: UserDeps, context: RequestContext, change: 
   })
 }
 
-export type UserListQuery = { role?: string; search?: string; pending?: boolean; page: number; limit: number }
+export type UserListQuery = {
+  companyId?: string
+  role?: string
+  search?: string
+  pending?: boolean
+  page: number
+  limit: number
+}
 export type UserPage = { users: User[]; total: number; page: number; limit: number }
 
 export async function listUsers({ db }: UserDeps, actor: Actor, query: UserListQuery): Promise<UserPage> {
   const { page, limit } = query
   const filter: queries.UserFilter = {
-    companyIds:
-      actor.role === 'SuperAdmin' ? null : [...actor.companyIds, ...(actor.companyId ? [actor.companyId] : [])],
+    companyIds: companiesSeen(actor, query.companyId),
     role: query.role ?? null,
     search: query.search ?? null,
     pendingOnly: query.pending ?? false,

@@ -126,7 +126,7 @@ test('a refund is started on the page, and waits with the payer’s link when no
 
 test('a cashier sees only the orders of his tills', async () => {
   const { host, merchant } = world.shop
-  const boss = await enter('Manager', '/shop')
+  const boss = await enter('Manager', '/shop?tab=tills')
   await click(boss.page, 'Add a till')
   await boss.page.getByLabel('Identifier').fill('BACK-ROOM')
   await inDialog(boss.page).getByRole('button', { name: 'Add a till' }).click()

@@ -21,7 +21,7 @@ test('a manager sets a PIN and a device up, the tablet scans the picture, and re
   await page.getByRole('button', { name: 'Save the PIN' }).click()
   await page.getByText('The PIN is saved.').waitFor()
 
-  await goTo(page, '/shop')
+  await goTo(page, '/shop?tab=tills')
   await page.getByRole('button', { name: 'Set up a device' }).click()
   const dialog = page.getByRole('dialog').last()
   await dialog.getByLabel('Name of the device').fill('Bar')

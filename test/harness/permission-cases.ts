@@ -152,6 +152,7 @@ const WEBHOOKS: Cases = {
     }),
   },
   getOperatorStatus: { row: 'operator.status', ownOnly: true, make: () => ({ shows: 'webhooks' }) },
+  listNetworks: { row: 'channels.read', ownOnly: true, make: () => ({ shows: '"testnet":' }) },
   listOperatorChains: { row: 'operator.status', ownOnly: true, make: () => ({ shows: '"endpoints":[' }) },
   listOperatorWallets: { row: 'operator.status', ownOnly: true, make: () => ({ shows: '"twoPersonsFrom"' }) },
   getSweepPlan: { row: 'operator.status', ownOnly: true, make: () => ({ shows: '"silent":[]' }) },

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Health } from '../../channels/supervised.ts'
-import { ChoiceOnly } from '../../companies/company-schemas.ts'
-import { companyFor } from '../../companies/company-scope.ts'
+import { ChoiceOnly, ChoiceQuery } from '../../companies/company-schemas.ts'
+import { companiesFor, companyFor } from '../../companies/company-scope.ts'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
@@ -61,14 +61,17 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
         summary: 'Payment channels, and why one is hidden from the payer',
         description: 'For an order (`code`), or for an amount at today’s rate; by default for 50 EUR.',
         tags,
-        querystring: OfferQuery,
+        querystring: Type.Object({ ...OfferQuery.properties, ...ChoiceQuery }),
         response: { 200: Envelope(Type.Array(OfferSchema)) },
       },
     },
     async (request) => {
       const actor = actorOf(request)
       const price = await readPrice(deps, actor, request.query)
-      const set = actor.companyId === null ? deps.channels.operator : await deps.channels.of(actor.companyId)
+      const { companyId, childManager } = request.query
+      const chosen = await companiesFor(deps.db, actor, { companyId, childManager })
+      const own = actor.companyId ?? (chosen?.length === 1 ? (chosen[0] ?? null) : null)
+      const set = own === null ? deps.channels.operator : await deps.channels.of(own)
       const offers = await listOffers(set, price)
       return ok(
         offers.map(({ channel: paymentChannel, ...rest }) => ({

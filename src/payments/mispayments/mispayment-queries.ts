@@ -52,7 +52,7 @@ export async function findMispayment(q: Queryable, id: string): Promise<Mispayme
 }
 
 /** A record with its order. */
-export type ListedMispayment = Mispayment & { orderCode: string; orderStatus: string }
+export type ListedMispayment = Mispayment & { orderCode: string; orderShortCode: string; orderStatus: string }
 
 export type MispaymentFilter = {
   companyIds: readonly string[] | null
@@ -77,9 +77,9 @@ export async function listMispayments(
   filter: MispaymentFilter,
   page: { limit: number; offset: number },
 ): Promise<ListedMispayment[]> {
-  const rows = await q.many<Row & { orderCode: string; orderStatus: string }>(
+  const rows = await q.many<Row & Pick<ListedMispayment, 'orderCode' | 'orderShortCode' | 'orderStatus'>>(
     unnamed(sql`
-      select m.*, o.code as order_code, o.status as order_status ${filterSql(filter)}
+      select m.*, o.code as order_code, o.short_code as order_short_code, o.status as order_status ${filterSql(filter)}
       order by m.id desc limit ${page.limit} offset ${page.offset}`),
   )
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))

@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { CompanyIdQuery } from '../../http/actor.ts'
 import { LOSS_BEARERS, MISPAYMENT_KINDS, MISPAYMENT_STATUSES } from './mispayment-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -7,6 +8,7 @@ const MispaymentSchema = Type.Object(
   {
     _id: Type.String(),
     code: Type.String({ description: 'The order that the money came for.' }),
+    shortCode: Type.String(),
     orderStatus: Type.String(),
     kind: Type.String({ enum: [...MISPAYMENT_KINDS] }),
     status: Type.String({ enum: [...MISPAYMENT_STATUSES] }),
@@ -26,6 +28,7 @@ const MispaymentSchema = Type.Object(
 )
 
 export const MispaymentListQuery = Type.Object({
+  companyId: CompanyIdQuery,
   status: Type.Optional(Type.String({ enum: [...MISPAYMENT_STATUSES] })),
   kind: Type.Optional(Type.String({ enum: [...MISPAYMENT_KINDS] })),
   code: Type.Optional(Type.String({ maxLength: 64 })),

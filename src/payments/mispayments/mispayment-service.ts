@@ -1,13 +1,12 @@
 import type { Audit } from '../../audit/audit.ts'
 import type { Db, Tx } from '../../db/db.ts'
-import { type Actor, sees } from '../../http/actor.ts'
+import { type Actor, companiesSeen, sees } from '../../http/actor.ts'
 import type { RequestContext } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import type { Order } from '../../orders/order.ts'
 import { lockOrderById } from '../../orders/order-queries.ts'
-import { scopeOf } from '../../orders/order-service.ts'
 import { allows } from '../../orders/order-states.ts'
 import type { TransitionOrder } from '../../orders/order-transition.ts'
 import type { ScreeningGate } from '../../screening/screening-gate.ts'
@@ -49,6 +48,7 @@ const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mis
 const viewMispayment = (record: ListedMispayment) => ({
   _id: record.id,
   code: record.orderCode,
+  shortCode: record.orderShortCode,
   orderStatus: record.orderStatus,
   kind: record.kind,
   status: record.status,
@@ -64,8 +64,8 @@ const viewMispayment = (record: ListedMispayment) => ({
 })
 
 export async function listVisibleMispayments({ db }: MispaymentDeps, actor: Actor, query: MispaymentListQuery) {
-  const { page = 1, limit = 20, status = null, kind = null, code = null } = query
-  const filter = { companyIds: scopeOf(actor).companyIds, status, kind, code }
+  const { companyId, page = 1, limit = 20, status = null, kind = null, code = null } = query
+  const filter = { companyIds: companiesSeen(actor, companyId), status, kind, code }
   const [rows, total] = await Promise.all([
     listMispayments(db, filter, { limit, offset: (page - 1) * limit }),
     countMispayments(db, filter),

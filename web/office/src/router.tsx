@@ -159,6 +159,7 @@ const requests = createRoute({
 const shop = createRoute({
   getParentRoute: () => inside,
   path: 'shop',
+  validateSearch: readWords('tab'),
   component: lazyRouteComponent(() => import('./screens/shop/Shop.tsx'), 'Shop'),
 })
 const people = createRoute({

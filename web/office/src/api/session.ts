@@ -35,12 +35,6 @@ export const useCan = (): ((permission: Permission) => boolean) => {
   return (permission) => session?.permissions.has(permission) ?? false
 }
 
-/** Orders are made for one's own company; customers and operators have none to make them for. */
-export function useCanSell(): boolean {
-  const { session } = useSessionState()
-  return session !== null && session.user.company !== null && session.permissions.has('orders.create')
-}
-
 async function renewOnce(): Promise<boolean> {
   try {
     const answer = await fetch('/api/next/auth/refresh-token', { method: 'POST', credentials: 'same-origin' })

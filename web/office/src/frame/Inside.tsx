@@ -1,8 +1,9 @@
 import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { useCan, useCanSell, useSessionState } from '../api/session.ts'
+import { useCan, useSessionState } from '../api/session.ts'
 import { useCore } from '../texts/lang.ts'
 import { Announced } from './Announced.tsx'
+import { isOperator, useCanSell } from './company.tsx'
 import { Missing } from './Missing.tsx'
 import { Navigation, permissionOf, TopBar } from './Navigation.tsx'
 import { NoRight } from './NotFound.tsx'
@@ -24,7 +25,8 @@ export function Inside() {
   if (!session) return null
   if (!session.user.valid || session.user.missing.length > 0) return <Missing />
   const permission = permissionOf(pathname.replace(/^\/app/, ''))
-  const mayEnter = permission === null || (permission === 'orders.create' ? canSell : can(permission))
+  const mayEnter =
+    permission === null || (permission === 'orders.create' ? canSell || isOperator(session.user.role) : can(permission))
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[16rem_minmax(0,1fr)]">
       <a

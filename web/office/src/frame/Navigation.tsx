@@ -1,10 +1,10 @@
 import { Link, type LinkProps, useLocation, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import type { Permission } from '../api/call.ts'
-import { leave, useCan, useCanSell, useSession } from '../api/session.ts'
+import { leave, useCan, useSession } from '../api/session.ts'
 import { Icon, type IconName } from '../kit/icons.tsx'
 import { type Core, useCore, wordFor } from '../texts/lang.ts'
-import { CompanyPicker } from './company.tsx'
+import { CompanyPicker, isOperator, useCanSell } from './company.tsx'
 import { LanguageChoice } from './Settings.tsx'
 
 type Item = {
@@ -88,9 +88,10 @@ function Items() {
   const core = useCore()
   const can = useCan()
   const { user } = useSession()
-  const isOperator = user.role === 'SuperAdmin' || user.role === 'SuperManager'
   return GROUPS.map(({ word, items }) => {
-    const shown = items.filter(({ permission, isOperators }) => can(permission) && (!isOperators || isOperator))
+    const shown = items.filter(
+      ({ permission, isOperators }) => can(permission) && (!isOperators || isOperator(user.role)),
+    )
     if (shown.length === 0) return null
     return (
       <div key={word ?? 'top'}>

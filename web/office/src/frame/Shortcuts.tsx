@@ -1,8 +1,8 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { useCanSell } from '../api/session.ts'
 import { Dialog } from '../kit/parts.tsx'
 import { useCore } from '../texts/lang.ts'
+import { useCanSell } from './company.tsx'
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

@@ -1,18 +1,27 @@
 import type { ReactNode } from 'react'
 import { useApi } from '../api/hooks.ts'
-import { useCan, useSession } from '../api/session.ts'
+import { useCan, useSession, useSessionState } from '../api/session.ts'
 import { Select } from '../kit/fields.tsx'
 import { Empty } from '../kit/parts.tsx'
 import { useCore } from '../texts/lang.ts'
 import { useAddress } from './address.ts'
 
-const isOperator = (role: string): boolean => role === 'SuperAdmin' || role === 'SuperManager'
+/** Who works for several companies, and chooses one above the menu. */
+export const isOperator = (role: string): boolean => role === 'SuperAdmin' || role === 'SuperManager'
 
 /** The company that a page is about: one's own, or for operators the one chosen above the menu. */
 export function useCompanyId(): string | null {
   const { user } = useSession()
   const [{ company }] = useAddress()
   return isOperator(user.role) ? (company ?? null) : (user.company?._id ?? null)
+}
+
+/** Orders are made for one company: one's own, or the one chosen. A customer has none to make them for. */
+export function useCanSell(): boolean {
+  const { session } = useSessionState()
+  const [{ company }] = useAddress()
+  if (!session?.permissions.has('orders.create')) return false
+  return isOperator(session.user.role) ? company !== undefined : session.user.company !== null
 }
 
 /** `companyId` for endpoints that take it; people of one company send none. */

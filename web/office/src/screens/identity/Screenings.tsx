@@ -4,8 +4,9 @@ import { useApi } from '../../api/hooks.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { shorten } from '../../kit/format.ts'
+import { PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Empty, Loaded, Pager, Time, type Tone } from '../../kit/parts.tsx'
+import { Badge, Empty, Time, type Tone } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useTexts, wordFor } from '../../texts/lang.ts'
 import { ScreeningDialog } from './ScreeningDialog.tsx'
@@ -27,35 +28,28 @@ export function ScreeningStatus({ status }: Pick<Screening, 'status'>) {
 export function Screenings() {
   const t = useTexts(screeningTexts)
   const [{ status, check }, go] = useAddress()
-  const [page, setPage] = usePage()
+  const [page] = usePage()
   const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listScreenings'>
   const list = useApi('GET /api/next/screenings', { query }, { liveMs: SLOW_MS })
   const show = (id: string | undefined): void => go({ check: id }, { resetScroll: false })
   return (
     <>
       <StatusTabs label={t.title} options={['', ...t.tabs].map((word) => [word, wordFor(t.status, word)])} />
-      <div className="panel">
-        <Loaded
-          query={list}
-          isEmpty={(data) => data.screenings.length === 0}
-          empty={
-            <Empty icon="shield" title={t.empty}>
-              {t.emptyText}
-            </Empty>
-          }
-        >
-          {(data) => (
-            <>
-              <ul className="divide-y divide-line">
-                {data.screenings.map((one) => (
-                  <Row key={one._id} screening={one} onShow={() => show(one._id)} />
-                ))}
-              </ul>
-              <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
-            </>
-          )}
-        </Loaded>
-      </div>
+      <PagedList
+        query={list}
+        rows={(data) => data.screenings}
+        keyOf={(one) => one._id}
+        total={(data) => data.total}
+        limit={LIMIT}
+        look="rows"
+        empty={
+          <Empty icon="shield" title={t.empty}>
+            {t.emptyText}
+          </Empty>
+        }
+      >
+        {(one) => <Row screening={one} onShow={() => show(one._id)} />}
+      </PagedList>
       {check && <ScreeningDialog id={check} onClose={() => show(undefined)} />}
     </>
   )
@@ -66,7 +60,7 @@ function Row({ screening, onShow }: { screening: Screening; onShow(): void }) {
   const { status, purpose, address, code, openedAt, answers } = screening
   const telling = answers.filter(({ verdict }) => verdict !== 'clean')
   return (
-    <li className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
       <ScreeningStatus status={status} />
       <span>{wordFor(t.purpose, purpose)}</span>
       <code className="text-sm" title={address ?? undefined}>
@@ -86,6 +80,6 @@ function Row({ screening, onShow }: { screening: Screening; onShow(): void }) {
           {t.open}
         </button>
       </span>
-    </li>
+    </div>
   )
 }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
+import { OneCompany, useCompanyId, useCompanyQuery } from '../../frame/company.tsx'
 import { Form } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Badge, Code, Copy, Dialog, Empty, Facts, Loaded, Notice, Page, Time } from '../../kit/parts.tsx'
@@ -17,7 +17,8 @@ export function Keys() {
   const can = useCan()
   const [isNew, setNew] = useState(false)
   const [made, setMade] = useState<Data<'createApiKey'> | null>(null)
-  const create = can('apiKeys.create') && (
+  const companyId = useCompanyId()
+  const create = companyId !== null && can('apiKeys.create') && (
     <button type="button" className="btn btn-fill" onClick={() => setNew(true)}>
       <Icon name="plus" />
       {t.create}

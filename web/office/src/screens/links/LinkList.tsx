@@ -2,13 +2,13 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
-import { useCanSell } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
-import { useCompanyQuery } from '../../frame/company.tsx'
+import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { Check } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
+import { Table } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Copy, Empty, Loaded, Money, OrderStatus, Page, TableFrame, Time } from '../../kit/parts.tsx'
+import { Copy, Empty, Loaded, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
@@ -54,45 +54,37 @@ function Links({ links }: { links: readonly Order[] }) {
   const core = useCore()
   const [count, setCount] = useState(STEP)
   return (
-    <TableFrame label={t.title}>
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">{t.reference}</th>
-            <th scope="col" className="text-right">
-              {core.amount}
-            </th>
-            <th scope="col">{core.status}</th>
-            <th scope="col" className="hidden sm:table-cell">
-              {t.expires}
-            </th>
-            <th scope="col">{t.link}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {links.slice(0, count).map((order) => (
-            <tr key={order._id}>
-              <td className="max-w-52">
-                <Link to="/orders/$code" params={{ code: order.code }} className="link block truncate font-medium">
-                  {order.alias ?? order.shortCode}
+    <>
+      <Table
+        label={t.title}
+        rows={links.slice(0, count)}
+        keyOf={({ _id }) => _id}
+        columns={[
+          {
+            head: t.reference,
+            width: 'max-w-40 sm:max-w-52',
+            cell: ({ code, alias, shortCode, paymentUrl }) => (
+              <>
+                <Link to="/orders/$code" params={{ code }} className="link block truncate font-medium">
+                  {alias ?? shortCode}
                 </Link>
-              </td>
-              <td className="text-right font-medium">
-                <Money amount={order.fromAmount} asset={order.fromAsset} />
-              </td>
-              <td>
-                <OrderStatus status={order.status} />
-              </td>
-              <td className="hidden sm:table-cell">
-                <Time at={order.expiresAt} />
-              </td>
-              <td>
-                <Copy text={order.paymentUrl} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+                <span className="-ml-2 block sm:hidden">
+                  <Copy text={paymentUrl} />
+                </span>
+              </>
+            ),
+          },
+          {
+            head: core.amount,
+            isNumber: true,
+            width: 'font-medium',
+            cell: ({ fromAmount, fromAsset }) => <Money amount={fromAmount} asset={fromAsset} />,
+          },
+          { head: core.status, cell: ({ status }) => <OrderStatus status={status} /> },
+          { head: t.expires, width: 'hidden sm:table-cell', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+          { head: t.link, width: 'hidden sm:table-cell', cell: ({ paymentUrl }) => <Copy text={paymentUrl} /> },
+        ]}
+      />
       {links.length > count && (
         <p className="border-t border-line p-3 text-center">
           <button type="button" className="btn" onClick={() => setCount(count + STEP)}>
@@ -100,6 +92,6 @@ function Links({ links }: { links: readonly Order[] }) {
           </button>
         </p>
       )}
-    </TableFrame>
+    </>
   )
 }

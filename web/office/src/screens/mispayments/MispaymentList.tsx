@@ -3,48 +3,44 @@ import { useState } from 'react'
 import { type Body, call, type Data, type Query } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { Area, Field, Form } from '../../kit/fields.tsx'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Area, Field, Form, Select } from '../../kit/fields.tsx'
+import { Offers, PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Dialog, Empty, Loaded, Money, OrderStatus, Page, Pager, Time } from '../../kit/parts.tsx'
+import { Badge, Dialog, Empty, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
+type Bearer = 'operator' | 'company'
 type Mispayment = Data<'listMispayments'>['mispayments'][number]
-type Way = 'accept' | 'refund' | 'ignore'
+type Way = 'accept' | 'refund' | 'ignore' | 'bear'
 
 export function MispaymentList() {
   const t = useTexts(texts)
   const { status } = useSearch({ strict: false })
-  const [page, setPage] = usePage()
-  const query = { page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listMispayments'>
+  const [page] = usePage()
+  const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listMispayments'>
   const list = useApi('GET /api/next/mispayments', { query }, { liveMs: SLOW_MS })
   return (
     <Page title={t.title} lead={t.lead}>
       <StatusTabs label={t.title} options={Object.entries(t.status)} />
-      <Loaded
+      <PagedList
         query={list}
-        isEmpty={(data) => data.mispayments.length === 0}
+        rows={(data) => data.mispayments}
+        keyOf={(mispayment) => mispayment._id}
+        total={(data) => data.total}
+        limit={LIMIT}
+        look="cards"
         empty={
           <Empty icon="check" title={t.empty}>
             {t.emptyText}
           </Empty>
         }
       >
-        {(data) => (
-          <>
-            <ul className="space-y-4">
-              {data.mispayments.map((mispayment) => (
-                <li key={mispayment._id}>
-                  <Card mispayment={mispayment} />
-                </li>
-              ))}
-            </ul>
-            <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
-          </>
-        )}
-      </Loaded>
+        {(mispayment) => <Card mispayment={mispayment} />}
+      </PagedList>
     </Page>
   )
 }
@@ -52,7 +48,7 @@ export function MispaymentList() {
 /** Which decisions make sense for which kind; the service checks each again. */
 function waysOf({ kind, status }: Mispayment): Way[] {
   if (status !== 'open') return []
-  if (kind === 'orphaned') return ['ignore']
+  if (kind === 'orphaned') return ['bear']
   if (kind === 'wrong_token' || kind === 'held') return ['refund', 'ignore']
   return ['accept', 'refund', 'ignore']
 }
@@ -62,7 +58,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
   const core = useCore()
   const can = useCan()
   const [way, setWay] = useState<Way | null>(null)
-  const { kind, amount, units, asset, code, orderStatus, createdAt, status, reason } = mispayment
+  const { kind, amount, units, asset, code, shortCode, orderStatus, createdAt, status, reason } = mispayment
   return (
     <article className="panel p-4">
       <div className="mb-2 flex flex-wrap items-center gap-3">
@@ -77,21 +73,18 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
         <span className="ml-auto flex items-center gap-3">
           <OrderStatus status={orderStatus} />
           <Link to="/orders/$code" params={{ code }} className="link text-sm">
-            {t.order}
+            {t.order(shortCode)}
           </Link>
         </span>
       </div>
       <p className="mb-3 text-sm">{wordFor(t.means, kind)}</p>
       {reason && <p className="mb-3 text-sm text-soft">{`${core.reason}: ${reason}`}</p>}
-      {can('mispayments.decide') && (
-        <div className="flex flex-wrap gap-2">
-          {waysOf(mispayment).map((one) => (
-            <button key={one} type="button" className="btn" onClick={() => setWay(one)}>
-              {t[one]}
-            </button>
-          ))}
-        </div>
-      )}
+      {mispayment.borneBy && <p className="mb-3 text-sm text-soft">{t.borne[mispayment.borneBy as Bearer]}</p>}
+      <Offers
+        offers={waysOf(mispayment).map((one) => [one, can(one === 'bear' ? 'mispayments.bear' : 'mispayments.decide')])}
+        words={t}
+        onAsk={setWay}
+      />
       {way && <Decide id={mispayment._id} way={way} onClose={() => setWay(null)} />}
     </article>
   )
@@ -99,6 +92,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
 
 function decide(id: string, way: Way, body: Record<string, string>): Promise<unknown> {
   const path = { id }
+  if (way === 'bear') return call('POST /api/next/mispayments/{id}/bear', { path, body: body as Body<'bearLoss'> })
   if (way === 'accept') return call('POST /api/next/mispayments/{id}/accept', { path, body })
   if (way === 'refund') return call('POST /api/next/mispayments/{id}/refund', { path, body })
   return call('POST /api/next/mispayments/{id}/ignore', { path, body: body as Body<'ignoreMispayment'> })
@@ -106,13 +100,16 @@ function decide(id: string, way: Way, body: Record<string, string>): Promise<unk
 
 function Decide({ id, way, onClose }: { id: string; way: Way; onClose(): void }) {
   const t = useTexts(texts)
+  const can = useCan()
   const core = useCore()
   const action = useAction({
     run: (values: Record<string, string>) => decide(id, way, values),
     done: t.done,
     onDone: onClose,
   })
-  const text = { accept: t.acceptText, refund: t.refundText, ignore: t.ignoreText }[way]
+  // the operator's money is his own to give
+  const bearers: Bearer[] = can('refunds.decide') ? ['company', 'operator'] : ['company']
+  const text = { accept: t.acceptText, refund: t.refundText, ignore: t.ignoreText, bear: t.bearText }[way]
   return (
     <Dialog title={t[way]} onClose={onClose}>
       <Form button={t[way]} isBusy={action.isPending} error={action.error} onSend={(values) => action.mutate(values)}>
@@ -124,6 +121,9 @@ function Decide({ id, way, onClose }: { id: string; way: Way; onClose(): void })
             pattern="0x[0-9a-fA-F]{40}"
             spellCheck={false}
           />
+        )}
+        {way === 'bear' && (
+          <Select label={t.by} name="by" options={bearers.map((one) => [one, t.bearers[one]] as const)} />
         )}
         <Area
           label={way === 'ignore' ? core.reason : `${core.reason} (${core.optional})`}

@@ -1,7 +1,8 @@
 import { useApi } from '../../api/hooks.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { formatCount, formatMonth } from '../../kit/format.ts'
-import { Loaded, Money, Panel, TableFrame } from '../../kit/parts.tsx'
+import { Table } from '../../kit/lists.tsx'
+import { Loaded, Money, Panel } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { feeTexts } from './fee-texts.ts'
 
@@ -22,50 +23,34 @@ export function Fees() {
         empty={<p className="p-4 text-soft">{t.none}</p>}
       >
         {({ months }) => (
-          <TableFrame label={t.title}>
-            <table className="table">
-              <thead>
-                <tr>
-                  <th scope="col">{t.month}</th>
-                  <th scope="col" className="hidden text-right sm:table-cell">
-                    {t.payments}
-                  </th>
-                  <th scope="col" className="text-right">
-                    {t.received}
-                  </th>
-                  <th scope="col" className="text-right">
-                    {t.fees}
-                  </th>
-                  <th scope="col" className="hidden text-right sm:table-cell">
-                    {t.refunded}
-                  </th>
-                  <th scope="col" className="hidden text-right sm:table-cell">
-                    {t.net}
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {months.map(({ month, payments, received, fees: kept, refunded, net }) => (
-                  <tr key={month}>
-                    <td>{formatMonth(lang, month)}</td>
-                    <td className="num hidden text-right sm:table-cell">{formatCount(lang, payments)}</td>
-                    <td className="text-right">
-                      <Money amount={received} asset="USDC" />
-                    </td>
-                    <td className="text-right">
-                      <Money amount={kept} asset="USDC" />
-                    </td>
-                    <td className="hidden text-right sm:table-cell">
-                      <Money amount={refunded} asset="USDC" />
-                    </td>
-                    <td className="hidden text-right font-medium sm:table-cell">
-                      <Money amount={net} asset="USDC" />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </TableFrame>
+          <Table
+            label={t.title}
+            rows={months}
+            keyOf={({ month }) => month}
+            columns={[
+              { head: t.month, cell: ({ month }) => formatMonth(lang, month) },
+              {
+                head: t.payments,
+                isNumber: true,
+                width: 'hidden sm:table-cell',
+                cell: ({ payments }) => formatCount(lang, payments),
+              },
+              { head: t.received, isNumber: true, cell: ({ received }) => <Money amount={received} asset="USDC" /> },
+              { head: t.fees, isNumber: true, cell: ({ fees: kept }) => <Money amount={kept} asset="USDC" /> },
+              {
+                head: t.refunded,
+                isNumber: true,
+                width: 'hidden sm:table-cell',
+                cell: ({ refunded }) => <Money amount={refunded} asset="USDC" />,
+              },
+              {
+                head: t.net,
+                isNumber: true,
+                width: 'hidden font-medium sm:table-cell',
+                cell: ({ net }) => <Money amount={net} asset="USDC" />,
+              },
+            ]}
+          />
         )}
       </Loaded>
     </Panel>

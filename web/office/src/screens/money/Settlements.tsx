@@ -5,7 +5,6 @@ import { useCan } from '../../api/session.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Badge, Code, Dialog, Empty, Facts, Loaded, Money, Panel, Refusal, Time, type Tone } from '../../kit/parts.tsx'
-import { rowsOf } from '../../kit/rows.ts'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
@@ -42,7 +41,7 @@ export function Settlements() {
       <Refusal error={prepare.error} />
       <Loaded
         query={list}
-        isEmpty={(data) => rowsOf(data, 'settlements').length === 0}
+        isEmpty={(data) => data.length === 0}
         empty={
           <Empty icon="wallet" title={t.none}>
             {t.noneText}
@@ -51,7 +50,7 @@ export function Settlements() {
       >
         {(data) => (
           <ul className="divide-y divide-line">
-            {rowsOf(data, 'settlements').map((settlement) => (
+            {data.map((settlement) => (
               <li key={settlement._id} className="py-4 first:pt-0 last:pb-0">
                 <Row settlement={settlement} />
               </li>

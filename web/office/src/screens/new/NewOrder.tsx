@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { type Body, call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { OneCompany, useCompanyQuery } from '../../frame/company.tsx'
 import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Loaded, Notice, Page } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
@@ -19,10 +20,11 @@ type Tills = Data<'listCollectors'>['collectors']
 function NewForm({ kind }: { kind: Kind }) {
   const t = useTexts(texts)
   const can = useCan()
+  const company = useCompanyQuery()
   const [created, setCreated] = useState<Data<'createOrder'> | null>(null)
   const tills = useApi(
     'GET /api/next/collectors/list',
-    { query: { limit: 100, active: true } },
+    { query: { ...company, limit: 100, active: true } },
     { enabled: can('tills.read') },
   )
   const lead = kind === 'order' ? t.orderLead : t.linkLead
@@ -31,15 +33,19 @@ function NewForm({ kind }: { kind: Kind }) {
       {created ? (
         <Created created={created} onAgain={() => setCreated(null)} />
       ) : (
-        <div className="panel max-w-xl p-5">
-          <Loaded
-            query={tills}
-            isEmpty={(data) => data.collectors.length === 0}
-            empty={<Notice tone="warn">{t.noTill}</Notice>}
-          >
-            {(data) => <Fields kind={kind} tills={data.collectors} onCreated={setCreated} />}
-          </Loaded>
-        </div>
+        <OneCompany>
+          {() => (
+            <div className="panel max-w-xl p-5">
+              <Loaded
+                query={tills}
+                isEmpty={(data) => data.collectors.length === 0}
+                empty={<Notice tone="warn">{t.noTill}</Notice>}
+              >
+                {(data) => <Fields kind={kind} tills={data.collectors} onCreated={setCreated} />}
+              </Loaded>
+            </div>
+          )}
+        </OneCompany>
       )}
     </Page>
   )
@@ -61,9 +67,10 @@ function bodyOf(kind: Kind, { amount = '', goodsName, expiryMinutes, anonymous, 
 function Fields({ kind, tills, onCreated }: FieldsProps) {
   const t = useTexts(texts)
   const core = useCore()
+  const query = useCompanyQuery()
   const action = useAction({
     run: (values: Record<string, string>) =>
-      call('POST /api/next/confirm_conversion/request', { body: bodyOf(kind, values) }),
+      call('POST /api/next/confirm_conversion/request', { body: bodyOf(kind, values), query }),
     onDone: onCreated,
   })
   return (

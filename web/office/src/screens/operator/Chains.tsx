@@ -1,8 +1,9 @@
 import type { Data } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { formatCount } from '../../kit/format.ts'
+import { Table } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Empty, Facts, Loaded, Notice, Panel, TableFrame, Time, type Tone } from '../../kit/parts.tsx'
+import { Badge, Empty, Facts, Loaded, Notice, Panel, Time, type Tone } from '../../kit/parts.tsx'
 import { useLang, useTexts, wordFor } from '../../texts/lang.ts'
 import { chainTexts } from './chain-texts.ts'
 
@@ -53,34 +54,30 @@ function One({ chain }: { chain: Chain }) {
           [t.lag, lagSeconds === null ? null : t.seconds(formatCount(lang, lagSeconds))],
         ]}
       />
-      <TableFrame label={t.endpoints}>
-        <table className="table mt-3">
-          <thead>
-            <tr>
-              <th scope="col">{t.endpoint}</th>
-              <th scope="col">{t.state}</th>
-              <th scope="col" className="text-right">
-                {t.its}
-              </th>
-              <th scope="col" className="text-right">
-                {t.answer}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {endpoints.map(({ number, state, head: own, answerMs }) => (
-              <tr key={number}>
-                <td>{number}</td>
-                <td>
-                  <Badge tone={TONES[state] ?? 'bad'}>{wordFor(t.states, state)}</Badge>
-                </td>
-                <td className="num text-right">{own === null ? '–' : formatCount(lang, own)}</td>
-                <td className="num text-right">{answerMs === null ? '–' : `${formatCount(lang, answerMs)} ms`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <div className="mt-3">
+        <Table
+          label={t.endpoints}
+          rows={endpoints}
+          keyOf={({ number }) => String(number)}
+          columns={[
+            { head: t.endpoint, cell: ({ number }) => number },
+            {
+              head: t.state,
+              cell: ({ state }) => <Badge tone={TONES[state] ?? 'bad'}>{wordFor(t.states, state)}</Badge>,
+            },
+            {
+              head: t.its,
+              isNumber: true,
+              cell: ({ head: own }) => (own === null ? '–' : formatCount(lang, own)),
+            },
+            {
+              head: t.answer,
+              isNumber: true,
+              cell: ({ answerMs }) => (answerMs === null ? '–' : `${formatCount(lang, answerMs)} ms`),
+            },
+          ]}
+        />
+      </div>
     </Panel>
   )
 }

@@ -3,10 +3,11 @@ import { useState } from 'react'
 import { call, type Query, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { type Address, useAddress } from '../../frame/address.ts'
-import { Check, Field } from '../../kit/fields.tsx'
+import { useAddress } from '../../frame/address.ts'
+import { Check } from '../../kit/fields.tsx'
+import { FilterRow, PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Empty, Facts, Loaded, Money, Pager, Refusal, Time } from '../../kit/parts.tsx'
+import { Badge, Empty, Facts, Money, Refusal, Time } from '../../kit/parts.tsx'
 import { usePage } from '../../kit/Tabs.tsx'
 import { useTexts, wordFor } from '../../texts/lang.ts'
 import { Limits } from './Limits.tsx'
@@ -18,7 +19,7 @@ const LIMIT = 20
 export function Companies() {
   const t = useTexts(texts)
   const [{ search, status }, go] = useAddress()
-  const [page, setPage] = usePage()
+  const [page] = usePage()
   const query = {
     page,
     limit: LIMIT,
@@ -26,40 +27,27 @@ export function Companies() {
     ...(status === 'waiting' ? { approved: false } : {}),
   } as Query<'listCompanies'>
   const companies = useApi('GET /api/next/companies', { query }, { liveMs: SLOW_MS })
-  const put = (change: Partial<Address>): void => go({ ...change, page: undefined }, { replace: true })
   return (
     <>
-      <Field
-        label={t.search}
-        type="search"
-        className="max-w-md"
-        defaultValue={search ?? ''}
-        maxLength={100}
-        onChange={(event) => put({ search: event.target.value.trim() || undefined })}
-      />
+      <FilterRow filters={[{ name: 'search', label: t.search }]} />
       <Check
         label={t.onlyWaiting}
         checked={status === 'waiting'}
-        onChange={(event) => put({ status: event.target.checked ? 'waiting' : undefined })}
+        onChange={({ target }) =>
+          go({ status: target.checked ? 'waiting' : undefined, page: undefined }, { replace: true })
+        }
       />
-      <Loaded
+      <PagedList
         query={companies}
-        isEmpty={(data) => data.companies.length === 0}
+        rows={(data) => data.companies}
+        keyOf={(company) => company._id}
+        total={(data) => data.total}
+        limit={LIMIT}
+        look="grid"
         empty={<Empty icon="shop" title={t.empty} />}
       >
-        {(data) => (
-          <>
-            <ul className="grid gap-4 lg:grid-cols-2">
-              {data.companies.map((company) => (
-                <li key={company._id}>
-                  <Card company={company} />
-                </li>
-              ))}
-            </ul>
-            <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
-          </>
-        )}
-      </Loaded>
+        {(company) => <Card company={company} />}
+      </PagedList>
     </>
   )
 }

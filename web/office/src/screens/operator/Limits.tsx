@@ -37,6 +37,7 @@ const operatorFields = (values: Values): Change => ({
   identityThresholdAmount: decimal(values.identityThresholdAmount),
   kycThreshold: decimal(values.kycThreshold) ?? null,
   kycLimit: decimal(values.kycLimit) ?? null,
+  toleranceBps: Math.round(Number(decimal(values.tolerance) ?? 0) * BPS),
   refundApproval: values.refundApproval === 'yes',
 })
 
@@ -94,6 +95,15 @@ function OperatorFields({ company }: { company: Company }) {
           defaultValue={percent(company.feeBps)}
         />
       </div>
+      <Field
+        label={t.tolerance}
+        name="tolerance"
+        required
+        inputMode="decimal"
+        pattern={MONEY}
+        hint={t.toleranceHint}
+        defaultValue={percent(company.toleranceBps)}
+      />
       <Field
         label={t.reserve}
         name="settlementReserve"

@@ -1,7 +1,8 @@
 import type { Data } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { Table } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Loaded, Panel, TableFrame, Time } from '../../kit/parts.tsx'
+import { Badge, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { useTexts, wordFor } from '../../texts/lang.ts'
 import { statusTexts } from './status-texts.ts'
 
@@ -45,28 +46,16 @@ function Queues({ queues }: { queues: StatusData['queues'] }) {
   const t = useTexts(statusTexts)
   return (
     <Panel title={t.queues} flush>
-      <TableFrame label={t.queues}>
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">{t.queue}</th>
-              <th scope="col" className="text-right">
-                {t.waiting}
-              </th>
-              <th scope="col">{t.oldest}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {queues.map(({ name, waiting, oldestAt }) => (
-              <tr key={name}>
-                <td>{wordFor(t.names, name)}</td>
-                <td className="text-right tabular-nums">{waiting}</td>
-                <td>{oldestAt ? <Time at={oldestAt} ago /> : '–'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <Table
+        label={t.queues}
+        rows={queues}
+        keyOf={({ name }) => name}
+        columns={[
+          { head: t.queue, cell: ({ name }) => wordFor(t.names, name) },
+          { head: t.waiting, isNumber: true, cell: ({ waiting }) => waiting },
+          { head: t.oldest, cell: ({ oldestAt }) => (oldestAt ? <Time at={oldestAt} ago /> : '–') },
+        ]}
+      />
     </Panel>
   )
 }
@@ -75,28 +64,16 @@ function Nodes({ nodes }: { nodes: StatusData['nodes'] }) {
   const t = useTexts(statusTexts)
   return (
     <Panel title={t.nodes} flush>
-      <TableFrame label={t.nodes}>
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">{t.node}</th>
-              <th scope="col" className="text-right">
-                {t.connections}
-              </th>
-              <th scope="col">{t.since}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {nodes.map(({ name, address, connections, since }) => (
-              <tr key={`${name}-${address}`}>
-                <td>{`${name} · ${address}`}</td>
-                <td className="text-right tabular-nums">{connections}</td>
-                <td>{since ? <Time at={since} ago /> : '–'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <Table
+        label={t.nodes}
+        rows={nodes}
+        keyOf={({ name, address }) => `${name}-${address}`}
+        columns={[
+          { head: t.node, cell: ({ name, address }) => `${name} · ${address}` },
+          { head: t.connections, isNumber: true, cell: ({ connections }) => connections },
+          { head: t.since, cell: ({ since }) => (since ? <Time at={since} ago /> : '–') },
+        ]}
+      />
     </Panel>
   )
 }

@@ -2,8 +2,9 @@ import { useState } from 'react'
 import type { Data } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { formatCount, shorten } from '../../kit/format.ts'
+import { Table } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Code, Copy, Empty, Facts, Loaded, Money, Notice, Panel, TableFrame, Time } from '../../kit/parts.tsx'
+import { Badge, Code, Copy, Empty, Facts, Loaded, Money, Notice, Panel, Time } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { walletTexts } from './wallet-texts.ts'
 
@@ -180,34 +181,16 @@ function Addresses({ title, rows }: { title: string; rows: { address: string; am
   return (
     <details className="mt-3">
       <summary className="link inline-block text-sm">{`${title} (${rows.length})`}</summary>
-      <TableFrame label={title}>
-        <table className="table mt-2">
-          <thead>
-            <tr>
-              <th scope="col">{t.address}</th>
-              <th scope="col" className="text-right">
-                USDC
-              </th>
-              <th scope="col">{core.reason}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ address, amount, reason }) => (
-              <tr key={address}>
-                <td>
-                  <code title={address}>{shorten(address)}</code>
-                </td>
-                <td className="text-right">
-                  <Money amount={amount} asset="USDC" />
-                </td>
-                <td lang="en" className="text-soft">
-                  {reason}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </TableFrame>
+      <Table
+        label={title}
+        rows={rows}
+        keyOf={({ address }) => address}
+        columns={[
+          { head: t.address, cell: ({ address }) => <code title={address}>{shorten(address)}</code> },
+          { head: 'USDC', isNumber: true, cell: ({ amount }) => <Money amount={amount} asset="USDC" /> },
+          { head: core.reason, width: 'text-soft', cell: ({ reason }) => <span lang="en">{reason}</span> },
+        ]}
+      />
     </details>
   )
 }

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { type Body, call, type Order } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useNetworkName } from '../../frame/networks.ts'
 import { Form, Select } from '../../kit/fields.tsx'
 import { Icon } from '../../kit/icons.tsx'
 import { Dialog, Loaded, useRefusal } from '../../kit/parts.tsx'
@@ -108,6 +109,7 @@ function AcceptDialog({ order, onClose }: DialogProps) {
   const t = useTexts(texts)
   const core = useCore()
   const channels = useApi('GET /api/next/channels', { query: { code: order.code } })
+  const nameOf = useNetworkName()
   const [chosen, setChosen] = useState<string | null>(null)
   const action = useAction({
     run: (body: Body<'acceptOrder'>) =>
@@ -144,7 +146,7 @@ function AcceptDialog({ order, onClose }: DialogProps) {
                 <Select
                   label={t.network}
                   name="network"
-                  options={offer.networks.map((id) => [String(id), String(id)] as const)}
+                  options={offer.networks.map((id) => [String(id), nameOf(id)] as const)}
                 />
               )}
             </Form>

@@ -1,10 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Order } from '../../api/call.ts'
-import { transactionUrl } from '../../kit/explorer.ts'
+import { useExplorer } from '../../frame/networks.ts'
 import { formatMoney } from '../../kit/format.ts'
 import { Code, OrderStatus, Panel, Time, type Tone } from '../../kit/parts.tsx'
 import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { useAccountWords } from '../money/accounts.ts'
+import { texts as moneyTexts } from '../money/texts.ts'
 import { decimalOf, type Facts, type Group, groupEntries, type StoryData, toneOf, word } from './story-steps.ts'
 import { storyTexts } from './story-texts.ts'
 import { texts } from './texts.ts'
@@ -29,9 +31,10 @@ function useMoney(): (units: Facts[string] | undefined, asset: Facts[string] | u
 
 function Hash({ network, hash }: { network: Facts[string] | undefined; hash: Facts[string] | undefined }) {
   const t = useTexts(texts)
+  const explorerOf = useExplorer()
   const text = word(hash)
   if (text === '') return null
-  const url = transactionUrl(Number(network), text)
+  const url = explorerOf(Number(network), text)
   return (
     <>
       <Code text={text} />{' '}
@@ -84,6 +87,8 @@ function useOwnWords(): Partial<Record<Group['kind'], (facts: Facts) => [ReactNo
 
 /** Webhooks, provider calls, bookings and checks: how it was done. */
 function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [ReactNode, ReactNode?]>> {
+  const accounts = useAccountWords()
+  const { kinds } = useTexts(moneyTexts)
   const t = useTexts(texts)
   const s = useTexts(storyTexts)
   const core = useCore()
@@ -108,10 +113,10 @@ function useOtherWords(): Partial<Record<Group['kind'], (group: Group) => [React
       </Soft>,
     ],
     booking: ({ facts, more }) => [
-      `${s.booked}: ${word(facts.what).replaceAll('_', ' ')}`,
+      `${s.booked}: ${wordFor(kinds, word(facts.what))}`,
       <Soft key="legs">
         {[facts, ...more.map((entry) => entry.facts)]
-          .map(({ account, units, asset }) => `${word(account)} ${money(units, asset)}`)
+          .map(({ account, units, asset }) => `${wordFor(accounts, word(account))} ${money(units, asset)}`)
           .join(' · ')}
       </Soft>,
     ],

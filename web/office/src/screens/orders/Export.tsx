@@ -123,7 +123,10 @@ export function Export({ search }: { search: OrderSearch }) {
   return (['csv', 'xlsx'] as const).map((format) => (
     <button key={format} type="button" className="btn" onClick={() => void run(format)}>
       <Icon name="download" size={18} />
-      {`${t.export} ${format.toUpperCase()}`}
+      <span>
+        <span className="max-sm:sr-only">{t.export} </span>
+        {format.toUpperCase()}
+      </span>
     </button>
   ))
 }

@@ -1,4 +1,5 @@
 import { useSession } from '../../api/session.ts'
+import { isOperator } from '../../frame/company.tsx'
 import { Field, Select } from '../../kit/fields.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
@@ -11,7 +12,6 @@ export function Filters({ search, go, onClear }: Props) {
   const t = useTexts(texts)
   const core = useCore()
   const { user } = useSession()
-  const isOperator = user.role === 'SuperAdmin' || user.role === 'SuperManager'
   const set = [search.from, search.to, search.paymentChannel, search.sort, search.managerEmail].filter(Boolean).length
   const put = (name: keyof OrderSearch) => (event: { target: { value: string } }) =>
     go({ [name]: event.target.value || undefined, page: undefined })
@@ -53,7 +53,7 @@ export function Filters({ search, go, onClear }: Props) {
             ['fromAmount', t.smallest],
           ]}
         />
-        {isOperator && (
+        {isOperator(user.role) && (
           <Field label={t.manager} type="email" defaultValue={search.managerEmail ?? ''} onBlur={put('managerEmail')} />
         )}
         <button type="button" className="btn w-full" onClick={onClear}>

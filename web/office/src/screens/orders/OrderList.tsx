@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useApi } from '../../api/hooks.ts'
-import { useCan, useCanSell } from '../../api/session.ts'
+import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
-import { useCompanyQuery } from '../../frame/company.tsx'
+import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
@@ -136,7 +136,7 @@ export function OrderList() {
     <>
       {can('orders.download') && <Export search={search} />}
       {canSell && (
-        <Link to="/orders/new" className="btn btn-fill">
+        <Link to="/orders/new" className="btn btn-fill max-lg:hidden">
           <Icon name="plus" />
           {core.nav.newOrder}
         </Link>

@@ -3,9 +3,10 @@ import type { Query, User } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
 import { useCan, useSession } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
-import { Field } from '../../kit/fields.tsx'
+import { useCompanyQuery } from '../../frame/company.tsx'
 import { Icon } from '../../kit/icons.tsx'
-import { Badge, Empty, Loaded, Page, Pager, Time } from '../../kit/parts.tsx'
+import { FilterRow, PagedList } from '../../kit/lists.tsx'
+import { Badge, Empty, Page, Time } from '../../kit/parts.tsx'
 import { usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { Invite } from './Invite.tsx'
@@ -17,12 +18,11 @@ const LIMIT = 20
 export function People() {
   const t = useTexts(texts)
   const can = useCan()
-  const [{ search }, go] = useAddress()
-  const [page, setPage] = usePage()
+  const [{ search }] = useAddress()
+  const [page] = usePage()
   const [isInviting, setInviting] = useState(false)
-  const query = { page, limit: LIMIT, ...(search ? { search } : {}) } as Query<'listUsers'>
+  const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(search ? { search } : {}) } as Query<'listUsers'>
   const users = useApi('GET /api/next/users', { query })
-  const onSearch = (text: string): void => go({ search: text || undefined, page: undefined })
   const invite = can('users.invite') && (
     <button type="button" className="btn btn-fill" onClick={() => setInviting(true)}>
       <Icon name="plus" />
@@ -31,28 +31,18 @@ export function People() {
   )
   return (
     <Page title={t.title} lead={t.lead} actions={invite}>
-      <Field
-        label={t.search}
-        type="search"
-        defaultValue={search ?? ''}
-        maxLength={100}
-        onChange={(event) => onSearch(event.target.value.trim())}
-        className="max-w-md"
-      />
-      <Loaded query={users} isEmpty={(data) => data.users.length === 0} empty={<Empty icon="people" title={t.empty} />}>
-        {(data) => (
-          <>
-            <ul className="grid gap-4 lg:grid-cols-2">
-              {data.users.map((user) => (
-                <li key={user._id}>
-                  <Card user={user} />
-                </li>
-              ))}
-            </ul>
-            <Pager page={page} limit={LIMIT} total={data.total} onPage={setPage} />
-          </>
-        )}
-      </Loaded>
+      <FilterRow filters={[{ name: 'search', label: t.search }]} />
+      <PagedList
+        query={users}
+        rows={(data) => data.users}
+        keyOf={(user) => user._id}
+        total={(data) => data.total}
+        limit={LIMIT}
+        look="grid"
+        empty={<Empty icon="people" title={t.empty} />}
+      >
+        {(user) => <Card user={user} />}
+      </PagedList>
       {isInviting && <Invite onClose={() => setInviting(false)} />}
     </Page>
   )

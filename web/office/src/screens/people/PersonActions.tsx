@@ -3,6 +3,7 @@ import { type Body, call, type User } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Check, Form, Select } from '../../kit/fields.tsx'
+import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Loaded, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { waits } from './People.tsx'
@@ -30,7 +31,7 @@ export function PersonActions({ user }: { user: User }) {
   return (
     <div className="mt-3">
       <Refusal error={approve.error ?? enable.error} />
-      <div className="flex flex-wrap gap-2">
+      <Offers offers={offers} words={t} onAsk={setAsk}>
         {waits(user) && can('users.approve') && (
           <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
             {t.approve}
@@ -41,14 +42,7 @@ export function PersonActions({ user }: { user: User }) {
             {t.enable}
           </button>
         )}
-        {offers.map(([name, isOffered]) =>
-          isOffered ? (
-            <button key={name} type="button" className="btn" onClick={() => setAsk(name)}>
-              {t[name]}
-            </button>
-          ) : null,
-        )}
-      </div>
+      </Offers>
       {ask === 'companies' && <Companies user={user} onClose={() => setAsk(null)} />}
       {ask && ask !== 'companies' && <AskDialog ask={ask} user={user} onClose={() => setAsk(null)} />}
     </div>

@@ -3,6 +3,7 @@ import { type Body, call } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { Area, Field, Form } from '../../kit/fields.tsx'
+import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import type { Refund } from './RefundList.tsx'
@@ -30,20 +31,13 @@ export function RefundActions({ refund }: { refund: Refund }) {
   return (
     <>
       <Refusal error={approve.error} />
-      <div className="flex flex-wrap gap-2">
+      <Offers offers={offers} words={t} onAsk={setAsk}>
         {refund.status === 'needs_approval' && can('refunds.decide') && (
           <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
             {t.approve}
           </button>
         )}
-        {offers.map(([name, isOffered]) =>
-          isOffered ? (
-            <button key={name} type="button" className="btn" onClick={() => setAsk(name)}>
-              {t[name]}
-            </button>
-          ) : null,
-        )}
-      </div>
+      </Offers>
       {ask && <AskDialog ask={ask} refund={refund} onClose={() => setAsk(null)} />}
     </>
   )

@@ -1,9 +1,10 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import type { Data, Query } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
-import { Badge, Code, Copy, Empty, Facts, Loaded, Money, Page, Pager, Time, type Tone } from '../../kit/parts.tsx'
-import { rowsOf, totalOf } from '../../kit/rows.ts'
+import { Badge, Code, Copy, Empty, Facts, Money, Page, Time, type Tone } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { RefundActions } from './RefundActions.tsx'
@@ -17,34 +18,27 @@ const TONES: Record<string, Tone> = { needs_approval: 'warn', needs_address: 'wa
 export function RefundList() {
   const t = useTexts(texts)
   const { status } = useSearch({ strict: false })
-  const [page, setPage] = usePage()
-  const query = { page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listRefunds'>
+  const [page] = usePage()
+  const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listRefunds'>
   const refunds = useApi('GET /api/next/refunds', { query }, { liveMs: SLOW_MS })
   return (
     <Page title={t.title} lead={t.lead}>
       <StatusTabs label={t.title} options={[['', t.waiting], ...Object.entries(t.status)]} />
-      <Loaded
+      <PagedList
         query={refunds}
-        isEmpty={(data) => rowsOf(data, 'refunds').length === 0}
+        rows={(data) => data.refunds}
+        keyOf={(refund) => refund._id}
+        total={(data) => data.total}
+        limit={LIMIT}
+        look="cards"
         empty={
           <Empty icon="undo" title={t.empty}>
             {t.emptyText}
           </Empty>
         }
       >
-        {(data) => (
-          <>
-            <ul className="space-y-4">
-              {rowsOf(data, 'refunds').map((refund) => (
-                <li key={refund._id}>
-                  <Card refund={refund as Refund} />
-                </li>
-              ))}
-            </ul>
-            <Pager page={page} limit={LIMIT} total={totalOf(data, page, LIMIT)} onPage={setPage} />
-          </>
-        )}
-      </Loaded>
+        {(refund) => <Card refund={refund} />}
+      </PagedList>
     </Page>
   )
 }
@@ -52,8 +46,6 @@ export function RefundList() {
 function Card({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const core = useCore()
-  // the list names the order by its code where the API gives it
-  const code = (refund as { code?: string }).code
   const rows: [string, React.ReactNode][] = []
   if (refund.reason) rows.push([core.reason, refund.reason])
   if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
@@ -69,11 +61,9 @@ function Card({ refund }: { refund: Refund }) {
         <span className="text-sm text-soft">
           {wordFor(core.channels, refund.channel)} · <Time at={refund.createdAt} ago />
         </span>
-        {code && (
-          <Link to="/orders/$code" params={{ code }} className="link ml-auto text-sm">
-            {t.order}
-          </Link>
-        )}
+        <Link to="/orders/$code" params={{ code: refund.code }} className="link ml-auto text-sm">
+          {t.order(refund.shortCode)}
+        </Link>
       </div>
       <p className="mb-3 text-sm">
         {wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}

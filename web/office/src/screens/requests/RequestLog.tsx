@@ -1,10 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
 import { call, type Data } from '../../api/call.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
-import { Check, Field } from '../../kit/fields.tsx'
-import { LIVE_MS } from '../../kit/live.ts'
-import { Badge, Code, Copy, Empty, Facts, Loaded, Page, Time } from '../../kit/parts.tsx'
+import { Check } from '../../kit/fields.tsx'
+import { EndlessList, FilterRow, LogRow } from '../../kit/lists.tsx'
+import { Badge, Code, Copy, Empty, Facts, Page, Time } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
 import { texts } from './texts.ts'
 
@@ -18,62 +17,36 @@ export function RequestLog() {
   const company = useCompanyQuery()
   const isFailed = status === 'failed'
   const filters = { ...company, ...(requestId ? { requestId } : {}), ...(isFailed ? { failed: true } : {}) }
-  const log = useInfiniteQuery({
-    queryKey: ['requests', filters],
-    queryFn: ({ pageParam, signal }) =>
-      call(
-        'GET /api/next/request-log',
-        { query: { ...filters, limit: LIMIT, ...(pageParam ? { before: pageParam } : {}) } },
-        signal,
-      ),
-    initialPageParam: '',
-    getNextPageParam: (last) => last.nextBefore,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIVE_MS),
-  })
-  const requests = { ...log, data: log.data?.pages.flatMap((page) => page.requests) }
   return (
     <Page title={t.title} lead={t.lead}>
-      <Field
-        label={t.id}
-        type="search"
-        className="max-w-md"
-        maxLength={64}
-        defaultValue={requestId ?? ''}
-        onChange={({ target }) => go({ request: target.value.trim() || undefined }, { replace: true })}
-      />
+      <FilterRow filters={[{ name: 'request', label: t.id }]} />
       <Check
         label={t.onlyFailed}
         checked={isFailed}
         onChange={({ target }) => go({ status: target.checked ? 'failed' : undefined }, { replace: true })}
       />
-      <div className="panel">
-        <Loaded
-          query={requests}
-          isEmpty={(list) => list.length === 0}
-          empty={
-            <Empty icon="inbox" title={t.empty}>
-              {t.emptyText}
-            </Empty>
-          }
-        >
-          {(list) => (
-            <ul className="divide-y divide-line">
-              {list.map((entry) => (
-                <li key={entry._id}>
-                  <Row entry={entry} />
-                </li>
-              ))}
-            </ul>
-          )}
-        </Loaded>
-        {log.hasNextPage && (
-          <p className="border-t border-line p-3 text-center">
-            <button type="button" className="btn" onClick={() => void log.fetchNextPage()}>
-              {t.older}
-            </button>
-          </p>
-        )}
-      </div>
+      <EndlessList
+        queryKey={['requests', filters]}
+        ask={(before, signal) =>
+          call(
+            'GET /api/next/request-log',
+            { query: { ...filters, limit: LIMIT, ...(before ? { before } : {}) } },
+            signal,
+          )
+        }
+        nextOf={(page) => page.nextBefore}
+        rowsOf={(page) => page.requests}
+        keyOf={(entry) => entry._id}
+        older={t.older}
+        isLive
+        empty={
+          <Empty icon="inbox" title={t.empty}>
+            {t.emptyText}
+          </Empty>
+        }
+      >
+        {(entry) => <Row entry={entry} />}
+      </EndlessList>
     </Page>
   )
 }
@@ -82,50 +55,40 @@ const toneOf = (status: number) => (status < 400 ? 'good' : status < 500 ? 'warn
 
 function Row({ entry }: { entry: Entry }) {
   const t = useTexts(texts)
+  const head = (
+    <>
+      <Badge tone={toneOf(entry.status)}>{entry.status}</Badge>
+      <span className="min-w-0 break-all">
+        <strong>{entry.method}</strong> {entry.path}
+      </span>
+      {entry.errorCode && <span className="text-soft">{entry.errorCode}</span>}
+      <span className="ml-auto text-soft">
+        <Time at={entry.at} long /> · {entry.durationMs} ms
+      </span>
+    </>
+  )
+  const rows: [string, React.ReactNode][] = [
+    [
+      t.id,
+      <span key="id" className="flex flex-wrap items-center gap-1">
+        <Code text={entry.requestId} whole />
+        <Copy text={entry.requestId} />
+      </span>,
+    ],
+    [t.by, entry.name ?? entry.actor],
+    [t.ip, entry.ip],
+    ['User-Agent', entry.userAgent],
+  ]
+  if (entry.errorCode)
+    rows.push([
+      t.error,
+      <a key="error" className="link" href={`/docs/errors/${entry.errorCode}`} target="_blank" rel="noreferrer">
+        {entry.errorCode}
+      </a>,
+    ])
   return (
-    <details>
-      <summary className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5 text-sm hover:bg-sunken">
-        <Badge tone={toneOf(entry.status)}>{entry.status}</Badge>
-        <span className="min-w-0 break-all">
-          <strong>{entry.method}</strong> {entry.path}
-        </span>
-        {entry.errorCode && <span className="text-soft">{entry.errorCode}</span>}
-        <span className="ml-auto text-soft">
-          <Time at={entry.at} long /> · {entry.durationMs} ms
-        </span>
-      </summary>
-      <div className="px-4 pb-4">
-        <Facts
-          rows={[
-            [
-              t.id,
-              <span key="id" className="flex flex-wrap items-center gap-1">
-                <Code text={entry.requestId} whole />
-                <Copy text={entry.requestId} />
-              </span>,
-            ],
-            [t.by, entry.name ?? entry.actor],
-            [t.ip, entry.ip],
-            ['User-Agent', entry.userAgent],
-            ...(entry.errorCode
-              ? ([
-                  [
-                    t.error,
-                    <a
-                      key="error"
-                      className="link"
-                      href={`/docs/errors/${entry.errorCode}`}
-                      target="_blank"
-                      rel="noreferrer"
-                    >
-                      {entry.errorCode}
-                    </a>,
-                  ],
-                ] as [string, React.ReactNode][])
-              : []),
-          ]}
-        />
-      </div>
-    </details>
+    <LogRow head={head}>
+      <Facts rows={rows} />
+    </LogRow>
   )
 }

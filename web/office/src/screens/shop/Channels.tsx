@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { call, type Data } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field, Form } from '../../kit/fields.tsx'
 import { Badge, Code, Copy, Dialog, Loaded, Panel, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -13,8 +14,9 @@ export function Channels() {
   const t = useTexts(texts)
   const core = useCore()
   const can = useCan()
-  const channels = useApi('GET /api/next/channels', {})
-  const accounts = useApi('GET /api/next/channel-accounts', {}, { enabled: can('channels.accounts') })
+  const company = useCompanyQuery()
+  const channels = useApi('GET /api/next/channels', { query: company })
+  const accounts = useApi('GET /api/next/channel-accounts', { query: company }, { enabled: can('channels.accounts') })
   return (
     <Panel title={t.channels}>
       <Loaded query={channels} isEmpty={(list) => list.length === 0} empty={<p className="text-soft">{t.none}</p>}>
@@ -43,10 +45,11 @@ export function Channels() {
 
 function Own({ account }: { account: Account }) {
   const t = useTexts(texts)
+  const query = useCompanyQuery()
   const [isOpen, setOpen] = useState(false)
   const path = { channel: account.channel }
   const drop = useAction({
-    run: () => call('DELETE /api/next/channel-accounts/{channel}', { path }),
+    run: () => call('DELETE /api/next/channel-accounts/{channel}', { path, query }),
     done: t.done,
   })
   return (
@@ -70,9 +73,14 @@ function Own({ account }: { account: Account }) {
 function Settings({ account, onClose }: { account: Account; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
+  const query = useCompanyQuery()
   const action = useAction({
     run: (settings: Record<string, string>) =>
-      call('PUT /api/next/channel-accounts/{channel}', { path: { channel: account.channel }, body: { settings } }),
+      call('PUT /api/next/channel-accounts/{channel}', {
+        path: { channel: account.channel },
+        body: { settings },
+        query,
+      }),
     done: core.saved,
     onDone: onClose,
   })

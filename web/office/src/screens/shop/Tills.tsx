@@ -25,7 +25,7 @@ export function Tills() {
       </button>
     )
   return (
-    <>
+    <div>
       <Panel title={t.points} actions={button('point', t.addPoint)}>
         <Loaded query={points}>
           {(data) => (
@@ -57,7 +57,7 @@ export function Tills() {
       </Panel>
       {ask === 'point' && <NewPoint onClose={() => setAsk(null)} />}
       {ask === 'till' && <NewTill points={points.data?.salesPoints ?? []} onClose={() => setAsk(null)} />}
-    </>
+    </div>
   )
 }
 
@@ -99,7 +99,7 @@ function Row({ till }: { till: Till }) {
 function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
-  const people = useApi('GET /api/next/users', { query: { role: 'Cashier', limit: 100 } })
+  const people = useApi('GET /api/next/users', { query: { companyId: till.company, role: 'Cashier', limit: 100 } })
   const action = useAction({
     run: (cashiers: string[]) => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { cashiers } }),
     done: core.saved,
@@ -117,18 +117,16 @@ function Cashiers({ till, onClose }: { till: Till; onClose(): void }) {
             onSend={(values) => action.mutate(Object.keys(values))}
           >
             <p className="mb-4 text-soft">{t.cashiersText}</p>
-            {data.users
-              .filter(({ company }) => company?._id === till.company)
-              .map(({ _id, firstName, lastName, email }) => (
-                <Check
-                  key={_id}
-                  name={_id}
-                  value="on"
-                  label={`${firstName} ${lastName}`}
-                  hint={email}
-                  defaultChecked={given.has(_id)}
-                />
-              ))}
+            {data.users.map(({ _id, firstName, lastName, email }) => (
+              <Check
+                key={_id}
+                name={_id}
+                value="on"
+                label={`${firstName} ${lastName}`}
+                hint={email}
+                defaultChecked={given.has(_id)}
+              />
+            ))}
           </Form>
         )}
       </Loaded>

@@ -3,8 +3,9 @@ import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { Table } from '../../kit/lists.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
-import { Badge, Empty, Loaded, Pager, Panel, Refusal, TableFrame, Time, type Tone } from '../../kit/parts.tsx'
+import { Badge, Empty, Loaded, Pager, Panel, Refusal, Time, type Tone } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
@@ -78,46 +79,29 @@ function Rows({ deliveries, onShow }: { deliveries: readonly Delivery[]; onShow(
   const t = useTexts(texts)
   const core = useCore()
   return (
-    <TableFrame label={t.deliveries}>
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">{t.event}</th>
-            <th scope="col">{core.status}</th>
-            <th scope="col" className="hidden md:table-cell">
-              {t.address}
-            </th>
-            <th scope="col" className="hidden sm:table-cell">
-              {t.attempts}
-            </th>
-            <th scope="col" className="hidden sm:table-cell">
-              {core.date}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {deliveries.map((delivery) => (
-            <tr key={delivery.id}>
-              <td>
-                <button type="button" className="link font-medium" onClick={() => onShow(delivery.id)}>
-                  {delivery.event}
-                </button>
-                <span className="block text-[13px] text-soft sm:hidden">
-                  <Time at={delivery.createdAt} ago />
-                </span>
-              </td>
-              <td>
-                <DeliveryStatus status={delivery.status} />
-              </td>
-              <td className="hidden max-w-64 truncate md:table-cell">{delivery.url}</td>
-              <td className="hidden sm:table-cell">{delivery.attempts.length}</td>
-              <td className="hidden sm:table-cell">
-                <Time at={delivery.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </TableFrame>
+    <Table
+      label={t.deliveries}
+      rows={deliveries}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: t.event,
+          cell: ({ id, event, createdAt }) => (
+            <>
+              <button type="button" className="link font-medium" onClick={() => onShow(id)}>
+                {event}
+              </button>
+              <span className="block text-[13px] text-soft sm:hidden">
+                <Time at={createdAt} ago />
+              </span>
+            </>
+          ),
+        },
+        { head: core.status, cell: ({ status }) => <DeliveryStatus status={status} /> },
+        { head: t.address, width: 'hidden max-w-64 truncate md:table-cell', cell: ({ url }) => url },
+        { head: t.attempts, width: 'hidden sm:table-cell', cell: ({ attempts }) => attempts.length },
+        { head: core.date, width: 'hidden sm:table-cell', cell: ({ createdAt }) => <Time at={createdAt} /> },
+      ]}
+    />
   )
 }

@@ -1,1 +1,0 @@
-var e=(e,t)=>Array.isArray(e)?e:e[t],t=(e,t,n)=>Array.isArray(e)?(t-1)*n+e.length+ +(e.length===n):e.total;export{t as n,e as t};

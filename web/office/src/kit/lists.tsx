@@ -1,0 +1,203 @@
+import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { useAddress } from '../frame/address.ts'
+import { useCore } from '../texts/lang.ts'
+import { Field } from './fields.tsx'
+import { LIVE_MS } from './live.ts'
+import { Loaded, Pager, TableFrame } from './parts.tsx'
+import { usePage } from './Tabs.tsx'
+
+/** Rows of one panel, cards below each other, or cards in two columns on wide screens. */
+const LOOKS = {
+  rows: ['panel', 'divide-y divide-line'],
+  cards: ['', 'space-y-4'],
+  grid: ['', 'grid gap-4 lg:grid-cols-2'],
+} as const
+
+type Query<Data> = { data: Data | undefined; error: unknown; refetch(): unknown }
+
+type PagedListProps<Data, Row> = {
+  query: Query<Data>
+  rows(data: Data): readonly Row[]
+  keyOf(row: Row): string
+  total(data: Data): number
+  limit: number
+  look: keyof typeof LOOKS
+  empty: ReactNode
+  children(row: Row): ReactNode
+}
+
+/** A list whose page stands in the address. */
+export function PagedList<Data, Row>(props: PagedListProps<Data, Row>) {
+  const { query, rows, keyOf, total, limit, look, empty, children } = props
+  const [page, setPage] = usePage()
+  const [frame, list] = LOOKS[look]
+  return (
+    <div className={frame}>
+      <Loaded query={query} isEmpty={(data) => rows(data).length === 0} empty={empty}>
+        {(data) => (
+          <>
+            <ul className={list}>
+              {rows(data).map((row) => (
+                <li key={keyOf(row)}>{children(row)}</li>
+              ))}
+            </ul>
+            <Pager page={page} limit={limit} total={total(data)} onPage={setPage} />
+          </>
+        )}
+      </Loaded>
+    </div>
+  )
+}
+
+type EndlessProps<Page, Row> = {
+  queryKey: QueryKey
+  ask(before: string | undefined, signal: AbortSignal): Promise<Page>
+  nextOf(page: Page): string | null
+  rowsOf(page: Page): readonly Row[]
+  keyOf(row: Row): string
+  older: string
+  empty: ReactNode
+  isLive?: boolean
+  children(row: Row): ReactNode
+}
+
+/** A log, newest first, with more on demand. While older rows are open it stays as it is read. */
+export function EndlessList<Page, Row>(props: EndlessProps<Page, Row>) {
+  const { queryKey, ask, nextOf, rowsOf, keyOf, older, empty, isLive, children } = props
+  const log = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => ask(pageParam || undefined, signal),
+    initialPageParam: '',
+    getNextPageParam: nextOf,
+    refetchInterval: ({ state }) => (isLive && (state.data?.pages.length ?? 0) <= 1 ? LIVE_MS : false),
+  })
+  const rows = { ...log, data: log.data?.pages.flatMap(rowsOf) }
+  return (
+    <div className="panel">
+      <Loaded query={rows} isEmpty={(list) => list.length === 0} empty={empty}>
+        {(list) => (
+          <ul className="divide-y divide-line">
+            {list.map((row) => (
+              <li key={keyOf(row)}>{children(row)}</li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      {log.hasNextPage && (
+        <p className="border-t border-line p-3 text-center">
+          <button type="button" className="btn" onClick={() => void log.fetchNextPage()}>
+            {older}
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** One line of a log that opens. */
+export const LogRow = ({ head, children }: { head: ReactNode; children: ReactNode }) => (
+  <details>
+    <summary className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5 text-sm hover:bg-sunken">
+      {head}
+    </summary>
+    <div className="px-4 pb-4">{children}</div>
+  </details>
+)
+
+type Filter = { name: 'action' | 'actor' | 'object' | 'request' | 'search'; label: string; hint?: string | undefined }
+
+/** Texts to filter by, in the address. On a phone more than one stands behind a button. */
+export function FilterRow({ filters }: { filters: readonly Filter[] }) {
+  const core = useCore()
+  const [address, go] = useAddress()
+  const [isOpen, setOpen] = useState(filters.some(({ name }) => address[name] !== undefined))
+  const fields = filters.map(({ name, label, hint }) => (
+    <Field
+      key={name}
+      label={label}
+      type="search"
+      maxLength={100}
+      defaultValue={address[name] ?? ''}
+      placeholder={hint}
+      onChange={({ target }) => go({ [name]: target.value.trim() || undefined, page: undefined }, { replace: true })}
+    />
+  ))
+  if (filters.length === 1) return <div className="max-w-md">{fields}</div>
+  return (
+    <>
+      <button type="button" className="btn mb-4 sm:hidden" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        {core.filters}
+      </button>
+      <div className={`gap-x-3 sm:grid sm:grid-cols-3 ${isOpen ? '' : 'max-sm:hidden'}`}>{fields}</div>
+    </>
+  )
+}
+
+export type Column<Row> = {
+  head: string
+  /** Numbers stand on the right. */
+  isNumber?: boolean
+  /** From which width on it is shown, and how wide it is. */
+  width?: string
+  cell(row: Row): ReactNode
+}
+
+/** A table that scrolls inside its panel. */
+export function Table<Row>(props: {
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf(row: Row): string
+}) {
+  const { label, columns, rows, keyOf } = props
+  const side = ({ isNumber, width = '' }: Column<Row>): string => `${isNumber ? 'num text-right' : ''} ${width}`
+  return (
+    <TableFrame label={label}>
+      <table className="table">
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.head} scope="col" className={side(column)}>
+                {column.head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <td key={column.head} className={side(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </TableFrame>
+  )
+}
+
+/** Buttons for what this person may do here; each asks its own question. */
+export function Offers<Ask extends string>(props: {
+  offers: readonly (readonly [Ask, boolean])[]
+  words: Record<NoInfer<Ask>, string>
+  onAsk(ask: NoInfer<Ask>): void
+  children?: ReactNode
+}) {
+  const { offers, words, onAsk, children } = props
+  return (
+    <div className="flex flex-wrap gap-2">
+      {children}
+      {offers.map(([name, isOffered]) =>
+        isOffered ? (
+          <button key={name} type="button" className="btn" onClick={() => onAsk(name)}>
+            {words[name]}
+          </button>
+        ) : null,
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,109 @@
+import type { Schemas } from '../../api/call.ts'
+import { useApi } from '../../api/hooks.ts'
+import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Facts, Loaded, Money, Panel } from '../../kit/parts.tsx'
+import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { useChange } from './change.ts'
+import { ruleTexts } from './rule-texts.ts'
+
+/** Basis points in a percent. */
+const BPS = 100
+type Company = Schemas['Company']
+
+/** What happens to money that is late, too little or goes back; and what only the operator may change. */
+export function Rules({ companyId }: { companyId: string }) {
+  const t = useTexts(ruleTexts)
+  const company = useApi('GET /api/next/companies/{id}', { path: { id: companyId } })
+  return (
+    <Loaded query={company}>
+      {(data) => (
+        <div className="grid items-start gap-x-5 lg:grid-cols-2">
+          <Panel title={t.own}>
+            <Own key={data.updatedAt} company={data} />
+          </Panel>
+          <Panel title={t.operator}>
+            <p className="mb-3 text-sm text-soft">{t.operatorText}</p>
+            <Operators company={data} />
+          </Panel>
+        </div>
+      )}
+    </Loaded>
+  )
+}
+
+function Own({ company }: { company: Company }) {
+  const t = useTexts(ruleTexts)
+  const core = useCore()
+  const action = useChange(company)
+  const onSend = ({ linkQuoteMinutes, lateAfterCancel, ...hours }: Record<string, string>): void =>
+    action.mutate({
+      ...Object.fromEntries(Object.entries(hours).map(([name, value]) => [name, Number(value)])),
+      linkQuoteMinutes: linkQuoteMinutes ? Number(linkQuoteMinutes) : null,
+      lateAfterCancel,
+    })
+  return (
+    <Form button={core.save} isBusy={action.isPending} error={action.error} onSend={onSend}>
+      <Field
+        label={t.late}
+        name="lateAcceptHours"
+        inputMode="numeric"
+        pattern="[0-9]+"
+        required
+        hint={t.lateHint}
+        defaultValue={company.lateAcceptHours}
+      />
+      <Select
+        label={t.lateCancel}
+        name="lateAfterCancel"
+        defaultValue={company.lateAfterCancel}
+        options={[
+          ['accept', t.lateAccept],
+          ['hold', t.lateHold],
+        ]}
+      />
+      <Field
+        label={t.requote}
+        name="requoteHours"
+        inputMode="numeric"
+        pattern="[0-9]+"
+        required
+        hint={t.requoteHint}
+        defaultValue={company.requoteHours}
+      />
+      <Field
+        label={`${t.quote} (${core.optional})`}
+        name="linkQuoteMinutes"
+        inputMode="numeric"
+        pattern="[0-9]+"
+        hint={t.quoteHint}
+        defaultValue={company.linkQuoteMinutes ?? ''}
+      />
+    </Form>
+  )
+}
+
+function Operators({ company }: { company: Company }) {
+  const t = useTexts(ruleTexts)
+  const core = useCore()
+  const { refundLimits } = company
+  const eur = (amount: string | null): React.ReactNode =>
+    amount === null ? t.never : <Money amount={amount} asset="EUR" />
+  const limits = Object.entries(refundLimits).map(([role, limit]): [string, React.ReactNode] => [
+    t.refundLimit(wordFor(core.roles, role)),
+    [limit?.single && t.single(limit.single), limit?.day && t.day(limit.day)].filter(Boolean).join(', '),
+  ])
+  return (
+    <Facts
+      rows={[
+        [t.fee, `${company.feeBps / BPS} %`],
+        [t.max, <Money key="max" amount={company.maxOrderAmount} asset="EUR" />],
+        [t.tolerance, `${company.toleranceBps / BPS} %`],
+        [t.reserve, <Money key="reserve" amount={company.settlementReserve} asset="USDC" />],
+        [t.identity, eur(company.identityThresholdAmount)],
+        [t.kyc, eur(company.kycThreshold)],
+        [t.approval, company.refundApproval ? t.yes : t.no],
+        ...limits,
+      ]}
+    />
+  )
+}

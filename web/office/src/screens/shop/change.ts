@@ -1,0 +1,22 @@
+import { type Body, call, type Schemas } from '../../api/call.ts'
+import { useAction } from '../../api/hooks.ts'
+import { useCore } from '../../texts/lang.ts'
+
+type Change = Body<'changeCompany'>
+
+/** Only what was changed is sent: a payout address that stays needs no fresh code. */
+function changesOf(company: Schemas['Company'], values: Record<string, unknown>): Change {
+  const entries = Object.entries(values).filter(
+    ([name, value]) => String(value ?? '') !== String(company[name as keyof typeof company] ?? ''),
+  )
+  return Object.fromEntries(entries) as Change
+}
+
+export function useChange(company: Schemas['Company']) {
+  const core = useCore()
+  return useAction({
+    run: (values: Record<string, unknown>) =>
+      call('PUT /api/next/companies/{id}', { path: { id: company._id }, body: changesOf(company, values) }),
+    done: core.saved,
+  })
+}
