@@ -64,7 +64,12 @@ export function Limits({ company, onClose }: { company: Company; onClose(): void
         error={action.error}
         onSend={(values) => action.mutate(values)}
       >
-        {isAdmin && <OperatorFields company={company} />}
+        {isAdmin && (
+          <>
+            <OperatorFields company={company} />
+            <CheckFields company={company} />
+          </>
+        )}
         <RefundLimits company={company} isAdmin={isAdmin} />
       </Form>
     </Dialog>
@@ -73,8 +78,6 @@ export function Limits({ company, onClose }: { company: Company; onClose(): void
 
 function OperatorFields({ company }: { company: Company }) {
   const t = useTexts(limitTexts)
-  const core = useCore()
-  const optional = (word: string): string => `${word} (${core.optional})`
   return (
     <>
       <div className="grid gap-x-4 sm:grid-cols-2">
@@ -112,6 +115,17 @@ function OperatorFields({ company }: { company: Company }) {
         hint={t.reserveHint}
         defaultValue={company.settlementReserve}
       />
+    </>
+  )
+}
+
+/** From which amounts a payer says who he is, and proves it. */
+function CheckFields({ company }: { company: Company }) {
+  const t = useTexts(limitTexts)
+  const core = useCore()
+  const optional = (word: string): string => `${word} (${core.optional})`
+  return (
+    <>
       <Field
         label={t.identity}
         name="identityThresholdAmount"
