@@ -166,3 +166,14 @@ export type AccountTexts = {
   confirmButton: string
   confirmed: string
 }
+
+/** The sandbox keeps mails instead of sending them. */
+export type MailboxTexts = {
+  title: string
+  lead: string
+  to: string
+  show: string
+  none: string
+  /** The mail as its reader would see it. */
+  withLayout: string
+}

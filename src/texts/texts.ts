@@ -1,7 +1,15 @@
 import type { ButtonTexts } from './button-texts.ts'
 import type { MailTexts } from './mail-texts.ts'
 import type { OrderTexts } from './order-texts.ts'
-import type { AccountTexts, BusyTexts, IdentityTexts, KycTexts, PayTexts, RefundTexts } from './page-texts.ts'
+import type {
+  AccountTexts,
+  BusyTexts,
+  IdentityTexts,
+  KycTexts,
+  MailboxTexts,
+  PayTexts,
+  RefundTexts,
+} from './page-texts.ts'
 import type { TillTexts } from './till-texts.ts'
 import type { WalletTexts } from './wallet-texts.ts'
 
@@ -12,6 +20,8 @@ import type { WalletTexts } from './wallet-texts.ts'
 export type Texts = {
   /** For formatting numbers and dates (BCP 47). */
   locale: string
+  /** Where the language is written from right to left. */
+  dir?: 'rtl'
   /** The language's own name, for the switch. */
   name: string
   pay: PayTexts
@@ -24,6 +34,7 @@ export type Texts = {
   busy: BusyTexts
   /** Of an address that leads nowhere. */
   missing: BusyTexts
+  mailbox: MailboxTexts
   mails: MailTexts
   /** Between a shop's button and the pay page. */
   button: ButtonTexts

@@ -10,15 +10,12 @@ import type { Resets } from '../../sessions/reset-service.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { AccountTexts } from '../../texts/page-texts.ts'
 import { type VerificationDeps, verifyEmail } from '../../users/verification-service.ts'
-import { hashOf } from '../shared/framing.ts'
-import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { languageOf, languageSwitch, rememberLanguage } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
-import { PAY_STYLE } from '../shared/page-style.ts'
+import { pagePolicy } from '../shared/page-policy.ts'
 
 /** Nothing runs and nothing is loaded; forms go to us. */
-const CSP =
-  `default-src 'none'; style-src ${hashOf(PAY_STYLE)}; img-src data:; ` +
-  "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+const CSP = pagePolicy({ forms: "'self'" })
 
 type Page = { title: string; body: Html }
 
@@ -52,6 +49,12 @@ const messagePage = (title: string, text: string): Page => ({
   body: html`<p class="soft" role="status">${text}</p>`,
 })
 
+/** What the address needs in another language, also after a form. */
+function tokenOf({ query, body }: FastifyRequest): { token: string } {
+  const { token = '' } = { ...(body as object | undefined), ...(query as object) } as { token?: string }
+  return { token }
+}
+
 function send(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -63,7 +66,9 @@ function send(
   const document = shell({
     language: lang,
     title,
-    body: html`<main><h1 class="title">${title}</h1>${body}</main>`,
+    // the form's answer stands at the address of the form
+    body: html`<main><h1 class="title">${title}</h1>${body}</main>
+      <footer>${languageSwitch(lang, request.url.split('?')[0] ?? '', tokenOf(request))}</footer>`,
   })
   void reply.code(status).headers({ 'content-security-policy': CSP, 'cache-control': 'no-store' })
   return reply.type('text/html; charset=utf-8').send(document.text)

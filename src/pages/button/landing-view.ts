@@ -2,6 +2,7 @@ import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { hashOf } from '../shared/framing.ts'
+import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 
 /** The order is made by a POST: what only follows links (previews, search engines) makes none. */
@@ -21,20 +22,19 @@ export const landingPolicy = (origin: string | null): string =>
     "default-src 'none'",
     `style-src ${hashOf(PAY_STYLE)}`,
     `script-src ${hashOf(SUBMIT)} ${hashOf(HAND_OVER)}`,
+    'img-src data:',
     "form-action 'self'",
     "base-uri 'none'",
     `frame-ancestors ${origin ?? "'none'"}`,
   ].join('; ')
 
-const shell = (lang: Lang, title: string, body: Html): Html =>
-  html`<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>${title}</title>
-    <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
-    <style>${raw(PAY_STYLE)}</style></head><body><main>${body}</main></body></html>`
+const page = (language: Lang, title: string, body: Html): Html =>
+  shell({ language, title, body: html`<main>${body}</main>` })
 
 /** @param action this page's own address, with everything that the button said */
 export function renderLanding(lang: Lang, action: string): Html {
   const texts = TEXTS[lang].button
-  return shell(
+  return page(
     lang,
     texts.opening,
     html`<div class="state busy"><span class="dot"></span><h1>${texts.opening}</h1></div>
@@ -57,7 +57,7 @@ export function renderHandOver(lang: Lang, { messages, origin, next, framed }: H
   const texts = TEXTS[lang].button
   const script = html`<script data-messages="${JSON.stringify(messages)}" data-origin="${origin}" data-next="${next}"
     data-framed="${framed}">${raw(HAND_OVER)}</script>`
-  return shell(
+  return page(
     lang,
     texts.opening,
     html`<div class="state busy"><span class="dot"></span><h1>${texts.opening}</h1></div>
@@ -68,7 +68,7 @@ export function renderHandOver(lang: Lang, { messages, origin, next, framed }: H
 /** @param again where to try once more; null: it would not help */
 export function renderRefusal(lang: Lang, words: { title: string; text: string; hint?: string }, again: string | null) {
   const { title, text, hint } = words
-  return shell(
+  return page(
     lang,
     title,
     html`<div class="state quiet"><h1>${title}</h1><p class="soft">${text}</p></div>

@@ -15,9 +15,10 @@ import { findOrderByCode } from '../../orders/order-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { NOTICE_POLICY, renderNotice } from '../shared/notice.ts'
 import { checkSameOrigin } from '../shared/payer.ts'
-import { findMerchantName } from '../shared/payer-page-queries.ts'
-import { kycPolicy, renderKyc, renderUnknownKyc } from './kyc-view.ts'
+import { readShop } from '../shared/shop.ts'
+import { kycPolicy, renderKyc } from './kyc-view.ts'
 
 export type KycPageDeps = KycDeps & { payUrl: string }
 
@@ -71,8 +72,8 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'identity page failed')
     const { lang, texts } = textsFor(request)
-    const page = renderUnknownKyc(lang, texts)
-    return send(reply, error.status === 422 ? 404 : error.status, { page, lang, policy: kycPolicy(null) })
+    const page = renderNotice(lang, texts.unknownTitle, texts.unknown)
+    return send(reply, error.status === 422 ? 404 : error.status, { page, lang, policy: NOTICE_POLICY })
   })
 
   app.get('/kyc', { config: OPEN, schema: { hide: true, querystring: Link } }, async (request, reply) => {
@@ -80,13 +81,13 @@ export const kycPageRoutes: FastifyPluginAsyncTypebox<KycPageDeps> = async (app,
     const { lang, texts } = textsFor(request)
     const { code, shortCode } = order
     const embedding = embeddingFor(kyc)
+    const shop = await readShop(deps.db, order.companyId)
     const page = renderKyc({
-      ...{ lang, texts, kyc, basePath, embedding },
-      merchant: (await findMerchantName(deps.db, order.companyId)) ?? '',
+      ...{ lang, texts, shop, kyc, basePath, embedding },
       order: { code, shortCode, isOpen: isOpenOrder(order, deps.clock()) },
       token: request.query.token,
     })
-    return send(reply, 200, { page, lang, policy: kycPolicy(embedding) })
+    return send(reply, 200, { page, lang, policy: kycPolicy(shop, embedding) })
   })
 
   const findForScript = async (request: FastifyRequest): Promise<Kyc> => {

@@ -22,12 +22,11 @@ import { TEXTS } from '../../texts/languages.ts'
 import { compressPage } from '../shared/compress.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { showFiat } from '../shared/format.ts'
-import { hashOf } from '../shared/framing.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
-import { PAY_STYLE } from '../shared/page-style.ts'
+import { pagePolicy } from '../shared/page-policy.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
 import { posterPolicy, renderPoster } from '../shared/poster.ts'
-import { brandStyle, readShop, type Shop } from '../shared/shop.ts'
+import { readShop } from '../shared/shop.ts'
 import { type LinkPage, renderClosedLink, renderLink, type TypedAmount } from './link-view.ts'
 
 export type LinkPageDeps = {
@@ -46,15 +45,6 @@ const Form = Type.Object({
 })
 
 const newNonce = (): string => randomBytes(16).toString('base64url')
-
-/** Our own style, forms to us; nothing runs. */
-const policyOf = (shop: Shop): string => {
-  const brand = brandStyle(shop)
-  return (
-    `default-src 'none'; style-src ${hashOf(PAY_STYLE)}${brand && ` ${hashOf(brand)}`}; img-src 'self' data:; ` +
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-  )
-}
 
 /** Makes orders at the link's till, in its company, and may do nothing else. */
 const visitorOf = (link: StaticLink): Actor => ({
@@ -119,7 +109,7 @@ export const linkRoutes: FastifyPluginAsyncTypebox<LinkPageDeps> = async (app, d
   const send = async (request: FastifyRequest, reply: FastifyReply, page: LinkPage, sent: Sent) => {
     void reply.code(sent.status).headers({
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': sent.policy ?? policyOf(page.shop),
+      'content-security-policy': sent.policy ?? pagePolicy({ shop: page.shop, forms: "'self'" }),
       // with no-referrer the browser would send `Origin: null` with our own form
       'referrer-policy': 'same-origin',
       'cache-control': 'no-store',

@@ -3,15 +3,21 @@ import { Type } from 'typebox'
 import type { Db } from '../../db/db.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { type Html, html, raw } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
 import { findKeptMail, type KeptMail, listKeptMails } from '../../mail/mailbox-queries.ts'
+import { TEXTS } from '../../texts/languages.ts'
+import { moment } from '../pay/pay-parts.ts'
+import { languageOf, languageSwitch, rememberLanguage } from '../shared/language.ts'
+import { shell } from '../shared/notice.ts'
+import { pagePolicy } from '../shared/page-policy.ts'
 
-const CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+/** A mail as it was made, with its styles at its elements. */
+const MAIL_CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 
-const STYLE = raw(
-  `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{margin:0 auto;max-width:46rem;padding:1.5rem}` +
-    `article{border:1px solid #8884;border-radius:.75rem;padding:1rem;margin:1rem 0}h1{font-size:1.4rem}h2{font-size:1.1rem;margin:0}` +
-    `p{margin:.25rem 0}pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit}small{color:#777}input,button{font:inherit;padding:.4rem .6rem}`,
-)
+const STYLE =
+  'main.wide{max-width:46rem}article{border:1px solid var(--line);border-radius:.875rem;padding:1rem;margin-top:1rem}' +
+  'pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin-top:.5rem}form.row{display:flex;gap:.5rem;align-items:end}' +
+  'form.row label{flex:1}h2{overflow-wrap:anywhere}'
 
 /** Links in a mail's text, so that they can be followed from here. */
 function linked(text: string): Html {
@@ -19,24 +25,22 @@ function linked(text: string): Html {
   return html`${parts.map((part) => (/^https?:\/\//.test(part) ? html`<a href="${part}">${part}</a>` : part))}`
 }
 
-const article = (mail: KeptMail): Html => html`
-  <article>
-    <h2>${mail.subject}</h2>
-    <p><small>${mail.recipient}, <time datetime="${mail.createdAt.toISOString()}">${mail.createdAt.toISOString().slice(0, 19).replace('T', ' ')} UTC</time>,
-      <a href="/mailbox/${mail.id}">as HTML</a></small></p>
-    <pre>${linked(mail.bodyText)}</pre>
-  </article>`
+const article = (mail: KeptMail, language: Lang): Html =>
+  html`<article><h2>${mail.subject}</h2>
+    <p class="hint">${mail.recipient}, ${moment(mail.createdAt, TEXTS[language].locale)},
+      <a href="/mailbox/${mail.id}">${TEXTS[language].mailbox.withLayout}</a></p>
+    <pre>${linked(mail.bodyText)}</pre></article>`
 
-const page = (mails: readonly KeptMail[], to: string): Html => html`<!doctype html>
-<html lang="en">
-  <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Mailbox</title><style>${STYLE}</style></head>
-  <body>
-    <h1>Mailbox of the sandbox</h1>
-    <p>Mails that would have been sent. Set SMTP_URL to send them.</p>
-    <form><label>To <input name="to" type="search" value="${to}"></label> <button>Show</button></form>
-    ${mails.length === 0 ? html`<p>No mail yet.</p>` : mails.map(article)}
-  </body>
-</html>`
+function renderMailbox(mails: readonly KeptMail[], to: string, language: Lang): Html {
+  const texts = TEXTS[language].mailbox
+  const body = html`<main class="wide"><h1 class="title">${texts.title}</h1><p class="soft">${texts.lead}</p>
+      <form class="row"><label class="ask" for="to">${texts.to}
+        <input class="field" id="to" name="to" type="search" value="${to}" maxlength="320"></label>
+        <button>${texts.show}</button></form>
+      ${mails.length === 0 ? html`<p class="soft">${texts.none}</p>` : mails.map((mail) => article(mail, language))}</main>
+    <footer>${languageSwitch(language, '/mailbox', to === '' ? {} : { to })}</footer>`
+  return shell({ language, title: texts.title, head: html`<style>${raw(STYLE)}</style>`, body })
+}
 
 const view = ({ id, recipient, subject, bodyText, bodyHtml, createdAt }: KeptMail) => ({
   id,
@@ -50,18 +54,27 @@ const view = ({ id, recipient, subject, bodyText, bodyHtml, createdAt }: KeptMai
 /** Sandbox only: what was mailed, for people and, with `Accept: application/json`, for programs. */
 export const mailboxRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, { db }) => {
   const options = { config: { open: true as const } }
+  rememberLanguage(app)
   app.get(
     '/mailbox',
     {
       ...options,
-      schema: { hide: true, querystring: Type.Object({ to: Type.Optional(Type.String({ maxLength: 320 })) }) },
+      schema: {
+        hide: true,
+        querystring: Type.Object({
+          to: Type.Optional(Type.String({ maxLength: 320 })),
+          lang: Type.Optional(Type.String()),
+        }),
+      },
     },
     async (request, reply) => {
       const { to = '' } = request.query
       const mails = await listKeptMails(db, to === '' ? null : to, 200)
       void reply.header('vary', 'accept').header('cache-control', 'no-store')
       if (request.headers.accept?.includes('application/json')) return reply.send(mails.map(view))
-      return reply.header('content-security-policy', CSP).type('text/html; charset=utf-8').send(page(mails, to).text)
+      const policy = pagePolicy({ styles: [STYLE], forms: "'self'" })
+      const page = renderMailbox(mails, to, languageOf(request))
+      return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(page.text)
     },
   )
   app.get(
@@ -70,7 +83,7 @@ export const mailboxRoutes: FastifyPluginAsyncTypebox<{ db: Db }> = async (app, 
     async (request, reply) => {
       const mail = await findKeptMail(db, request.params.id)
       if (!mail) throw new AppError('NOT_FOUND')
-      return reply.header('content-security-policy', CSP).type('text/html; charset=utf-8').send(mail.bodyHtml)
+      return reply.header('content-security-policy', MAIL_CSP).type('text/html; charset=utf-8').send(mail.bodyHtml)
     },
   )
 }

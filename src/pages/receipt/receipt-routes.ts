@@ -11,10 +11,11 @@ import type { PageContext } from '../pay/pay-parts.ts'
 import { type PayView, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { NOTICE_POLICY, renderNotice } from '../shared/notice.ts'
 import { receiptOf } from './receipt.ts'
 import { isReceiptToken, orderOfToken } from './receipt-link.ts'
 import { listReceiptKeys, signReceipt } from './receipt-sign.ts'
-import { receiptPolicy, renderNoReceipt, renderReceipt } from './receipt-view.ts'
+import { receiptPolicy, renderReceipt } from './receipt-view.ts'
 
 export type ReceiptPageDeps = Omit<PayViewDeps, 'payerKey'> & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
@@ -45,8 +46,10 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     const error = toAppError(thrown)
     if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'receipt failed')
-    void reply.code(error.status).header('content-security-policy', receiptPolicy(null))
-    return reply.type('text/html; charset=utf-8').send(renderNoReceipt(languageOf(request)).text)
+    void reply.code(error.status).header('content-security-policy', NOTICE_POLICY)
+    const language = languageOf(request)
+    const { title, unknown } = TEXTS[language].order.receipt
+    return reply.type('text/html; charset=utf-8').send(renderNotice(language, title, unknown).text)
   })
 
   app.get('/receipt/:token.json', { config: OPEN, schema: { hide: true, params: Token } }, async (request, reply) => {

@@ -1,40 +1,21 @@
 import { type Html, html, raw } from '../../kernel/html.ts'
-import type { Lang } from '../../kernel/lang.ts'
 import { channelName, TEXTS } from '../../texts/languages.ts'
 import type { PageContext } from '../pay/pay-parts.ts'
 import { fact, moment, transactionFact } from '../pay/pay-parts.ts'
 import type { PayView } from '../pay/pay-service.ts'
 import { showFiat, showRate, showToken } from '../shared/format.ts'
-import { hashOf } from '../shared/framing.ts'
 import { languageSwitch } from '../shared/language.ts'
-import { PAY_STYLE } from '../shared/page-style.ts'
-import { brandStyle, type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
+import { shell } from '../shared/notice.ts'
+import { pagePolicy } from '../shared/page-policy.ts'
+import { type Shop, shopImprint, shopLogo, shopStyle } from '../shared/shop.ts'
 import type { Receipt } from './receipt.ts'
 import { PRINT_STYLE } from './receipt-style.ts'
-
-const STYLE = `${PAY_STYLE}${PRINT_STYLE}`
 
 const SCRIPT = `const d=document,b=d.getElementById('print');b.hidden=false;b.onclick=()=>print();
 const f=new Intl.DateTimeFormat(d.querySelector('main').dataset.locale,{dateStyle:'medium',timeStyle:'short'});
 for(const t of d.querySelectorAll('time'))t.textContent=f.format(new Date(t.dateTime))`
 
-export const receiptPolicy = (shop: Shop | null): string => {
-  const brand = shop === null ? '' : brandStyle(shop)
-  return [
-    "default-src 'none'",
-    `style-src ${hashOf(STYLE)}${brand && ` ${hashOf(brand)}`}`,
-    `script-src ${hashOf(SCRIPT)}`,
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-}
-
-const shell = (lang: Lang, title: string, head: Html | null, body: Html): Html =>
-  html`<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>${title}</title>
-    <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
-    <style>${raw(STYLE)}</style>${head}</head><body>${body}</body></html>`
+export const receiptPolicy = (shop: Shop): string => pagePolicy({ shop, styles: [PRINT_STYLE], scripts: [SCRIPT] })
 
 export type ReceiptPage = { receipt: Receipt; view: PayView; page: PageContext; token: string; keysUrl: string }
 
@@ -78,10 +59,6 @@ export function renderReceipt(shown: ReceiptPage): Html {
     </main>
     <footer>${shopImprint(view.shop, labels.terms)}${languageSwitch(language, path, {})}</footer>
     <script>${raw(SCRIPT)}</script>`
-  return shell(language, `${labels.title} ${view.shortCode} · ${view.shop.name}`, shopStyle(view.shop), body)
-}
-
-export function renderNoReceipt(lang: Lang): Html {
-  const { title, unknown } = TEXTS[lang].order.receipt
-  return shell(lang, title, null, html`<main><h1>${title}</h1><p class="soft">${unknown}</p></main>`)
+  const head = html`<style>${raw(PRINT_STYLE)}</style>${shopStyle(view.shop)}`
+  return shell({ language, title: `${labels.title} ${view.shortCode} · ${view.shop.name}`, head, body })
 }

@@ -8,6 +8,7 @@ import { contextAs } from '../../http/request-context.ts'
 import { readAddress } from '../../kernel/addresses.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
+import type { Lang } from '../../kernel/lang.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { findPayment } from '../../payments/payment-queries.ts'
 import { confirmRefundAddress } from '../../refunds/destination/refund-address.ts'
@@ -17,16 +18,11 @@ import { listRefundsOfOrder } from '../../refunds/refund-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
+import { renderNotice } from '../shared/notice.ts'
+import { pagePolicy } from '../shared/page-policy.ts'
 import { checkSameOrigin, payerOf } from '../shared/payer.ts'
-import { findMerchantName } from '../shared/payer-page-queries.ts'
-import {
-  REFUND_POLICY,
-  type RefundPage,
-  renderAddressCheck,
-  renderAddressForm,
-  renderRefundState,
-  renderUnknownRefund,
-} from './refund-view.ts'
+import { readShop, type Shop } from '../shared/shop.ts'
+import { type RefundPage, renderAddressCheck, renderAddressForm, renderRefundState } from './refund-view.ts'
 
 export type RefundPageDeps = RefundDeps & {
   links: RefundLinks
@@ -45,11 +41,7 @@ const Form = Type.Object({
 })
 
 type PageParams = Pick<RefundPage, 'code' | 'token'>
-const textsFor = (request: FastifyRequest) => {
-  const lang = languageOf(request)
-  return { lang, texts: TEXTS[lang].refund }
-}
-
+type Shown = { lang: Lang; shop: Shop | null }
 type Found = RefundPage & { depositAddress: string | null; link: LinkKind }
 
 /** The page behind the link in the mail: a payer says where a refund goes, sees the address once more, and confirms. */
@@ -59,12 +51,12 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
   await app.register(formbody)
   rememberLanguage(app)
 
-  const send = (reply: FastifyReply, status: number, page: Html, lang: string): FastifyReply =>
+  const send = (reply: FastifyReply, status: number, page: Html, { lang, shop }: Shown): FastifyReply =>
     reply
       .code(status)
       .headers({
         'content-type': 'text/html; charset=utf-8',
-        'content-security-policy': REFUND_POLICY,
+        'content-security-policy': pagePolicy({ shop, forms: "'self'" }),
         'referrer-policy': 'same-origin',
         'cache-control': 'no-store',
         'content-language': lang,
@@ -78,25 +70,16 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const links = refunds.map((refund) => ({ refund, link: deps.links.kindOf(refund.id, token) }))
     const { refund, link } = links.find((one) => one.link !== null) ?? {}
     if (!order || !refund || !link) throw new AppError('OBJECT_NOT_FOUND')
-    const merchant = (await findMerchantName(deps.db, order.companyId)) ?? ''
     const payment = await findPayment(deps.db, order.companyId, refund.paymentId)
     const network = refund.network === null ? '' : deps.networkName(refund.network)
     const depositAddress = payment?.instructions?.toAddress ?? null
-    return {
-      ...textsFor(request),
-      merchant,
-      network,
-      refund,
-      link,
-      code,
-      token,
-      action,
-      depositAddress,
-    }
+    const shop = await readShop(deps.db, order.companyId)
+    return { lang: languageOf(request), shop, network, refund, link, code, token, action, basePath, depositAddress }
   }
 
   /** The address with its checksum, or what is wrong with it in the payer's words. */
-  const check = ({ texts, depositAddress }: Found, text: string): { address: string } | { fault: string } => {
+  const check = ({ lang, depositAddress }: Found, text: string): { address: string } | { fault: string } => {
+    const texts = TEXTS[lang].refund
     let address: string
     try {
       address = getAddress(readAddress('address', text.trim()))
@@ -112,8 +95,10 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     const error = toAppError(thrown)
     if (error.code === 'TOO_MANY_REQUESTS') return sendErrorPage(request, reply, error)
     if (error.status >= 500) request.log.error({ err: thrown }, 'refund page failed')
-    const { lang, texts } = textsFor(request)
-    return send(reply, error.status === 422 ? 404 : error.status, renderUnknownRefund(lang, texts), lang)
+    const lang = languageOf(request)
+    const { unknownTitle, unknown } = TEXTS[lang].refund
+    const status = error.status === 422 ? 404 : error.status
+    return send(reply, status, renderNotice(lang, unknownTitle, unknown), { lang, shop: null })
   })
 
   app.get(
@@ -123,7 +108,7 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
       const page = await find(request, request.query)
       const asked = page.refund.status === 'needs_address'
       const proposed = page.refund.proposedAddress ?? ''
-      return send(reply, 200, asked ? renderAddressForm(page, proposed, null) : renderRefundState(page), page.lang)
+      return send(reply, 200, asked ? renderAddressForm(page, proposed, null) : renderRefundState(page), page)
     },
   )
 
@@ -131,11 +116,10 @@ export const refundPageRoutes: FastifyPluginAsyncTypebox<RefundPageDeps> = async
     checkSameOrigin(request, deps.payUrl)
     const { body } = request
     const page = await find(request, body)
-    if (page.refund.status !== 'needs_address') return send(reply, 200, renderRefundState(page), page.lang)
+    if (page.refund.status !== 'needs_address') return send(reply, 200, renderRefundState(page), page)
     const checked = check(page, body.address)
-    if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page.lang)
-    if (body.confirmed !== checked.address)
-      return send(reply, 200, renderAddressCheck(page, checked.address), page.lang)
+    if ('fault' in checked) return send(reply, 422, renderAddressForm(page, body.address, checked.fault), page)
+    if (body.confirmed !== checked.address) return send(reply, 200, renderAddressCheck(page, checked.address), page)
     const said = { address: checked.address, link: page.link }
     await confirmRefundAddress(deps, page.refund, said, contextAs(request, payerOf(page.code)))
     return reply.redirect(`${action}?${new URLSearchParams({ code: page.code, token: page.token })}`, 303)

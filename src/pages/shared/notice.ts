@@ -1,31 +1,32 @@
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
+import { TEXTS } from '../../texts/languages.ts'
 import { mark } from '../pay/pay-parts.ts'
-import { hashOf } from './framing.ts'
+import { languageSwitch } from './language.ts'
+import { pagePolicy } from './page-policy.ts'
 import { PAY_STYLE } from './page-style.ts'
 
 const ICON =
   'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 24 24%22%3E' +
   '%3Ccircle cx=%2212%22 cy=%2212%22 r=%2210%22 fill=%22%230a6652%22/%3E%3C/svg%3E'
 
-type Shell = { language: Lang; title: string; head?: Html | false; body: Html }
+type Shell = { language: Lang; title: string; head?: Html | null | false; body: Html }
 
 /** A document in the payers' style. */
 export const shell = ({ language, title, head, body }: Shell): Html =>
-  html`<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${title}</title>
+  html`<!doctype html><html lang="${language}"${TEXTS[language].dir && html` dir="${TEXTS[language].dir}"`}>
+    <head><meta charset="utf-8"><title>${title}</title>
     <meta name="viewport" content="width=device-width,initial-scale=1"><meta name="robots" content="noindex">
     <link rel="icon" href="${raw(ICON)}"><style>${raw(PAY_STYLE)}</style>${head}</head><body>${body}</body></html>`
 
 /** Nothing runs, nothing is loaded, nothing is sent. */
-export const NOTICE_POLICY =
-  `default-src 'none'; style-src ${hashOf(PAY_STYLE)}; img-src data:; ` +
-  "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+export const NOTICE_POLICY = pagePolicy({})
 
 /** A page without an order: what happened and what to do. @param hint small print, such as a number to quote */
 export function renderNotice(language: Lang, title: string, text: string, hint: string | null = null): Html {
   const body = html`<main>
     <div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p>
       ${hint && html`<p class="hint mono">${hint}</p>`}</div>
-  </main>`
+  </main><footer>${languageSwitch(language, '', {})}</footer>`
   return shell({ language, title, body })
 }

@@ -83,9 +83,9 @@ dd > span { overflow-wrap: anywhere; min-width: 0; font-variant-numeric: tabular
 .mono { font: .875rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .facts dt, .facts dd { display: inline; font-size: .9375rem; }
 .facts > div { display: flex; justify-content: space-between; gap: 1.5rem; }
-.facts dd { text-align: right; overflow-wrap: anywhere; min-width: 0; }
+.facts dd { text-align: end; overflow-wrap: anywhere; min-width: 0; }
 .facts > .long { display: block; }
-.long dd { display: block; text-align: left; margin-top: .125rem; }
+.long dd { display: block; text-align: start; margin-top: .125rem; }
 .long .mono { font-size: .8125rem; }
 .note {
   background: var(--warn-field); color: var(--warn); border-radius: .75rem; padding: .75rem .875rem;
@@ -107,14 +107,16 @@ button, .button {
 .wide { display: block; width: 100%; margin-top: .75rem; }
 .ways { margin-top: 1.25rem; }
 .ways h3 { font-size: .875rem; }
-.choice { display: flex; width: 100%; align-items: center; gap: .75rem; margin-top: .5rem; text-align: left; }
+.choice { display: flex; width: 100%; align-items: center; gap: .75rem; margin-top: .5rem; text-align: start; }
 .choice:hover { border-color: var(--accent); }
 .choice b { flex: 1; font-weight: 600; min-width: 0; overflow-wrap: anywhere; }
-.choice span { font-weight: 400; color: var(--soft); font-size: .8125rem; text-align: right; }
+.choice span { font-weight: 400; color: var(--soft); font-size: .8125rem; text-align: end; }
 .badge {
   width: 2rem; height: 2rem; border-radius: .625rem; background: var(--field); color: var(--accent); flex: none;
   font: 700 .9375rem/2rem system-ui, sans-serif; text-align: center;
 }
+.whole { overflow-wrap: anywhere; margin: 1rem 0; font-size: 1.125rem; }
+[dir=rtl] .logo { object-position: right; }
 .logo { display: block; height: 2.5rem; max-width: 60%; object-fit: contain; object-position: left; margin-bottom: .75rem; }
 .goods, .contact, .soft, .box p { overflow-wrap: anywhere; }
 .soft b { color: var(--text); font-weight: 500; }

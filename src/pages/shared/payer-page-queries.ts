@@ -1,10 +1,5 @@
 import { type Queryable, sql } from '../../db/db.ts'
 
-export async function findMerchantName(q: Queryable, companyId: string): Promise<string | undefined> {
-  const row = await q.maybe<{ name: string }>(sql`select name from companies where id = ${companyId}`)
-  return row?.name
-}
-
 /** The website of the buy button that an order came through; null for any other order. */
 export async function findOriginOfOrder(q: Queryable, code: string): Promise<string | null> {
   const row = await q.maybe<{ origin: string }>(sql`

@@ -3,24 +3,16 @@ import type { Lang } from '../../kernel/lang.ts'
 import type { Money } from '../../kernel/money.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import { showFiat } from './format.ts'
-import { hashOf } from './framing.ts'
 import { languageSwitch } from './language.ts'
 import { shell } from './notice.ts'
-import { PAY_STYLE } from './page-style.ts'
+import { pagePolicy } from './page-policy.ts'
 import { POSTER_STYLE } from './poster-style.ts'
 import { qrSvg } from './qr-svg.ts'
-import { brandStyle, type Shop, shopLogo, shopStyle } from './shop.ts'
+import { type Shop, shopLogo, shopStyle } from './shop.ts'
 
 const SCRIPT = `const b=document.getElementById('print');b.hidden=false;b.onclick=()=>print()`
 
-export const posterPolicy = (shop: Shop): string => {
-  const brand = brandStyle(shop)
-  const styles = [PAY_STYLE, POSTER_STYLE, ...(brand === '' ? [] : [brand])].map(hashOf).join(' ')
-  return (
-    `default-src 'none'; style-src ${styles}; script-src ${hashOf(SCRIPT)}; img-src 'self' data:; ` +
-    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-  )
-}
+export const posterPolicy = (shop: Shop): string => pagePolicy({ shop, styles: [POSTER_STYLE], scripts: [SCRIPT] })
 
 export type Poster = {
   language: Lang

@@ -25,7 +25,7 @@ function wordsOf(texts: TillTexts): Html {
 
 function shell(lang: Lang, page: { script: string; body: Html; className?: string }): Html {
   const texts = TEXTS[lang].till
-  return html`<!doctype html><html lang="${lang}"><head><meta charset="utf-8"><title>${texts.title}</title>
+  return html`<!doctype html><html lang="${lang}"${TEXTS[lang].dir && html` dir="${TEXTS[lang].dir}"`}><head><meta charset="utf-8"><title>${texts.title}</title>
     <meta name="viewport" content="width=device-width,initial-scale=1,viewport-fit=cover">
     <meta name="robots" content="noindex"><meta name="theme-color" content="#0a6652">
     <link rel="icon" href="/till/icon.svg" type="image/svg+xml"><link rel="manifest" href="/till/manifest.webmanifest">
