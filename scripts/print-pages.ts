@@ -79,6 +79,15 @@ ${SITUATIONS.map(printSituation).join('\n')}
   \`PUT /api/next/companies/{id}/logo\`. The colour is made darker or lighter until it can be read, the logo is drawn again.
 - \`?lang=\` chooses the language and is remembered; mails about an order follow what its payer used.
 
+## The right address on another network
+
+Every network of this installation counts, also one that was not chosen. What was sent on any other is not seen; the help
+under the instructions says:
+
+| | |
+|---|---|
+${LANGS.map((lang) => `| ${lang} | ${TEXTS[lang].order.help.otherNetwork('{network}', '{shop}', '{code}')} |`).join('\n')}
+
 ## A step that did not work
 
 | Code | ${LANGS.join(' | ')} |

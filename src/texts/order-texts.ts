@@ -96,6 +96,8 @@ export type HelpTexts = {
   reference: string
   referenceHint: string
   referenceSend: string
+  /** The money went to the right address on a network that is not read. */
+  otherNetwork: (network: string, merchant: string, code: string) => string
 }
 
 /** A payment link in a messenger, its poster, and the page of a static link. */

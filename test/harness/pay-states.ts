@@ -46,8 +46,19 @@ async function wrongToken({ host }: PayWorld, code: string): Promise<string> {
   return code
 }
 
-/** One order in each state that a payer can meet. */
-export async function makePayStates(world: PayWorld): Promise<Partial<Record<Situation, string>>> {
+/** Paid on the chain, while the screening has not let it pass. */
+async function hold({ host }: PayWorld, code: string): Promise<string> {
+  await host.db.run(sql`
+    update payments set status = 'confirming', next_check_at = null
+    where id = (select payment_id from orders where code = ${code})`)
+  await host.db.run(sql`
+    update orders set status = 'WAITING_CHAIN_CONFIRMATION', paid_at = null, updated_at = now() - interval '1 minute'
+    where code = ${code}`)
+  return code
+}
+
+/** The page of one order in each situation that a payer can meet. */
+export async function makePayStates(world: PayWorld): Promise<Record<Situation, string>> {
   const accepted = async () => (await world.createAccepted({ ...SHOP, goods: { goodsName: 'Two tickets' } })).code
   const moved = async (...triggers: Parameters<PayWorld['moveElsewhere']>[1][]) => {
     const code = await accepted()
@@ -58,6 +69,7 @@ export async function makePayStates(world: PayWorld): Promise<Partial<Record<Sit
     const order = await world.createAccepted(SHOP)
     await world.chain.pay({ to: order.toAddress, units })
     if (blocks > 0) await world.chain.mine(blocks)
+    if (units >= DUE && blocks > 0) await world.reaches(order.code, 'PAID')
     return order.code
   }
   const late = async () => {
@@ -66,7 +78,7 @@ export async function makePayStates(world: PayWorld): Promise<Partial<Record<Sit
     await world.chain.pay({ to: order.toAddress, units: 5_000_000n })
     return order.code
   }
-  return {
+  const codes = {
     choose: await world.createOrder(SHOP),
     preparing: await unanswered(world, await accepted(), -3600),
     providerDown: await unanswered(world, await accepted(), 60),
@@ -89,6 +101,14 @@ export async function makePayStates(world: PayWorld): Promise<Partial<Record<Sit
     late: await late(),
     paid: await paying(DUE, 4),
     partly: await paying(1_000_000n, 4),
+    hold: await hold(world, await paying(DUE, 4)),
     seen: await paying(DUE, 0),
+  }
+  const pages = Object.entries(codes).map(([situation, code]) => [situation, world.pageUrl(code)] as const)
+  return {
+    ...(Object.fromEntries(pages) as Record<keyof typeof codes, string>),
+    // one way to pay is not asked for, except after a step that failed
+    choose: `${world.pageUrl(codes.choose)}&problem=CHANNEL_UNAVAILABLE`,
+    unavailable: world.pageWithoutChannels(await world.createOrder(SHOP)),
   }
 }

@@ -6,7 +6,7 @@ import { lockOrderByCode } from '../../src/orders/order-queries.ts'
 import type { Trigger } from '../../src/orders/order-states.ts'
 import { openAnnounce, openTransition } from '../../src/orders/order-transition.ts'
 import { startTestChain, type TestChain } from './chain.ts'
-import { type Merchant, startTestService, type TestService } from './service.ts'
+import { eventually, type Merchant, startTestService, type TestService } from './service.ts'
 
 export type Accepted = { toAddress: string; tokenAmount: string; paymentUri: string }
 
@@ -24,6 +24,10 @@ export type PayWorld = {
   /** Moves an order without a word to the node that shows it, as another node of the service would. */
   moveElsewhere(code: string, ...triggers: Trigger[]): Promise<void>
   pageUrl(code: string): string
+  /** The same order at a node that no channel is set up at. */
+  pageWithoutChannels(code: string): string
+  /** Waits for the order's status. */
+  reaches(code: string, status: string): Promise<void>
   stop(): Promise<void>
 }
 
@@ -61,6 +65,8 @@ export async function startPayWorld(): Promise<PayWorld> {
     },
   })
   const merchant = await host.createMerchant()
+  const { connectionString } = host.db.pool.options as { connectionString: string }
+  const bare = await startTestService({ connectionString })
 
   const createOrder = async (body: Record<string, unknown> = {}): Promise<string> => {
     const order = { amount: 54, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier, ...body }
@@ -98,8 +104,14 @@ export async function startPayWorld(): Promise<PayWorld> {
         })
       }
     },
+    pageWithoutChannels: (code) => `${bare.config.payUrl}/pay?code=${code}`,
+    async reaches(code, status) {
+      const read = () => host.call<{ status: string }>('GET', `status/${code}`)
+      await eventually(read, ({ data }) => data.status === status)
+    },
     pageUrl: (code) => `${host.config.payUrl}/pay?code=${code}`,
     async stop() {
+      await bare.stop()
       await host.stop()
       await providers.stop()
       await chain.stop()

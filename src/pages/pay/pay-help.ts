@@ -30,8 +30,11 @@ export function searchForm(view: PayView, page: PageContext): Html | null {
 /** "I have paid, but nothing happens": what to check, the search, the shop. */
 export function helpBox(view: PayView, page: PageContext): Html {
   const { texts } = page
-  const onChain = view.payment?.instructions?.toAddress
+  const { help } = TEXTS[page.language].order
+  const { instructions, network } = view.payment ?? {}
+  const onChain = instructions?.toAddress
   return html`<details id="help"><summary>${texts.help}</summary>
     ${onChain && html`<p class="soft">${texts.helpText(view.shop.name, view.shortCode)}</p>`}
+    ${network && html`<p class="soft">${help.otherNetwork(network.name, view.shop.name, view.shortCode)}</p>`}
     ${searchForm(view, page)}${contact(view, page)}</details>`
 }

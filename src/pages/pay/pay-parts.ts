@@ -165,11 +165,11 @@ export function receipt(view: PayView, page: PageContext): Html {
   const received = payment && payment.arrived.units > 0n ? payment.arrived : view.due
   return html`<dl class="facts">
     ${fact(texts.received, showUsdc(received, page))}
-    ${fact(texts.network, payment?.network?.name ?? null)}
+    ${fact(texts.network, payment?.moneyNetwork?.name ?? null)}
     ${fact(texts.goods, view.goodsName)}
     ${fact(texts.order, view.shortCode)}
     ${fact(texts.paidAt, view.paidAt && moment(view.paidAt, locale))}
-    ${payment?.progress?.transactions.map((hash) => transactionFact(hash, payment.network?.id ?? null, page))}
+    ${payment?.progress?.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
   </dl>
   ${view.receiptUrl && html`<a class="button wide" href="${view.receiptUrl}">${TEXTS[language].order.receipt.show}</a>`}`
 }

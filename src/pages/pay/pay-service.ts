@@ -36,6 +36,8 @@ export type Choice = { channel: ChannelId; network: { id: number; name: string }
 export type PaymentView = {
   channel: ChannelId
   network: { id: number; name: string } | null
+  /** Where the money came, once it did: any network of ours counts, also one that was not chosen. */
+  moneyNetwork: { id: number; name: string } | null
   instructions: Instructions | null
   due: Money
   arrived: Money
@@ -147,7 +149,7 @@ async function readProgress(
     dust: transfers.every(({ units }) => units < dustUnits),
     confirmations: youngest.confirmations,
     needed: youngest.needed,
-    transactions: [...new Set(transfers.map(({ txHash }) => txHash))],
+    transactions: [...new Map(transfers.map(({ txHash: hash, network }) => [hash, { hash, network }])).values()],
   }
 }
 
@@ -156,10 +158,12 @@ function viewPayment(
   { progress, arrived }: { progress: ChainProgress | null; arrived: bigint },
   { networkName }: PayViewDeps,
 ): PaymentView {
+  const named = (id: number | null) => (id === null ? null : { id, name: networkName(id) })
   const missing = payment.dueUnits > arrived ? payment.dueUnits - arrived : 0n
   return {
     channel: payment.channel,
-    network: payment.network === null ? null : { id: payment.network, name: networkName(payment.network) },
+    network: named(payment.network),
+    moneyNetwork: named(progress?.transactions[0]?.network ?? payment.network),
     instructions: payment.instructions,
     due: { asset: 'USDC', units: payment.dueUnits },
     arrived: { asset: 'USDC', units: arrived },

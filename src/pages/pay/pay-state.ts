@@ -17,8 +17,8 @@ export type ChainProgress = {
   confirmations: number
   /** Null: not a number of blocks but the chain's own word decides. */
   needed: number | null
-  /** Hashes, oldest first. */
-  transactions: readonly string[]
+  /** Oldest first; a payer may have sent on another network than the one shown. */
+  transactions: readonly { hash: string; network: number }[]
 }
 
 /** All that decides what an order's page says. */

@@ -24,7 +24,6 @@ function facts({ receipt, view, page }: ReceiptPage): Html {
   const labels = TEXTS[language].order.receipt
   const usdc = (money: PayView['due']): string => `${showToken(money, locale)} USDC`
   const { payment } = view
-  const network = payment?.network?.id ?? null
   const paid = payment && payment.arrived.units > 0n ? payment.arrived : view.due
   return html`<dl class="facts">
     ${fact(labels.number, receipt.order)}${fact(labels.reference, receipt.reference)}
@@ -33,9 +32,9 @@ function facts({ receipt, view, page }: ReceiptPage): Html {
     ${fact(labels.rate, texts.rate(`1 ${view.fiat.asset}`, `${showRate(view.rate, locale)} USDC`))}
     ${fact(labels.paid, usdc(paid))}
     ${fact(labels.channel, payment && channelName(texts, payment.channel))}
-    ${fact(texts.network, payment?.network?.name ?? null)}
+    ${fact(texts.network, payment?.moneyNetwork?.name ?? null)}
     ${fact(texts.paidAt, view.paidAt && moment(view.paidAt, locale))}
-    ${receipt.transactions.map((hash) => transactionFact(hash, network, page))}
+    ${payment?.progress?.transactions.map(({ hash, network }) => transactionFact(hash, network, page))}
     ${view.refunds
       .filter(({ status }) => status === 'settled')
       .map(

@@ -18,8 +18,8 @@ export const receiptOf = (order: Order, view: PayView, issuer: string) => {
     paid: { amount: formatMoney(received), asset: received.asset },
     rate: { value: formatRate(view.rate), of: view.fiat.asset, in: view.due.asset },
     channel: payment?.channel ?? null,
-    network: payment?.network ?? null,
-    transactions: [...(payment?.progress?.transactions ?? [])],
+    network: payment?.moneyNetwork ?? null,
+    transactions: (payment?.progress?.transactions ?? []).map(({ hash }) => hash),
     paidAt: order.paidAt?.toISOString() ?? null,
     refunds: view.refunds
       .filter(({ status }) => status === 'settled')

@@ -169,6 +169,8 @@ export const de: OrderTexts = {
     reference: 'Transaktions-Hash oder Nummer der Zahlung beim Anbieter',
     referenceHint: 'Ihre Wallet, Börse oder Bezahl-App zeigt sie bei der Zahlung.',
     referenceSend: 'Meine Zahlung suchen',
+    otherNetwork: (network, merchant, code) =>
+      `Über ein anderes Netzwerk als ${network} gesendet? Bitte bezahlen Sie nicht noch einmal. Die Adresse gehört dort meist ebenfalls dem Zahlungsdienst des Geschäfts, das Geld lässt sich also zurückholen: Wenden Sie sich an ${merchant} und nennen Sie die Bestellnummer ${code} und den Transaktions-Hash.`,
   },
   link: {
     preview: (merchant, amount) => `${amount} an ${merchant} bezahlen`,

@@ -165,6 +165,8 @@ export const en: OrderTexts = {
     reference: 'Transaction hash, or the number of your payment at the provider',
     referenceHint: 'Your wallet, exchange or payment app shows it with the payment.',
     referenceSend: 'Look for my payment',
+    otherNetwork: (network, merchant, code) =>
+      `Sent on another network than ${network}? Do not pay again. The address usually belongs to the shop’s service there too, so the money can be brought back: contact ${merchant}, quote order ${code} and the transaction hash.`,
   },
   link: {
     preview: (merchant, amount) => `Pay ${amount} to ${merchant}`,

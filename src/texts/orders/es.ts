@@ -166,6 +166,8 @@ export const es: OrderTexts = {
     reference: 'Hash de la transacción o número del pago en el proveedor',
     referenceHint: 'Su monedero, plataforma o aplicación lo muestra junto al pago.',
     referenceSend: 'Buscar mi pago',
+    otherNetwork: (network, merchant, code) =>
+      `¿Lo envió por una red que no es ${network}? No pague otra vez. Allí la dirección suele pertenecer también al servicio del comercio, así que el dinero se puede recuperar: contacte con ${merchant} e indique el pedido ${code} y el hash de la transacción.`,
   },
   link: {
     preview: (merchant, amount) => `Pagar ${amount} a ${merchant}`,

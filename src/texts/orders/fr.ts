@@ -172,6 +172,8 @@ export const fr: OrderTexts = {
     reference: 'Hash de la transaction, ou numéro du paiement chez le prestataire',
     referenceHint: 'Votre portefeuille, plateforme ou application l’affiche avec le paiement.',
     referenceSend: 'Rechercher mon paiement',
+    otherNetwork: (network, merchant, code) =>
+      `Envoyé sur un autre réseau que ${network} ? Ne payez pas une deuxième fois. L’adresse y appartient en général aussi au service du commerce : l’argent peut être récupéré. Contactez ${merchant} en citant la commande ${code} et le hash de la transaction.`,
   },
   link: {
     preview: (merchant, amount) => `Payer ${amount} à ${merchant}`,

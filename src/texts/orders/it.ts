@@ -166,6 +166,8 @@ export const it: OrderTexts = {
     reference: 'Hash della transazione, o numero del pagamento presso il fornitore',
     referenceHint: 'Il suo wallet, exchange o app lo mostra insieme al pagamento.',
     referenceSend: 'Cerca il mio pagamento',
+    otherNetwork: (network, merchant, code) =>
+      `Inviato su una rete diversa da ${network}? Non paghi di nuovo. L’indirizzo di solito appartiene anche lì al servizio del negozio, quindi il denaro si può recuperare: contatti ${merchant} indicando l’ordine ${code} e l’hash della transazione.`,
   },
   link: {
     preview: (merchant, amount) => `Paga ${amount} a ${merchant}`,
