@@ -67,7 +67,9 @@ ${SITUATIONS.map(printSituation).join('\n')}
 
 - \`/receipt/{token}\`: the receipt of a paid order, by a link of its own that does not lead to the order. It prints on A4 and on
   the 80 mm paper of a till, is mailed to a payer whose e-mail is known, and stands signed at \`/receipt/{token}.json\`:
-  \`{receipt, jws}\`, a compact JWS by EdDSA. \`comptoir verify-receipt FILE\` checks it with \`/.well-known/jwks.json\`.
+  \`{receipt, jws}\`, a compact JWS by EdDSA. \`comptoir verify-receipt FILE\` checks it with \`/.well-known/jwks.json\`,
+  and so does \`/receipt/verify\`: one file without a server, which also works saved on a disk and without a connection. Receipt
+  and keys are pasted, or the keys are fetched from the service that the receipt names.
 - \`/pay/poster?code=\`: the order's code to print and put up. In messengers a link shows the shop, the amount and the logo.
 - \`/link/{code}\`: a static link, for donations, tables in a café, the printed code of a till. Each visit makes a new order:
   the amount is the link's, or the payer types it within the link's limits. \`POST /api/next/static-links\`

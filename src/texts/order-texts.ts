@@ -120,10 +120,37 @@ export type LinkTexts = {
   faults: { wrong: (example: string) => string; low: (least: string) => string; high: (most: string) => string }
 }
 
+/** The page that checks a signed receipt by itself. `%` stands for the service that issued it. */
+export type VerifyTexts = {
+  title: string
+  lead: string
+  receipt: string
+  receiptHint: string
+  file: string
+  keys: string
+  keysHint: string
+  fetchKeys: string
+  check: string
+  good: string
+  goodText: string
+  bad: string
+  badText: string
+  unreadable: string
+  noKeys: string
+  keyMissing: string
+  noFetch: string
+  altered: string
+  unsupported: string
+  save: string
+  /** On the receipt, leads there. */
+  link: string
+}
+
 export type OrderTexts = {
   situations: Record<Situation, SituationTexts>
   receipt: ReceiptTexts
   ways: WayTexts
   help: HelpTexts
   link: LinkTexts
+  verify: VerifyTexts
 }

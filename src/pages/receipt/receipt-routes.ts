@@ -9,6 +9,7 @@ import { findOrderById } from '../../orders/order-queries.ts'
 import { TEXTS } from '../../texts/languages.ts'
 import type { PageContext } from '../pay/pay-parts.ts'
 import { type PayView, type PayViewDeps, readPayView } from '../pay/pay-service.ts'
+import { compressPage } from '../shared/compress.ts'
 import { sendErrorPage } from '../shared/error-page.ts'
 import { languageOf, rememberLanguage } from '../shared/language.ts'
 import { NOTICE_POLICY, renderNotice } from '../shared/notice.ts'
@@ -16,6 +17,7 @@ import { receiptOf } from './receipt.ts'
 import { isReceiptToken, orderOfToken } from './receipt-link.ts'
 import { listReceiptKeys, signReceipt } from './receipt-sign.ts'
 import { receiptPolicy, renderReceipt } from './receipt-view.ts'
+import { renderVerify, VERIFY_POLICY } from './verify-view.ts'
 
 export type ReceiptPageDeps = Omit<PayViewDeps, 'payerKey'> & {
   config: Pick<Config, 'payUrl' | 'baseUrl'>
@@ -59,6 +61,15 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
     return { receipt, jws: await signReceipt(keys, receipt) }
   })
 
+  app.get('/receipt/verify', { config: OPEN, schema: { hide: true } }, async (request, reply) => {
+    const language = languageOf(request)
+    const page = await compressPage(request, reply, renderVerify(language).text)
+    return reply
+      .headers({ 'content-security-policy': VERIFY_POLICY, 'content-language': language, 'cache-control': 'no-store' })
+      .type('text/html; charset=utf-8')
+      .send(page)
+  })
+
   app.get('/receipt/:token', { config: OPEN, schema: { hide: true, params: Token } }, async (request, reply) => {
     const { token } = request.params
     const { order, view } = await find(token)
@@ -84,7 +95,13 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptPageDeps> = async (
   })
 
   app.get('/.well-known/jwks.json', { config: OPEN, schema: { hide: true } }, async (_request, reply) => {
-    void reply.header('cache-control', 'public, max-age=300').type('application/json; charset=utf-8')
+    void reply.headers({
+      'cache-control': 'public, max-age=300',
+      // public keys: a saved page that checks receipts asks from no website at all
+      'access-control-allow-origin': '*',
+      'cross-origin-resource-policy': 'cross-origin',
+    })
+    void reply.type('application/json; charset=utf-8')
     return { keys: await listReceiptKeys(keys) }
   })
 }

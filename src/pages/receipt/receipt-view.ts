@@ -54,7 +54,9 @@ export function renderReceipt(shown: ReceiptPage): Html {
       <p class="price">${showFiat(view.fiat, page.locale)}</p>
       ${facts(shown)}
       <button class="wide" id="print" hidden>${labels.print}</button>
-      <p class="soft signed"><a href="${path}.json">${labels.signed}</a><br>${labels.verify} <a href="${keysUrl}">${keysUrl}</a></p>
+      <p class="soft signed"><a href="${path}.json">${labels.signed}</a><br>
+        <a href="${basePath}/receipt/verify">${TEXTS[language].order.verify.link}</a><br>
+        ${labels.verify} <a href="${keysUrl}">${keysUrl}</a></p>
     </main>
     <footer>${shopImprint(view.shop, labels.terms)}${languageSwitch(language, path, {})}</footer>
     <script>${raw(SCRIPT)}</script>`

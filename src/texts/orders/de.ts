@@ -193,4 +193,31 @@ export const de: OrderTexts = {
       high: (most) => `Der größte Betrag ist ${most}.`,
     },
   },
+  verify: {
+    title: 'Einen Beleg prüfen',
+    lead: 'Diese Seite arbeitet für sich allein, auch gespeichert auf Ihrem Rechner und ohne Verbindung. Was Sie eingeben, bleibt hier.',
+    receipt: 'Signierter Beleg',
+    receiptHint: 'Öffnen Sie die Datei, oder fügen Sie ein, was „Signierte Kopie (JSON)“ auf dem Beleg zeigt.',
+    file: 'Datei öffnen',
+    keys: 'Öffentliche Schlüssel des Dienstes',
+    keysHint: 'Fügen Sie ein, was der Dienst unter /.well-known/jwks.json zeigt, oder holen Sie die Schlüssel dort.',
+    fetchKeys: 'Schlüssel von % holen',
+    check: 'Prüfen',
+    good: 'Dieser Beleg ist echt',
+    goodText:
+      'Signiert von %. Vergewissern Sie sich, dass Sie diesem Dienst vertrauen: Jeder kann einen anderen betreiben und eigene Belege signieren.',
+    bad: 'Dieser Beleg ist nicht echt',
+    badText:
+      'Signatur und Inhalt passen nicht zusammen: Etwas wurde geändert, oder ein anderer Schlüssel hat signiert.',
+    unreadable: 'Das ist kein signierter Beleg. Fügen Sie den ganzen Text ein, von der ersten bis zur letzten Klammer.',
+    noKeys: 'Fügen Sie zuerst die öffentlichen Schlüssel ein, oder holen Sie sie beim Dienst.',
+    keyMissing:
+      'Keiner dieser Schlüssel hat diesen Beleg signiert. Holen Sie die Schlüssel des Dienstes, der ihn ausgestellt hat.',
+    noFetch: '% antwortet nicht. Öffnen Sie die Adresse in einem anderen Fenster, und fügen Sie die Schlüssel ein.',
+    altered: 'Die lesbare Kopie neben der Signatur sagt etwas anderes. Signiert ist nur, was hier unten steht.',
+    unsupported:
+      'Dieser Browser kann solche Signaturen nicht prüfen. Nehmen Sie einen neueren oder den Befehl: comptoir verify-receipt FILE',
+    save: 'Diese Seite speichern',
+    link: 'Einen signierten Beleg auf dem eigenen Rechner prüfen',
+  },
 }
