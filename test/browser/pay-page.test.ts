@@ -4,13 +4,10 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { privateKeyToAddress } from 'viem/accounts'
 import { mint } from '../../sandbox/chain/token.ts'
-import { LANGS, type Lang } from '../../src/kernel/lang.ts'
 import { TEXTS } from '../../src/texts/languages.ts'
-import type { Situation } from '../../src/texts/order-texts.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser, type Visit, visit } from '../harness/browser.ts'
 import { injectWallet } from '../harness/injected-wallet.ts'
-import { makePayStates } from '../harness/pay-states.ts'
 import { type PayWorld, startPayWorld } from '../harness/pay-world.ts'
 import { readQr } from '../harness/read-qr.ts'
 import { blacklist } from '../harness/refunds.ts'
@@ -28,6 +25,9 @@ after(async () => {
 
 const DUE = 58_320_000n
 const SHOP = { returnUrl: 'https://shop.example/thanks?a=1&b=2', cancelUrl: 'https://shop.example/cart' }
+
+const WIDTHS = [320, 390, 1280]
+const SCHEMES = ['light', 'dark'] as const
 
 const open = (code: string, options?: Parameters<typeof visit>[2]): Promise<Visit> =>
   visit(browser, world.pageUrl(code), options)
@@ -341,43 +341,67 @@ test('the page weighs less than 15 kB over the wire and asks no other host', asy
   await context.close()
 })
 
-/** Long texts of the English dictionary that a page in another language must not show. */
-function findEnglish(shown: string, lang: Lang): string[] {
-  const { channels: _, problems: __, ...texts } = TEXTS.en.pay
-  const titles = Object.values(TEXTS.en.order.situations).map(({ title }) => title)
-  const own = JSON.stringify([TEXTS[lang].pay, TEXTS[lang].order])
-  const { ways, receipt, help } = TEXTS.en.order
-  const english = [texts, titles, ways, ways.groups, ways.notes, receipt, help]
-    .flatMap((part): unknown[] => Object.values(part))
-    .filter((text) => typeof text === 'string')
-  return english.filter((text) => text.length > 8 && shown.includes(text) && !own.includes(text))
-}
-
-test('every state, in five languages and both colour schemes: no fault for axe, 320 pixels wide, no English left', async () => {
-  const states = Object.entries(await makePayStates(world)) as [Situation, string][]
-  const { page, context, complaints } = await visit(browser, world.pageUrl('none'), {
-    viewport: { width: 320, height: 640 },
-  })
-  complaints.length = 0
-  for (const [index, lang] of LANGS.entries()) {
-    for (const [nth, [state, code]] of states.entries()) {
-      const schemes =
-        lang === 'en' ? (['light', 'dark'] as const) : ([(index + nth) % 2 === 0 ? 'light' : 'dark'] as const)
-      for (const colorScheme of schemes) {
-        await page.emulateMedia({ colorScheme })
-        // after a step that failed the page asks, also when there is one way to pay
-        await page.goto(
-          `${world.pageUrl(code)}&lang=${lang}${state === 'choose' ? '&problem=CHANNEL_UNAVAILABLE' : ''}`,
-        )
-        await waitForState(page, TEXTS[lang].order.situations[state].title)
-        const name = `${state} ${lang} ${colorScheme}`
-        assert.deepEqual(await listAxeFaults(page), [], name)
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 320, `${name}: no sideways scrolling`)
-        assert.deepEqual(findEnglish(await page.locator('main').innerText(), lang), [], name)
-        assert.deepEqual(complaints, [], name)
-      }
+test('the code on the page holds the link of the payment, at every width, light and dark', async () => {
+  const { code, paymentUri } = await world.createAccepted()
+  for (const width of WIDTHS) {
+    for (const colorScheme of SCHEMES) {
+      const { page, context } = await open(code, {
+        viewport: { width, height: 900 },
+        colorScheme,
+        deviceScaleFactor: 1,
+      })
+      assert.equal(await readQr(page.locator('.frame.link')), paymentUri, `${width} ${colorScheme}`)
+      await context.close()
     }
   }
+})
+
+test('with the keyboard alone: choose, switch the code, copy, open the help, cancel', async () => {
+  const code = await world.createOrder(SHOP)
+  const { page, context } = await open('x', { permissions: ['clipboard-read', 'clipboard-write'], isMobile: false })
+  await page.goto(`${world.pageUrl(code)}&problem=CHANNEL_UNAVAILABLE`)
+  /** Tabs on until the focus is there. */
+  const reach = async (selector: string): Promise<void> => {
+    for (let steps = 0; steps < 40; steps += 1) {
+      await page.keyboard.press('Tab')
+      if (await page.evaluate(`document.activeElement.matches(${JSON.stringify(selector)})`)) return
+    }
+    assert.fail(`${selector} is not reached with the tab key`)
+  }
+  await reach('form[action$="/pay/accept"] button')
+  await page.keyboard.press('Enter')
+  await waitForState(page, 'Waiting for your payment')
+  await reach('#as-link')
+  await page.keyboard.press('ArrowRight')
+  assert.equal(await page.locator('#as-address').isChecked(), true)
+  await reach('#copy-amount')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Copied amount' }).waitFor()
+  await reach('#help summary')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.locator('#help').getAttribute('open'), '')
+  await reach('#cancel summary')
+  await page.keyboard.press('Enter')
+  await reach('#cancel button')
+  await page.keyboard.press('Enter')
+  await waitForState(page, 'This order was cancelled')
+  await context.close()
+})
+
+test('a device that slept connects anew when it wakes, although nobody told it that the connection is dead', async () => {
+  const { code } = await world.createAccepted()
+  const { page, context, requests } = await open(code)
+  const streams = () => requests.filter((url) => url.includes('/pay/events')).length
+  await page.waitForTimeout(700)
+  assert.equal(streams(), 1)
+  const session = await context.newCDPSession(page)
+  await session.send('Page.setWebLifecycleState', { state: 'frozen' })
+  await world.moveElsewhere(code, 'expire')
+  await session.send('Page.setWebLifecycleState', { state: 'active' })
+  // an hour later, by the clock of the device
+  await page.evaluate('{ const now = Date.now; Date.now = () => now() + 3600000 }')
+  await waitForState(page, 'The time to pay has run out')
+  assert.ok(streams() >= 2)
   await context.close()
 })
 

@@ -39,7 +39,7 @@ const unitsOf = (amount: string): bigint => {
   return BigInt(whole + fraction.padEnd(6, '0'))
 }
 
-export async function startPayWorld(): Promise<PayWorld> {
+export async function startPayWorld(env: Record<string, string> = {}): Promise<PayWorld> {
   const chain = await startTestChain()
   const wallet = {
     chainId: chain.chainId,
@@ -62,11 +62,12 @@ export async function startPayWorld(): Promise<PayWorld> {
       // this chain has a new block only when a test makes one
       CHAIN_MAX_LAG_SECONDS: '86400',
       SANDBOX_PROVIDERS_URL: providers.url,
+      ...env,
     },
   })
   const merchant = await host.createMerchant()
   const { connectionString } = host.db.pool.options as { connectionString: string }
-  const bare = await startTestService({ connectionString })
+  const bare = await startTestService({ connectionString, env })
 
   const createOrder = async (body: Record<string, unknown> = {}): Promise<string> => {
     const order = { amount: 54, fromAsset: 'EUR', merchantIdentifier: merchant.merchantIdentifier, ...body }

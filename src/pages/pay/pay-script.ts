@@ -6,11 +6,14 @@
 const SOURCE = `(() => {
 const d = document, byId = (id) => d.getElementById(id), live = byId('live'), say = byId('say'), lost = byId('lost')
 const skew = live.dataset.now - Date.now()
-let said = '', wait = 1000, source, timer
+let said = '', wait = 1000, source, timer, seen = Date.now()
 d.documentElement.className = 'js'
 const root = () => live.firstElementChild, final = () => root().dataset.final
 const two = (n) => String(n).padStart(2, '0')
 const tick = () => {
+  // the clock jumped: the device slept, and its connection may be dead without a word
+  if (Date.now() - seen > 30000 && source) connect()
+  seen = Date.now()
   for (const c of live.querySelectorAll('[data-until]')) {
     const s = Math.max(0, Math.ceil((c.dataset.until - Date.now() - skew) / 1000))
     const h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60
