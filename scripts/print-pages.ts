@@ -83,8 +83,8 @@ ${SITUATIONS.map(printSituation).join('\n')}
 
 ## The right address on another network
 
-Every network of this installation counts, also one that was not chosen. What was sent on any other is not seen; the help
-under the instructions says:
+Every network of this installation counts, also one that was not chosen. What was sent on any other is not seen. The
+help under the instructions says:
 
 | | |
 |---|---|

@@ -5,7 +5,7 @@ import type { Texts } from '../../src/texts/texts.ts'
 const OPEN = '⟦'
 const CLOSE = '⟧'
 
-/** Every text of a dictionary in brackets, also what its functions make: whatever a page says without them stands in the code. */
+/** Every text of a dictionary in brackets, also what its functions make: words without them stand in the code. */
 function bracketed(value: unknown): unknown {
   if (typeof value === 'string') return `${OPEN}${value}${CLOSE}`
   if (typeof value === 'function') return (...facts: unknown[]) => bracketed(value(...facts))
