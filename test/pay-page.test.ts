@@ -171,6 +171,31 @@ test('all who watch an order get the same rendering', async () => {
   assert.equal(new Set(withoutClock).size, 1)
 })
 
+test('one address watches an order twenty times and no more; another order is open to it, and a closed page gives its place back', async () => {
+  const { code } = await world.createAccepted()
+  const other = (await world.createAccepted()).code
+  const watch = (of: string) =>
+    new Promise<{ status: number; close(): void }>((resolve, reject) => {
+      const request = get(`${world.host.baseUrl}/pay/events?code=${of}`, { agent: false }, (answer) => {
+        answer.resume()
+        resolve({ status: answer.statusCode ?? 0, close: () => request.destroy() })
+      })
+      request.on('error', reject)
+    })
+  const open = await Promise.all(Array.from({ length: 20 }, () => watch(code)))
+  assert.deepEqual([...new Set(open.map(({ status }) => status))], [200])
+  const refused = await watch(code)
+  assert.equal(refused.status, 429)
+  const beside = await watch(other)
+  assert.equal(beside.status, 200)
+  open[0]?.close()
+  const again = await eventually(
+    () => watch(code),
+    ({ status }) => status === 200,
+  )
+  for (const one of [...open, beside, again]) one.close()
+})
+
 test('open streams do not keep a service that stops', async () => {
   const node = await startTestService()
   const merchant = await node.createMerchant()
