@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
 /** What the load generator is asked for: as many requests as `callers` can send one after the other. */
@@ -5,7 +6,7 @@ export type Load = {
   port: number
   callers: number
   seconds: number
-  /** Whole requests as they go over the wire; each caller takes the next one. */
+  /** Whole requests as they go over the wire; each caller takes the next one. `{key}` becomes another key in each. */
   requests: string[]
 }
 
@@ -62,10 +63,13 @@ async function run({ port, callers, seconds, requests }: Load): Promise<LoadResu
   const endMs = startMs + seconds * 1000
   const tookMs: number[] = []
   let [next, failed] = [0, 0]
+  const session = randomUUID()
+  const parts = requests.map((request) => request.split('{key}'))
   const call = async (): Promise<void> => {
     const caller = new Caller(port)
     for (let nowMs = performance.now(); nowMs < endMs; ) {
-      const request = requests[next % requests.length] ?? ''
+      const [head = '', rest] = parts[next % parts.length] ?? []
+      const request = rest === undefined ? head : `${head}${session}-${next}${rest}`
       next += 1
       if (!(await caller.send(request))) failed += 1
       const doneMs = performance.now()

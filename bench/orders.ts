@@ -1,14 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Db, openDb, type Queryable, type Sql, sql } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { insertOrders, type NewOrder } from '../src/orders/order-insert-queries.ts'
 import { findOrderByCode } from '../src/orders/order-queries.ts'
+import { type Goal, printGoals } from './goals.ts'
 import type { Load, LoadResult } from './http-load.ts'
-import { KNOWN_ORDERS, type Limit, openLimit } from './limit.ts'
+import { LIMIT_CREATE, LIMIT_DATABASE, LIMIT_READ, makeLimitDatabase } from './independent-limit.ts'
+import { KNOWN_ORDERS, type Limit, type LimitWork, openLimit } from './limit.ts'
+import { cpuUs, databaseCpuUs } from './processor-time.ts'
 import { startService } from './service.ts'
 
 /** Twelve digits, as the limit's numbers have. */
@@ -102,78 +105,109 @@ async function makeKnownOrders(db: Db): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
-/**
- * CPU time that a process has used, in µs (proc_pid_stat(5): utime and stime in hundredths); NaN where /proc is
- * missing.
- */
-function cpuUs(pid: number | undefined): number {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * 10_000
-  } catch {
-    return Number.NaN
-  }
+/** µs of processor time for each request: the service's, the database's. */
+type Round = LoadResult & { serviceUs: number; databaseUs: number }
+
+/** `limit`: the shop's own tables; `same`: our statement, sent by pgbench. */
+type Figures = { what: string; callers: number; service: Round[]; limit: number[]; same: number[] }
+
+type Work = Pick<LimitWork, 'database' | 'text' | 'template'>
+type Contest = { what: string; requests: string[]; limit: Work; same: Work }
+
+type Contenders = { generator: ChildProcess; service: Service; limit: Limit; dataDir: string }
+
+async function loadService(load: Load, { generator, service, dataDir }: Contenders): Promise<Round> {
+  const answered = once(generator, 'message')
+  const before = [cpuUs(service.child.pid), databaseCpuUs(dataDir)] as const
+  generator.send(load)
+  const [measured] = (await answered) as [LoadResult]
+  if (measured.failed > 0) throw new Error(`${measured.failed} requests failed`)
+  const serviceUs = (cpuUs(service.child.pid) - before[0]) / measured.count
+  return { ...measured, serviceUs, databaseUs: (databaseCpuUs(dataDir) - before[1]) / measured.count }
 }
 
-type Round = LoadResult & { cpuUs: number }
-
-type Figures = { what: string; callers: number; service: Round[]; limit: number[] }
-
-type Contest = { what: string; requests: string[]; statement: Sql; template: string }
-
-/** Service and limit in turns, so that both have the same neighbours on the machine. */
-async function compare(contest: Contest, generator: ChildProcess, service: Service, limit: Limit): Promise<Figures[]> {
-  const results: Figures[] = callersOf.map((callers) => ({ what: contest.what, callers, service: [], limit: [] }))
+/** Service and limits in turns, so that all have the same neighbours on the machine. */
+async function compare(contest: Contest, contenders: Contenders): Promise<Figures[]> {
+  const { limit, service } = contenders
+  const results: Figures[] = callersOf.map((callers) => ({
+    what: contest.what,
+    callers,
+    service: [],
+    limit: [],
+    same: [],
+  }))
   for (let round = 0; round <= rounds; round += 1) {
     for (const figures of results) {
-      const { callers } = figures
-      const load: Load = { port: service.port, callers, seconds: round === 0 ? 1 : seconds, requests: contest.requests }
-      const answered = once(generator, 'message')
-      const usedUs = cpuUs(service.child.pid)
-      generator.send(load)
-      const [measured] = (await answered) as [LoadResult]
-      const spentUs = cpuUs(service.child.pid) - usedUs
-      if (measured.failed > 0) throw new Error(`${measured.failed} requests failed`)
-      const rate = await limit.perSecond({ ...contest, callers, seconds: load.seconds })
+      const pace = { callers: figures.callers, seconds: round === 0 ? 1 : seconds }
+      const measured = await loadService({ ...pace, port: service.port, requests: contest.requests }, contenders)
+      const independent = await limit.perSecond({ ...contest.limit, ...pace })
+      const same = await limit.perSecond({ ...contest.same, ...pace })
       // the first round warms up
       if (round === 0) continue
-      figures.service.push({ ...measured, cpuUs: spentUs / measured.count })
-      figures.limit.push(rate)
+      figures.service.push(measured)
+      figures.limit.push(independent)
+      figures.same.push(same)
     }
   }
   return results
 }
 
-const range = (values: readonly number[]): string =>
-  `${Math.round(Math.min(...values))}–${Math.round(Math.max(...values))}`
+const ratioOf = ({ service }: Figures, rates: readonly number[]): number =>
+  median(service.map((round, index) => round.perSecond / (rates[index] ?? 1)))
 
 function printTable(figures: readonly Figures[], limit: Limit): void {
-  const title = `${'per second'.padEnd(14)}${'callers'.padStart(8)}${'service'.padStart(10)}${'(range)'.padStart(16)}`
-  process.stdout.write(
-    `\n${title}${limit.name.padStart(10)}${'(range)'.padStart(16)}${'ratio'.padStart(8)}${'p50 ms'.padStart(9)}${'p99 ms'.padStart(9)}${'CPU µs'.padStart(8)}\n`,
-  )
-  for (const { what, callers, service, limit: rates } of figures) {
-    const perSecond = service.map((round) => round.perSecond)
-    const ratio = median(service.map((round, index) => round.perSecond / (rates[index] ?? 1)))
-    const columns: [string | number, number][] = [
-      [callers, 8],
-      [Math.round(median(perSecond)), 10],
-      [range(perSecond), 16],
-      [Math.round(median(rates)), 10],
-      [range(rates), 16],
-      [ratio.toFixed(2), 8],
-      [median(service.map(({ p50Ms }) => p50Ms)).toFixed(2), 9],
-      [median(service.map(({ p99Ms }) => p99Ms)).toFixed(2), 9],
-      [median(service.map((round) => round.cpuUs)).toFixed(0), 8],
+  const heads = [
+    'callers',
+    'service',
+    limit.name,
+    'ratio',
+    'same SQL',
+    'ratio',
+    'p50 ms',
+    'p99 ms',
+    'service µs',
+    'DB µs',
+  ]
+  process.stdout.write(`\n${'per second'.padEnd(14)}${heads.map((head) => head.padStart(11)).join('')}\n`)
+  for (const row of figures) {
+    const pick = (read: (round: Round) => number): number => median(row.service.map(read))
+    const cells = [
+      row.callers,
+      pick((round) => round.perSecond).toFixed(0),
+      median(row.limit).toFixed(0),
+      ratioOf(row, row.limit).toFixed(2),
+      median(row.same).toFixed(0),
+      ratioOf(row, row.same).toFixed(2),
+      pick(({ p50Ms }) => p50Ms).toFixed(2),
+      pick(({ p99Ms }) => p99Ms).toFixed(2),
+      pick(({ serviceUs }) => serviceUs).toFixed(0),
+      pick(({ databaseUs }) => databaseUs).toFixed(0),
     ]
-    process.stdout.write(
-      `${what.padEnd(14)}${columns.map(([value, width]) => String(value).padStart(width)).join('')}\n`,
-    )
+    process.stdout.write(`${row.what.padEnd(14)}${cells.map((cell) => String(cell).padStart(11)).join('')}\n`)
   }
 }
 
-function createRequest(service: Service): string {
+const GOALS: Record<string, Record<number, number>> = {
+  'create order': { 16: 0.6, 64: 0.8 },
+  'read status': { 16: 0.4, 64: 0.4 },
+}
+
+function goalsOf(figures: readonly Figures[]): Goal[] {
+  const ratios = figures.flatMap((row) => {
+    const goal = GOALS[row.what]?.[row.callers]
+    const what = `${row.what}, ${row.callers} callers, share of the limit`
+    return goal === undefined ? [] : [{ what, goal, figure: ratioOf(row, row.limit) }]
+  })
+  const alone = figures.find(({ what, callers }) => what === 'create order' && callers === 1)
+  const p50 = alone && median(alone.service.map(({ p50Ms }) => p50Ms))
+  return [
+    ...ratios,
+    ...(p50 === undefined ? [] : [{ what: 'create order alone, p50 ms', most: true, goal: 1, figure: p50 }]),
+  ]
+}
+
+/** Each with an Idempotency-Key of its own, so that the service writes a key as the limit does. */
+function createRequests(service: Service): string[] {
   const body = JSON.stringify({
     amount: 50,
     fromAsset: 'EUR',
@@ -182,7 +216,7 @@ function createRequest(service: Service): string {
     goods: { goodsName: 'Tea' },
   })
   const head = `POST /api/next/confirm_conversion/request HTTP/1.1\r\n${service.headers}content-type: application/json\r\n`
-  return `${head}content-length: ${body.length}\r\n\r\n${body}`
+  return [`${head}content-length: ${body.length}\r\nidempotency-key: {key}\r\n\r\n${body}`]
 }
 
 const readRequests = (): string[] =>
@@ -191,7 +225,16 @@ const readRequests = (): string[] =>
     return `GET /api/next/confirm_conversion/status/${code} HTTP/1.1\r\nhost: localhost\r\n\r\n`
   })
 
-/** Creations and status reads over HTTP, beside the same SQL on the same server without a service before it. */
+/** Our own statement as a work for the limit: its only parameter is the template. */
+const workOf = ({ text }: Sql, template: string): Work => ({
+  text: text.replaceAll('$1', `replace(replace(replace({template}, '@', {growing}), '#', {random}), '%', {known})`),
+  template,
+})
+
+/**
+ * Creations and status reads over HTTP, beside an independent shop's statement and our own on the same server, without a
+ * service before them.
+ */
 export async function benchOrders(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   chmodSync(folder, 0o711)
@@ -201,17 +244,26 @@ export async function benchOrders(): Promise<void> {
   const db = openDb({ connectionString: server.connectionString, max: 2 })
   try {
     const limit = openLimit(folder, server.connectionString)
+    await makeLimitDatabase(server.connectionString)
     process.stdout.write(
       `${cpus().length} × ${cpus()[0]?.model.trim()}, Node ${process.versions.node}, ${rounds} rounds of ${seconds} s in turns, medians\n`,
     )
-    const creation = { what: 'create order', requests: [createRequest(service)], ...(await orderTemplate(db)) }
-    const created = BENCH_ONLY.includes('create') ? await compare(creation, generator, service, limit) : []
+    const contenders = { generator, service, limit, dataDir: folder }
+    const own = await orderTemplate(db)
+    const creation = {
+      ...{ what: 'create order', requests: createRequests(service), same: workOf(own.statement, own.template) },
+      limit: { database: LIMIT_DATABASE, text: LIMIT_CREATE },
+    }
+    const created = BENCH_ONLY.includes('create') ? await compare(creation, contenders) : []
     await makeKnownOrders(db)
     const statement = await capture((q) => findOrderByCode(q, ''))
-    const template = 'readread0000%'
-    const reading = { what: 'read status', requests: readRequests(), statement, template }
-    const read = BENCH_ONLY.includes('read') ? await compare(reading, generator, service, limit) : []
+    const reading = {
+      ...{ what: 'read status', requests: readRequests(), same: workOf(statement, 'readread0000%') },
+      limit: { database: LIMIT_DATABASE, text: LIMIT_READ },
+    }
+    const read = BENCH_ONLY.includes('read') ? await compare(reading, contenders) : []
     printTable([...created, ...read], limit)
+    printGoals(goalsOf([...created, ...read]))
   } finally {
     generator.kill()
     await db.close()

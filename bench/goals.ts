@@ -1,0 +1,21 @@
+/** A figure beside what was asked of it. */
+export type Goal = {
+  what: string
+  figure: number
+  goal: number
+  /** The figure must not exceed the goal; without it, not fall below. */
+  most?: boolean
+}
+
+const write = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2))
+
+/** One line for each: the figure, its goal, and whether it was reached. */
+export function printGoals(goals: readonly Goal[]): void {
+  const width = Math.max(0, ...goals.map(({ what }) => what.length))
+  process.stdout.write('\n')
+  for (const { what, figure, goal, most = false } of goals) {
+    const reached = most ? figure <= goal : figure >= goal
+    const line = `${write(figure).padStart(9)}   goal ${most ? '≤' : '≥'} ${write(goal).padStart(6)}`
+    process.stdout.write(`${what.padEnd(width)}${line}   ${reached ? 'reached' : 'NOT REACHED'}\n`)
+  }
+}

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** proc_pid_stat(5) counts in hundredths of a second. */
+const TICK_US = 10_000
+
+const statOf = (pid: number | string | undefined): string[] => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+}
+
+/** CPU time that a process has used, in µs: utime and stime; NaN where /proc is missing. */
+export function cpuUs(pid: number | string | undefined): number {
+  try {
+    const fields = statOf(pid)
+    return (Number(fields[11]) + Number(fields[12])) * TICK_US
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** CPU time of a PostgreSQL server, in µs: the postmaster, what it waited for, and the processes that live. */
+export function databaseCpuUs(dataDir: string): number {
+  try {
+    const postmaster = readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]
+    const own = statOf(postmaster)
+    let total = cpuUs(postmaster) + (Number(own[13]) + Number(own[14])) * TICK_US
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      const [, parent] = readParent(pid)
+      if (parent === postmaster) total += cpuUs(pid)
+    }
+    return total
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** A process may end while we look. */
+function readParent(pid: string): string[] {
+  try {
+    return statOf(pid)
+  } catch {
+    return []
+  }
+}
