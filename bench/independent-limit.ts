@@ -39,14 +39,14 @@ const COMPANY = `'${'c'.repeat(24)}'`
 export const LIMIT_CREATE = `
   with o as (
     insert into orders values ({growing} || 'aaaaaaaaaaaa', ${COMPANY}, {random} || {growing}, 'INITIAL', null,
-      'EUR', 5000, 'USDC', 54000000, 1.08, 'TILL-1', 'http://shop.example/hook', '{"goodsName": "Tea"}', 'apiKey', {random},
-      now(), now(), now() + interval '5 minutes')
+      'EUR', 5000, 'USDC', 54000000, 1.08, 'TILL-1', 'http://shop.example/hook', '{"goodsName": "Tea"}',
+      'apiKey', {random}, now(), now(), now() + interval '5 minutes')
     returning id, code, company_id
   ), e as (
     insert into events select id, 1, company_id, 'order.initial', '{"rate": "1.08"}', now() from o
   ), d as (
-    insert into deliveries select {random} || id, company_id, id, 'order.initial', 'http://shop.example/hook', '${BODY}', now()
-    from o
+    insert into deliveries
+    select {random} || id, company_id, id, 'order.initial', 'http://shop.example/hook', '${BODY}', now() from o
   ), k as (
     insert into keys select company_id, {random} || {growing}, '${'f'.repeat(64)}', '${ANSWER}', now() from o
   )
@@ -67,8 +67,9 @@ export async function makeLimitDatabase(connectionString: string): Promise<void>
   await client.connect()
   try {
     await client.query(TABLES)
-    await client.query(`insert into orders select 'known' || lpad(to_hex(n), 12, '0'), ${COMPANY}, 'known' || lpad(to_hex(n), 12, '0'),
-      'PAID', null, 'EUR', 5000, 'USDC', 54000000, 1.08, 'TILL-1', null, '{}', 'apiKey', 'r', now(), now(), now()
+    await client.query(`insert into orders select 'known' || lpad(to_hex(n), 12, '0'), ${COMPANY},
+      'known' || lpad(to_hex(n), 12, '0'), 'PAID', null, 'EUR', 5000, 'USDC', 54000000, 1.08, 'TILL-1', null, '{}',
+      'apiKey', 'r', now(), now(), now()
       from generate_series(0, ${KNOWN_ORDERS - 1}) n`)
     await client.query('analyze')
   } finally {

@@ -93,10 +93,12 @@ async function orderTemplate(db: Db): Promise<{ statement: Sql; template: string
 /** Orders whose codes both sides know. */
 async function makeKnownOrders(db: Db): Promise<void> {
   await db.run(sql`
-    insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate, quote_id,
+    insert into orders (company_id, id, code, short_code, status, from_asset, from_units, to_asset, to_units, rate,
+      quote_id,
       collector_id, merchant_identifier, created_at, updated_at, expires_at)
-    select company_id, 'readread0000' || lpad(to_hex(n), 12, '0'), 'readread0000' || lpad(to_hex(n), 12, '0'), 'r' || n, 'PAID',
-      from_asset, from_units, to_asset, to_units, rate, quote_id, collector_id, merchant_identifier, created_at, updated_at,
+    select company_id, 'readread0000' || lpad(to_hex(n), 12, '0'), 'readread0000' || lpad(to_hex(n), 12, '0'),
+      'r' || n, 'PAID', from_asset, from_units, to_asset, to_units, rate, quote_id, collector_id, merchant_identifier,
+      created_at, updated_at,
       expires_at
     from (select * from orders limit 1) o, generate_series(0, ${KNOWN_ORDERS - 1}::int) n`)
   await db.run(sql`analyze orders`)
@@ -215,7 +217,8 @@ function createRequests(service: Service): string[] {
     webhookUrl: 'http://127.0.0.1:4000/',
     goods: { goodsName: 'Tea' },
   })
-  const head = `POST /api/next/confirm_conversion/request HTTP/1.1\r\n${service.headers}content-type: application/json\r\n`
+  const path = '/api/next/confirm_conversion/request'
+  const head = `POST ${path} HTTP/1.1\r\n${service.headers}content-type: application/json\r\n`
   return [`${head}content-length: ${body.length}\r\nidempotency-key: {key}\r\n\r\n${body}`]
 }
 
@@ -232,8 +235,8 @@ const workOf = ({ text }: Sql, template: string): Work => ({
 })
 
 /**
- * Creations and status reads over HTTP, beside an independent shop's statement and our own on the same server, without a
- * service before them.
+ * Creations and status reads over HTTP, beside an independent shop's statement and our own on the same server, without
+ * a service before them.
  */
 export async function benchOrders(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))

@@ -10,9 +10,9 @@ export type BatchOptions<In, Out> = {
 }
 
 /**
- * Groups concurrent calls into one statement: at once when idle, so a lone caller never waits; while
- * batches are in flight, further calls collect. If a batch fails, its members run one by one, so one bad item cannot
- * fail the others.
+ * Groups concurrent calls into one statement: when idle, as soon as every request that has already arrived was read,
+ * so that a lone caller waits for nothing; while batches are in flight, further calls collect. If a batch fails, its
+ * members run one by one, so one bad item cannot fail the others.
  */
 export function createBatcher<In, Out>({
   runMany,
@@ -53,6 +53,6 @@ export function createBatcher<In, Out>({
   return (item) =>
     new Promise<Out>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      if (waiting.length === 1) queueMicrotask(flush)
+      if (waiting.length === 1) setImmediate(flush)
     })
 }

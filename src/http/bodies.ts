@@ -10,13 +10,16 @@ export const BODY_LIMIT_BYTES = 64 * 1024
 const base = { allErrors: true, useDefaults: true, removeAdditional: false, strict: false } as const
 const formats = ['date-time', 'date', 'email', 'uri', 'uuid'] as const
 
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
 /** Where a text holds what no database text can: NUL, or half of a surrogate pair. Undefined: nowhere. */
-function findUnstorable(value: unknown, path: string): string | undefined {
-  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined
+function findUnstorable(value: unknown): string | undefined {
+  if (typeof value === 'string') return isStorable(value) ? undefined : ''
   if (typeof value !== 'object' || value === null) return undefined
-  for (const [name, inner] of Object.entries(value)) {
-    const found = findUnstorable(name, path) ?? findUnstorable(inner, path === '' ? name : `${path}.${name}`)
-    if (found !== undefined) return found
+  for (const name in value) {
+    if (!isStorable(name)) return ''
+    const found = findUnstorable((value as Record<string, unknown>)[name])
+    if (found !== undefined) return found === '' ? name : `${name}.${found}`
   }
   return undefined
 }
@@ -25,7 +28,8 @@ function findUnstorable(value: unknown, path: string): string | undefined {
 function dropEmpty(value: unknown): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return
   const record = value as Record<string, unknown>
-  for (const [name, inner] of Object.entries(record)) {
+  for (const name in record) {
+    const inner = record[name]
     if (inner === null || inner === '') delete record[name]
     else dropEmpty(inner)
   }
@@ -55,7 +59,7 @@ export function registerBodies(app: FastifyInstance): void {
     // raw bodies (callbacks) are their readers' own
     const body = Buffer.isBuffer(request.body) ? undefined : request.body
     for (const part of [body, request.query, request.params]) {
-      const path = findUnstorable(part, '')
+      const path = findUnstorable(part)
       if (path !== undefined)
         throw invalid(path, 'contains a character that is not text (NUL or half a surrogate pair)')
     }

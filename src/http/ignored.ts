@@ -25,23 +25,32 @@ function propertiesOf(schema: Schema | undefined): Record<string, Schema> | unde
   return takesAny ? undefined : schema?.properties
 }
 
+const NONE: readonly string[] = []
+
 /** Paths of what a value holds and its schema does not name: `returnURL`, `goods.colour`. */
-function findUnknown(value: unknown, schema: Schema | undefined, path: string): string[] {
+function findUnknown(value: unknown, schema: Schema | undefined, path: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return NONE
   if (Array.isArray(value)) return value.flatMap((item) => findUnknown(item, schema?.items, path))
   const known = propertiesOf(schema)
-  if (known === undefined || typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, inner]) => {
+  if (known === undefined) return NONE
+  let found = NONE
+  for (const name in value) {
     const place = path === '' ? name : `${path}.${name}`
-    return Object.hasOwn(known, name) ? findUnknown(inner, known[name], place) : [place]
-  })
+    const inner = (value as Record<string, unknown>)[name]
+    const unknown = Object.hasOwn(known, name) ? findUnknown(inner, known[name], place) : [place]
+    if (unknown.length > 0) found = [...found, ...unknown]
+  }
+  return found
 }
 
 const NOTHING: Schema = { properties: {} }
 
-function ignoredOf(request: FastifyRequest): string[] {
+function ignoredOf(request: FastifyRequest): readonly string[] {
   const { body, querystring } = (request.routeOptions.schema ?? {}) as { body?: Schema; querystring?: Schema }
-  const inBody = Buffer.isBuffer(request.body) ? [] : findUnknown(request.body, body ?? NOTHING, '')
-  const names = new Set([...inBody, ...findUnknown(request.query, querystring ?? NOTHING, '')])
+  const inBody = Buffer.isBuffer(request.body) ? NONE : findUnknown(request.body, body ?? NOTHING, '')
+  const inQuery = findUnknown(request.query, querystring ?? NOTHING, '')
+  if (inBody.length === 0 && inQuery.length === 0) return NONE
+  const names = new Set([...inBody, ...inQuery])
   return [...names].map((name) => name.slice(0, MAX_NAME_LENGTH))
 }
 

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, createHmac, type KeyObject, randomBytes } from 'node:crypto'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
@@ -72,7 +72,7 @@ export const newWebhookSecret = (): string => `whsec_${randomBytes(32).toString(
  * and after a restored backup.
  */
 export function deliveryId(
-  serverKey: Buffer,
+  serverKey: Buffer | KeyObject,
   parts: { companyId: string; orderId: string; event: string; refundId: string | null },
 ): string {
   const text = [parts.companyId, parts.orderId, parts.event, parts.refundId ?? ''].join('|')

@@ -44,8 +44,11 @@ export type CreateRequest = {
   companyId?: string | undefined
   claim: Claim | null
 }
-/** Either the new order's answer, or the stored text of an earlier request with the same Idempotency-Key. */
-export type CreateResult = { created: CreatedOrder } | { replay: string }
+/**
+ * The new order's answer, with the text that was stored under its Idempotency-Key if it had one; or the stored text of
+ * an earlier request with the same key.
+ */
+export type CreateResult = { created: CreatedOrder; stored: string | null } | { replay: string }
 export type CreateOrder = (request: CreateRequest) => Promise<CreateResult>
 
 export type CreateDeps = {
@@ -202,6 +205,8 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
   return { order, companyVersion, actor: nameOf(context), idempotency }
 }
 
+const storedOf = ({ idempotency }: NewOrder): string | null => idempotency?.response ?? null
+
 /**
  * Creates orders. Sales at a till share a statement under load; website sales, and companies that subscribe to
  * `order.initial`, get a transaction each.
@@ -209,8 +214,8 @@ function newOrderOf(request: CreateRequest, order: Order, companyVersion: bigint
 export function openCreateOrder(deps: CreateDeps): CreateOrder {
   const insertGrouped = createBatcher<NewOrder, boolean>({
     max: 64,
-    // commits in flight share one sync of the disk; more statements would only be smaller
-    concurrency: 4,
+    // one is written while the next gathers; more would only be smaller, and a statement costs as much as five orders
+    concurrency: 2,
     async runMany(items) {
       const made = await insertOrders(deps.db, items)
       return items.map(({ order }) => made.has(order.id))
@@ -226,7 +231,7 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
     crashPoint('create:before-insert')
     const made = alone ? await deps.db.tx((tx) => insertInTx(tx, newOrder)) : await insertGrouped(newOrder)
     crashPoint('create:after-insert')
-    return made ? { created: answer } : explainRefusal(deps, request, order)
+    return made ? { created: answer, stored: storedOf(newOrder) } : explainRefusal(deps, request, order)
   }
   const insertInTx = async (tx: Tx, newOrder: NewOrder): Promise<boolean> => {
     const made = await insertOrders(tx, [newOrder])
@@ -240,10 +245,10 @@ export function openCreateOrder(deps: CreateDeps): CreateOrder {
       const place = await findPlace(deps, request, tx)
       const { order, companyVersion } = await buildOrder(deps, request, place, { quote, tx })
       const answer = answerOf(deps, order)
-      if (!(await insertInTx(tx, newOrderOf(request, order, companyVersion, answer))))
-        return explainRefusal(deps, request, order, tx)
+      const newOrder = newOrderOf(request, order, companyVersion, answer)
+      if (!(await insertInTx(tx, newOrder))) return explainRefusal(deps, request, order, tx)
       if (place.session) await updateSaleSessionOrder(tx, place.session.id, order.id)
-      return { created: answer }
+      return { created: answer, stored: storedOf(newOrder) }
     })
   }
   return async (request) => {

@@ -47,7 +47,7 @@ export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: C
       const claim = request.server.readClaim(request)
       const result = await deps.createOrder({ context: contextOf(request), body, companyId: query.companyId, claim })
       if ('replay' in result) return replay(reply, result.replay)
-      if (claim) return sendStored(reply, JSON.stringify(ok(result.created)))
+      if (result.stored !== null) return sendStored(reply, result.stored)
       return ok(result.created)
     },
   )

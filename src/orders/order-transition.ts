@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto'
 import { findSaleCompany } from '../companies/sale-queries.ts'
 import type { Tx } from '../db/db.ts'
 import { deliveryId } from '../kernel/ids.ts'
@@ -46,7 +47,7 @@ export type TransitionDeps = {
 }
 
 export function openAnnounce({ vault, payUrl, signals }: TransitionDeps): Announce {
-  const key = vault.derive('webhook-id')
+  const key = createSecretKey(vault.derive('webhook-id'))
   return async (tx, order, event, { requestId, refundId }) => {
     if (order.webhookUrl === null) return
     const company = await findSaleCompany(tx, order.companyId)

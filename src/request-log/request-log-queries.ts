@@ -16,14 +16,19 @@ export type LoggedRequest = {
   userAgent: string | null
 }
 
-export const insertRequests = (q: Queryable, rows: readonly LoggedRequest[]): Promise<number> =>
-  q.run(sql`
+/** @throws unique violation when a row exists already */
+export const insertRequests = (q: Queryable, rows: readonly LoggedRequest[]): Promise<number> => q.run(insertSql(rows))
+
+/** For rows that may exist: whether an earlier attempt to write them was committed is unknown. */
+export const insertMissingRequests = (q: Queryable, rows: readonly LoggedRequest[]): Promise<number> =>
+  q.run(sql`${insertSql(rows)} on conflict do nothing`)
+
+const insertSql = (rows: readonly LoggedRequest[]): Sql => sql`
     insert into request_log (company_id, id, request_id, at, actor, method, path, status, error_code, duration_ms, ip,
       user_agent)
-    select * from jsonb_to_recordset(${json(rows)}::jsonb) as r ("companyId" text, id text, "requestId" text,
+    select * from json_to_recordset(${json(rows)}::json) as r ("companyId" text, id text, "requestId" text,
       at timestamptz, actor text, method text, path text, status integer, "errorCode" text, "durationMs" integer, ip text,
-      "userAgent" text)
-    on conflict do nothing`)
+      "userAgent" text)`
 
 export type RequestFilter = {
   /** Null: all companies. */

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Db } from '../../db/db.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -8,7 +8,7 @@ import { type ApiKeyRow, findApiKeyBySecretHash, updateApiKeyLastUsed } from './
 export const API_SECRET_PREFIX = 'sk_'
 
 /** Secrets have 256 random bits, so one SHA-256 is enough at rest; a slow hash would only slow every request. */
-export const hashApiSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
+export const hashApiSecret = (secret: string): string => hash('sha256', secret, 'hex')
 
 export type ApiKeys = {
   /** @throws UNAUTHORIZED for an unknown, revoked or expired key, or a secret that belongs to another key id */
