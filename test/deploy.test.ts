@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
 import { RELEASED } from '../scripts/release/files.ts'
 import { settingNames } from '../src/config/all-settings.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { type Ended, newFolder } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
 import { freePort } from './harness/service.ts'
@@ -66,9 +67,11 @@ test('the release without development packages serves API and back office in liv
 })
 
 function runIn(folder: string, env: Record<string, string>): Ended {
-  const { PATH = '' } = process.env
   const args = [join(folder, 'src/main.ts'), 'serve']
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { env: { PATH, ...env }, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    env: { ...bareEnv(), ...env },
+    encoding: 'utf8',
+  })
   return { code: status, out: stdout, err: stderr }
 }
 
@@ -113,8 +116,9 @@ test('the container is built in stages, from fixed bases, runs as no root, and c
   const missing = copied.filter((source) => !existsSync(join(ROOT, source)))
   assert.deepEqual(missing, [])
   // what the service needs to run, beside its packages
-  for (const needed of ['bin', 'cli', 'docs', 'migrations', 'sdk', 'src', 'web/office/dist', 'web/sdkjs', 'web/till'])
-    assert.ok(copied.includes(needed))
+  const pages = ['web/office/dist', 'web/pay', 'web/sdkjs', 'web/till']
+  for (const needed of ['bin', 'cli', 'docs', 'migrations', 'sdk', 'src', ...pages])
+    assert.ok(copied.includes(needed), needed)
   const sent = read('deploy/Containerfile.dockerignore')
   for (const source of copied) assert.ok(sent.includes(`!${source}\n`), `${source} is sent to the build`)
 })

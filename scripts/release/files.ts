@@ -11,9 +11,10 @@ export const RELEASED = [
     'sdk',
     'src',
     'web/office/dist',
+    'web/pay',
     'web/sdkjs',
+    'web/till',
   ],
-  'web/till',
   ...['package.json', 'package-lock.json', '.npmrc', '.env.example'],
   ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md'],
 ]
