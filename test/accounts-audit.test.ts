@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { sql } from '../src/db/db.ts'
 import { Client, logIn, newEmail, PASSWORD, registerManager } from './harness/accounts.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 let service: TestService
@@ -25,7 +26,7 @@ after(async () => {
 async function run(...args: string[]): Promise<{ code: number; text: string }> {
   const { connectionString } = service.db.pool.options as { connectionString: string }
   const env = {
-    PATH: process.env.PATH ?? '',
+    ...bareEnv(),
     DATA_DIR: dataDir,
     DATABASE_URL: connectionString,
     MASTER_KEY: TEST_MASTER_KEY.toString('base64'),

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { HDKey } from '@scure/bip32'
 import { ConfigError, loadConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { type OrderStory, openShop, type Payable, type Shop, TEST_XPUB } from './harness/shop.ts'
@@ -164,7 +165,7 @@ test('rescan finds what was missed and counts it by the same path, beside the ru
   await payUnseen(order)
   const main = join(import.meta.dirname, '../src/main.ts')
   const env = {
-    ...{ PATH: process.env.PATH ?? '', DATABASE_URL: shop.host.db.connectionString },
+    ...{ ...bareEnv(), DATABASE_URL: shop.host.db.connectionString },
     ...{ CHAIN_31337_RPC_URL: shop.chain.rpcUrl, CHAIN_31337_USDC: shop.chain.usdcAddress },
     ...{ CHAIN_31337_XPUB: TEST_XPUB, MASTER_KEY: TEST_MASTER_KEY.toString('base64') },
   }

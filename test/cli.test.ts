@@ -11,6 +11,7 @@ import { after, before, test } from 'node:test'
 import { DEVELOPER_COMMANDS } from '../cli/main.ts'
 import { STORIES } from '../sandbox/providers/stories.ts'
 import { EVENT_TYPES, verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { freePort } from './harness/service.ts'
@@ -36,7 +37,7 @@ after(async () => {
 type Done = { code: number; out: string; err: string }
 
 const environment = (): NodeJS.ProcessEnv => ({
-  PATH: process.env.PATH,
+  ...bareEnv(),
   HOME: folder,
   COMPTOIR_LOGIN_FILE: join(folder, 'login.json'),
 })

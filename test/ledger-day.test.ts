@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Sql, sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { liveDay, randomFrom } from './harness/random-day.ts'
 import { PURSE_UNITS, payoutEnv } from './harness/refunds.ts'
 import { TEST_MASTER_KEY } from './harness/service.ts'
@@ -36,7 +37,7 @@ async function runVerify(): Promise<{ code: number; words: string }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../src/main.ts'), 'ledger', 'verify'], {
     cwd: tmpdir(),
     env: {
-      PATH: process.env.PATH,
+      ...bareEnv(),
       DATABASE_URL: connectionString,
       DATA_DIR: tmpdir(),
       MASTER_KEY: TEST_MASTER_KEY.toString('base64'),

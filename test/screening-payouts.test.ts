@@ -9,6 +9,7 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { localSigner } from '../src/chain/payout/signer.ts'
 import { sql } from '../src/db/db.ts'
 import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import { openScreeningWorld, type ScreeningWorld } from './harness/screening-world.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -128,7 +129,7 @@ async function sweep(...args: string[]): Promise<Ran> {
   const { CHAIN_31337_REFUND_KEY: key, ...own } = world.env
   const env = {
     ...own,
-    PATH: process.env.PATH ?? '',
+    ...bareEnv(),
     DATA_DIR: folder,
     DATABASE_URL: world.host.db.connectionString,
     MASTER_KEY: TEST_MASTER_KEY.toString('base64'),

@@ -14,6 +14,7 @@ import { web3signer } from '../src/chain/payout/web3signer.ts'
 import { readConfig } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import type { TestChain } from './harness/chain.ts'
 import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
@@ -249,7 +250,7 @@ type Doctor = { checks: { name: string; ok: boolean; message: string }[] }
 
 async function doctor(env: Record<string, string>): Promise<Doctor> {
   const main = join(import.meta.dirname, '../src/main.ts')
-  const whole = { PATH: process.env.PATH ?? '', DATA_DIR: folder, PORT: '0', ...CHAIN, ...env }
+  const whole = { ...bareEnv(), DATA_DIR: folder, PORT: '0', ...CHAIN, ...env }
   const ran = promisify(execFile)(process.execPath, [main, 'doctor', '--json'], { env: whole, timeout: 60_000 })
   const { stdout } = await ran.catch((error: { stdout: string }) => error)
   return JSON.parse(stdout) as Doctor

@@ -11,6 +11,7 @@ import { claimOf } from '../src/checks/installation-checks.ts'
 import { sql } from '../src/db/db.ts'
 import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
 import { freePort, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
@@ -30,7 +31,7 @@ type Ran = { code: number; text: string; stdout: string }
 
 async function run(args: string[], env: Record<string, string>): Promise<Ran> {
   const main = join(import.meta.dirname, '../src/main.ts')
-  const whole = { PATH: process.env.PATH ?? '', DATA_DIR: folder, PORT: '0', ...env }
+  const whole = { ...bareEnv(), DATA_DIR: folder, PORT: '0', ...env }
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...args], {
       env: whole,

@@ -15,6 +15,7 @@ import { sql } from '../src/db/db.ts'
 import { formatDecimal } from '../src/kernel/money.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
+import { bareEnv } from './harness/bare-env.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { createPaid, newAddress, payoutEnv } from './harness/refunds.ts'
 import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
@@ -81,7 +82,7 @@ const reaches = (made: Settlement, isRight: (one: Settlement) => boolean): Promi
 async function run(args: string[]): Promise<{ code: number; stdout: string; text: string }> {
   const main = join(import.meta.dirname, '../src/main.ts')
   const env = {
-    ...{ PATH: process.env.PATH ?? '', DATA_DIR: folder, DATABASE_URL: shop.host.db.connectionString },
+    ...{ ...bareEnv(), DATA_DIR: folder, DATABASE_URL: shop.host.db.connectionString },
     ...{ MASTER_KEY: TEST_MASTER_KEY.toString('base64'), ...chainEnv(shop.chain), ...keys },
   }
   try {

@@ -6,6 +6,7 @@ import { openDb, sql } from '../../src/db/db.ts'
 import { findEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
 import { openVault } from '../../src/kernel/vault.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
+import { bareEnv } from './bare-env.ts'
 import { insertMerchant, type Merchant, TEST_MASTER_KEY } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
@@ -14,10 +15,10 @@ export type Ended = { code: number | null; out: string; err: string }
 
 /** One command of the service's bin, as its operator types it, with nothing but this environment. */
 export function runOperator(args: readonly string[], env: Record<string, string>, cwd?: string): Promise<Ended> {
-  const { PATH = '', HOME = '', TMPDIR } = process.env
+  const { HOME = '', TMPDIR } = process.env
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
-    env: { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
+    env: { ...bareEnv(), HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let [out, err] = ['', '']

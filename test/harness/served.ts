@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { bareEnv } from './bare-env.ts'
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
@@ -16,10 +17,10 @@ export type Served = {
 
 /** The service as its operator runs it: a process of its own, with nothing but its environment. */
 export function startServed(env: Record<string, string>, options: { cwd?: string; main?: string } = {}): Served {
-  const { PATH = '', HOME = '', TMPDIR, NODE_COMPILE_CACHE = '' } = process.env
+  const { HOME = '', TMPDIR } = process.env
   const child = spawn(process.execPath, [options.main ?? MAIN, 'serve'], {
     cwd: options.cwd,
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
+    env: { ...bareEnv(), HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let words = ''
