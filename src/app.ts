@@ -23,6 +23,7 @@ import { listMigrations } from './db/migrate.ts'
 import { partitionedTables } from './db/partitioned-tables.ts'
 import { healthRoutes } from './http/health/health-routes.ts'
 import { buildServer } from './http/server.ts'
+import { traceService } from './http/tracing/service-traces.ts'
 import { startJobs } from './jobs.ts'
 import { MAIL_JOB } from './mail/mail.ts'
 import { openMailJob } from './mail/mail-jobs.ts'
@@ -70,7 +71,7 @@ async function startWorkers(
   const { config, db, vault, clock, log, metrics } = ground
   for (const { endpoints, network } of trade.chains)
     for (const endpoint of endpoints.all) await checkChain(endpoint, network, log)
-  const sender = await startSender({ db, vault, config, clock, log, metrics })
+  const sender = await startSender({ db, vault, config, clock, log, metrics, tracer: ground.tracer })
   trade.seat.sender = sender
   const handlers = { [MAIL_JOB]: openMailJob({ db, vault, clock, config }), [NO_MAIL_JOB]: { run: async () => {} } }
   const runner = openJobRunner({ db, clock, log, handlers })
@@ -134,7 +135,8 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
     app.addSchema(schema)
   // without its database a node starts, says so at /readyz, and gets ready when the database is back
   await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
-  const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log }
+  const tracer = traceService(app, config, metrics)
+  const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log, tracer }
   const trade = openCommerce(ground, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
+import type { Tracer } from '../http/tracing/tracing.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Sender } from '../webhooks/sender/sender.ts'
@@ -14,6 +15,8 @@ export type ServiceBase = {
   clock: Clock
   metrics: Registry
   log: FastifyBaseLogger
+  /** Only where traces are wanted. */
+  tracer?: Tracer | undefined
 }
 
 /** The sender starts with the workers; until then, and on nodes without workers, a wake-up goes nowhere. */

@@ -47,7 +47,7 @@ function open(behave: () => Promise<void>, clockAheadMs: () => number | null = (
   const supervision: Supervision = {
     clock: () => nowMs,
     sink: ({ step }, { body, answer }) => void seen.push({ step, answer: body + answer }),
-    count: (_channel, step, outcome) => void counted.push(`${step} ${outcome}`),
+    count: ({ step, outcome }) => void counted.push(`${step} ${outcome}`),
   }
   const supervised = supervise(channel, supervision, clockAheadMs)
   return {

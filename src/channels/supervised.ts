@@ -42,11 +42,18 @@ export const HEALTHY: Health = {
   clockAheadMs: null,
 }
 
+export type SupervisedCall = {
+  channel: string
+  step: string
+  outcome: 'done' | 'refused' | 'trouble'
+  durationMs: number
+}
+
 export type Supervision = {
   clock: Clock
   sink: ProviderCallSink
-  /** Counts calls: `done`, `refused`, `trouble`. */
-  count(channel: string, step: string, outcome: 'done' | 'refused' | 'trouble'): void
+  /** Counts and times calls that were made. */
+  count(call: SupervisedCall): void
 }
 
 const REASONS: Readonly<Record<OpenCause, string>> = {
@@ -94,17 +101,20 @@ export function supervise(
   const guard = async <Result>(step: string, place: CallScope, work: () => Promise<Result>): Promise<Result> => {
     const { companyId, merchantReference } = place
     const scope: ProviderCallScope = { companyId, merchantReference, channel: channel.id, step }
+    const startedAtMs = performance.now()
+    const note = (outcome: SupervisedCall['outcome']): void =>
+      count({ channel: channel.id, step, outcome, durationMs: performance.now() - startedAtMs })
     try {
       const result = await circuit.run(
         () => withProviderCallScope(scope, sink, work),
         (error) => judge(error, step, readClockAhead()),
       )
-      count(channel.id, step, 'done')
+      note('done')
       return result
     } catch (error) {
       if (error instanceof CircuitOpen)
         throw new ProviderTrouble('the provider is left alone for a pause', { cause: error, notSent: true })
-      count(channel.id, step, error instanceof ProviderRefusal ? 'refused' : 'trouble')
+      note(error instanceof ProviderRefusal ? 'refused' : 'trouble')
       throw error
     }
   }

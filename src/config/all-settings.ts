@@ -6,6 +6,7 @@ import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
 import { CRASH_POINT, SANDBOX } from './settings/sandbox.ts'
 import { FIATS, ORDERS, RATE_BASE_URLS, RATES } from './settings/selling.ts'
 import { MAIL, PEOPLE, RETENTION, SERVICE, SUPER_ADMIN } from './settings/service.ts'
+import { TRACING } from './settings/tracing.ts'
 
 export type Topic = { title: string; note?: string; settings: readonly Setting[] }
 
@@ -19,6 +20,7 @@ const topic = (title: string, groups: readonly Settings[], note?: string): Topic
 export const TOPICS: readonly Topic[] = [
   topic('The service', [SERVICE, RETENTION]),
   topic('Operating', [OPERATING]),
+  topic('Traces (OpenTelemetry), off unless a collector is set', [TRACING]),
   topic('People and mail', [PEOPLE, SUPER_ADMIN, MAIL]),
   topic('Orders and rates', [{ FIATS }, ORDERS, RATES, RATE_BASE_URLS]),
   topic('Webhooks', [WEBHOOKS]),

@@ -9,6 +9,7 @@ import { LIMITS, OPERATING, WEBHOOKS } from './settings/operating.ts'
 import { CRASH_POINT, SANDBOX } from './settings/sandbox.ts'
 import { FIATS, ORDERS, RATE_BASE_URLS, RATES } from './settings/selling.ts'
 import { BASE_URL, MAIL, MODE, PEOPLE, PORT, RETENTION, SERVICE, SUPER_ADMIN } from './settings/service.ts'
+import { TRACING } from './settings/tracing.ts'
 
 export type { Mode } from './setting.ts'
 export type Role = 'api' | 'worker'
@@ -36,6 +37,7 @@ export type Config = ValuesOf<typeof SERVICE> &
     /** Who screens addresses. */
     kyt: KytConfig
     sandbox: ValuesOf<typeof SANDBOX>
+    tracing: ValuesOf<typeof TRACING>
     superAdmin: { email: string; password: string } | null
     /** Tests of what a crash leaves behind: where this process dies. Sandbox only. */
     crashPoint: string | null
@@ -187,6 +189,7 @@ export function readConfig(env: Env): { config: Config; faults: string[] } {
     kyc: readKyc(provider, mode === 'live', faults),
     kyt: readKyt(reader),
     sandbox: reader.group(SANDBOX),
+    tracing: reader.group(TRACING),
     superAdmin: readSuperAdmin(reader),
     crashPoint: mode === 'sandbox' ? reader.one(CRASH_POINT) : null,
     provider,

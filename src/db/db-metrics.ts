@@ -13,6 +13,17 @@ export function registerDbMetrics(db: Db, metrics: Registry, mailJob: string): v
     },
   })
   new Gauge({
+    name: 'comptoir_db_pool_connections',
+    help: 'Connections of this node to the database, by state.',
+    labelNames: ['state'],
+    registers: [metrics],
+    collect() {
+      const { totalCount, idleCount } = db.pool
+      this.set({ state: 'idle' }, idleCount)
+      this.set({ state: 'busy' }, totalCount - idleCount)
+    },
+  })
+  new Gauge({
     name: 'comptoir_jobs_parked',
     help: 'Jobs that gave up and wait for a person.',
     registers: [metrics],

@@ -5,6 +5,8 @@ export type MoneyFigures = {
   differences: number
   orphanedUnits: string
   mispayments: number
+  /** Since the books of a company were last compared; null: never. */
+  booksAgeSeconds: number | null
   refunds: { status: string; count: number }[]
   settlements: { status: string; count: number }[]
 }
@@ -17,4 +19,5 @@ export const findMoneyFigures = (q: Queryable): Promise<MoneyFigures> =>
       (select coalesce(json_agg(r), '[]') from (select status, count(*)::int as count from refunds
         where status in ('needs_approval', 'needs_address', 'ready', 'submitted') group by status) r) as refunds,
       (select coalesce(json_agg(s), '[]') from (select status, count(*)::int as count from settlements
-        where status in ('open', 'approved') group by status) s) as settlements`)
+        where status in ('open', 'approved') group by status) s) as settlements,
+      (select extract(epoch from now() - max(checked_at))::float8 from book_checks) as books_age_seconds`)

@@ -64,6 +64,11 @@ export function openMoneyMetrics(registry: Registry, db: Db): void {
     'Money that does not fit its order and waits for a person.',
     (figures) => figures.mispayments,
   )
+  gauge(
+    'books_age_seconds',
+    'How long ago books were last compared with the facts; NaN: never.',
+    (figures) => figures.booksAgeSeconds ?? Number.NaN,
+  )
   byStatus('refunds_waiting', 'Refunds that are not finished.', REFUNDS, (figures) => figures.refunds)
   byStatus('settlements_waiting', 'Settlements that are not finished.', SETTLEMENTS, (figures) => figures.settlements)
 }

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino'
+import type { Tracer } from '../../http/tracing/tracing.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import { webhookHeaders } from '../outbox/signature.ts'
 import { createSecretReader, SECRET_AGE_MS } from '../outbox/webhook-secret.ts'
 import type { AttemptResult, AttemptSender } from './attempt.ts'
+import { attemptSpan, openReceiverNames } from './attempt-facts.ts'
 import { isTimeout } from './failures.ts'
 import type { Lanes } from './lanes.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
@@ -24,6 +26,7 @@ export type DeliveryRunnerOptions = {
   lanes: Lanes
   settlement: OutcomeWriter
   metrics: SenderMetrics | null
+  tracer?: Tracer | undefined
   /** A place became free in a lane where deliveries wait, or on a full node. */
   freed: () => void
 }
@@ -33,6 +36,7 @@ export class DeliveryRunner {
   readonly #options: DeliveryRunnerOptions
   readonly #secretOf: (companyId: string, sealed: string) => string
   readonly #running = new Set<Promise<void>>()
+  readonly #receiverOf = openReceiverNames()
 
   constructor(options: DeliveryRunnerOptions) {
     this.#options = options
@@ -87,7 +91,9 @@ export class DeliveryRunner {
   }
 
   #ended(delivery: ClaimedDelivery, startedAt: Date, result: AttemptResult): void {
-    const { lanes, settlement, metrics, freed } = this.#options
+    const { lanes, settlement, metrics, tracer, freed } = this.#options
+    tracer?.record(attemptSpan(delivery, startedAt, result))
+    metrics?.receivers.inc({ receiver: this.#receiverOf(delivery.url), ok: String(result.failure === null) })
     metrics?.duration.observe(result.durationMs / 1000)
     const { failure: errorCode, durationMs, statusCode, responseBody } = result
     const number = delivery.attempts + 1

@@ -12,6 +12,12 @@ export function senderMetrics(registry: Registry) {
       labelNames: ['outcome', 'failure'],
       registers,
     }),
+    receivers: new Counter({
+      name: 'comptoir_webhook_receiver_attempts_total',
+      help: 'Attempts by receiver (its host; all after the first 200 together) and whether they succeeded.',
+      labelNames: ['receiver', 'ok'],
+      registers,
+    }),
     startDelay: new Histogram({
       name: 'comptoir_webhook_start_delay_seconds',
       help: 'From the time a delivery was due to its claim.',

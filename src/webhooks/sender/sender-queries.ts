@@ -18,6 +18,8 @@ export type ClaimedDelivery = LaneKey & {
   crashes: number
   epoch: bigint
   orderId: string
+  /** Of the request that caused the event; null: of none. */
+  requestId: string | null
   event: string
   url: string
   body: string
@@ -138,7 +140,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<De
     ), whole as (
       select claimed.company_id, claimed.delivery_id, claimed.lane, claimed.series, claimed.attempts, claimed.crashes,
         claimed.lease_epoch as epoch, claimed.was_interrupted, claimed.overdue_ms, deliveries.order_id,
-        deliveries.event, deliveries.url, deliveries.body, companies.webhook_secret_sealed
+        deliveries.request_id, deliveries.event, deliveries.url, deliveries.body, companies.webhook_secret_sealed
       from claimed
       -- the order says in which partition
       join deliveries on deliveries.company_id = claimed.company_id and deliveries.order_id = claimed.order_id

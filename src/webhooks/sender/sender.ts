@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../../config/config.ts'
 import type { Db } from '../../db/db.ts'
+import type { Tracer } from '../../http/tracing/tracing.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import { onLateCommit } from '../outbox/late-commits.ts'
@@ -32,6 +33,7 @@ export type SenderOptions = {
   clock: Clock
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   metrics?: Registry
+  tracer?: Tracer | undefined
   /** Stable over restarts and unique among living nodes; default host name and port. */
   nodeName?: string
   /**
