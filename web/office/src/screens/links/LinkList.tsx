@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Order } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCanSell, useCompanyQuery } from '../../frame/company.tsx'
 import { Check } from '../../kit/fields.tsx'
@@ -10,6 +11,7 @@ import { Table } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Copy, Empty, Loaded, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
+import { StaticLinks } from './StaticLinks.tsx'
 import { texts } from './texts.ts'
 
 const OPEN = 'INITIAL,PENDING,AWAITING,WAITING_CHAIN_CONFIRMATION'
@@ -19,6 +21,7 @@ const STEP = 50
 export function LinkList() {
   const t = useTexts(texts)
   const canSell = useCanSell()
+  const can = useCan()
   const [{ status }, go] = useAddress()
   const query = { ...useCompanyQuery(), ...(status ? { status: [status] } : {}) }
   const links = useApi('GET /api/next/confirm_conversion/links', { query }, { liveMs: SLOW_MS })
@@ -45,6 +48,7 @@ export function LinkList() {
           {(data) => <Links links={data} />}
         </Loaded>
       </div>
+      {can('staticLinks.read') && <StaticLinks />}
     </Page>
   )
 }
@@ -69,7 +73,7 @@ function Links({ links }: { links: readonly Order[] }) {
                   {alias ?? shortCode}
                 </Link>
                 <span className="-ml-2 block sm:hidden">
-                  <Copy text={paymentUrl} />
+                  <Share url={paymentUrl} />
                 </span>
               </>
             ),
@@ -82,7 +86,7 @@ function Links({ links }: { links: readonly Order[] }) {
           },
           { head: core.status, cell: ({ status }) => <OrderStatus status={status} /> },
           { head: t.expires, width: 'hidden sm:table-cell', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          { head: t.link, width: 'hidden sm:table-cell', cell: ({ paymentUrl }) => <Copy text={paymentUrl} /> },
+          { head: t.link, width: 'hidden sm:table-cell', cell: ({ paymentUrl }) => <Share url={paymentUrl} /> },
         ]}
       />
       {links.length > count && (
@@ -92,6 +96,19 @@ function Links({ links }: { links: readonly Order[] }) {
           </button>
         </p>
       )}
+    </>
+  )
+}
+
+/** The link to copy, and as a code to print. */
+function Share({ url }: { url: string }) {
+  const t = useTexts(texts)
+  return (
+    <>
+      <Copy text={url} />{' '}
+      <a className="btn btn-quiet" href={url.replace('/pay?', '/pay/poster?')} target="_blank" rel="noopener">
+        {t.poster}
+      </a>
     </>
   )
 }

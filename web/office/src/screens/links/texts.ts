@@ -10,6 +10,7 @@ export const texts = defineTexts(
     openOnly: 'Open only',
     expires: 'Expires',
     link: 'Link',
+    poster: 'Poster',
     reference: 'Reference',
   },
   {
@@ -23,6 +24,7 @@ export const texts = defineTexts(
       openOnly: 'Ouverts seulement',
       expires: 'Expire',
       link: 'Lien',
+      poster: 'Affiche',
       reference: 'Référence',
     },
     de: {
@@ -35,6 +37,7 @@ export const texts = defineTexts(
       openOnly: 'Nur offene',
       expires: 'Läuft ab',
       link: 'Link',
+      poster: 'Aushang',
       reference: 'Referenz',
     },
     es: {
@@ -46,6 +49,7 @@ export const texts = defineTexts(
       openOnly: 'Solo abiertos',
       expires: 'Caduca',
       link: 'Enlace',
+      poster: 'Cartel',
       reference: 'Referencia',
     },
     it: {
@@ -57,6 +61,7 @@ export const texts = defineTexts(
       openOnly: 'Solo aperti',
       expires: 'Scade',
       link: 'Link',
+      poster: 'Cartello',
       reference: 'Riferimento',
     },
   },

@@ -1,0 +1,129 @@
+import { useState } from 'react'
+import { type Body, call, type Schemas } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Badge, Copy, Dialog, Loaded, Money, Panel } from '../../kit/parts.tsx'
+import { useCore, useTexts } from '../../texts/lang.ts'
+import { texts } from './static-texts.ts'
+
+type StaticLink = Schemas['StaticLink']
+const CURRENCIES = ['EUR', 'CHF', 'USD', 'GBP', 'XPF'] as const
+const DECIMAL = '[0-9]+([.,][0-9]+)?'
+
+/** Addresses that make a new order at each visit. */
+export function StaticLinks() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const [isNew, setNew] = useState(false)
+  const links = useApi('GET /api/next/static-links', { query: { ...useCompanyQuery(), limit: 100 } })
+  const add = can('staticLinks.write') && (
+    <button type="button" className="btn" onClick={() => setNew(true)}>
+      {t.add}
+    </button>
+  )
+  return (
+    <Panel title={t.title} actions={add}>
+      <p className="mb-3 text-sm text-soft">{t.lead}</p>
+      <Loaded
+        query={links}
+        isEmpty={(data) => data.staticLinks.length === 0}
+        empty={<p className="text-soft">{t.none}</p>}
+      >
+        {(data) => (
+          <ul className="divide-y divide-line">
+            {data.staticLinks.map((link) => (
+              <li key={link._id} className="py-3 first:pt-0 last:pb-0">
+                <Row link={link} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      {isNew && <NewStaticLink onClose={() => setNew(false)} />}
+    </Panel>
+  )
+}
+
+function Row({ link }: { link: StaticLink }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const can = useCan()
+  const { _id: id, name, amount, currency, active, paid, paidAmount, orders, merchantIdentifier } = link
+  const turn = useAction({
+    run: () => call('PUT /api/next/static-links/{id}', { path: { id }, body: { active: !active } }),
+    done: core.saved,
+  })
+  return (
+    <>
+      <p>
+        <strong className="break-words">{name}</strong>{' '}
+        {amount === null ? <span className="text-soft">{t.typed}</span> : <Money amount={amount} asset={currency} />}{' '}
+        {!active && <Badge tone="warn">{t.off}</Badge>}
+      </p>
+      <p className="text-sm break-words text-soft">
+        {merchantIdentifier} · {t.sales(paid, orders)} · <Money amount={paidAmount} asset={currency} />
+      </p>
+      <div className="mt-2 flex flex-wrap gap-2">
+        <Copy text={link.url} label={t.copy} />
+        <a className="btn" href={link.posterUrl} target="_blank" rel="noopener">
+          {t.poster}
+        </a>
+        {can('staticLinks.write') && (
+          <button type="button" className="btn" disabled={turn.isPending} onClick={() => turn.mutate(undefined)}>
+            {active ? t.turnOff : t.turnOn}
+          </button>
+        )}
+      </div>
+    </>
+  )
+}
+
+/** An empty field is left out; a comma is a decimal point in four of our languages. */
+function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string>) {
+  const given = Object.entries({ amount, minAmount, maxAmount }).filter(([, text]) => text)
+  const amounts = Object.fromEntries(given.map(([key, text = '']) => [key, text.replace(',', '.')]))
+  return { ...rest, ...amounts } as Body<'createStaticLink'>
+}
+
+function NewStaticLink({ onClose }: { onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const query = useCompanyQuery()
+  const tills = useApi('GET /api/next/collectors/list', { query: { ...query, limit: 100, active: true } })
+  const action = useAction({
+    run: (values: Record<string, string>) => call('POST /api/next/static-links', { body: bodyOf(values), query }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  return (
+    <Dialog title={t.add} onClose={onClose}>
+      <Loaded query={tills}>
+        {(data) => (
+          <Form
+            button={t.add}
+            isBusy={action.isPending}
+            error={action.error}
+            onSend={(values) => action.mutate(values)}
+          >
+            <Field label={t.name} name="name" required maxLength={120} placeholder={t.nameHint} />
+            <Select
+              label={t.till}
+              name="merchantIdentifier"
+              options={data.collectors.map(({ _id, identifier }) => [_id, identifier] as const)}
+            />
+            <div className="grid grid-cols-[1fr_7rem] gap-x-3">
+              <Field label={t.amount} name="amount" hint={t.amountHint} inputMode="decimal" pattern={DECIMAL} />
+              <Select label={t.currency} name="currency" options={CURRENCIES.map((one) => [one, one] as const)} />
+            </div>
+            <div className="grid grid-cols-2 gap-x-3">
+              <Field label={t.least} name="minAmount" inputMode="decimal" pattern={DECIMAL} />
+              <Field label={t.most} name="maxAmount" inputMode="decimal" pattern={DECIMAL} />
+            </div>
+          </Form>
+        )}
+      </Loaded>
+    </Dialog>
+  )
+}
