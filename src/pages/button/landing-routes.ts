@@ -111,7 +111,10 @@ export const landingRoutes: FastifyPluginAsyncTypebox<LandingDeps> = async (app,
     if (error.status >= 500) request.log.error({ err: thrown }, 'landing page failed')
     const origin = await originOf(request.query as Query).catch(() => null)
     const { again = null, ...words } = refusalOf(error, request)
-    return sendPage(request, reply.code(error.status), renderRefusal(languageOf(request), words, again), origin)
+    const { lang: _, ...query } = request.query as Record<string, string>
+    const address = { path: request.url.split('?')[0] ?? '', query }
+    const page = renderRefusal(languageOf(request), { ...words, again }, address)
+    return sendPage(request, reply.code(error.status), page, origin)
   })
 
   const show = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

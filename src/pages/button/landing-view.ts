@@ -1,7 +1,9 @@
 import { type Html, html, raw } from '../../kernel/html.ts'
 import type { Lang } from '../../kernel/lang.ts'
 import { TEXTS } from '../../texts/languages.ts'
+import { mark } from '../pay/pay-parts.ts'
 import { hashOf } from '../shared/framing.ts'
+import { languageSwitch } from '../shared/language.ts'
 import { shell } from '../shared/notice.ts'
 import { PAY_STYLE } from '../shared/page-style.ts'
 
@@ -65,14 +67,20 @@ export function renderHandOver(lang: Lang, { messages, origin, next, framed }: H
   )
 }
 
-/** @param again where to try once more; null: it would not help */
-export function renderRefusal(lang: Lang, words: { title: string; text: string; hint?: string }, again: string | null) {
-  const { title, text, hint } = words
-  return page(
-    lang,
-    title,
-    html`<div class="state quiet"><h1>${title}</h1><p class="soft">${text}</p></div>
-      ${hint && html`<p class="hint mono">${hint}</p>`}
-      ${again && html`<form method="post" action="${again}"><button class="main">${TEXTS[lang].button.tryAgain}</button></form>`}`,
-  )
+export type Refusal = {
+  title: string
+  text: string
+  hint?: string
+  /** Where to try once more; null: it would not help. */
+  again: string | null
+}
+
+/** @param address of this page: its path, and what the button said */
+export function renderRefusal(lang: Lang, refusal: Refusal, address: { path: string; query: Record<string, string> }) {
+  const { title, text, hint, again } = refusal
+  const body = html`<main><div class="state big quiet">${mark('stop')}<h1>${title}</h1><p class="soft">${text}</p>
+      ${hint && html`<p class="hint mono">${hint}</p>`}</div>
+      ${again && html`<form method="post" action="${again}"><button class="main">${TEXTS[lang].button.tryAgain}</button></form>`}
+    </main><footer>${languageSwitch(lang, address.path, address.query)}</footer>`
+  return shell({ language: lang, title, body })
 }

@@ -164,6 +164,7 @@ form .ask { display: block; font-size: .875rem; font-weight: 600; margin-top: 1r
 .field:focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
 .field[aria-invalid] { border-color: var(--warn); }
 .field ~ .hint, .wrong { margin-top: .375rem; }
+.hint + button, form + .hint, .soft + .facts, .row + .soft, .box + .facts { margin-top: .75rem; }
 .wrong { color: var(--warn); font-size: .875rem; font-weight: 500; }
 .or { margin-top: 1rem; }
 footer { color: var(--soft); font-size: .8125rem; padding: 1rem 1.25rem 1.5rem; text-align: center; }
