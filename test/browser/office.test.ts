@@ -57,3 +57,26 @@ test('an order is created, paid attention to, and cancelled, all on the page', a
   assert.equal(await page.getByRole('button', { name: 'Cancel the order' }).count(), 0, 'an ended order offers no end')
   await context.close()
 })
+
+test('a static link is made, its code opens to print, and it is turned off, all on the page', async () => {
+  const { page, context } = await enterOffice(browser, service.baseUrl, { email: manager.email, path: '/links' })
+  await page.getByRole('button', { name: 'New static link' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('What the payer reads').fill('Table 4')
+  await dialog.getByLabel('Amount', { exact: true }).fill('12,50')
+  await dialog.getByRole('button', { name: 'New static link' }).click()
+  await page.getByText('Table 4').waitFor()
+  await page.getByText('0 of 0 orders paid').waitFor()
+  const { data } = await manager.client.get<{ staticLinks: { url: string; amount: string }[] }>('static-links')
+  assert.equal(data.staticLinks[0]?.amount, '12.50')
+  const [poster] = await Promise.all([
+    context.waitForEvent('page'),
+    page.getByRole('link', { name: 'Print the code' }).click(),
+  ])
+  await poster.getByText(data.staticLinks[0]?.url ?? '').waitFor()
+  await poster.close()
+  await page.getByRole('button', { name: 'Turn off' }).click()
+  await page.getByRole('button', { name: 'Turn on' }).waitFor()
+  assert.equal((await fetch(data.staticLinks[0]?.url ?? '')).status, 410)
+  await context.close()
+})
