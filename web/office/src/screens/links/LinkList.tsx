@@ -48,7 +48,11 @@ export function LinkList() {
           {(data) => <Links links={data} />}
         </Loaded>
       </div>
-      {can('staticLinks.read') && <StaticLinks />}
+      {can('staticLinks.read') && (
+        <div className="mt-6">
+          <StaticLinks />
+        </div>
+      )}
     </Page>
   )
 }
