@@ -12,9 +12,11 @@ import { listChangedTransfers, listTransfersTo } from '../src/chain/transfer-que
 import { type Db, openDb } from '../src/db/db.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { tellLie } from './harness/lying-endpoints.ts'
+import { type Random, randomBelow } from './harness/random.ts'
 import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
 
-const STEPS = Number(process.env.STEPS ?? 500)
+const STEPS = Number(process.env.STEPS ?? 200)
 assert.ok(STEPS > 0, 'STEPS must be a number above 0')
 const SEED = Number(process.env.SEED ?? 20261120)
 const XPUB = newTestXpub()
@@ -52,17 +54,6 @@ after(async () => {
   await db?.close()
   await database?.drop()
 })
-
-/** mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296) * below)
-  }
-}
 
 const openScanner = (): Scanner => {
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
@@ -103,22 +94,11 @@ async function readAll(): Promise<void> {
   assert.fail('the scanner does not reach the head of the chain')
 }
 
-/** The blocks from one height on are other ones, well chained. */
-const otherHistory =
-  (from: bigint): RpcProxy['faults']['alter'] =>
-  ({ method }, result) => {
-    const block = result as { number: string; parentHash: string } | null
-    if (!method.startsWith('eth_getBlockBy') || block === null || BigInt(block.number) < from) return result
-    const fake = (number: bigint): string => `0x${number.toString(16).padStart(64, 'f')}`
-    const number = BigInt(block.number)
-    return { ...block, hash: fake(number), parentHash: number > from ? fake(number - 1n) : block.parentHash }
-  }
-
 type Pick = <Item>(items: readonly Item[]) => Item
 
 /** Makes things happen on the chain and to the scanner, and compares what the scanner knows with the chain itself. */
 class Story {
-  readonly random: (below: number) => number
+  readonly random: Random
   readonly accounts: string[]
   readonly addresses: string[] = []
   readonly feed = new Map<string, string>()
@@ -129,7 +109,7 @@ class Story {
   lies = 0
   reorganised = 0
 
-  constructor(random: (below: number) => number, accounts: string[]) {
+  constructor(random: Random, accounts: string[]) {
     this.random = random
     this.accounts = accounts
   }
@@ -163,21 +143,10 @@ class Story {
   async lie(): Promise<void> {
     for (const proxy of proxies) proxy.heal()
     if (this.random(3) === 0) return
-    const { faults } = this.pick(proxies)
-    const head = await chain.blockNumber()
-    const lies: (() => void)[] = [
-      () => (faults.status = 503),
-      () => (faults.hidesLogs = true),
-      () => (faults.hidesOnce = 1 + this.random(2)),
-      () => (faults.knowsUpTo = head - BigInt(this.random(4))),
-      () => (faults.otherUrl = other.rpcUrl),
-      () => (faults.alter = otherHistory(head - BigInt(this.random(5)))),
-      () => (faults.maxBatch = 1 + this.random(5)),
-    ]
     // an endpoint that stands alone is believed: no one can contradict it
     const isHeard = endpoints.all.every((endpoint) => endpoint.fault() === null)
-    if (isHeard && this.addresses.length > 0) lies.push(() => (faults.inventsFor = toTopic(this.pick(this.addresses))))
-    this.pick(lies)()
+    const inventsFor = isHeard && this.addresses.length > 0 ? toTopic(this.pick(this.addresses)) : null
+    await tellLie({ chain, other, proxies }, this.random, inventsFor)
     this.lies += 1
   }
 
@@ -229,7 +198,7 @@ it(`after each of ${STEPS} random steps (seed ${SEED}), with endpoints that lie 
   const accounts = (await chain.call<string[]>('eth_accounts')).slice(2, 8)
   for (const to of accounts) await chain.pay({ to, units: 1_000_000_000n })
   scanner = openScanner()
-  const random = randomFrom(SEED)
+  const random = randomBelow(SEED)
   const story = new Story(random, accounts)
   for (let count = 0; count < STEPS; count += 1) {
     await story.step()
