@@ -2,7 +2,7 @@ import { benchOrders } from './orders.ts'
 
 /*
  * npm run bench                 all of them, some minutes
- * npm run bench -- webhooks     one by name: orders, logins, hostile, pages, webhooks, isolation, exports
+ * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports
  * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
@@ -13,6 +13,7 @@ const BENCHES: Record<string, () => Promise<unknown>> = {
   orders: benchOrders,
   logins: async () => (await import('./logins.ts')).run(),
   hostile: async () => (await import('./hostile.ts')).run(),
+  chain: async () => (await import('./chain.ts')).run(),
   pages: async () => (await import('./pages.ts')).run(),
   exports: async () => (await import('./exports.ts')).run(),
   webhooks: async () => (await import('./webhooks.ts')).run(),

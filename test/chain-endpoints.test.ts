@@ -409,6 +409,37 @@ it('what an endpoint takes (range, receivers, batch, rate) is learned, kept in t
   await second.rpc.close()
 })
 
+it('of 2,500 watched addresses all transfers are read while blocks are quiet, batches of 1,000 when they are full', async () => {
+  await open(1)
+  const address = await assign()
+  await db.run(sql`
+    insert into deposit_addresses (address, company_id, reference, key_id, key_index, watched_until)
+    select '0x' || 'cc' || lpad(to_hex(n), 38, '0'), 'crowd', n::text, (select id from deposit_keys), 1000000 + n, ${FAR}
+    from generate_series(1, 2500) as n`)
+  // the proxy refuses more than 1,000 topics, as geth does
+  const asked = async (): Promise<number> => {
+    const before = proxy(1).counts.get('eth_getLogs') ?? 0
+    await scanner.tick()
+    return (proxy(1).counts.get('eth_getLogs') ?? 0) - before
+  }
+  try {
+    await scanner.tick()
+    await chain.pay({ to: address, units: 1n })
+    assert.equal(await asked(), 1, 'quiet blocks')
+    // a reader that has not measured this chain yet
+    await scanner.stop()
+    reopen()
+    for (let nth = 0; nth < 300; nth += 1) await chain.send({ to: `0x${'9'.repeat(40)}`, units: 1n })
+    await chain.mine()
+    assert.equal(await asked(), 1, 'the first block is measured')
+    await chain.pay({ to: address, units: 2n })
+    assert.equal(await asked(), 3, 'at most a thousand in each call')
+    assert.deepEqual([await seen(address), proxy(1).refused()], [['1 seen', '2 seen'], 0])
+  } finally {
+    await db.run(sql`delete from deposit_addresses where company_id = 'crowd'`)
+  }
+})
+
 it('a transaction is handed to one endpoint only, questions go on to the next', async () => {
   await open(2)
   proxy(1).faults.status = 503

@@ -11,9 +11,9 @@ import { newAddress } from './harness/refunds.ts'
 import type { Instructions, OrderData } from './harness/shop.ts'
 
 /*
- * The whole service on a chain that misbehaves, from the transfer to PAID, books and webhooks: reorganisations, transfers
- * that are mined again or spent elsewhere, endpoints that lie in turn, a node that restarts, workers that are restarted or
- * killed. Repeat a run with its SEED; STEPS for more than the default (CONTRIBUTING.md).
+ * The whole service on a chain that misbehaves, from the transfer to PAID, books and webhooks: reorganisations,
+ * transfers that are mined again or spent elsewhere, endpoints that lie in turn, a node that restarts, workers that are
+ * restarted or killed. Repeat a run with its SEED; STEPS for more than the default (CONTRIBUTING.md).
  */
 
 const STEPS = Number(process.env.STEPS ?? 60)

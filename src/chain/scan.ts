@@ -16,6 +16,7 @@ import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import { tagsOf } from './endpoints/network-check.ts'
 import type { Hex, Rpc } from './endpoints/rpc.ts'
 import { isSettled } from './finality.ts'
+import type { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
 import { confirm, type Panel } from './opinions.ts'
 import {
@@ -39,6 +40,7 @@ export type Scan = Panel & {
   log: FastifyBaseLogger
   owner: string
   leaseMs: number
+  cost: LogCost
 }
 
 /** The node's view at one moment; tags that the network's rules do not use are null. */
@@ -192,7 +194,7 @@ export async function readBlocks(scan: Scan, top: BlockId, head: Block): Promise
   const blocks = await fetchChained(scan, top, numbers)
   const [first] = blocks ?? []
   if (!blocks || !first) return undefined
-  const filter = await readLogFilter(scan.db, scan.network, first.at)
+  const filter = await readLogFilter(scan.db, scan.network, { at: first.at, most: scan.cost.mostOfBlock() })
   const logs = await readLogs(scan, filter, blocks)
   await store(scan, filter, { logs, blocks })
   return blocks.at(-1)
@@ -203,6 +205,7 @@ async function readLogs(scan: Scan, filter: LogFilter, blocks: readonly Block[])
   const places = blocks.map(({ hash }) => ({ blockHash: hash }))
   const answers = await askLogs(scan.endpoint, filter, places)
   const found = blocks.map((block, index) => ({ block, logs: answers[index] ?? [] }))
+  if (filter.addresses === 'all') scan.cost.note(answers.flat().length, blocks.length)
   return checkAgainstHeaders(scan, filter, found)
 }
 
@@ -215,7 +218,8 @@ export async function readRange(scan: Scan, top: BlockId, head: Block): Promise<
   const toNumber = earlier(head.number - NEAR_HEAD / 2n, top.number + scan.endpoint.limits.blockSpan)
   const first = await fetchBlock(scan, fromNumber)
   if (first.parentHash !== top.hash) return undefined
-  const filter = await readLogFilter(scan.db, scan.network, first.at)
+  const most = scan.cost.mostOfRange(Number(toNumber - top.number))
+  const filter = await readLogFilter(scan.db, scan.network, { at: first.at, most })
   const range = { fromBlock: toHex(fromNumber), toBlock: toHex(toNumber) }
   const [logs = []] = filter.addresses.length > 0 ? await askLogs(scan.endpoint, filter, [range]) : []
   const numbers = Array.from({ length: Number(toNumber - top.number) }, (_, index) => fromNumber + BigInt(index))

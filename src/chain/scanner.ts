@@ -16,6 +16,7 @@ import {
 import { type Endpoint, ForeignChain } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { RpcError } from './endpoints/rpc.ts'
+import { LogCost } from './log-cost.ts'
 import type { Network } from './networks.ts'
 import { Disagreement, Outvoted } from './opinions.ts'
 import {
@@ -63,7 +64,7 @@ const BEHIND_MS = 15_000
 /** Endpoints disagree briefly at every reorganisation; beyond this it raises an alarm. */
 const DISAGREED_MS = 5000
 
-type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints'>
+type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
 
 /** In-memory state of one scanner; anything that must outlive it is in the database. */
 class Reader {
@@ -267,7 +268,7 @@ export function startScanner(options: ScannerOptions): Scanner {
   const { db, network, endpoints, log, onChange, pollMs, clock = systemClock } = options
   const { chainId } = network
   const owner = newId()
-  const reader = new Reader({ db, endpoints, network, log, owner, leaseMs: LEASE_MS }, clock)
+  const reader = new Reader({ db, endpoints, network, log, owner, leaseMs: LEASE_MS, cost: new LogCost() }, clock)
 
   const lookOnce = async (): Promise<boolean> => {
     try {

@@ -1,6 +1,6 @@
 import type { Queryable } from '../db/db.ts'
-import { listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
-import { type Hex, MAX_FILTER_VALUES, type RpcCall } from './endpoints/rpc.ts'
+import { countWatched, listWatchedAddresses, listWatchedAmong } from './deposits/deposit-queries.ts'
+import type { Hex, RpcCall } from './endpoints/rpc.ts'
 import type { Network } from './networks.ts'
 import type { FoundTransfer } from './transfer-queries.ts'
 
@@ -43,9 +43,8 @@ export type RpcLog = {
 }
 
 /**
- * Which logs to ask for. Up to 1,000 watched addresses go into the filter; above that, all transfers of the tokens are
- * read and matched against the table. Build it after the blocks exist: an address assigned later cannot have been paid
- * in them.
+ * Which logs to ask for: those of the watched addresses, or all transfers of the tokens, which are then matched against
+ * the table. Build it after the blocks exist: an address assigned later cannot have been paid in them.
  */
 export type LogFilter = {
   addresses: readonly string[] | 'all'
@@ -54,10 +53,18 @@ export type LogFilter = {
   at: Date
 }
 
-/** @param at when the first block was mined: every address watched then is included */
-export async function readLogFilter(q: Queryable, network: Network, at: Date): Promise<LogFilter> {
-  const watched = await listWatchedAddresses(q, at, MAX_FILTER_VALUES + 1)
-  return { addresses: watched.length > MAX_FILTER_VALUES ? 'all' : watched, tokens: tokensOf(network), at }
+/**
+ * @param at when the first block was mined: every address watched then is included
+ * @param most up to so many addresses are named (`LogCost`)
+ */
+export async function readLogFilter(
+  q: Queryable,
+  network: Network,
+  { at, most }: { at: Date; most: number },
+): Promise<LogFilter> {
+  const tokens = tokensOf(network)
+  if ((await countWatched(q, at, most + 1)) > most) return { addresses: 'all', tokens, at }
+  return { addresses: await listWatchedAddresses(q, at), tokens, at }
 }
 
 /** USDC, and the tokens that payers confuse with it: symbol by contract, in lower case. */

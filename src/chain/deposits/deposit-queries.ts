@@ -36,10 +36,17 @@ export const findDepositByReference = (
   q.maybe(sql`
     select ${COLUMNS} from deposit_addresses where company_id = ${key.companyId} and reference = ${key.reference}`)
 
-/** At most `limit` of the addresses watched at that time or later. */
-export async function listWatchedAddresses(q: Queryable, at: Date, limit: number): Promise<string[]> {
+/** How many addresses are watched at that time or later; counts no further than `limit`. */
+export async function countWatched(q: Queryable, at: Date, limit: number): Promise<number> {
+  const { count } = await q.one<{ count: bigint }>(sql`
+    select count(*) as count from (select from deposit_addresses where watched_until > ${at} limit ${limit}) as watched`)
+  return Number(count)
+}
+
+/** All addresses watched at that time or later: count them first. */
+export async function listWatchedAddresses(q: Queryable, at: Date): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
-    select address from deposit_addresses where watched_until > ${at} limit ${limit}`)
+    select address from deposit_addresses where watched_until > ${at}`)
   return rows.map((row) => row.address)
 }
 
