@@ -25,6 +25,8 @@ const MOST = Number(process.env.BENCH_WATCHED ?? 1_000_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 30)
 const WARM_UP = 10
 const OURS = 3
+/** Addresses inserted at a time. */
+const PART = 50_000
 
 /** Bytes of every HTTP connection that was opened since the start. */
 function countBytes(): () => number {
@@ -55,11 +57,15 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
 /** Watched addresses up to a number; those of `i` and the same `i` are the same in every run. */
 async function watch(db: Db, from: number, to: number): Promise<void> {
   await db.run(sql`insert into deposit_keys (id, xpub) values ('bench', 'bench') on conflict do nothing`)
+  for (let start = from; start < to; start += PART) await watchPart(db, start, Math.min(to, start + PART))
+  await db.run(sql`analyze deposit_addresses`)
+}
+
+async function watchPart(db: Db, from: number, to: number): Promise<void> {
   await db.run(sql`
     insert into deposit_addresses (address, company_id, reference, key_id, key_index, watched_until)
     select '0x' || left(encode(sha256(i::text::bytea), 'hex'), 40), 'bench', i::text, 'bench', i, now() + interval '30 days'
     from generate_series(${from}::integer, ${to - 1}::integer) i`)
-  await db.run(sql`analyze deposit_addresses`)
 }
 
 const stranger = (nth: number): string => `0x${nth.toString(16).padStart(40, 'c')}`

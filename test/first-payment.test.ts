@@ -254,6 +254,25 @@ test('money that no record can hold does not hold up the news of other payments'
   await eventually(isBehind, ({ behind }) => !behind)
 })
 
+test('news that could not be written is applied within seconds, however long the payment has waited', async () => {
+  const { db } = shop.host
+  const order = await shop.createAwaiting()
+  await db.run(sql`update payments set checks = 20, next_check_at = now() + interval '5 minutes'
+    where order_id = ${order.orderId}`)
+  await db.run(sql`create function refuse_news() returns trigger language plpgsql as $$
+    begin raise exception 'not now'; end $$`)
+  await db.run(sql`create trigger refuse_news before update on payments for each row
+    when (new.received_units <> old.received_units) execute function refuse_news()`)
+  await payFinally({ to: order.toAddress, units: order.units })
+  const refused = () => shop.host.logLines.some((line) => line.includes('not now'))
+  await eventually(
+    async () => refused(),
+    (isRefused) => isRefused,
+  )
+  await db.run(sql`drop function refuse_news() cascade`)
+  await shop.reaches(order.code, 'PAID')
+})
+
 test('nothing of all this was unexpected to the service', () => {
   const lines = shop.host.logLines.map((line) => JSON.parse(line) as { level: number; msg: string })
   assert.deepEqual(

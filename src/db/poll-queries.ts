@@ -71,6 +71,12 @@ export const wakeItem = (q: Queryable, { table }: PollTable, { companyId, id }: 
     update ${table} set next_check_at = ${now}, poll_again = lease_until is not null
     where company_id = ${companyId} and id = ${id}`)
 
+/** Makes a row due now because there is news of it; if the poll fails, its gaps begin again with the shortest. */
+export const renewItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
+  q.run(sql`
+    update ${table} set next_check_at = ${now}, checks = 0, poll_again = lease_until is not null
+    where company_id = ${companyId} and id = ${id}`)
+
 /** Makes a row due now that waits for its next poll anyway. */
 export const hastenItem = (q: Queryable, { table }: PollTable, { companyId, id }: RowKey, now: Date): Promise<number> =>
   q.run(sql`

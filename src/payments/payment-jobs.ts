@@ -1,4 +1,4 @@
-import { wakeItem } from '../db/poll-queries.ts'
+import { renewItem } from '../db/poll-queries.ts'
 import { type PollSpec, pollNow } from '../db/polling.ts'
 import { findPayment, listPaymentsByDepositAddress, PAYMENT_POLLS } from './payment-queries.ts'
 import { type PaymentDeps, pollPayment } from './payment-service.ts'
@@ -19,7 +19,7 @@ export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
 export async function pollDepositAddresses(deps: PaymentDeps, addresses: readonly string[]): Promise<void> {
   const payments = await listPaymentsByDepositAddress(deps.db, addresses)
   for (const payment of payments) {
-    await wakeItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
+    await renewItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
     await pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)
   }
 }
