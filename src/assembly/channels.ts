@@ -3,6 +3,7 @@ import type { ChainHealth } from '../chain/chain-health.ts'
 import { openChannelAccounts } from '../channels/accounts.ts'
 import { openChannelMetrics } from '../channels/channel-metrics.ts'
 import { openCryptoChannel, type PayableNetwork } from '../channels/crypto/adapter.ts'
+import { openOwnWallets } from '../channels/crypto/own-wallets.ts'
 import { insertProviderCall } from '../channels/provider-call-queries.ts'
 import type { ProviderCallSink } from '../channels/provider-calls.ts'
 import type { Supervision } from '../channels/supervised.ts'
@@ -42,16 +43,18 @@ export function openPaymentChannels(
     void insertProviderCall(db, place, exchange).catch((error: unknown) => {
       log.warn({ err: error, channel: place.channel }, 'a provider call could not be recorded')
     })
+  const wallet = { db, payable, health, mustConfirm: config.mode === 'live' }
+  const ownWallets = payable.length > 0 ? openOwnWallets(wallet) : undefined
   const channels = openChannelAccounts({
     ...{ db, vault, clock },
     live: config.mode === 'live',
     provider: config.provider,
-    wallet:
-      payable.length > 0 ? openCryptoChannel({ db, payable, health, mustConfirm: config.mode === 'live' }) : undefined,
+    wallet: payable.length > 0 ? openCryptoChannel(wallet) : undefined,
+    ownWallets,
     onFault: (companyId, channel, error) =>
       log.error({ err: error, companyId, channel }, 'an account of a company cannot be opened'),
     supervision: { clock, sink, count },
   })
   openChannelMetrics(metrics, channels)
-  return channels
+  return { ...channels, ownWallets }
 }

@@ -1,3 +1,4 @@
+import type { OwnWallets } from '../channels/crypto/own-wallets.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import { openPayerGate } from '../compliance/payer-gate.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
@@ -30,7 +31,14 @@ export function openPayments(
     rounds,
     kyc,
     alarm,
-  }: { refunds: MispaymentRefundDeps; rounds: PollWakes; kyc: KycDeps; alarm: RaiseAlarm },
+    ownWallets,
+  }: {
+    refunds: MispaymentRefundDeps
+    rounds: PollWakes
+    kyc: KycDeps
+    alarm: RaiseAlarm
+    ownWallets: OwnWallets | undefined
+  },
 ) {
   const { config, db, vault, clock, log } = ground
   const { payers, channels, transition, audit, screening } = refunds
@@ -47,6 +55,6 @@ export function openPayments(
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },
   }
-  const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider }
+  const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider, ownWallets }
   return { payments, callbacks, channelDesk }
 }

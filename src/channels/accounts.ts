@@ -11,6 +11,8 @@ import {
 } from './account-queries.ts'
 import type { Channel, ChannelId } from './channel.ts'
 import { type ChannelSet, type Channels, channelSet } from './channel-set.ts'
+import { ownWallet } from './crypto/own-wallet.ts'
+import type { OwnWallets } from './crypto/own-wallets.ts'
 import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
 import { CHANNEL_KINDS } from './kinds.ts'
 import { openProviderHttp } from './provider-http.ts'
@@ -24,6 +26,8 @@ export type AccountDeps = {
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
   wallet: Channel | undefined
+  /** Companies' own wallets; undefined where no chain is set up. */
+  ownWallets?: OwnWallets | undefined
   supervision: Supervision
   /** A company's account that cannot be opened, for the operator to see. */
   onFault(companyId: string, channel: ChannelId, error: unknown): void
@@ -68,7 +72,7 @@ function openOperator(deps: AccountDeps): Opened[] {
 
 /** A company's values, with the operator's for what a company may not choose (addresses). */
 export function settingsOfAccount(
-  kind: ChannelKind,
+  kind: Omit<ChannelKind, 'open'>,
   own: Readonly<Record<string, string>>,
   provider: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string | undefined>> {
@@ -78,12 +82,16 @@ export function settingsOfAccount(
 }
 
 function openAccount(deps: AccountDeps, companyId: string, { channel, sealed }: ChannelAccount): Opened[] {
-  const kind = CHANNEL_KINDS.find(({ id }) => id === channel)
+  const provider = CHANNEL_KINDS.find(({ id }) => id === channel)
+  const kind = channel === ownWallet.id ? ownWallet : provider
   if (!kind) return []
   try {
     const own = JSON.parse(deps.vault.open(sealed, accountContext(companyId, channel))) as Record<string, string>
     const reading = readSettings(kind, settingsOfAccount(kind, own, deps.provider))
-    return reading.outcome === 'set' ? openKind(deps, kind, { ...reading, own: true }) : []
+    if (reading.outcome !== 'set') return []
+    if (provider) return openKind(deps, provider, { ...reading, own: true })
+    const wallet = deps.ownWallets?.open(reading.values)
+    return wallet ? [{ supervised: { channel: wallet, health: () => HEALTHY }, own: true, close: async () => {} }] : []
   } catch (error) {
     // an account that cannot be opened must not disable the other channels
     deps.onFault(companyId, channel, error)
@@ -142,7 +150,8 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
       const known = cache.get(companyId)
       if (known && known.until <= clock()) void withoutHolding(() => load(companyId)).catch(() => {})
       const { set } = known ?? (await load(companyId, q))
-      return set.isOwn(channel) ? set.find(channel) : undefined
+      if (set.isOwn(channel)) return set.find(channel)
+      return channel === ownWallet.id ? deps.ownWallets?.reader : undefined
     },
     healths() {
       const companies = [...cache.values()].flatMap(({ opened }) => opened)

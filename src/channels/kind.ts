@@ -31,6 +31,8 @@ export type ChannelKind = {
   /** `CHANNEL_<env>_<NAME>` is the variable of the setting NAME. */
   env: string
   settings: Readonly<Record<string, Setting>>
+  /** What is wrong with the values together. */
+  findFaults?(values: Readonly<Record<string, string>>): { name: string; message: string }[]
   /** Whether it is offered with these values; absent: always. */
   isOffered?(values: Readonly<Record<string, string>>): boolean
   open(values: Readonly<Record<string, string>>, context: ChannelContext): Channel
@@ -79,7 +81,10 @@ export type SettingsReading =
  * The values of one kind. A group that is given in part is a mistake, not a choice.
  * @param given values by setting name, without the variable's prefix
  */
-export function readSettings(kind: ChannelKind, given: Readonly<Record<string, string | undefined>>): SettingsReading {
+export function readSettings(
+  kind: Omit<ChannelKind, 'open'>,
+  given: Readonly<Record<string, string | undefined>>,
+): SettingsReading {
   const names = Object.keys(kind.settings)
   const required = names.filter((name) => kind.settings[name]?.fallback === undefined)
   if (required.every((name) => !given[name])) return { outcome: 'absent' }
@@ -94,6 +99,7 @@ export function readSettings(kind: ChannelKind, given: Readonly<Record<string, s
     if (setting?.fault === undefined || fault) continue
     if (isUrl(values[name])) values[name] = values[name].replace(/\/+$/, '')
   }
+  if (faults.length === 0) faults.push(...(kind.findFaults?.(values) ?? []))
   if (faults.length > 0) return { outcome: 'faulty', faults }
   if (kind.isOffered?.(values) === false) return { outcome: 'absent' }
   const secrets = names.flatMap((name) => (kind.settings[name]?.secret && values[name] ? [values[name]] : []))
@@ -102,7 +108,7 @@ export function readSettings(kind: ChannelKind, given: Readonly<Record<string, s
 
 /** The operator's values of one kind: `CHANNEL_GATEPAY_SECRET` is SECRET of the kind with env GATEPAY. */
 export function settingsOfEnv(
-  kind: ChannelKind,
+  kind: Omit<ChannelKind, 'open'>,
   provider: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string | undefined>> {
   const names = Object.keys(kind.settings)

@@ -3,14 +3,19 @@ import { parseArgs } from 'node:util'
 import { getAddress } from 'viem/utils'
 import { openAccounts } from '../assembly/accounts.ts'
 import { sandboxXpub } from '../assembly/sandbox-wallets.ts'
-import { findKeyUse, listKeyAddresses, upsertKeyConfirmed } from '../chain/deposits/deposit-key-queries.ts'
+import {
+  findKeyUse,
+  listCompanyKeys,
+  listKeyAddresses,
+  upsertKeyConfirmed,
+} from '../chain/deposits/deposit-key-queries.ts'
 import { upsertFeeOverride } from '../chain/payout/wallet-queries.ts'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { systemContext } from '../http/request-context.ts'
 import { HOUR, systemClock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
-import { deriveAddress, parseXpub } from '../kernel/xpub.ts'
+import { deriveAddress, parseXpub, type Xpub } from '../kernel/xpub.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 import { listOperatorChains } from './operator-chains.ts'
@@ -18,12 +23,15 @@ import { listOperatorChains } from './operator-chains.ts'
 export const ADMIN_CHAINS_USAGE = `comptoir admin confirm-addresses --chain ID [--yes]
     compare the first three deposit addresses with your wallet; live mode gives out none before
 comptoir admin addresses --chain ID
-    every deposit address with its index as CSV, so that any wallet finds the money
+comptoir admin addresses --company ID
+    every deposit address with its index as CSV, of the operator's wallet or a company's own, so that any wallet
+    finds the money
 comptoir admin allow-fee --chain ID --gwei N --hours N --by NAME --reason TEXT
     payouts may cost more gas for a while than CHAIN_<id>_MAX_FEE_GWEI allows`
 
 const OPTIONS = {
   chain: { type: 'string' },
+  company: { type: 'string' },
   gwei: { type: 'string' },
   hours: { type: 'string' },
   by: { type: 'string' },
@@ -84,9 +92,15 @@ async function confirmAddresses(work: Work): Promise<undefined> {
 const USUAL_GAP = 20
 
 async function exportAddresses(work: Work): Promise<undefined> {
-  const { db, options, say } = work
-  const { id, text } = parseXpub(chainOf(work).xpub)
+  const { db, options } = work
   if (!options.json) print('path,index,address,company,order,created_at,received')
+  if (options.company === undefined) return exportKey(work, parseXpub(chainOf(work).xpub))
+  const keys = await listCompanyKeys(db, options.company)
+  if (keys.length === 0) throw new UsageError(`The company ${options.company} has no wallet of its own with an xpub.`)
+  for (const { xpub } of keys) await exportKey(work, parseXpub(xpub))
+}
+
+async function exportKey({ db, options, say }: Work, { id, text }: Xpub): Promise<undefined> {
   let after = -1n
   for (;;) {
     const page = await listKeyAddresses(db, id, after, 1000)

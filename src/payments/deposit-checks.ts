@@ -2,8 +2,10 @@ import type { DepositChecks, NamedTransaction } from '../channels/deposit-checks
 import type { Actor } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { invalid } from '../kernel/errors.ts'
+import type { Order } from '../orders/order.ts'
 import type { OrderKey } from '../orders/order-jobs.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
+import { keyOf } from './accept/start-payment.ts'
 import {
   listDepositsOfOrders,
   listUnauditedDeposits,
@@ -11,6 +13,7 @@ import {
   updateDepositsAudited,
 } from './deposit-check-queries.ts'
 import { pollDepositAddresses } from './payment-jobs.ts'
+import { listPaymentsOfOrder } from './payment-queries.ts'
 import type { PaymentDeps } from './payment-service.ts'
 
 export type DepositCheckDeps = PaymentDeps & { deposits: DepositChecks }
@@ -33,8 +36,27 @@ export async function nameTransaction(
   if (deposits.length === 0) return { found: false, counted: false, waiting: false, reason }
   const addresses = deposits.map(({ depositAddress }) => depositAddress)
   const named = await deps.deposits.recordTransaction({ addresses, txHash: hash, network })
-  if (named.counted) await pollDepositAddresses(deps, named.addresses)
-  return named
+  if (!named.counted) return named
+  await pollDepositAddresses(deps, named.addresses)
+  return (await isOfOrder(deps, order, hash)) ? named : { ...named, counted: false, reason: NOT_THIS_ORDER }
+}
+
+const NOT_THIS_ORDER =
+  'It paid an address that several orders share, but not the exact amount of this one. The shop finds it in its wallet.'
+
+/** Of an address that several orders share, only what the channel counts for this order is its money. */
+async function isOfOrder(deps: PaymentDeps, order: Order, txHash: string): Promise<boolean> {
+  for (const payment of await listPaymentsOfOrder(deps.db, order.companyId, order.id)) {
+    if (payment.channel !== 'crypto' || !payment.ownAccount) {
+      if (payment.instructions?.toAddress) return true
+      continue
+    }
+    const channel = await deps.channels.forPayment(payment)
+    const { providerReference } = payment
+    const report = providerReference && (await channel?.fetchPayment({ ...keyOf(order, payment), providerReference }))
+    if (report && report.outcome === 'seen' && report.transfers.some((one) => one.txHash === txHash)) return true
+  }
+  return false
 }
 
 /** The same for a caller who may repeat it under an idempotency key. */

@@ -1,6 +1,7 @@
 import type { ChannelId, Instructions } from '../channels/channel.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
+import { parseDecimal } from '../kernel/money.ts'
 
 export type PaymentStatus = 'creating' | 'awaiting' | 'confirming' | 'paid' | 'failed' | 'closing' | 'closed'
 
@@ -115,9 +116,12 @@ export async function updatePaymentInstructions(
   instructions: Instructions & { providerReference: string },
   { nextCheckAt, now }: { nextCheckAt: Date | null; now: Date },
 ): Promise<void> {
+  // a wallet may tell payments apart by the amount
+  const exact = payment.channel === 'crypto' ? parseDecimal(instructions.tokenAmount ?? '', 6) : undefined
+  const dueUnits = exact ?? payment.dueUnits
   await tx.run(sql`
     update payments set status = 'awaiting', instructions = ${json(instructions)},
-      provider_reference = ${instructions.providerReference}, deposit_address = lower(${instructions.toAddress}),
+      provider_reference = ${instructions.providerReference}, due_units = ${dueUnits}, deposit_address = lower(${instructions.toAddress}),
       token_address = lower(${instructions.tokenAddress}), network = coalesce(${instructions.network}, network),
       next_check_at = ${nextCheckAt}, checks = 0, updated_at = ${now}
     where company_id = ${payment.companyId} and id = ${payment.id}`)
@@ -235,8 +239,18 @@ export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nex
 
 /** Payments that wait for money at these deposit addresses, also those whose order ended: money can come late. */
 export async function listPaymentsByDepositAddress(q: Queryable, addresses: readonly string[]): Promise<Payment[]> {
-  const rows = await q.many<Row>(sql`select ${COLUMNS} from payments where deposit_address = any(${addresses})`)
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from payments where deposit_address = any(${addresses})
+      and not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
+        and r.reference = left(payments.merchant_reference, 26) and r.until_at < now())`)
   return rows.map(toPayment)
+}
+
+/** Whether its deposit address serves other payments too. */
+export async function isSharedDeposit(q: Queryable, { companyId, merchantReference }: Payment): Promise<boolean> {
+  const row = await q.maybe(sql`
+    select 1 from deposit_reservations where company_id = ${companyId} and reference = ${merchantReference.slice(0, 26)}`)
+  return row !== undefined
 }
 
 export type PaymentPolicy = {

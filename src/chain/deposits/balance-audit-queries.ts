@@ -20,7 +20,7 @@ export async function listRecorded(
     from deposit_addresses d
     left join chain_transfers t on t.to_address = d.address and t.chain_id = ${scope.chainId} and t.token = ${scope.token}
       and t.status = 'seen' and t.block_number <= ${scope.block}
-    where d.watched_until > now() and d.address > ${scope.after}
+    where d.watched_until > now() and d.key_id is not null and d.address > ${scope.after}
       and (${scope.only === null} or d.address = any(${[...(scope.only ?? [])]}::text[]))
     group by d.company_id, d.address order by d.address limit ${scope.limit}`)
   return rows.map((row) => ({ ...row, units: BigInt(row.units) }))

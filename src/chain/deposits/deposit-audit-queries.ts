@@ -14,7 +14,10 @@ export type RecordedDeposit = {
 
 type Row = Omit<RecordedDeposit, 'units' | 'outflowUnits'> & { units: string; outflowUnits: string }
 
-/** Recorded USDC of these addresses, from one snapshot with the block up to which the chain was read. */
+/**
+ * Recorded USDC of these addresses, from one snapshot with the block up to which the chain was read. Only of addresses
+ * that keys made: what else shared ones hold is not known.
+ */
 export async function readRecordedDeposits(
   q: Queryable,
   { chainId, token, addresses }: { chainId: number; token: string; addresses: readonly string[] },
@@ -28,7 +31,7 @@ export async function readRecordedDeposits(
     from deposit_addresses as d
     join chain_heads as h on h.chain_id = ${chainId} and h.number is not null
     left join deposit_differences as f on f.chain_id = h.chain_id and f.address = d.address
-    where d.address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
+    where d.key_id is not null and d.address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
   const [first] = rows
   if (!first) return undefined
   return {
@@ -80,7 +83,7 @@ export async function listAuditPage(
   { after, watchedAt, limit }: { after: string; watchedAt: Date; limit: number },
 ): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`
-    select address from deposit_addresses where address > ${after} and watched_until > ${watchedAt}
+    select address from deposit_addresses where address > ${after} and watched_until > ${watchedAt} and key_id is not null
     order by address limit ${limit}`)
   return rows.map(({ address }) => address)
 }

@@ -9,6 +9,18 @@ export const upsertKeyConfirmed = (tx: Tx, key: Key, { at, by }: { at: Date; by:
     on conflict (id) do update set confirmed_at = coalesce(deposit_keys.confirmed_at, excluded.confirmed_at),
       confirmed_by = coalesce(deposit_keys.confirmed_by, excluded.confirmed_by)`)
 
+/** Keeps a key for one company. @returns false when it is another one's, or the operator's */
+export async function claimDepositKey(tx: Tx, key: Key, companyId: string): Promise<boolean> {
+  const row = await tx.one<{ companyId: string | null }>(sql`
+    insert into deposit_keys (id, xpub, company_id) values (${key.id}, ${key.text}, ${companyId})
+    on conflict (id) do update set xpub = deposit_keys.xpub returning company_id`)
+  return row.companyId === companyId
+}
+
+/** The keys of a company's own wallets, oldest first. */
+export const listCompanyKeys = (q: Queryable, companyId: string): Promise<{ id: string; xpub: string }[]> =>
+  q.many(sql`select id, xpub from deposit_keys where company_id = ${companyId} order by created_at, id`)
+
 /** Those of the keys whose addresses were compared. */
 export async function listConfirmedKeys(q: Queryable, ids: readonly string[]): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`

@@ -1,5 +1,6 @@
 import { type Queryable, sql, type Tx } from '../../db/db.ts'
 
+/** Made from a key; an address that several payments share comes from none. */
 export type DepositAddress = {
   address: string
   companyId: string

@@ -39,6 +39,9 @@ const toSweep = (row: Row): Sweep => ({
   feeWei: row.feeWei === null ? null : BigInt(row.feeWei),
 })
 
+/** What companies receive in their own wallets is not the operator's to move. */
+const IS_OPERATORS = sql`exists (select 1 from deposit_keys k where k.id = d.key_id and k.company_id is null)`
+
 /** A deposit address that holds final money, as the tables know it. */
 export type Sweepable = {
   address: Hex
@@ -86,7 +89,7 @@ export async function listSweepable(
         join screenings s on s.company_id = d.company_id and s.address = t.from_address
         where s.status = 'blocked' or s.status in ('checking', 'held') and s.purpose <> 'sweep') as doubt
     from arrived a
-    join deposit_addresses d on d.address = a.address
+    join deposit_addresses d on d.address = a.address and ${IS_OPERATORS}
     left join moved m on m.address = a.address
     where a.units > coalesce(m.units, 0)
     order by d.key_id, d.key_index`)
@@ -122,7 +125,7 @@ export const findDepositOwner = (
   q: Queryable,
   address: string,
 ): Promise<{ companyId: string; keyIndex: bigint } | undefined> =>
-  q.maybe(sql`select company_id, key_index from deposit_addresses where address = ${address}`)
+  q.maybe(sql`select company_id, key_index from deposit_addresses d where address = ${address} and ${IS_OPERATORS}`)
 
 export type NewSweep = Pick<
   Sweep,

@@ -1,6 +1,8 @@
+import { getAddress } from 'viem/utils'
 import type { ChainHealth } from '../../chain/chain-health.ts'
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { listConfirmedKeys } from '../../chain/deposits/deposit-key-queries.ts'
+import { findReservation, listReservedTransfers } from '../../chain/deposits/reservation-queries.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from '../../chain/finality.ts'
@@ -9,10 +11,10 @@ import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
 import type { Payouts } from '../../chain/payout/payout.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
 import { listPlacedTransfers } from '../../chain/transfer-queries.ts'
-import type { Db } from '../../db/db.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import { DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
-import { formatMoney } from '../../kernel/money.ts'
+import { formatMoney, type Money } from '../../kernel/money.ts'
 import { parseXpub } from '../../kernel/xpub.ts'
 import {
   type Channel,
@@ -35,12 +37,23 @@ export type PayableNetwork = {
 /** Money can come long after an order ended; its address is watched for this long. */
 const WATCH_MS = 30 * DAY
 
+/** Where one payment is paid, and how much exactly. */
+export type AssignedPlace = { address: string; units: bigint }
+
+/** Finds the place of a payment; asked again, the same one. */
+export type Assign = (
+  tx: Tx,
+  payment: { companyId: string; reference: string; due: Money; sender: string | null; watchedUntil: Date },
+) => Promise<AssignedPlace>
+
 export type WalletDeps = {
   db: Db
   payable: readonly PayableNetwork[]
   health?: ChainHealth
   /** Live: no address of a key is given out before the operator compared the first ones with the wallet. */
   mustConfirm?: boolean
+  /** Of a company's wallet; absent: an address of the operator's key. */
+  assign?: Assign
 }
 
 const UNCONFIRMED =
@@ -107,7 +120,7 @@ function readPlace(payable: readonly PayableNetwork[], refund: RefundRequest) {
  * The payer's own wallet: one deposit address for each attempt, on every offered chain at once, watched by our
  * scanners. It reports what the scanners have recorded.
  */
-export function openCryptoChannel({ db, payable, health, mustConfirm = false }: WalletDeps): Channel {
+export function openCryptoChannel({ db, payable, health, mustConfirm = false, assign }: WalletDeps): Channel {
   const keyOf = ({ xpub }: PayableNetwork): string => parseXpub(xpub).id
   const listUnconfirmed = async (): Promise<PayableNetwork[]> => {
     if (!mustConfirm) return []
@@ -131,25 +144,35 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false }: 
       if ((await listUnconfirmed()).includes(chosen))
         throw new AppError('CHANNEL_NOT_AVAILABLE', { message: UNCONFIRMED })
       const { network, xpub } = chosen
-      const { companyId, merchantReference: reference, due } = request
+      const { companyId, merchantReference: reference, due, userAddress: sender } = request
       const watchedUntil = new Date(request.expiresAt.getTime() + WATCH_MS)
-      const { address } = await db.tx((tx) => assignDepositAddress(tx, { companyId, reference, xpub, watchedUntil }))
+      const place = await db.tx(async (tx) => {
+        if (assign) return assign(tx, { companyId, reference, due, sender, watchedUntil })
+        const { address } = await assignDepositAddress(tx, { companyId, reference, xpub, watchedUntil })
+        return { address, units: due.units }
+      })
+      const address = getAddress(place.address)
       const { chainId, usdcAddress } = network
-      const uri = paymentUri({ token: usdcAddress, chainId, to: address, units: due.units })
+      const uri = paymentUri({ token: usdcAddress, chainId, to: address, units: place.units })
       return {
         ...NO_INSTRUCTIONS,
         qrData: uri,
         deepLink: uri,
         toAddress: address,
-        tokenAmount: formatMoney(due),
+        tokenAmount: formatMoney({ asset: due.asset, units: place.units }),
         tokenAddress: usdcAddress,
         network: chainId,
         paymentUri: uri,
         providerReference: address,
       }
     },
-    async fetchPayment({ providerReference }) {
-      return reportOf(providerReference, await listPlacedTransfers(db, [providerReference]), networks)
+    async fetchPayment({ companyId, merchantReference: reference, providerReference }) {
+      const reserved = assign && (await findReservation(db, { companyId, reference }))
+      const placed = await listPlacedTransfers(db, [providerReference])
+      if (!reserved) return reportOf(providerReference, placed, networks)
+      const own = await listReservedTransfers(db, reserved)
+      const mine = placed.filter(({ transfer }) => own.has(transfer.id))
+      return reportOf(providerReference, mine, networks)
     },
     refundsToAddress: true,
     async refundPayment(refund) {

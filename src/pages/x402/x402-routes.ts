@@ -92,8 +92,11 @@ async function readRequirements(
   if (payment.missing.units === 0n) return []
   const made = deps.relays.find(({ chainId }) => chainId === payment.network?.id) ?? relay
   const seconds = Math.floor((known.expiresAt.getTime() - deps.clock()) / 1000)
-  // the address is watched on every chain whose addresses come from the same key
-  const chains = [relay, ...deps.relays.filter((one) => one !== relay)].filter(({ xpub }) => xpub === made.xpub)
+  // the address is watched on every chain whose addresses come from the same key, and that the shop takes
+  const taken = known.choices.flatMap(({ channel, network: one }) => (channel === 'crypto' && one ? [one.id] : []))
+  const chains = [relay, ...deps.relays.filter((one) => one !== relay)].filter(
+    ({ xpub, chainId }) => xpub === made.xpub && (chainId === made.chainId || taken.includes(chainId)),
+  )
   return Promise.all(
     chains.map(
       async ({ chainId, token, domain }): Promise<Requirements> => ({

@@ -2,6 +2,8 @@ import type { Audit } from '../../audit/audit.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
+import { ownWallet } from '../../channels/crypto/own-wallet.ts'
+import type { OwnWallets } from '../../channels/crypto/own-wallets.ts'
 import { type ChannelKind, readSettings } from '../../channels/kind.ts'
 import { CHANNEL_KINDS } from '../../channels/kinds.ts'
 import { listProviderCalls, type StoredProviderCall } from '../../channels/provider-call-queries.ts'
@@ -17,10 +19,18 @@ export type ChannelSettingsDeps = PaymentDeps & {
   audit: Audit
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
+  /** Undefined where no chain is set up. */
+  ownWallets?: OwnWallets | undefined
 }
 
-const kindOf = (id: string): ChannelKind => {
-  const kind = CHANNEL_KINDS.find((one) => one.id === id)
+type Kind = Omit<ChannelKind, 'open'>
+
+/** What a company can have of its own: its wallet, and accounts at providers. */
+const listKinds = ({ ownWallets }: ChannelSettingsDeps): Kind[] =>
+  ownWallets ? [ownWallet, ...CHANNEL_KINDS] : [...CHANNEL_KINDS]
+
+const kindOf = (deps: ChannelSettingsDeps, id: string): Kind => {
+  const kind = listKinds(deps).find((one) => one.id === id)
   if (kind) return kind
   throw new AppError('OBJECT_NOT_FOUND', { message: `There are no credentials for ${id}.` })
 }
@@ -41,7 +51,7 @@ export type AccountView = {
 /** What a company can configure, and what it has configured. Never a secret. */
 export async function listAccounts(deps: ChannelSettingsDeps, companyId: string): Promise<AccountView[]> {
   const accounts = await listChannelAccounts(deps.db, companyId)
-  return CHANNEL_KINDS.map((kind) => {
+  return listKinds(deps).map((kind) => {
     const account = accounts.find(({ channel }) => channel === kind.id)
     const settings = Object.entries(kind.settings)
       .filter(([, setting]) => !setting.operatorOnly)
@@ -69,7 +79,7 @@ export async function saveAccount(
   { companyId, channel, values }: { companyId: string; channel: string; values: Record<string, string> },
 ): Promise<void> {
   const { actor } = context
-  const kind = kindOf(channel)
+  const kind = kindOf(deps, channel)
   for (const name of Object.keys(values)) {
     const setting = Object.hasOwn(kind.settings, name) ? kind.settings[name] : undefined
     if (!setting || setting.operatorOnly) throw invalid(`settings.${name}`, 'is not a setting of this channel')
@@ -88,7 +98,9 @@ export async function saveAccount(
   const by = `${actor.kind}:${actor.id}`
   await deps.db.tx(async (tx) => {
     const hints = Object.fromEntries(shown) as Record<string, string>
-    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at: new Date(deps.clock()) })
+    const at = new Date(deps.clock())
+    if (kind.id === ownWallet.id) await deps.ownWallets?.claim(tx, { companyId, values: reading.values, by, at })
+    await upsertChannelAccount(tx, { companyId, channel: kind.id, sealed, hints, by, at })
     await context.remember(tx, null)
     const action = 'channel.account_saved'
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
@@ -102,7 +114,7 @@ export async function removeAccount(
   context: RequestContext,
   { companyId, channel }: { companyId: string; channel: string },
 ): Promise<void> {
-  const kind = kindOf(channel)
+  const kind = kindOf(deps, channel)
   await deps.db.tx(async (tx) => {
     if (!(await deleteChannelAccount(tx, companyId, kind.id))) throw new AppError('OBJECT_NOT_FOUND')
     const action = 'channel.account_removed'

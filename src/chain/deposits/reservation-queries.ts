@@ -1,0 +1,104 @@
+import { type Queryable, sql, type Tx } from '../../db/db.ts'
+
+/** Which payment a shared address serves. @see migrations/0280_own_wallets.sql */
+export type Reservation = {
+  companyId: string
+  reference: string
+  address: string
+  /** Null: the address serves one payment at a time. */
+  units: bigint | null
+  sender: string | null
+}
+
+type Row = Omit<Reservation, 'units'> & { units: string | null }
+
+const toReservation = (row: Row): Reservation => ({ ...row, units: row.units === null ? null : BigInt(row.units) })
+
+export async function findReservation(
+  q: Queryable,
+  { companyId, reference }: { companyId: string; reference: string },
+): Promise<Reservation | undefined> {
+  const row = await q.maybe<Row>(sql`
+    select company_id, reference, address, units::text, sender from deposit_reservations
+    where company_id = ${companyId} and reference = ${reference}`)
+  return row && toReservation(row)
+}
+
+/** @param until how long its payment can still receive money */
+export const insertReservation = (tx: Tx, { units, ...row }: Reservation, until: Date): Promise<number> =>
+  tx.run(sql`
+    insert into deposit_reservations (company_id, reference, address, units, sender, until_at)
+    values (${row.companyId}, ${row.reference}, ${row.address}, ${units === null ? null : String(units)}::numeric,
+      ${row.sender}, ${until})`)
+
+/** An address that no key made; watched for good. @returns 0 when it is known already */
+export const insertSharedAddress = (tx: Tx, companyId: string, address: string): Promise<number> =>
+  tx.run(sql`
+    insert into deposit_addresses (address, company_id, reference, watched_until)
+    values (${address}, ${companyId}, ${`own:${address}`}, '9999-01-01')
+    on conflict (address) do nothing`)
+
+/** Whose it is, and whether a key made it. */
+export const findAddressOwner = (
+  q: Queryable,
+  address: string,
+): Promise<{ companyId: string; keyId: string | null } | undefined> =>
+  q.maybe(sql`select company_id, key_id from deposit_addresses where address = ${address}`)
+
+/** No other payment takes one of these addresses until the transaction ends. */
+export const lockSharedAddresses = (tx: Tx, addresses: readonly string[]): Promise<{ address: string }[]> =>
+  tx.many(sql`
+    select address from deposit_addresses where address = any(${[...addresses]}::text[]) order by address for update`)
+
+/** A reservation holds while its payment is open, and for an hour after: most late money arrives by then. */
+const IS_HELD = sql`exists (select 1 from payments p where p.company_id = r.company_id
+  and p.merchant_reference = r.reference and (p.closed_at is null or p.closed_at > now() - interval '1 hour'))`
+
+/** The free address that was used longest ago. */
+export async function findFreeAddress(tx: Tx, addresses: readonly string[]): Promise<string | undefined> {
+  const row = await tx.maybe<{ address: string }>(sql`
+    select a.address from unnest(${[...addresses]}::text[]) as a (address)
+    where not exists (select 1 from deposit_reservations r where r.address = a.address and ${IS_HELD})
+    order by (select max(r.from_at) from deposit_reservations r where r.address = a.address) nulls first, a.address
+    limit 1`)
+  return row?.address
+}
+
+/** The least amount from `first` on, in steps, that no open payment has; one not used for 30 days first. */
+export async function findFreeUnits(
+  tx: Tx,
+  { address, first, step, count }: { address: string; first: bigint; step: bigint; count: number },
+): Promise<bigint | undefined> {
+  const row = await tx.maybe<{ units: string }>(sql`
+    select s.units::text from (select ${String(first)}::numeric + n * ${String(step)}::numeric as units
+      from generate_series(0, ${count - 1}) as n) as s
+    left join lateral (select max(r.from_at) as last, bool_or(${IS_HELD}) as held from deposit_reservations r
+      where r.address = ${address} and r.units = s.units) as used on true
+    where used.held is not true
+    order by coalesce(used.last > now() - interval '30 days', false), s.units limit 1`)
+  return row && BigInt(row.units)
+}
+
+/**
+ * Ids of the transfers that belong to one reservation. Of an address that serves one payment at a time: what came since
+ * then, until the next one. Of an amount: what has exactly this amount; else what comes from the sender that was
+ * named, unless it is another payment's amount. A block may say 15 seconds less than our clock.
+ */
+export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<Set<string>> {
+  const rows = await q.many<{ id: string }>(sql`
+    with mine as (
+      select r.*, r.from_at - interval '15 seconds' as since, (select min(n.from_at) - interval '15 seconds'
+        from deposit_reservations n where n.address = r.address and n.from_at > r.from_at
+          and (r.units is null or n.units = r.units)) as next
+      from deposit_reservations r where r.company_id = ${companyId} and r.reference = ${reference}
+    )
+    select t.id from mine join chain_transfers t on t.to_address = mine.address and t.block_at >= mine.since
+    where case when mine.units is null or t.units = mine.units
+      then mine.next is null or t.block_at < mine.next
+      else t.from_address = mine.sender and t.block_at <= mine.until_at and not exists (
+        select 1 from deposit_reservations o where o.address = mine.address and o.reference <> mine.reference
+          and o.from_at - interval '15 seconds' <= t.block_at and o.until_at >= t.block_at
+          and (o.units = t.units or (o.sender = mine.sender and o.from_at > mine.from_at)))
+      end`)
+  return new Set(rows.map(({ id }) => id))
+}

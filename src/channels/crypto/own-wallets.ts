@@ -1,0 +1,127 @@
+import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
+import { claimDepositKey, upsertKeyConfirmed } from '../../chain/deposits/deposit-key-queries.ts'
+import {
+  findAddressOwner,
+  findFreeAddress,
+  findFreeUnits,
+  findReservation,
+  insertReservation,
+  insertSharedAddress,
+  lockSharedAddresses,
+  type Reservation,
+} from '../../chain/deposits/reservation-queries.ts'
+import type { Tx } from '../../db/db.ts'
+import { AppError, invalid } from '../../kernel/errors.ts'
+import { parseXpub } from '../../kernel/xpub.ts'
+import type { Channel } from '../channel.ts'
+import { ProviderRefusal } from '../provider-errors.ts'
+import { type Assign, type AssignedPlace, openCryptoChannel, type WalletDeps } from './adapter.ts'
+import { type OwnWalletSettings, readOwnWallet } from './own-wallet.ts'
+
+type Claim = { companyId: string; values: Readonly<Record<string, string>>; by: string; at: Date }
+
+/** Wallets of companies. Their deposits are the companies' money: the operator neither sweeps nor settles them. */
+export type OwnWallets = {
+  open(values: Readonly<Record<string, string>>): Channel
+  /** Reads the payments of every company's wallet, also of settings that are gone. */
+  reader: Channel
+  /** Keeps key or addresses for this company alone. @throws VALIDATION_FAILED at the setting that is wrong */
+  claim(tx: Tx, claim: Claim): Promise<void>
+}
+
+/** A hundredth of a thousandth of a USDC. */
+const STEP_UNITS = 10n
+/** So that amounts differ by less than a thousandth. */
+const STEPS = 100
+
+type Wanted = Parameters<Assign>[1]
+
+/** Asking again for the same payment gives the same place. */
+async function assignShared(
+  tx: Tx,
+  { companyId, reference, due, sender, watchedUntil }: Wanted,
+  { mode, addresses }: OwnWalletSettings,
+): Promise<AssignedPlace> {
+  const key = { companyId, reference }
+  const placeOf = ({ address, units }: Reservation): AssignedPlace => ({ address, units: units ?? due.units })
+  const earlier = await findReservation(tx, key)
+  if (earlier) return placeOf(earlier)
+  await lockSharedAddresses(tx, addresses)
+  const meanwhile = await findReservation(tx, key)
+  if (meanwhile) return placeOf(meanwhile)
+  const [only = ''] = addresses
+  const amount = { address: only, first: due.units, step: STEP_UNITS, count: STEPS }
+  const units = mode === 'static' ? await findFreeUnits(tx, amount) : null
+  const address = mode === 'static' ? only : await findFreeAddress(tx, addresses)
+  if (units === undefined)
+    throw new ProviderRefusal('amount', `${STEPS} open orders have this amount already; try again in some minutes`)
+  if (address === undefined)
+    throw new ProviderRefusal('state', `all ${addresses.length} addresses of the shop serve open orders`)
+  const reservation = { ...key, address, units, sender: sender?.toLowerCase() ?? null }
+  await insertReservation(tx, reservation, watchedUntil)
+  return placeOf(reservation)
+}
+
+/** @throws VALIDATION_FAILED */
+async function claimKey(tx: Tx, deps: WalletDeps, { companyId, values, by, at }: Claim): Promise<void> {
+  const { XPUB = '', CONFIRM_ADDRESS = '' } = values
+  const key = parseXpub(XPUB)
+  if (deps.mustConfirm && CONFIRM_ADDRESS === '')
+    throw invalid('settings.CONFIRM_ADDRESS', 'is required: copy the first address that your wallet shows')
+  const isOperators = deps.payable.some(({ xpub }) => parseXpub(xpub).id === key.id)
+  if (isOperators || !(await claimDepositKey(tx, key, companyId)))
+    throw invalid('settings.XPUB', 'belongs to another account here. Export the key of an account of your own.')
+  if (CONFIRM_ADDRESS !== '') await upsertKeyConfirmed(tx, key, { at, by })
+}
+
+/** @throws VALIDATION_FAILED */
+async function claimAddresses(tx: Tx, deps: WalletDeps, companyId: string, list: readonly string[]): Promise<void> {
+  const tokens = deps.payable.flatMap(({ network }) => [
+    network.usdcAddress.toLowerCase(),
+    ...network.otherTokens.map(({ address }) => address.toLowerCase()),
+  ])
+  for (const address of list) {
+    if (tokens.includes(address) || /^0x0+$/.test(address))
+      throw invalid('settings.ADDRESSES', `${address} is no wallet: money sent there is lost`)
+    await insertSharedAddress(tx, companyId, address)
+    const owner = await findAddressOwner(tx, address)
+    if (owner?.companyId !== companyId || owner.keyId !== null)
+      throw invalid('settings.ADDRESSES', `${address} is in use by another account here`)
+  }
+}
+
+/** Wallets of companies on the chains that are set up. */
+export function openOwnWallets(deps: WalletDeps): OwnWallets {
+  const nowhere: Assign = async () => {
+    throw new AppError('CHANNEL_NOT_AVAILABLE')
+  }
+  return {
+    open(values) {
+      const own = readOwnWallet(values)
+      const payable = deps.payable.filter(
+        ({ network }) => own.networks.length === 0 || own.networks.includes(network.chainId),
+      )
+      const assign: Assign = async (tx, wanted) => {
+        if (own.mode !== 'xpub') return assignShared(tx, wanted, own)
+        const { companyId, reference, watchedUntil, due } = wanted
+        const { address } = await assignDepositAddress(tx, { companyId, reference, watchedUntil, xpub: own.xpub })
+        return { address, units: due.units }
+      }
+      return openCryptoChannel({ ...deps, payable: payable.map(withoutPayouts), mustConfirm: false, assign })
+    },
+    reader: openCryptoChannel({ ...deps, payable: deps.payable.map(withoutPayouts), assign: nowhere }),
+    async claim(tx, claim) {
+      const { mode, addresses, networks } = readOwnWallet(claim.values)
+      const unknown = networks.find((id) => deps.payable.every(({ network }) => network.chainId !== id))
+      if (unknown !== undefined) throw invalid('settings.NETWORKS', `${unknown} is not offered here`)
+      if (mode === 'xpub') await claimKey(tx, deps, claim)
+      else await claimAddresses(tx, deps, claim.companyId, addresses)
+    },
+  }
+}
+
+/** The operator's keys cannot send from a company's wallet: its people do, and name the transaction. */
+const withoutPayouts = (one: WalletDeps['payable'][number]): WalletDeps['payable'][number] => ({
+  ...one,
+  payouts: null,
+})

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { after, before, test } from 'node:test'
+import { getAddress } from 'viem/utils'
+import { listSweepable } from '../src/chain/sweep/sweep-queries.ts'
+import { sql } from '../src/db/db.ts'
+import { deriveAddress } from '../src/kernel/xpub.ts'
+import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { type Client, logIn, registerManager } from './harness/accounts.ts'
+import { newTestXpub } from './harness/chain.ts'
+import { payoutEnv } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { FINAL_AFTER, type Instructions, type OrderData, openShop, type Shop, TEST_XPUB } from './harness/shop.ts'
+
+let shop: Shop
+let manager: Client
+let till: string
+let companyId: string
+
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+  const person = await registerManager(shop.host.baseUrl)
+  manager = await logIn(shop.host.baseUrl, person.email)
+  companyId = person.companyId ?? ''
+  const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  till = data.collectors[0]?.identifier ?? ''
+})
+after(() => shop?.stop())
+
+const newAddress = (): string => getAddress(`0x${randomBytes(20).toString('hex')}`)
+const save = (settings: Record<string, string>) => manager.call('PUT', 'channel-accounts/crypto', { settings })
+const isFault = async (settings: Record<string, string>, name: string, say: RegExp): Promise<void> => {
+  const answer = await save(settings)
+  assert.equal(answer.status, 422, answer.text)
+  const [fault] = answer.error.details ?? []
+  assert.equal(fault?.path, `settings.${name}`)
+  assert.match(fault?.message ?? '', say)
+}
+
+type Placed = { code: string; orderId: string; toAddress: string; units: bigint }
+
+const create = async (): Promise<OrderData> => {
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: till }
+  return (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data.order
+}
+const accept = (code: string, more: Record<string, string> = {}) =>
+  manager.post<Instructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto', ...more })
+async function place(more?: Record<string, string>): Promise<Placed> {
+  const { code, _id: orderId } = await create()
+  const { data, text } = await accept(code, more)
+  assert.equal(data?.status, 'AWAITING', text)
+  return { code, orderId, toAddress: data.toAddress, units: BigInt(data.tokenAmount.replace('.', '')) }
+}
+const statusOf = async (code: string): Promise<string> =>
+  (await shop.host.call<OrderData>('GET', `status/${code}`)).data.status
+const becomes = (code: string, status: string) =>
+  eventually(
+    () => statusOf(code),
+    (seen) => seen === status,
+  )
+const pay = async ({ toAddress: to }: Placed, units: bigint, from?: string): Promise<string> => {
+  const txHash = await shop.chain.pay({ to, units, ...(from && { from }) })
+  await shop.chain.mine(FINAL_AFTER - 1)
+  return txHash
+}
+const heldBy = async (orderId: string): Promise<Record<string, string>> => {
+  const rows = await shop.host.db.many<{ account: string; units: string }>(sql`
+    select e.account, sum(e.units) as units from ledger_entries e
+    join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
+    where j.order_id = ${orderId} group by e.account having sum(e.units) <> 0`)
+  return Object.fromEntries(rows.map((row) => [row.account, row.units]))
+}
+
+const xpub = newTestXpub()
+
+test('a key that is private, the operator’s, or of another wallet than the one shown is refused with the reason', async () => {
+  await isFault({ MODE: 'xpub' }, 'XPUB', /is required/)
+  await isFault({ MODE: 'xpub', XPUB: `0x${'ab'.repeat(32)}` }, 'XPUB', /PRIVATE key/)
+  await isFault({ MODE: 'xpub', XPUB: TEST_XPUB }, 'XPUB', /belongs to another account/)
+  await isFault({ MODE: 'xpub', XPUB: xpub, CONFIRM_ADDRESS: newAddress() }, 'CONFIRM_ADDRESS', /its first are 0x/)
+  await isFault({ MODE: 'pool', ADDRESSES: `${newAddress()}, 0x12` }, 'ADDRESSES', /"0x12" is not an address/)
+  await isFault({ MODE: 'static', ADDRESSES: `${newAddress()} ${newAddress()}` }, 'ADDRESSES', /is one address/)
+  await isFault({ MODE: 'pool', ADDRESSES: shop.chain.usdcAddress }, 'ADDRESSES', /is no wallet/)
+  await isFault({ MODE: 'pool', ADDRESSES: newAddress(), NETWORKS: '5' }, 'NETWORKS', /not offered/)
+  assert.equal((await manager.get<{ channel: string; own: boolean }[]>('channel-accounts')).data[0]?.own, false)
+})
+
+test('an order paid to a company’s own xpub is its own money: never swept, never settled, refunded by its people', async () => {
+  const saved = await save({ MODE: 'xpub', XPUB: xpub, CONFIRM_ADDRESS: deriveAddress(xpub, 0) })
+  assert.equal(saved.status, 200, saved.text)
+  const order = await place()
+  assert.equal(order.toAddress, deriveAddress(xpub, 0))
+  await pay(order, order.units)
+  await becomes(order.code, 'PAID')
+  assert.deepEqual(await heldBy(order.orderId), { own_account: '54000000', company_payable: '-54000000' })
+  const chain = { chainId: shop.chain.chainId, token: shop.chain.usdcAddress, screenFromUnits: 0n }
+  assert.deepEqual(await listSweepable(shop.host.db, chain), [])
+  await shop.host.db.run(sql`update companies set settlement_address = '0x52908400098527886E0F7030069857D2E4169EE7',
+    settlement_network = ${shop.chain.chainId} where id = ${companyId}`)
+  const settled = await manager.post('settlements', {})
+  assert.match(settled.error.message, /less what it holds/)
+  const reverted = await manager.post(`confirm_conversion/revert/${order.code}`, {
+    amount: '14',
+    address: shop.chain.payer,
+  })
+  assert.equal(reverted.status, 200, reverted.text)
+  await becomes(order.code, 'REFUNDING')
+  const { data } = await manager.get<{ refunds: { status: string; txHash: string | null }[] }>('refunds')
+  assert.equal(data.refunds[0]?.txHash, null, 'the operator’s wallet does not pay for the company')
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('money that comes after the company took its wallet away still counts', async () => {
+  const order = await place()
+  assert.equal((await manager.call('DELETE', 'channel-accounts/crypto')).status, 200)
+  await pay(order, order.units)
+  await becomes(order.code, 'PAID')
+  const next = await place()
+  assert.notEqual(next.toAddress, deriveAddress(xpub, 2), 'the operator’s wallet serves again')
+})
+
+test('pool: each open order has an address of its own; when all serve, the payer is told, and the next takes a free one', async () => {
+  const addresses = [newAddress(), newAddress()]
+  assert.equal((await save({ MODE: 'pool', ADDRESSES: addresses.join(', ') })).status, 200)
+  const [first, second] = [await place(), await place()]
+  assert.deepEqual([first.toAddress, second.toAddress].toSorted(), addresses.toSorted())
+  const third = await create()
+  const refused = await accept(third.code)
+  assert.deepEqual([refused.status, refused.error.code], [400, 'CHANNEL_NOT_AVAILABLE'])
+  assert.match(refused.error.message, /all 2 addresses of the shop serve open orders/)
+  await pay(first, first.units)
+  await becomes(first.code, 'PAID')
+  assert.equal(await statusOf(second.code), 'AWAITING')
+  // an hour after its payment an address serves again; what came before is not the next order's
+  await shop.host.db.run(sql`update payments set closed_at = closed_at - interval '61 minutes'
+    where order_id = ${first.orderId}`)
+  await shop.host.db.run(sql`update deposit_reservations set from_at = from_at - interval '61 minutes'
+    where address = ${first.toAddress.toLowerCase()}`)
+  await shop.host.db.run(sql`update chain_transfers set block_at = block_at - interval '61 minutes'
+    where to_address = ${first.toAddress.toLowerCase()}`)
+  const next = await place()
+  assert.equal(next.toAddress, first.toAddress)
+  assert.equal(await statusOf(next.code), 'AWAITING')
+  await pay(next, next.units)
+  await becomes(next.code, 'PAID')
+  assert.deepEqual(await heldBy(first.orderId), { own_account: '54000000', company_payable: '-54000000' })
+  await pay(second, second.units)
+  await becomes(second.code, 'PAID')
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('static: orders of one price differ in the fifth digit, and each is paid by its own amount alone', async () => {
+  const address = newAddress()
+  assert.equal((await save({ MODE: 'static', ADDRESSES: address })).status, 200)
+  const [first, second, third] = [await place(), await place(), await place({ userAddress: shop.chain.payer })]
+  assert.deepEqual(
+    [first, second, third].map((order) => [order.toAddress, order.units]),
+    [54_000_000n, 54_000_010n, 54_000_020n].map((units) => [address, units]),
+  )
+  await pay(second, second.units)
+  await becomes(second.code, 'PAID')
+  assert.deepEqual([await statusOf(first.code), await statusOf(third.code)], ['AWAITING', 'AWAITING'])
+  // a stranger's transfer of another amount pays no order, whoever names it
+  const [, stranger = ''] = await shop.chain.call<string[]>('eth_accounts').then((list) => list.slice(-2))
+  await shop.chain.call('anvil_setBalance', stranger, '0x56bc75e2d63100000')
+  await shop.chain.pay({ to: stranger, units: 60_000_000n })
+  const foreign = await pay(first, 54_000_005n, stranger)
+  const path = `confirm_conversion/transaction/${first.code}`
+  const name = async () => (await manager.post<{ counted: boolean; reason: string }>(path, { txHash: foreign })).data
+  const { counted } = await eventually(name, ({ reason }) => /not the exact amount/.test(reason))
+  assert.equal(counted, false)
+  // the sender that was named before may send it in two parts
+  await pay(third, 50_000_000n)
+  await pay(third, 4_000_020n)
+  await becomes(third.code, 'PAID')
+  assert.equal(await statusOf(first.code), 'AWAITING')
+  await pay(first, first.units)
+  await becomes(first.code, 'PAID')
+  assert.deepEqual(await heldBy(second.orderId), { own_account: '54000010', company_payable: '-54000010' })
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('no other company can use an address or a key that is taken', async () => {
+  const other = await registerManager(shop.host.baseUrl)
+  const client = await logIn(shop.host.baseUrl, other.email)
+  const put = (settings: Record<string, string>) => client.call('PUT', 'channel-accounts/crypto', { settings })
+  const [row] = await shop.host.db.many<{ address: string }>(sql`
+    select address from deposit_addresses where company_id = ${companyId} and key_id is null limit 1`)
+  const address = await put({ MODE: 'static', ADDRESSES: row?.address ?? '' })
+  assert.match(address.error.details?.[0]?.message ?? '', /in use by another account/)
+  const key = await put({ MODE: 'xpub', XPUB: xpub })
+  assert.match(key.error.details?.[0]?.message ?? '', /belongs to another account/)
+})
