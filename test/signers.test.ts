@@ -162,8 +162,19 @@ test('published keystores open, and only with their password', () => {
   for (const vector of [PBKDF2_VECTOR, SCRYPT_VECTOR])
     assert.throws(() => openKeystore(JSON.stringify(vector), 'another'), /password does not open/)
   const { crypto } = SCRYPT_VECTOR
-  const odd = { version: 3, crypto: { ...crypto, kdfparams: { ...crypto.kdfparams, n: 262_144, r: 1 } } }
-  assert.throws(() => openKeystore(JSON.stringify(odd), 'foobar'), /scrypt parameters/)
+  const refuses = (params: Record<string, unknown>, say: RegExp): void => {
+    const odd = { version: 3, crypto: { ...crypto, kdfparams: { ...crypto.kdfparams, ...params } } }
+    assert.throws(() => openKeystore(JSON.stringify(odd), 'foobar'), say)
+  }
+  // the parameters of the definition's own scrypt example
+  refuses({ n: 262_144, r: 1, p: 8 }, /n 262144 is too large for r 1 \(RFC 7914\)\. Export it again/)
+  refuses({ n: 262_143 }, /power of two/)
+  refuses({ n: 1_048_576, r: 8 }, /more than 512 MB/)
+  refuses({ n: 1024, r: 8, p: 100_000 }, /would take minutes/)
+  refuses({ n: '1e9' }, /power of two/)
+  const slow = { ...PBKDF2_VECTOR.crypto.kdfparams, c: 4_000_000_000 }
+  const endless = { version: 3, crypto: { ...PBKDF2_VECTOR.crypto, kdfparams: slow } }
+  assert.throws(() => openKeystore(JSON.stringify(endless), 'x'), /has 4000000000 rounds/)
   assert.throws(() => openKeystore('{"version":1}', 'x'), /not of version 3/)
   assert.throws(() => openKeystore('{', 'x'), /not valid JSON/)
 })

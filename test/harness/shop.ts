@@ -5,7 +5,7 @@ import { startTestChain, type TestChain } from './chain.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type Answer, eventually, type Merchant, startTestService, type TestService } from './service.ts'
 
-/** The account m/44'/60'/0' of the public test phrase "test test … junk": nothing of worth may ever come to it. */
+/** An account key for tests alone: none of them signs for its addresses, and nothing of worth may ever come to them. */
 export const TEST_XPUB =
   'xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V'
 

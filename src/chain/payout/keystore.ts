@@ -13,6 +13,12 @@ type Crypto = {
 }
 
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024
+/** Blocks of scrypt: eight times what geth's standard (n 262144, r 8, p 1) costs, some seconds at most. */
+const MAX_WORK = 8 * 262_144 * 8
+/** Rounds of PBKDF2: forty times what geth writes. */
+const MAX_ROUNDS = 10_000_000
+
+const EXPORT_AGAIN = 'Export it again from a current wallet, for example with `geth account update`.'
 
 const fromHex = (text: string): Buffer => Buffer.from(text.replace(/^0x/, ''), 'hex')
 
@@ -33,16 +39,31 @@ function readCrypto(text: string): Crypto {
   return crypto
 }
 
+/**
+ * Why a scrypt is not run; null if it is. RFC 7914, section 6: n is a power of two, and less than 2^(128 r / 8). An old
+ * example of the Web3 Secret Storage definition (n 262144, r 1, p 8) breaks that rule, so no library that follows the
+ * RFC opens it.
+ */
+function scryptFault({ n, r, p }: ScryptParams): string | null {
+  const whole = [n, r, p].every((value) => Number.isSafeInteger(value) && value > 0)
+  if (!whole || n < 2 || !Number.isInteger(Math.log2(n))) return 'n must be a power of two, r and p whole numbers'
+  if (Math.log2(n) >= 16 * r) return `n ${n} is too large for r ${r} (RFC 7914). ${EXPORT_AGAIN}`
+  if (128 * r * (n + p) > MAX_MEMORY_BYTES) return `n ${n} with r ${r} needs more than 512 MB. ${EXPORT_AGAIN}`
+  if (n * r * p > MAX_WORK) return `n ${n}, r ${r}, p ${p} would take minutes. ${EXPORT_AGAIN}`
+  return null
+}
+
 function deriveKey({ kdf, kdfparams }: Crypto, password: string): Buffer {
   const { salt, dklen, n, r, p, c, prf } = kdfparams
   if (dklen !== 32) throw new Error('the keystore’s derived key must have 32 bytes')
   if (kdf === 'scrypt') {
-    try {
-      return scryptSync(password, fromHex(salt), dklen, { N: n, r, p, maxmem: MAX_MEMORY_BYTES })
-    } catch {
-      throw new Error('the keystore’s scrypt parameters are outside RFC 7914, or need more than 512 MB')
-    }
+    const fault = scryptFault(kdfparams)
+    if (fault !== null) throw new Error(`the keystore’s scrypt parameters are refused: ${fault}`)
+    // room for what the library itself needs
+    return scryptSync(password, fromHex(salt), dklen, { N: n, r, p, maxmem: 2 * MAX_MEMORY_BYTES })
   }
+  if (kdf === 'pbkdf2' && !(Number.isSafeInteger(c) && c > 0 && c <= MAX_ROUNDS))
+    throw new Error(`the keystore’s pbkdf2 has ${c} rounds; at most ${MAX_ROUNDS} are run. ${EXPORT_AGAIN}`)
   if (kdf === 'pbkdf2' && prf === 'hmac-sha256') return pbkdf2Sync(password, fromHex(salt), c, dklen, 'sha256')
   throw new Error('the keystore’s key derivation is neither scrypt nor pbkdf2 with hmac-sha256')
 }
