@@ -172,3 +172,47 @@ test('another company’s records are not there', async () => {
   assert.equal(list.data.total, 0)
   assert.equal((await decide({ ...record, _id: '0'.repeat(24) } as Listed, 'accept')).status, 404)
 })
+
+test('ether sent by mistake is recorded: at once when the payer names it, else when the payment is over', async () => {
+  const send = async (to: string, value: string): Promise<string> => {
+    const txHash = await shop.chain.call<string>('eth_sendTransaction', { from: shop.chain.payer, to, value })
+    await shop.chain.mine(2)
+    return txHash
+  }
+  const etherOf = async (order: Payable) =>
+    (await recordsOf(order)).map(({ kind, status, amount, ...rest }) => ({
+      ...{ kind, status, amount, asset: (rest as unknown as { asset: string }).asset },
+    }))
+  const mistake = { kind: 'wrong_token', status: 'open', amount: '0.001000000000000000', asset: 'ETH' }
+
+  const open = await shop.createAwaiting()
+  const txHash = await send(open.toAddress, '0x38d7ea4c68000')
+  const name = () =>
+    shop.host.call<{ counted: boolean; reason: string }>('POST', `transaction/${open.code}`, {
+      as: shop.merchant,
+      body: { txHash },
+    })
+  const named = await eventually(name, ({ data }) => /It sent ETH, not USDC/.test(data.reason))
+  assert.equal(named.data.counted, false)
+  await name()
+  assert.deepEqual(await etherOf(open), [mistake])
+  await payFinally(open.toAddress, open.units)
+  await shop.reaches(open.code, 'PAID')
+  const [record] = await recordsOf(open)
+  const refused = await decide(record, 'refund', { address: newAddress() })
+  assert.match(refused.error.message, /cannot send other tokens back: send it by hand/)
+  assert.equal((await decide(record, 'ignore', { reason: 'sent back by hand' })).status, 200)
+
+  const quiet = await shop.createAwaiting()
+  await send(quiet.toAddress, '0x38d7ea4c68000')
+  await send(quiet.toAddress, '0x1')
+  assert.deepEqual(await recordsOf(quiet), [], 'no log tells of it')
+  await shop.host.call('POST', `cancel/${quiet.code}`, { as: shop.merchant })
+  await eventually(
+    () => etherOf(quiet),
+    (list) => list.length > 0,
+    20_000,
+  )
+  assert.deepEqual(await etherOf(quiet), [{ ...mistake, amount: '0.001000000000000001' }])
+  await checkBooks()
+})

@@ -1142,7 +1142,7 @@ export interface Operations {
         asset: string
         /** Smallest units of the asset. */
         units: string
-        /** Decimal text; null for tokens other than USDC. */
+        /** Decimal text; null for tokens whose decimals are not known. */
         amount: string | null
         /** The payment at its source: transaction and log index, or the provider’s id. */
         reference: string

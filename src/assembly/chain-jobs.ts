@@ -7,6 +7,7 @@ import type { Db } from '../db/db.ts'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { startTicker } from '../kernel/ticker.ts'
 import { followChain } from '../payments/chain-watch.ts'
+import { pollDepositAddresses } from '../payments/payment-jobs.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
 
 export type Stoppable = { stop(): Promise<void> }
@@ -34,7 +35,7 @@ export function startChain(
     listenForHeads({ url, log, name: { chainId, heads: index + 1 }, onHead: () => scanner.wake() }),
   )
   const audit = startTicker(`chain.audit.${chainId}`, MINUTE, log, () =>
-    auditNextPage({ db, network, endpoints, log }, clock()),
+    auditNextPage({ db, network, endpoints, log }, clock(), (found) => pollDepositAddresses(payments, found)),
   )
   const jobs = [...heads, scanner, follower, audit]
   return relay ? [...jobs, startTicker(`chain.relay.${chainId}`, 2000, log, () => relay.follow())] : jobs

@@ -1,4 +1,6 @@
 import { findHead } from './chain-queries.ts'
+import { noticeNative } from './deposits/native-coin.ts'
+import type { Rpc } from './endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
 import { isUsdc } from './networks.ts'
 import type { Receipt } from './payout/receipt.ts'
@@ -48,6 +50,19 @@ async function describe({ db, network }: ChainReader, transfers: readonly Transf
 const ofTransaction = (transfers: readonly Transfer[], chainId: number, txHash: string): Transfer[] =>
   transfers.filter((transfer) => transfer.chainId === chainId && transfer.txHash === txHash)
 
+/** The address that a transaction sends native coin to, which is recorded; undefined: none of these. */
+async function findNativeReceiver(
+  reader: ChainReader,
+  rpc: Rpc,
+  { addresses, txHash }: { addresses: readonly string[] | 'all'; txHash: string },
+): Promise<string | undefined> {
+  const sent = await rpc.call<{ to: string | null; value: string } | null>('eth_getTransactionByHash', txHash)
+  const to = sent?.to?.toLowerCase() ?? ''
+  if (addresses === 'all' || !addresses.includes(to) || BigInt(sent?.value ?? 0) === 0n) return undefined
+  await noticeNative(reader, [to])
+  return to
+}
+
 /**
  * Looks up a transaction that a person names. What it pays to these addresses is recorded as the scanner would record
  * it: only from blocks that were read, each proven to be the chain's own.
@@ -86,7 +101,11 @@ export async function recordNamedTransaction(
   }
   const scope = { chainId, filter }
   const found = await readTransfers(db, scope, receipt.logs, new Map([[block.hash, block]]))
-  if (found.length === 0) return verdict(true, false, `It pays nothing to this order on ${name}.`)
+  if (found.length === 0) {
+    const other = await findNativeReceiver(reader, rpc, { addresses: filter.addresses, txHash })
+    if (other === undefined) return verdict(true, false, `It pays nothing to this order on ${name}.`)
+    return verdict(true, false, `It sent ${network.coin}, not USDC. The shop has been informed.`, [other])
+  }
   const mined = await recordMissed(reader, found)
   const now = ofTransaction(await listTransfersTo(db, addresses), chainId, txHash)
   if (mined === 0 && now.every(({ status }) => status !== 'seen'))

@@ -109,8 +109,22 @@ const MAIN: Known[] = [
   },
 ]
 
+/**
+ * Aave's test reserves (aave-address-book, AaveV3Sepolia) call themselves USDC and USDT too, and faucets hand them out;
+ * EURC is Circle's (developers.circle.com, "EURC Contract Addresses").
+ */
 const TEST: Known[] = [
-  { chainId: 11155111, name: 'Sepolia', usdc: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238', rules: 'ethereum' },
+  {
+    chainId: 11155111,
+    name: 'Sepolia',
+    usdc: '0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238',
+    rules: 'ethereum',
+    others: {
+      'USDC (Aave)': '0x94a9D9AC8a22534E3FaCa9F4e7F2E2cf85d5E4C8',
+      'USDT (Aave)': '0xaA8E23Fb1079EA71e0a56F48a2aA51851D8433D0',
+      EURC: '0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4',
+    },
+  },
   { chainId: 84532, name: 'Base Sepolia', usdc: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', rules: 'base' },
   { chainId: 80002, name: 'Polygon Amoy', usdc: '0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582', rules: 'polygon' },
   { chainId: 421614, name: 'Arbitrum Sepolia', usdc: '0x75faf114eafb1BDbe2F0316DF893fd58CE46AA4d', rules: 'arbitrum' },

@@ -32,4 +32,9 @@ export interface DepositChecks {
    * @throws an error of the chain's client; then nothing is known
    */
   auditDeposits(network: number, addresses: readonly string[]): Promise<void>
+  /**
+   * Looks for native coin at these addresses, on every chain that is set up and answers.
+   * @returns those that hold more than was recorded
+   */
+  noticeNative(addresses: readonly string[]): Promise<string[]>
 }

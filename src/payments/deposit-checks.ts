@@ -36,7 +36,11 @@ export async function nameTransaction(
   if (deposits.length === 0) return { found: false, counted: false, waiting: false, reason }
   const addresses = deposits.map(({ depositAddress }) => depositAddress)
   const named = await deps.deposits.recordTransaction({ addresses, txHash: hash, network })
-  if (!named.counted) return named
+  // another coin or token is recorded too
+  if (!named.counted) {
+    if (named.addresses.length > 0) await pollDepositAddresses(deps, named.addresses)
+    return named
+  }
   await pollDepositAddresses(deps, named.addresses)
   return (await isOfOrder(deps, order, hash)) ? named : { ...named, counted: false, reason: NOT_THIS_ORDER }
 }
@@ -107,6 +111,8 @@ export async function auditEndedDeposits(deps: DepositCheckDeps): Promise<boolea
   if (ended.length === 0) return false
   const unread = new Set(await auditByNetwork(deps, ended))
   const audited = ended.filter((deposit) => !unread.has(deposit))
+  const gained = await deps.deposits.noticeNative(audited.map(({ depositAddress }) => depositAddress))
+  if (gained.length > 0) await pollDepositAddresses(deps, gained)
   if (audited.length > 0) await updateDepositsAudited(deps.db, audited, new Date(deps.clock()))
   return ended.length === BATCH && unread.size === 0
 }

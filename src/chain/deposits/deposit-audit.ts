@@ -13,6 +13,8 @@ import {
   updateDifferencesClosed,
   upsertDepositFinding,
 } from './deposit-audit-queries.ts'
+import { noticeNative } from './native-coin.ts'
+import { listWatchEnding } from './native-coin-queries.ts'
 
 /** balanceOf(address) */
 const BALANCE_OF = '0x70a08231'
@@ -138,8 +140,12 @@ export async function auditDeposits(reader: ChainReader, addresses: readonly str
   }
 }
 
-/** One page of the hourly round over all watched addresses. @returns whether the round goes on */
-export async function auditNextPage(reader: ChainReader, nowMs: number): Promise<boolean> {
+/** One page of the hourly round over all watched addresses; `onNative` hears where native coin was found. @returns whether the round goes on */
+export async function auditNextPage(
+  reader: ChainReader,
+  nowMs: number,
+  onNative: (addresses: readonly string[]) => Promise<void> = async () => {},
+): Promise<boolean> {
   const { db, network } = reader
   const { chainId } = network
   const due = await claimAuditPage(db, chainId, new Date(nowMs - ROUND_MS))
@@ -147,6 +153,9 @@ export async function auditNextPage(reader: ChainReader, nowMs: number): Promise
   const from = due.auditCursor
   const page = await listAuditPage(db, { after: from, watchedAt: new Date(nowMs), limit: PAGE })
   if (page.length > 0) await auditDeposits(reader, page)
+  // once more before no one looks any longer; the round before this one ended at most so long ago
+  const ending = await listWatchEnding(db, page, new Date(nowMs + 2 * ROUND_MS))
+  if (ending.length > 0) await onNative(await noticeNative(reader, ending))
   const last = page.length < PAGE
   const to = last ? '' : (page.at(-1) ?? '')
   const finishedAt = last ? new Date(nowMs) : null

@@ -2,6 +2,7 @@ import { getAddress } from 'viem/utils'
 import type { ChainHealth } from '../../chain/chain-health.ts'
 import { assignDepositAddress } from '../../chain/deposits/deposit-addresses.ts'
 import { listConfirmedKeys } from '../../chain/deposits/deposit-key-queries.ts'
+import { listNativeDeposits, type NativeDeposit } from '../../chain/deposits/native-coin-queries.ts'
 import { findReservation, listReservedTransfers } from '../../chain/deposits/reservation-queries.ts'
 import { paymentUri } from '../../chain/eip681.ts'
 import type { Rpc } from '../../chain/endpoints/rpc.ts'
@@ -19,9 +20,9 @@ import { parseXpub } from '../../kernel/xpub.ts'
 import {
   type Channel,
   NO_INSTRUCTIONS,
-  type PaymentReport,
   type PaymentRequest,
   type RefundRequest,
+  type SeenReport,
   type SeenTransfer,
 } from '../channel.ts'
 
@@ -78,7 +79,7 @@ function toSeen(placed: Placed, final: boolean): SeenTransfer {
 type Snapshot = { transfer: Transfer; head: Head }[]
 
 /** Sums what the chains show for one address; whether it is final is judged by the whole amount that is at stake. */
-function reportOf(address: string, snapshot: Snapshot, networks: readonly Network[]): PaymentReport {
+function reportOf(address: string, snapshot: Snapshot, networks: readonly Network[]): SeenReport {
   const placed = snapshot.flatMap(({ transfer, head }): Placed[] => {
     const network = networks.find(({ chainId }) => chainId === transfer.chainId)
     return network && transfer.status === 'seen' ? [{ transfer, network, head }] : []
@@ -106,6 +107,15 @@ function reportOf(address: string, snapshot: Snapshot, networks: readonly Networ
       })),
     providerStatus: `${usdc.length} transfers`,
   }
+}
+
+/** Native coin is no USDC: named beside the other tokens that came by mistake. */
+function withNative(report: SeenReport, native: readonly NativeDeposit[], networks: readonly Network[]): SeenReport {
+  const unmatched = native.flatMap(({ chainId, nth, units }) => {
+    const network = networks.find((one) => one.chainId === chainId)
+    return network ? [{ asset: network.coin, units, reference: `native:${chainId}:${nth}` }] : []
+  })
+  return unmatched.length === 0 ? report : { ...report, unmatched: [...report.unmatched, ...unmatched] }
 }
 
 /** Where a refund goes; its destination was asked for before it became ready. */
@@ -167,9 +177,10 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false, as
       }
     },
     async fetchPayment({ companyId, merchantReference: reference, providerReference }) {
+      const native = await listNativeDeposits(db, providerReference)
       const reserved = assign && (await findReservation(db, { companyId, reference }))
       const placed = await listPlacedTransfers(db, [providerReference])
-      if (!reserved) return reportOf(providerReference, placed, networks)
+      if (!reserved) return withNative(reportOf(providerReference, placed, networks), native, networks)
       const own = await listReservedTransfers(db, reserved)
       const mine = placed.filter(({ transfer }) => own.has(transfer.id))
       return reportOf(providerReference, mine, networks)

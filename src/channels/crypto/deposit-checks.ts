@@ -1,4 +1,5 @@
 import { auditDeposits } from '../../chain/deposits/deposit-audit.ts'
+import { noticeNative } from '../../chain/deposits/native-coin.ts'
 import { RpcError } from '../../chain/endpoints/rpc.ts'
 import { recordNamedTransaction } from '../../chain/named-transaction.ts'
 import type { ChainReader } from '../../chain/rescan.ts'
@@ -38,6 +39,12 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
       if (silent) throw silent
       const reason = 'The network is not set up here.'
       return answers[0] ?? { found: false, counted: false, waiting: false, reason, addresses: [] }
+    },
+    async noticeNative(addresses) {
+      const found = await Promise.all(
+        readers.map((reader) => noticeNative(reader, addresses).catch((): string[] => [])),
+      )
+      return [...new Set(found.flat())]
     },
     async auditDeposits(network, addresses) {
       const reader = readers.find((one) => one.network.chainId === network)

@@ -14,7 +14,7 @@ const MispaymentSchema = Type.Object(
     status: Type.String({ enum: [...MISPAYMENT_STATUSES] }),
     asset: Type.String(),
     units: Type.String({ description: 'Smallest units of the asset.' }),
-    amount: Nullable(Type.String({ description: 'Decimal text; null for tokens other than USDC.' })),
+    amount: Nullable(Type.String({ description: 'Decimal text; null for tokens whose decimals are not known.' })),
     reference: Type.String(),
     decidedBy: Nullable(Type.String()),
     reason: Nullable(Type.String()),

@@ -45,6 +45,12 @@ export type MispaymentDeps = {
 
 const BEAR_IT = 'This money left the chain. Decide who bears the loss: POST /mispayments/{id}/bear.'
 
+/** Of USDC, and of native coins, which have 18 decimals; other tokens are recorded in their smallest units. */
+function amountOf({ asset, units, sourceReference }: Pick<Mispayment, 'asset' | 'units' | 'sourceReference'>) {
+  if (asset === 'USDC') return formatDecimal(units, 6)
+  return sourceReference.startsWith('native:') ? formatDecimal(units, 18) : null
+}
+
 const viewMispayment = (record: ListedMispayment) => ({
   _id: record.id,
   code: record.orderCode,
@@ -54,7 +60,7 @@ const viewMispayment = (record: ListedMispayment) => ({
   status: record.status,
   asset: record.asset,
   units: record.units.toString(),
-  amount: record.asset === 'USDC' ? formatDecimal(record.units, 6) : null,
+  amount: amountOf(record),
   reference: record.sourceReference,
   decidedBy: record.decidedBy,
   reason: record.reason,

@@ -63,7 +63,7 @@ function Card({ mispayment }: { mispayment: Mispayment }) {
     <article className="panel p-4">
       <div className="mb-2 flex flex-wrap items-center gap-3">
         <strong className="text-lg">
-          {amount === null ? `${units} ${asset}` : <Money amount={amount} asset="USDC" />}
+          {amount === null ? `${units} ${asset}` : <Money amount={amount} asset={asset} />}
         </strong>
         <Badge tone={kind === 'orphaned' ? 'bad' : 'warn'}>{wordFor(t.kind, kind)}</Badge>
         {status !== 'open' && <Badge>{wordFor(t.status, status)}</Badge>}

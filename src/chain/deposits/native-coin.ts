@@ -1,0 +1,39 @@
+import { findHead } from '../chain-queries.ts'
+import type { Hex } from '../endpoints/rpc.ts'
+import { type ChainReader, provenEndpoints } from '../rescan.ts'
+import { insertNativeGain, listKeyedAmong } from './native-coin-queries.ts'
+
+/** Below a hundred-thousandth of a coin it is no payer's mistake, but someone who sends to many addresses. */
+const LEAST_WEI = 10n ** 13n
+const PAGE = 100
+
+/**
+ * Looks for native coin at deposit addresses. No log tells of it, so the balance at the last block read is compared with
+ * what is recorded. What the owner of the key takes away meanwhile can hide a later gain of the same size.
+ * @returns addresses that hold more than was recorded
+ * @throws RpcError if no endpoint answers
+ */
+export async function noticeNative(reader: ChainReader, addresses: readonly string[]): Promise<string[]> {
+  const { db, network, log } = reader
+  const { chainId, coin } = network
+  const keyed = await listKeyedAmong(db, addresses)
+  const head = keyed.length === 0 ? undefined : await findHead(db, chainId)
+  if (!head) return []
+  const [endpoint] = await provenEndpoints(reader)
+  if (!endpoint) return []
+  const gained: string[] = []
+  for (let start = 0; start < keyed.length; start += PAGE) {
+    const page = keyed.slice(start, start + PAGE)
+    const calls = page.map((address) => ({ method: 'eth_getBalance', params: [address, { blockHash: head.hash }] }))
+    const balances = (await endpoint.rpc.batch<Hex>(calls)).map(BigInt)
+    for (const [index, address] of page.entries()) {
+      const balance = balances[index] ?? 0n
+      if (balance < LEAST_WEI) continue
+      const added = await db.tx((tx) => insertNativeGain(tx, { chainId, address, balance, block: head.number }))
+      if (added === 0) continue
+      gained.push(address)
+      log.warn({ chainId, address, coin }, 'native coin came to a deposit address; it is no USDC and pays nothing')
+    }
+  }
+  return gained
+}
