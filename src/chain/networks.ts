@@ -125,11 +125,23 @@ const TEST: Known[] = [
       EURC: '0x08210F9170F89Ab7658F0B5E3fF39b0E03C594D4',
     },
   },
-  { chainId: 84532, name: 'Base Sepolia', usdc: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', rules: 'base' },
+  {
+    chainId: 84532,
+    name: 'Base Sepolia',
+    usdc: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    rules: 'base',
+    others: { EURC: '0x808456652fdb597867f38412077A9182bf77359F' },
+  },
   { chainId: 80002, name: 'Polygon Amoy', usdc: '0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582', rules: 'polygon' },
   { chainId: 421614, name: 'Arbitrum Sepolia', usdc: '0x75faf114eafb1BDbe2F0316DF893fd58CE46AA4d', rules: 'arbitrum' },
   { chainId: 11155420, name: 'OP Sepolia', usdc: '0x5fd84259d66Cd46123540766Be93DFE6D43130D7', rules: 'optimism' },
-  { chainId: 43113, name: 'Avalanche Fuji', usdc: '0x5425890298aed601595a70AB815c96711a31Bc65', rules: 'avalanche' },
+  {
+    chainId: 43113,
+    name: 'Avalanche Fuji',
+    usdc: '0x5425890298aed601595a70AB815c96711a31Bc65',
+    rules: 'avalanche',
+    others: { EURC: '0x5E44db7996c682E92a960b65AC713a54AD815c6B' },
+  },
 ]
 
 /** Public pages about transactions, everything before `/tx/`. */

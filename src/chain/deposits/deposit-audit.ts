@@ -140,7 +140,10 @@ export async function auditDeposits(reader: ChainReader, addresses: readonly str
   }
 }
 
-/** One page of the hourly round over all watched addresses; `onNative` hears where native coin was found. @returns whether the round goes on */
+/**
+ * One page of the hourly round over all watched addresses; `onNative` hears where native coin was found.
+ * @returns whether the round goes on
+ */
 export async function auditNextPage(
   reader: ChainReader,
   nowMs: number,

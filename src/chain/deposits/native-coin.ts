@@ -8,8 +8,8 @@ const LEAST_WEI = 10n ** 13n
 const PAGE = 100
 
 /**
- * Looks for native coin at deposit addresses. No log tells of it, so the balance at the last block read is compared with
- * what is recorded. What the owner of the key takes away meanwhile can hide a later gain of the same size.
+ * Looks for native coin at deposit addresses. No log tells of it, so the balance at the last block read is compared
+ * with what is recorded. What the owner of the key takes away meanwhile can hide a later gain of the same size.
  * @returns addresses that hold more than was recorded
  * @throws RpcError if no endpoint answers
  */

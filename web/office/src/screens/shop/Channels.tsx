@@ -87,11 +87,16 @@ function Settings({ account, onClose }: { account: Account; onClose(): void }) {
   return (
     <Dialog title={wordFor(core.channels, account.channel)} onClose={onClose}>
       <p className="mb-4 text-soft">{t.settings}</p>
-      <p className="mb-1 text-sm">{t.callback}</p>
-      <p className="mb-4 flex flex-wrap items-center gap-1">
-        <Code text={account.callbackUrl} whole />
-        <Copy text={account.callbackUrl} />
-      </p>
+      {/* a wallet calls no one back */}
+      {account.channel !== 'crypto' && (
+        <>
+          <p className="mb-1 text-sm">{t.callback}</p>
+          <p className="mb-4 flex flex-wrap items-center gap-1">
+            <Code text={account.callbackUrl} whole />
+            <Copy text={account.callbackUrl} />
+          </p>
+        </>
+      )}
       <Form
         button={core.save}
         isBusy={action.isPending}
