@@ -2,7 +2,7 @@ import { benchOrders } from './orders.ts'
 
 /*
  * npm run bench                 all of them, some minutes
- * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports
+ * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports, nodes
  * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
@@ -17,6 +17,7 @@ const BENCHES: Record<string, () => Promise<unknown>> = {
   pages: async () => (await import('./pages.ts')).run(),
   exports: async () => (await import('./exports.ts')).run(),
   webhooks: async () => (await import('./webhooks.ts')).run(),
+  nodes: async () => (await import('./nodes.ts')).run(),
   isolation: async () => (await import('./webhooks.ts')).runIsolation(),
 }
 
