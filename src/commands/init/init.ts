@@ -12,7 +12,8 @@ import { askChains, askChannels, channelFlags } from './money-answers.ts'
 
 export const INIT_USAGE = `comptoir init [options]
 
-Asks for what live mode needs and writes it to .env (mode 0600); then makes the first SuperAdmin and runs doctor.
+Asks for what live mode needs and writes it to .env (mode 0600); then makes the first SuperAdmin, confirms the deposit
+addresses that you compared, and runs doctor.
 Whatever a flag says is not asked; without a terminal, flags say it all.
 
   --domain pay.example         where payers reach you
@@ -163,6 +164,9 @@ export async function runInit(args: string[], environment: Env, say: Say): Promi
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)
     await runAdmin(config, ['create', '--email', admin], say)
+    // compared above, before the file was written
+    for (const { chainId } of config.chains)
+      await runAdmin(config, ['confirm-addresses', '--chain', String(chainId), '--yes'], say)
     say('')
     const ready = await runDoctor(env, { json: false })
     say(ready ? '\nReady: comptoir serve' : '\nPut right what failed, then: comptoir doctor, comptoir serve')

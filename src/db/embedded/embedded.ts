@@ -30,6 +30,7 @@ export async function startEmbeddedPostgres(options: { dataDir: string; log: Log
   try {
     const place = preparePlace(dataDir)
     await endOrphan(place, options.log)
+    if (!existsSync(place.clusterDir)) options.log(`First start: making the database in ${place.clusterDir}.`)
     makeCluster(place)
     const server = await runServer(place, options.log)
     await makeDatabase(place).catch(async (error: unknown) => {
