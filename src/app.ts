@@ -17,10 +17,12 @@ import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { StaticLinkSchema } from './companies/static-links/static-link-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
+import type { Db } from './db/db.ts'
 import { registerDbMetrics } from './db/db-metrics.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { partitionedTables } from './db/partitioned-tables.ts'
+import { openReplica, readsFrom, type StaleReads } from './db/stale-reads.ts'
 import { healthRoutes } from './http/health/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { traceService } from './http/tracing/service-traces.ts'
@@ -106,6 +108,12 @@ async function startWorkers(
   }
 }
 
+function openReads(db: Db, { config, metrics, log }: Pick<ServiceBase, 'config' | 'metrics' | 'log'>): StaleReads {
+  const { databaseReplicaUrl: connectionString, databaseReplicaMaxLagSeconds: maxLagSeconds } = config
+  if (connectionString === null) return readsFrom(db)
+  return openReplica(db, { connectionString, prepared: db.prepared, maxLagSeconds, metrics, log })
+}
+
 /** Builds the parts, gives them their addresses, and starts the workers when asked to. */
 export async function buildService(deps: ServiceDeps): Promise<Service> {
   const { config, db, vault, clock } = deps
@@ -136,7 +144,9 @@ export async function buildService(deps: ServiceDeps): Promise<Service> {
   // without its database a node starts, says so at /readyz, and gets ready when the database is back
   await accounts.keys.prepare().catch((error: unknown) => app.log.warn({ err: error }, 'the keys cannot be read yet'))
   const tracer = traceService(app, config, metrics)
-  const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log, tracer }
+  const reads = openReads(db, { config, metrics, log: app.log })
+  app.addHook('onClose', () => reads.stop())
+  const ground: ServiceBase = { config, db, vault, clock, metrics, log: app.log, tracer, reads }
   const trade = openCommerce(ground, accounts)
   app.addHook('onClose', async () => {
     await Promise.all([trade.rotation.attempts.close(), trade.channels.close(), trade.screening.close()])

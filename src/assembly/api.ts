@@ -1,6 +1,7 @@
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import { companyRoutes } from '../companies/company-routes.ts'
 import { kycCallbackRoutes, kycRoutes } from '../compliance/kyc-routes.ts'
+import { readsFrom } from '../db/stale-reads.ts'
 import { addOldState, takeOldInput } from '../http/old-clients.ts'
 import type { OperatorDeps } from '../operator/operator-routes.ts'
 import { orderExportRoutes } from '../orders/export/export-routes.ts'
@@ -47,7 +48,7 @@ function hideFromReference(route: RouteOptions): void {
 /** Every route of the API, by name. */
 export async function registerApi(
   app: FastifyInstance,
-  { config, db, clock, vault }: ServiceBase,
+  { config, db, reads = readsFrom(db), clock, vault }: ServiceBase,
   accounts: Accounts,
   trade: Commerce & { requestLog: RequestLog; examine: OperatorDeps['examine'] },
 ): Promise<void> {
@@ -62,7 +63,7 @@ export async function registerApi(
           addOldState(scope)
         }
         const { transition, createOrder, exportOrders, rates } = trade
-        await scope.register(orderRoutes, { db, config, transition, createOrder })
+        await scope.register(orderRoutes, { db, reads, config, transition, createOrder })
         await scope.register(storyRoutes, { db })
         await scope.register(orderExportRoutes, { exportOrders })
         await scope.register(paymentRoutes, { ...trade.payments, deposits: trade.deposits })
@@ -83,7 +84,7 @@ export async function registerApi(
       await scope.register(kycCallbackRoutes, { ...trade.kyc, live: config.mode === 'live' })
       await scope.register(screeningRoutes, trade.screening.decisions)
       await scope.register(orderFeedRoutes, { db, clock, config })
-      await scope.register(summaryRoutes, { db, clock })
+      await scope.register(summaryRoutes, { db, reads, clock })
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(testEventRoutes, { ...trade.rotation, limits: accounts.limits })
       await scope.register(subscriptionRoutes, trade.webhooks)

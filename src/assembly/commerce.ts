@@ -5,6 +5,7 @@ import { openDepositChecks } from '../channels/crypto/deposit-checks.ts'
 import type { ButtonDeps } from '../companies/button-service.ts'
 import { openSaleCache, type SaleCache } from '../companies/sale-cache.ts'
 import { openForgetPayer } from '../compliance/payer-erasure.ts'
+import { readsFrom } from '../db/stale-reads.ts'
 import type { SettlementDeps } from '../ledger/settlement-service.ts'
 import { openOrderExports } from '../orders/export/export-service.ts'
 import { openCreateOrder } from '../orders/order-create.ts'
@@ -65,7 +66,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   openOrderMetrics(metrics, db)
   const cache = openSaleCache(db, clock)
   const createOrder = openCreateOrder({ db, clock, config, rates, cache, announce })
-  const exportOrders = openOrderExports({ db, clock, config })
+  const exportOrders = openOrderExports({ reads: ground.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
     forget: openForgetPayer({ vault }),

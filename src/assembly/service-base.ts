@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
+import type { StaleReads } from '../db/stale-reads.ts'
 import type { Tracer } from '../http/tracing/tracing.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Vault } from '../kernel/vault.ts'
@@ -11,6 +12,8 @@ import type { Sender } from '../webhooks/sender/sender.ts'
 export type ServiceBase = {
   config: Config
   db: Db
+  /** For lists, files and statistics; without it they read the database itself. */
+  reads?: StaleReads | undefined
   vault: Vault
   clock: Clock
   metrics: Registry

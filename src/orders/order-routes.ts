@@ -16,6 +16,7 @@ import {
 } from './order-schemas.ts'
 import {
   endOrder,
+  type ListDeps,
   listLinks,
   listOrders,
   type OrderDeps,
@@ -27,7 +28,10 @@ import {
 const OrderRef = refTo(OrderSchema)
 
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
-export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & { createOrder: CreateOrder }> = async (app, deps) => {
+export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & ListDeps & { createOrder: CreateOrder }> = async (
+  app,
+  deps,
+) => {
   const findOrder = openFindOrder(deps.db)
   app.post(
     '/request',

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { createBatcher } from '../db/batch.ts'
 import type { Db, Tx } from '../db/db.ts'
+import type { StaleReads } from '../db/stale-reads.ts'
 import { type Actor, companyOf, sees } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
@@ -18,6 +19,9 @@ import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
 
 export type OrderDeps = { db: Db; config: Pick<Config, 'baseUrl' | 'payUrl'>; transition: TransitionOrder }
+
+/** What lists read; orders may be missing in them that were made a moment ago. */
+export type ListDeps = Pick<OrderDeps, 'config'> & { reads: StaleReads }
 
 export type FindOrder = (code: string) => Promise<Order | undefined>
 
@@ -168,17 +172,19 @@ function readCursor(text: string, sort: string): queries.OrderPosition {
 
 export type OrderPage = { orders: OrderView[]; total: number; page: number; limit: number; nextCursor: string | null }
 
-export async function listOrders({ db, config }: OrderDeps, actor: Actor, query: ListQuery): Promise<OrderPage> {
+export async function listOrders({ reads, config }: ListDeps, actor: Actor, query: ListQuery): Promise<OrderPage> {
   const { page = 1, limit = 20 } = query
   const sort = (query.sort ?? '-createdAt') as queries.OrderSort
   const scope = scopeOf(actor)
   const filter = filterOf(actor, query)
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const offset = after === null ? (page - 1) * limit : 0
-  const [rows, total] = await Promise.all([
-    queries.listOrders(db, scope, filter, { sort, limit: limit + 1, offset, after }),
-    queries.countOrders(db, scope, filter),
-  ])
+  const [rows, total] = await reads.read((q) =>
+    Promise.all([
+      queries.listOrders(q, scope, filter, { sort, limit: limit + 1, offset, after }),
+      queries.countOrders(q, scope, filter),
+    ]),
+  )
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last) }) : null
@@ -187,7 +193,7 @@ export async function listOrders({ db, config }: OrderDeps, actor: Actor, query:
 
 /** The company's payment links, newest first, a page at a time. */
 export async function listLinks(
-  { db, config }: OrderDeps,
+  { reads, config }: ListDeps,
   actor: Actor,
   query: LinksQuery,
 ): Promise<Pick<OrderPage, 'orders' | 'nextCursor'>> {
@@ -195,7 +201,7 @@ export async function listLinks(
   const sort = '-createdAt'
   const after = query.cursor === undefined ? null : readCursor(query.cursor, sort)
   const page = { sort, limit: limit + 1, offset: 0, after } as const
-  const rows = await queries.listOrders(db, scopeOf(actor), filterOf(actor, query, true), page)
+  const rows = await reads.read((q) => queries.listOrders(q, scopeOf(actor), filterOf(actor, query, true), page))
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const nextCursor = rows.length > limit && last ? writeCursor({ sort, ...queries.positionOf(last) }) : null

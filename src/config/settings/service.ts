@@ -84,6 +84,16 @@ export const SERVICE = {
     'false behind PgBouncer in transaction mode, where a prepared statement may be asked for on another connection.',
     'true',
   ),
+  databaseReplicaUrl: optionalUrl(
+    'DATABASE_REPLICA_URL',
+    'A streaming replica of DATABASE_URL. Lists, downloads and statistics read there while it keeps up.',
+    { protocols: ['postgres:', 'postgresql:'], secret: true },
+  ),
+  databaseReplicaMaxLagSeconds: integer(
+    'DATABASE_REPLICA_MAX_LAG_SECONDS',
+    'A replica that is further behind is not read.',
+    { fallback: '5', min: 1, max: 300 },
+  ),
   databaseDirectUrl: optionalUrl('DATABASE_DIRECT_URL', 'For migrations, past PgBouncer. Default: DATABASE_URL.', {
     ...{ protocols: ['postgres:', 'postgresql:'], secret: true },
   }),

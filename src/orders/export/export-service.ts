@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Config } from '../../config/config.ts'
-import type { Db } from '../../db/db.ts'
+import type { StaleReads } from '../../db/stale-reads.ts'
 import type { Actor } from '../../http/actor.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -27,7 +27,7 @@ export type OrderExport = { fileName: string; contentType: string; total: number
 /** @throws BUSY while too many exports run, VALIDATION_FAILED for filters or too many rows for a spreadsheet */
 export type ExportOrders = (actor: Actor, request: ExportRequest) => Promise<OrderExport>
 
-export type ExportDeps = { db: Db; clock: Clock; config: Pick<Config, 'payUrl'> }
+export type ExportDeps = { reads: StaleReads; clock: Clock; config: Pick<Config, 'payUrl'> }
 
 const CONTENT_TYPES: Record<ExportFormat, string> = {
   csv: 'text/csv; charset=utf-8; header=present',
@@ -58,13 +58,15 @@ function openSlots(): (key: string) => () => void {
 }
 
 /** Streams files of orders page by page at the reader’s speed: constant memory, no long snapshot. */
-export function openOrderExports({ db, clock, config }: ExportDeps): ExportOrders {
+export function openOrderExports({ reads, clock, config }: ExportDeps): ExportOrders {
   const takeSlot = openSlots()
   const threads = openExportThreads()
   return async (actor, { format, headers, bom, newestFirst, after, ...query }) => {
     if (after !== null && format !== 'csv') throw invalid('after', 'continues a CSV only; start the spreadsheet again')
     const scope = scopeOf(actor)
     const filter = filterOf(actor, query)
+    // bounds and rows of one server: another one may not have the last row yet
+    const db = reads.place()
     const place = after === null ? null : await findExportPlace(db, scope, after)
     if (place === undefined) throw invalid('after', 'is the _id of no order of yours')
     const giveBack = takeSlot(actor.companyId ?? actor.id)

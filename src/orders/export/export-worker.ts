@@ -19,7 +19,10 @@ function serve(port: NonNullable<typeof parentPort>): void {
     port.postMessage(news)
   }
   const write = async ({ connectionString, prepared, plan }: ExportJob): Promise<void> => {
-    db ??= openDb({ connectionString, prepared, max: 1, applicationName: 'comptoir-export' })
+    if (db?.connectionString !== connectionString) {
+      await db?.close()
+      db = openDb({ connectionString, prepared, max: 1, applicationName: 'comptoir-export' })
+    }
     for await (const piece of exportFile(db, plan)) await send(typeof piece === 'string' ? Buffer.from(piece) : piece)
     await send(null)
   }

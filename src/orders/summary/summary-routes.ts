@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { Db } from '../../db/db.ts'
+import type { StaleReads } from '../../db/stale-reads.ts'
 import { type Actor, actorOf, sees } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
@@ -42,10 +43,10 @@ const USDC_DIGITS = 6
 const decimal = (units: string): string => formatDecimal(BigInt(units), USDC_DIGITS)
 const NOTHING = { mispayments: 0n, refunds: 0n, deliveries: 0n, identity: 0n, screenings: 0n, settlements: 0n }
 
-type Deps = { db: Db; clock: Clock }
+type Deps = { db: Db; reads: StaleReads; clock: Clock }
 
 async function readSummary(
-  { db, clock }: Deps,
+  { db, reads, clock }: Deps,
   actor: Actor,
   { days, companyId }: { days: number; companyId?: string },
 ): Promise<Summary> {
@@ -56,8 +57,8 @@ async function readSummary(
   const since = new Date(now - (days - 1) * DAY)
   const firstId = (since.getTime() - OLDEST_MS).toString(16).padStart(12, '0').padEnd(24, '0')
   const [rows, channels, needs] = await Promise.all([
-    listDays(db, scope, { since, firstId }),
-    listChannels(db, scope, { since, firstId }),
+    reads.read((q) => listDays(q, scope, { since, firstId })),
+    reads.read((q) => listChannels(q, scope, { since, firstId })),
     // a cashier decides none of these
     actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
   ])
