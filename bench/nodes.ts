@@ -58,7 +58,7 @@ function databasePids(cluster: string): number[] {
 
 function createRequest({ facts: { apiKey, apiSecret } }: BenchService): string {
   const body = JSON.stringify({
-    ...{ amount: 12.5, fromAsset: 'EUR', merchantIdentifier: 'GARE-1', webhookUrl: 'http://127.0.0.1:4000/' },
+    ...{ amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1', webhookUrl: 'http://127.0.0.1:4000/' },
     goods: { goodsName: 'Tea' },
   })
   const headers = `host: localhost\r\nx-api-key: ${apiKey}\r\nx-api-secret: ${apiSecret}\r\ncontent-type: application/json\r\n`

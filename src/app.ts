@@ -17,12 +17,11 @@ import { openButtonOrigins } from './companies/button-origins.ts'
 import { COMPANY_SCHEMAS } from './companies/company-schemas.ts'
 import { StaticLinkSchema } from './companies/static-links/static-link-schemas.ts'
 import { KycSchema } from './compliance/kyc-schemas.ts'
-import type { Db } from './db/db.ts'
 import { registerDbMetrics } from './db/db-metrics.ts'
 import { openJobRunner } from './db/job-runner.ts'
 import { listMigrations } from './db/migrate.ts'
 import { partitionedTables } from './db/partitioned-tables.ts'
-import { openReplica, readsFrom, type StaleReads } from './db/stale-reads.ts'
+import { openReads } from './db/stale-reads.ts'
 import { healthRoutes } from './http/health/health-routes.ts'
 import { buildServer } from './http/server.ts'
 import { traceService } from './http/tracing/service-traces.ts'
@@ -106,12 +105,6 @@ async function startWorkers(
       await Promise.all([jobs.stop(), sender.stop(STOP_MS), backups.stop()])
     },
   }
-}
-
-function openReads(db: Db, { config, metrics, log }: Pick<ServiceBase, 'config' | 'metrics' | 'log'>): StaleReads {
-  const { databaseReplicaUrl: connectionString, databaseReplicaMaxLagSeconds: maxLagSeconds } = config
-  if (connectionString === null) return readsFrom(db)
-  return openReplica(db, { connectionString, prepared: db.prepared, maxLagSeconds, metrics, log })
 }
 
 /** Builds the parts, gives them their addresses, and starts the workers when asked to. */

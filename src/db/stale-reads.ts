@@ -1,9 +1,10 @@
 import { Gauge, type Registry } from 'prom-client'
+import type { Config } from '../config/config.ts'
 import { type Db, openDb, type Queryable, sql } from './db.ts'
 
 /**
- * Reads whose answer may be some seconds old: lists, files, statistics. Never what decides about money, and never what a
- * caller acts on in the same request.
+ * Reads whose answer may be some seconds old: lists, files, statistics. Never what decides about money, and never
+ * what a caller acts on in the same request.
  */
 export type StaleReads = {
   /** From the replica while it keeps up, else from the database itself; also when the replica fails meanwhile. */
@@ -20,7 +21,7 @@ const PROBE_MS = 1000
 /** Positions that are remembered: as far back as the longest lag that can be allowed. */
 const KEPT_SAMPLES = 330
 
-export type ReplicaOptions = {
+type ReplicaOptions = {
   connectionString: string
   prepared: boolean
   /** Beyond this the replica is not asked. */
@@ -68,8 +69,8 @@ function openLagGauge(metrics: Registry, freshness: Freshness): void {
   })
 }
 
-/** Reads from a streaming replica within a bound. It is asked for its position each second; until then it is not used. */
-export function openReplica(db: Db, options: ReplicaOptions): StaleReads {
+/** Reads from a streaming replica within a bound. It is asked for its position each second. */
+function openReplica(db: Db, options: ReplicaOptions): StaleReads {
   const { connectionString, prepared, maxLagSeconds, metrics, log } = options
   const replica = openDb({ connectionString, prepared, max: 6, applicationName: 'comptoir-replica' })
   const freshness = new Freshness()
@@ -114,4 +115,20 @@ export function openReplica(db: Db, options: ReplicaOptions): StaleReads {
       await replica.close()
     },
   }
+}
+
+/** As it is configured. */
+export function openReads(
+  db: Db,
+  {
+    config,
+    metrics,
+    log,
+  }: Pick<ReplicaOptions, 'metrics' | 'log'> & {
+    config: Pick<Config, 'databaseReplicaUrl' | 'databaseReplicaMaxLagSeconds'>
+  },
+): StaleReads {
+  const { databaseReplicaUrl: connectionString, databaseReplicaMaxLagSeconds: maxLagSeconds } = config
+  if (connectionString === null) return readsFrom(db)
+  return openReplica(db, { connectionString, prepared: db.prepared, maxLagSeconds, metrics, log })
 }

@@ -28,10 +28,9 @@ import {
 const OrderRef = refTo(OrderSchema)
 
 /** Creates, reads, lists and ends orders. Registered under the canonical prefix and, hidden, under the older one. */
-export const orderRoutes: FastifyPluginAsyncTypebox<OrderDeps & ListDeps & { createOrder: CreateOrder }> = async (
-  app,
-  deps,
-) => {
+type RouteDeps = OrderDeps & ListDeps & { createOrder: CreateOrder }
+
+export const orderRoutes: FastifyPluginAsyncTypebox<RouteDeps> = async (app, deps) => {
   const findOrder = openFindOrder(deps.db)
   app.post(
     '/request',
