@@ -82,9 +82,9 @@ test('the search finds a page by its words, on the server', async () => {
 
 /* ---- the quickstarts, run from their own text ---- */
 
-const blocks = (file: string, language: string): string[] =>
+const blocks = (file: string, language: string, folder = 'docs/quickstart'): string[] =>
   [
-    ...readFileSync(join(ROOT, 'docs/quickstart', file), 'utf8').matchAll(
+    ...readFileSync(join(ROOT, folder, file), 'utf8').matchAll(
       new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'),
     ),
   ].map(([, text = '']) => text)
@@ -125,6 +125,85 @@ test('the quickstart of donations goes from an anonymous gift to PAID, and a gif
   assert.match(output, /http.+\/pay\?code=\w+[\s\S]+is PAID\.[\s\S]+25\.00 EUR[\s\S]+ILLEGAL_AMOUNT/)
 })
 
+/** A folder of a shop that has the SDK, built once. */
+let shopFolder: Promise<string> | undefined
+function openShopFolder(): Promise<string> {
+  shopFolder ??= (async () => {
+    const shop = join(folder, 'shop')
+    mkdirSync(join(shop, 'node_modules/@comptoir'), { recursive: true })
+    const built = spawn(process.execPath, [join(ROOT, 'sdk/build.mjs')])
+    assert.deepEqual(await once(built, 'close'), [0, null])
+    symlinkSync(join(ROOT, 'sdk'), join(shop, 'node_modules/@comptoir/sdk'))
+    for (const name of ['stripe', '@types'])
+      symlinkSync(join(ROOT, 'node_modules', name), join(shop, 'node_modules', name))
+    symlinkSync(join(folder, 'data'), join(shop, 'data'))
+    return shop
+  })()
+  return shopFolder
+}
+
+/** Runs a program of the shop; `hears` gets all it printed so far, whenever there is more. */
+async function runProgram(file: string, hears: (output: string) => void = () => {}): Promise<string> {
+  const shop = await openShopFolder()
+  const { apiKey, apiSecret, webhookSigningSecret } = JSON.parse(
+    readFileSync(join(folder, 'data/sandbox.json'), 'utf8'),
+  )
+  const credentials = { COMPTOIR_URL: baseUrl, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret }
+  const env = { PATH: path(), ...credentials, WEBHOOK_SECRET: webhookSigningSecret }
+  const child = spawn(process.execPath, [file], { cwd: shop, env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      hears(output)
+    })
+  const [code] = await once(child, 'close')
+  assert.equal(code, 0, output)
+  return output
+}
+
+test('the quickstart of a marketplace makes orders of two sellers, and each sees its own only', async () => {
+  const shop = await openShopFolder()
+  writeFileSync(join(shop, 'marketplace.mjs'), blocks('marketplace.md', 'js').join('\n'))
+  const output = await runProgram('marketplace.mjs')
+  assert.match(
+    output,
+    /(order \w+ http\S+\n){2}the platform sees 2 orders, of the bookshop 30\.00\nthe first seller sees 1\n/,
+  )
+})
+
+test('the ten jobs of the SDK run as they stand, and those of stripe-node are what its types allow', async () => {
+  const shop = await openShopFolder()
+  const [ours, theirs] = [blocks('sdk.md', 'ts', 'docs'), blocks('sdk.md', 'typescript', 'docs')]
+  assert.deepEqual([ours.length, theirs.length], [10, 10])
+  const receives = `
+import { signTestWebhook } from '@comptoir/sdk'
+const { body, headers } = await signTestWebhook({ ...paid, event: 'order.paid' }, process.env.WEBHOOK_SECRET!)
+console.log((await receive(new Request('http://shop.example', { method: 'POST', body, headers }))).status)
+console.log(link.code === invoice.code, status)`
+  writeFileSync(join(shop, 'jobs.mts'), [...ours, receives].join('\n'))
+  writeFileSync(join(shop, 'theirs.mts'), [...theirs, 'export {}'].join('\n'))
+  let paid: Promise<string> | undefined
+  const output = await runProgram('jobs.mts', (text) => {
+    const code = /redirect to \S+code=(\w+)/.exec(text)?.[1]
+    if (code) paid ??= runShell(`npx comptoir orders pay ${code}`)
+  })
+  await paid
+  const code = /code=(\w+)/.exec(output)?.[1]
+  assert.match(output, /INV-118[\s\S]+ORDER_STATE_CONFLICT \(request \w+\)[\s\S]+order\.initial[\s\S]+order\.paid/)
+  assert.ok(output.includes(`ship ${code}\n204\ntrue `), output)
+  const flags = '--strict --noEmit --ignoreConfig --skipLibCheck --target esnext --module nodenext --types node'
+  const files = ['jobs.mts', 'theirs.mts'].map((file) => join(shop, file))
+  const tsc = spawn(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags.split(' '), ...files], {
+    cwd: shop,
+  })
+  let faults = ''
+  tsc.stdout.on('data', (chunk: Buffer) => {
+    faults += chunk.toString()
+  })
+  assert.deepEqual([await once(tsc, 'close'), faults], [[0, null], ''])
+})
+
 test('the quickstart of a website ends at a pay page with the price of the server', async () => {
   const { apiKey, apiSecret, buyButtonId } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
   const env = { COMPTOIR_URL: baseUrl, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret }
@@ -145,11 +224,7 @@ test('the quickstart of a server ships after a verified webhook', async () => {
   const { apiKey, apiSecret, webhookSigningSecret } = JSON.parse(
     readFileSync(join(folder, 'data/sandbox.json'), 'utf8'),
   )
-  const shop = join(folder, 'shop')
-  mkdirSync(join(shop, 'node_modules/@comptoir'), { recursive: true })
-  const built = spawn(process.execPath, [join(ROOT, 'sdk/build.mjs')])
-  assert.deepEqual(await once(built, 'close'), [0, null])
-  symlinkSync(join(ROOT, 'sdk'), join(shop, 'node_modules/@comptoir/sdk'))
+  const shop = await openShopFolder()
   const port = String(await freePort())
   writeFileSync(join(shop, 'shop.mjs'), (blocks('server.md', 'js')[0] ?? '').replaceAll('4000', port))
   const env = {
