@@ -193,15 +193,18 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
   )
   const ends: Record<string, string> = {}
   for (const { name } of names) ends[name] = (await json<OrderFacts>(['trigger', name])).status
+  const guide = readFileSync(join(import.meta.dirname, '../docs/guides/bad-stories.md'), 'utf8')
+  const told = [...guide.matchAll(/^\| `([a-z-]+)` \|.+\| (.+) \|$/gm)].map(([, name = '', end = '']) => [name, end])
+  assert.deepEqual(told.map(([name]) => name).sort(), [...STORIES].sort(), 'the guide tells every story')
+  const wrong = told.filter(([name = '', end = '']) => !end.includes(`\`${ends[name]}\``))
   assert.deepEqual(
-    [
-      ends['order.kyt_failed'],
-      ends['order.error'],
-      ends['order.refunded'],
-      ends['order.full_refunded'],
-      ends['partial-refund'],
-    ],
-    ['KYT_FAILED', 'ERROR', 'REFUNDED', 'FULL_REFUNDED', 'REFUNDED'],
+    wrong.map(([name = '', end]) => [name, end, ends[name]]),
+    [],
+    'each ends as the guide says',
+  )
+  assert.deepEqual(
+    ['order.kyt_failed', 'order.error', 'order.refunded', 'order.full_refunded'].map((name) => ends[name]),
+    ['KYT_FAILED', 'ERROR', 'REFUNDED', 'FULL_REFUNDED'],
   )
   await waitFor('all 16 events at the local server', () => EVENT_TYPES.every((event) => receiver.events.has(event)))
   listener.kill()

@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
-import { hrefOf, readPages, searchPages } from '../src/pages/docs/site.ts'
+import { searchPages } from '../src/pages/docs/search.ts'
+import { hrefOf, readPages } from '../src/pages/docs/site.ts'
 import { waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { freePort } from './harness/service.ts'
@@ -123,6 +124,11 @@ test('the quickstart of payment links goes from a link to PAID, and a second lin
 test('the quickstart of donations goes from an anonymous gift to PAID, and a gift too small says why', async () => {
   const output = await runShell(blocks('donations.md', 'sh').join('\n'))
   assert.match(output, /http.+\/pay\?code=\w+[\s\S]+is PAID\.[\s\S]+25\.00 EUR[\s\S]+ILLEGAL_AMOUNT/)
+})
+
+test('what customers do wrong is played as the guide says: too little, too much, another way', async () => {
+  const output = await runShell(blocks('bad-stories.md', 'sh', 'docs/guides').join('\n'))
+  assert.match(output, /status +PAID\n[\s\S]+3\.000000 USDC[\s\S]+is PAID\./)
 })
 
 /** A folder of a shop that has the SDK, built once. */

@@ -44,6 +44,14 @@ async function openReference(): Promise<FastifyInstance> {
   return reference
 }
 
+/** The program of the reference, for those who publish it as files. */
+export async function readReferenceScript(): Promise<string> {
+  const reference = await openReference()
+  const { payload } = await reference.inject(`${PREFIX}/js/scalar.js`)
+  await reference.close()
+  return payload
+}
+
 /** A readable API reference at `/docs/api` that makes no call home. */
 export function registerReference(app: FastifyInstance): void {
   let opened: Promise<FastifyInstance> | undefined

@@ -12,7 +12,7 @@ summary{display:none}main{padding:1rem 1.5rem 4rem;min-width:0}h1{line-height:1.
 pre{background:var(--code);border:1px solid var(--line);border-radius:.5rem;padding:.875rem;overflow-x:auto;font-size:.875rem;line-height:1.5}
 code{font-family:ui-monospace,monospace;font-size:.9em;overflow-wrap:anywhere}pre code{overflow-wrap:normal;font-size:1em}
 :not(pre)>code{background:var(--code);border-radius:.25rem;padding:.0625rem .25rem}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9375rem}td,th{text-align:left;vertical-align:top;padding:.4375rem .75rem .4375rem 0;border-bottom:1px solid var(--line)}
+.wide{overflow-x:auto}.picture{display:block;margin:1rem 0}.picture svg{max-width:none}table{border-collapse:collapse;font-size:.9375rem}td,th{text-align:left;vertical-align:top;padding:.4375rem .75rem .4375rem 0;border-bottom:1px solid var(--line)}
 blockquote{margin:1rem 0;padding:.25rem 1rem;border-left:4px solid var(--link)}.found p{margin:.125rem 0 1rem;color:var(--soft)}
 .copy{float:right;font:inherit;font-size:.8125rem}
 @media (max-width:48rem){.frame{grid-template-columns:minmax(0,1fr)}nav{border-right:0;border-bottom:1px solid var(--line)}summary{display:block;font-weight:700}main{padding:1rem}}

@@ -3,6 +3,7 @@ import { join, posix } from 'node:path'
 import { Marked, type Tokens } from 'marked'
 import { CATALOGUE } from '../../kernel/errors.ts'
 import { ERROR_WORDS } from './error-words.ts'
+import { searchPages } from './search.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 
@@ -11,8 +12,12 @@ export type DocPage = { path: string; title: string; group: string; html: string
 /** The order of the menu; what is not named stands at the end of its group. */
 const GROUPS: readonly [group: string, match: RegExp][] = [
   ['Start', /^(index|quickstart\/.*)$/],
-  ['Guides', /^(sandbox|webhooks|buy-button|till|sdk|cli|old-clients|money|kyc|explain-examples)$/],
-  ['Reference', /^(order-states|glossary|channels\/.*|dependencies|benchmarks|scaling|security|operating.*)$/],
+  ['Concepts', /^concepts\//],
+  ['Guides', /^(going-live|old-clients|sandbox|guides\/.*|buy-button|till|sdk|cli|explain-examples)$/],
+  [
+    'Reference',
+    /^(order-states|webhooks|money|kyc|screening|permissions|pages|office|glossary|channels\/.*|dependencies|benchmarks|scaling|security|operating.*)$/,
+  ],
   ['Errors', /^errors(\/|$)/],
 ]
 const OTHER = 'How it is made'
@@ -42,7 +47,15 @@ function openMarkdown(page: string): Marked {
         return `<h${depth} id="${slug(html)}">${html}</h${depth}>\n`
       },
       link({ href, tokens }) {
-        return `<a href="${escapeHtml(linkFrom(page, href))}">${this.parser.parseInline(tokens)}</a>`
+        const text = this.parser.parseInline(tokens)
+        // files of the project outside `docs/` are no pages
+        if (/^\.\.?\//.test(linkFrom(page, href))) return text
+        return `<a href="${escapeHtml(linkFrom(page, href))}">${text}</a>`
+      },
+      image({ href }) {
+        // drawn in the page itself, so that it follows the colours of the scheme
+        const picture = readFileSync(join(ROOT, 'docs', posix.dirname(page), href), 'utf8')
+        return `<span class="picture wide" role="region" aria-label="Picture" tabindex="0">${picture}</span>`
       },
       table(token) {
         const parser = this.parser
@@ -123,23 +136,6 @@ export const renderPage = (page: DocPage, pages: readonly DocPage[]): string => 
 <form role="search" action="/docs/search"><label><span class="hidden">Search</span><input type="search" name="q" placeholder="Search" autocomplete="off"></label></form></header>
 <div class="frame"><nav aria-label="Documentation"><details open><summary>Menu</summary>${menu(pages, page)}</details></nav>
 <main id="main">${page.html}</main></div></body></html>`
-
-/** The pages that hold all words, best first: a word in the title counts more. */
-export function searchPages(pages: readonly DocPage[], query: string): { page: DocPage; excerpt: string }[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
-  if (words.length === 0) return []
-  const scored = pages.flatMap((page) => {
-    const [title, text] = [page.title.toLowerCase(), page.text.toLowerCase()]
-    if (!words.every((word) => text.includes(word) || title.includes(word))) return []
-    const score = words.reduce(
-      (sum, word) => sum + (title.includes(word) ? 50 : 0) + Math.min(text.split(word).length, 10),
-      0,
-    )
-    const at = Math.max(0, text.indexOf(words[0] ?? '') - 60)
-    return [{ page, score, excerpt: page.text.slice(at, at + 200) }]
-  })
-  return scored.sort((left, right) => right.score - left.score).slice(0, 20)
-}
 
 export function renderSearch(pages: readonly DocPage[], query: string): string {
   const found = searchPages(pages, query).map(
