@@ -66,11 +66,13 @@ function tellPayment(facts: Facts): string {
   const { number, channel, status, dueUnits, dueAsset, receivedUnits, toAddress, network, providerReference, message } =
     facts
   const where = toAddress ? `, to ${text(toAddress)} on chain ${text(network)}` : ''
-  const known = providerReference ? `, known there as ${text(providerReference)}` : ''
+  const isAddress = text(providerReference).toLowerCase() === text(toAddress).toLowerCase()
+  const known = providerReference && !isAddress ? `; the provider calls it ${text(providerReference)}` : ''
   const got = text(receivedUnits) === '0' ? '' : ` Received so far: ${money(receivedUnits, dueAsset)}.`
-  const said = message ? ` Last word of the provider: “${text(message)}”.` : ''
+  const counted = /^(\d+) transfers$/.exec(text(message))?.[1]
+  const said = message && counted === undefined ? ` The provider said: “${text(message)}”.` : ''
   const state = PAYMENT[text(status)] ?? text(status)
-  return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}; it ${state}.${got}${said}`
+  return `Payment ${text(number)} through ${text(channel)} asks for ${money(dueUnits, dueAsset)}${where}${known}. It ${state}.${got}${said}`
 }
 
 const STEPS: Record<string, string> = {
@@ -155,22 +157,25 @@ function tellAttempt({ event, number, statusCode, errorCode, durationMs }: Facts
 }
 
 const ACCOUNT: Record<string, string> = {
-  payer_clearing: 'what payers paid in',
-  own_account: 'the company’s own account',
-  wallet: 'the wallet that pays',
-  company_payable: 'what is owed to the company',
+  payer_clearing: 'received from payers',
+  own_account: 'at the company’s own account',
+  wallet: 'from the paying wallet',
+  company_payable: 'owed to the company',
   fees: 'fees',
   refunds: 'refunds under way',
-  suspense: 'money that waits for a decision',
+  suspense: 'waiting for a decision',
   rounding: 'rounding',
   settlement_transit: 'settlements under way',
 }
 
-function tellBooking({ what, account, asset, units }: Facts): string {
-  const side = text(units).startsWith('-') ? 'credited' : 'debited'
-  const amount = money(text(units).replace('-', ''), asset)
-  const cause = text(what).replaceAll('_', ' ')
-  return `Booked (${cause}): ${ACCOUNT[text(account)] ?? text(account)} ${side} ${amount}.`
+/** All entries of one journal in a sentence: from where, and where to. */
+function tellBookings(entries: readonly Entry[]): string {
+  const part = ({ facts }: Entry): string =>
+    `${money(text(facts.units).replace('-', ''), facts.asset)} ${ACCOUNT[text(facts.account)] ?? text(facts.account)}`
+  const isCredit = ({ facts }: Entry): boolean => text(facts.units).startsWith('-')
+  const [from, to] = [entries.filter(isCredit), entries.filter((entry) => !isCredit(entry))]
+  const cause = text(entries[0]?.facts.what).replaceAll('_', ' ')
+  return `Booked (${cause}): debit ${to.map(part).join(', ')}; credit ${from.map(part).join(', ')}.`
 }
 
 function tellIdentity({ status, eddStatus, eddOutcome }: Facts): string {
@@ -195,7 +200,7 @@ function tellScreening({ purpose, address, status, said, reason }: Facts): strin
   return `${whose} ${SCREENED[text(status)] ?? text(status)}.${said ? ` ${text(said)}.` : ''}${why}`
 }
 
-const TELL: Record<Entry['kind'], (facts: Facts) => string> = {
+const TELL: Record<Exclude<Entry['kind'], 'booking'>, (facts: Facts) => string> = {
   state: tellState,
   payment: tellPayment,
   provider: tellProvider,
@@ -204,7 +209,6 @@ const TELL: Record<Entry['kind'], (facts: Facts) => string> = {
   refund: tellRefund,
   webhook: tellWebhook,
   attempt: tellAttempt,
-  booking: tellBooking,
   identity: tellIdentity,
   screening: tellScreening,
 }
@@ -241,6 +245,20 @@ function nextOf(order: Order, entries: readonly Entry[]): string[] {
 
 const clock = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)}`
 
+/** One line for each thing that happened; the entries of a journal stand together, after what caused them. */
+function linesOf(entries: readonly Entry[]): string[] {
+  const journals = new Map<string, Entry[]>()
+  for (const entry of entries.filter(({ kind }) => kind === 'booking')) {
+    const key = `${entry.at}|${text(entry.facts.what)}`
+    journals.set(key, [...(journals.get(key) ?? []), entry])
+  }
+  const told = entries.flatMap(({ at, kind, facts }) => (kind === 'booking' ? [] : [{ at, line: TELL[kind](facts) }]))
+  const booked = [...journals.values()].map((journal) => ({ at: journal[0]?.at ?? '', line: tellBookings(journal) }))
+  // a stable sort: what happened at the same moment keeps its order, and its bookings follow
+  const all = [...told, ...booked].sort((left, right) => left.at.localeCompare(right.at))
+  return all.map(({ at, line }) => `${clock(at)}  ${line}`)
+}
+
 /** One order's whole story in words, ending with what to do next. */
 export function explain(order: Order, entries: readonly Entry[]): string[] {
   const what = order.alias ? `Payment link “${order.alias}”` : 'Order'
@@ -249,7 +267,7 @@ export function explain(order: Order, entries: readonly Entry[]): string[] {
   return [
     `${what} ${order.code} over ${price}${place} is ${order.status}.`,
     '',
-    ...entries.map(({ at, kind, facts }) => `${clock(at)}  ${TELL[kind](facts)}`),
+    ...linesOf(entries),
     '',
     'What to do next:',
     ...nextOf(order, entries).map((line) => `- ${line}`),

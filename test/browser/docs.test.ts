@@ -66,6 +66,7 @@ test('the exported site works from a folder: no link leads nowhere, it searches,
     const wide = Number(await page.evaluate('document.documentElement.scrollWidth - innerWidth'))
     assert.deepEqual([path, wide > 0, await listAxeFaults(page)], [path, false, []])
   }
+  await page.setViewportSize({ width: 1280, height: 800 })
   await page.goto(`file://${folder}/api.html`)
   await page.getByText('Create an order or a payment link').first().waitFor()
   assert.deepEqual(

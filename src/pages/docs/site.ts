@@ -52,6 +52,11 @@ function openMarkdown(page: string): Marked {
         if (/^\.\.?\//.test(linkFrom(page, href))) return text
         return `<a href="${escapeHtml(linkFrom(page, href))}">${text}</a>`
       },
+      code({ text, lang }) {
+        // scrolls sideways, so the keyboard has to reach it
+        const kind = lang ? ` class="language-${escapeHtml(lang)}"` : ''
+        return `<pre tabindex="0"><code${kind}>${escapeHtml(text)}\n</code></pre>\n`
+      },
       image({ href }) {
         // drawn in the page itself, so that it follows the colours of the scheme
         const picture = readFileSync(join(ROOT, 'docs', posix.dirname(page), href), 'utf8')
