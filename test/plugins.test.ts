@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
 import { packPlugins } from '../scripts/plugins.ts'
+import { waitFor } from './harness/receiver.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 /* The shop modules with PHP against a running service; the shop systems are imitated, see plugins/README.md. */
 
-const HARNESS = join(import.meta.dirname, 'harness/plugins/woocommerce.php')
+const HARNESSES = join(import.meta.dirname, 'harness/plugins')
+const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const hasPhp = spawnSync('php', ['--version']).status === 0
 if (!hasPhp) console.log('left out, not installed: PHP')
 
@@ -18,6 +20,8 @@ let shop: Shop
 let folder: string
 let child: ChildProcess
 let lines: AsyncIterator<string>
+let presta: ChildProcess
+let prestaLines: AsyncIterator<string>
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'comptoir-plugins-'))
@@ -31,7 +35,7 @@ before(async () => {
   assert.equal(unpacked.status, 0, unpacked.stderr.toString())
   const { 'x-api-key': api_key, 'x-api-secret': api_secret } = shop.merchant.headers
   const options = { base_url: shop.host.baseUrl, api_key, api_secret, till: 'TILL-1' }
-  child = spawn('php', [HARNESS], {
+  child = spawn('php', [join(HARNESSES, 'woocommerce.php')], {
     env: {
       ...process.env,
       PLUGIN: join(folder, 'unpacked/comptoir'),
@@ -41,9 +45,26 @@ before(async () => {
   })
   child.stderr?.on('data', (chunk: Buffer) => process.stderr.write(chunk))
   if (child.stdout) lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const phar = `(new PharData('${folder}/comptoir-prestashop.zip'))->extractTo('${folder}/presta');`
+  assert.equal(spawnSync('php', ['-r', phar]).status, 0)
+  const settings = {
+    ...{ COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: api_key, COMPTOIR_API_SECRET: api_secret },
+    ...{ COMPTOIR_TILL: 'TILL-1', COMPTOIR_WEBHOOK_SECRET: shop.merchant.webhookSecret },
+  }
+  presta = spawn('php', [join(HARNESSES, 'prestashop.php')], {
+    env: {
+      ...process.env,
+      PLUGIN: join(folder, 'presta/comptoirpay'),
+      WEBHOOK_URL: `${shop.receiver.url}/prestashop`,
+      SETTINGS: JSON.stringify(settings),
+    },
+  })
+  presta.stderr?.on('data', (chunk: Buffer) => process.stderr.write(chunk))
+  if (presta.stdout) prestaLines = createInterface({ input: presta.stdout })[Symbol.asyncIterator]()
 })
 after(async () => {
   child?.stdin?.end()
+  presta?.stdin?.end()
   await shop?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
@@ -129,3 +150,107 @@ withPhp('a part of the price is the same part of the USDC, exact and rounded dow
   assert.equal(await part('108000.000000', '33333.33', '100000.00'), '35999.996400')
   assert.equal(await part('9050.000000', '999999', '1000000'), '9049.990950')
 })
+
+/* ---- PrestaShop ---- */
+
+type Presta<Data> = { answer: Data; orders: Record<string, { state: number; states: number[] }> }
+const STATES = { waiting: 1, paid: 2, error: 3, cancelled: 4, refunded: 5 }
+
+async function askPresta<Data>(command: Record<string, unknown>): Promise<Presta<Data>> {
+  presta.stdin?.write(`${JSON.stringify(command)}\n`)
+  const { value } = await prestaLines.next()
+  return JSON.parse(value ?? '{}') as Presta<Data>
+}
+
+type Hook = { body: string; headers: Record<string, string> }
+
+/** The newest real webhook of this event at the shop's address, for one order. */
+async function hookOf(event: string, code: string): Promise<Hook> {
+  let found: Hook | undefined
+  await waitFor(`${event} at the shop`, () => {
+    found = shop.receiver
+      .at('/prestashop')
+      .findLast(({ headers, body }) => headers['service-event'] === event && body.includes(code))
+    return found !== undefined
+  })
+  return found ?? { body: '', headers: {} }
+}
+
+withPhp(
+  'PrestaShop: the module installs, offers itself, and its settings say what is wrong and keep their secrets',
+  async () => {
+    const installed = await askPresta<[boolean, string[]]>({ do: 'install' })
+    assert.deepEqual(installed.answer, [true, ['paymentOptions', 'actionOrderSlipAdd']])
+    const [option] = (await askPresta<{ module: string; action: string }[]>({ do: 'options' })).answer
+    assert.deepEqual(
+      [option?.module, option?.action],
+      ['comptoirpay', 'https://shop.example/module/comptoirpay/validation'],
+    )
+    const keys = { COMPTOIR_BASE_URL: shop.host.baseUrl, COMPTOIR_API_KEY: shop.merchant.headers['x-api-key'] }
+    const save = (post: Record<string, string | undefined>) =>
+      askPresta<[string, Record<string, string>]>({ do: 'save', post: { ...keys, COMPTOIR_TILL: 'TILL-1', ...post } })
+    const good = await save({ COMPTOIR_API_SECRET: '', COMPTOIR_WEBHOOK_SECRET: '' })
+    assert.match(good.answer[0], /<ok>Comptoir answers/)
+    assert.equal(
+      good.answer[1].COMPTOIR_WEBHOOK_SECRET,
+      shop.merchant.webhookSecret,
+      'an empty secret keeps the stored one',
+    )
+    assert.ok(!good.answer[0].includes(shop.merchant.webhookSecret), 'no secret is shown again')
+    assert.match((await save({ COMPTOIR_TILL: '"><script>' })).answer[0], /value="&quot;&gt;&lt;script&gt;"/)
+    assert.match((await save({ COMPTOIR_API_SECRET: 'sk_wrong' })).answer[0], /<bad>.*does not accept the API key/)
+  },
+)
+
+withPhp(
+  'PrestaShop: placed, paid by a real webhook once, a credit slip refunds its part once, and the rest after it',
+  async () => {
+    const { answer, orders } = await askPresta<[string, string[]]>({ do: 'pay' })
+    assert.deepEqual([answer[1], orders[1]?.state], [[], STATES.waiting])
+    const code = new URL(answer[0]).searchParams.get('code') ?? ''
+    const { data } = await shop.accept(code, { network: shop.chain.chainId, userAddress: PAYER })
+    await shop.chain.pay({ to: data.toAddress, units: 54_000_000n })
+    await shop.makeFinal()
+    await shop.reaches(code, 'PAID')
+    const hook = await hookOf('order.paid', code)
+    const forged = await askPresta<number>({ do: 'webhook', ...hook, body: hook.body.replace('PAID', 'PAIX') })
+    assert.deepEqual([forged.answer, forged.orders[1]?.state], [400, STATES.waiting])
+    await askPresta({ do: 'webhook', ...hook })
+    const twice = await askPresta<number>({ do: 'webhook', ...hook })
+    assert.deepEqual([twice.answer, twice.orders[1]?.states], [200, [STATES.waiting, STATES.paid]], 'paid once')
+    const slip = (amount: number) => askPresta<string[]>({ do: 'slip', order: 1, lines: [{ amount }] })
+    assert.match((await slip(20)).answer[0] ?? '', /refund \w+ of 20\.00 EUR has started/)
+    assert.match((await slip(900)).answer[0] ?? '', /was not refunded: The amount of the refund is not a part/)
+    assert.match((await slip(0)).answer[0] ?? '', /was not refunded/)
+    const { data: list } = await shop.host.call<{ refunds: { amount: string }[] }>(
+      'GET',
+      `/api/next/refunds?code=${code}`,
+      {
+        as: shop.merchant,
+      },
+    )
+    assert.deepEqual(
+      list.refunds.map(({ amount }) => amount),
+      ['21.600000'],
+    )
+    const late = await askPresta<number>({ do: 'webhook', ...(await hookOf('order.refunding', code)) })
+    assert.deepEqual([late.answer, late.orders[1]?.state], [200, STATES.paid], 'a refund under way changes no state')
+  },
+)
+
+withPhp(
+  'PrestaShop: an order that ends unpaid is cancelled there; one whose payment cannot open ends with a word',
+  async () => {
+    const { answer } = await askPresta<[string, string[]]>({ do: 'pay' })
+    const code = new URL(answer[0]).searchParams.get('code') ?? ''
+    await shop.host.call('POST', `/api/next/confirm_conversion/cancel/${code}`, { as: shop.merchant })
+    const ended = await askPresta<number>({ do: 'webhook', ...(await hookOf('order.cancelled', code)) })
+    assert.equal(ended.orders[2]?.state, STATES.cancelled)
+    const dead = await askPresta<[string, string[]]>({
+      do: 'pay',
+      settings: { COMPTOIR_BASE_URL: 'http://127.0.0.1:1' },
+    })
+    assert.match(dead.answer[1][0] ?? '', /^The payment cannot be started now/)
+    assert.deepEqual([dead.answer[0], dead.orders[3]?.state], ['https://shop.example/order', STATES.error])
+  },
+)

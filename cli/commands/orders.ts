@@ -123,8 +123,26 @@ const refund: Command = {
   },
 }
 
+const wait: Command = {
+  name: 'wait',
+  summary: 'Wait until an order has a state; exits 1 when it ends otherwise',
+  takes: 'CODE',
+  arity: [1, 1],
+  flags: {
+    status: { type: 'string', value: 'PAID', description: 'the state, or several with commas' },
+    timeout: { type: 'string', value: '60', description: 'seconds' },
+  },
+  async run({ args, flags, show }) {
+    const { client } = connect(flags)
+    const statuses = (textOf(flags, 'status') ?? 'PAID').split(',') as Order['status'][]
+    const timeoutMs = numberOf(flags, 'timeout', 60) * 1000
+    const reached = await client.orders.waitUntil(args[0] ?? '', statuses, { timeoutMs, pollMs: 250 })
+    show(reached, `Order ${reached.code} is ${reached.status}.`)
+  },
+}
+
 export const orders: Command = {
   name: 'orders',
-  summary: 'Create, list, show, pay and refund orders',
-  subcommands: [create, list, showOrder, pay, refund],
+  summary: 'Create, list, show, pay, await and refund orders',
+  subcommands: [create, list, showOrder, pay, wait, refund],
 }

@@ -39,6 +39,15 @@ class ComptoirPay extends PaymentModule
         return parent::install() && $this->registerHook('paymentOptions') && $this->registerHook('actionOrderSlipAdd');
     }
 
+    /** The settings go; which payment belongs to which order stays, for refunds after a new installation. */
+    public function uninstall(): bool
+    {
+        foreach (array_keys(self::SETTINGS) as $name) {
+            Configuration::deleteByName($name);
+        }
+        return parent::uninstall();
+    }
+
     public function payments(): ShopPayments
     {
         $api = new Comptoir(
@@ -132,7 +141,10 @@ class ComptoirPay extends PaymentModule
         $order->setCurrentState((int) Configuration::get($state));
     }
 
-    /** A credit slip made in the back office sends the money back. */
+    /**
+     * A credit slip made in the back office sends the money back. The slip exists by now, so whatever fails is said in
+     * the shop's log and repaired in Comptoir's back office; it never stops the shop's page.
+     */
     public function hookActionOrderSlipAdd(array $params): void
     {
         $order = $params['order'];
@@ -141,9 +153,15 @@ class ComptoirPay extends PaymentModule
             return;
         }
         $currency = (new Currency((int) $order->id_currency))->iso_code;
-        $total = array_sum(array_map(fn ($line) => (float) $line['amount'], $params['productList'] ?? []));
-        $slips = count(OrderSlip::getOrdersSlip($order->id_customer, $order->id));
+        $total = array_sum(array_map(fn ($line) => (float) ($line['amount'] ?? 0), $params['productList'] ?? []));
+        $slips = count(OrderSlip::getOrdersSlip((int) $order->id_customer, (int) $order->id));
         $amount = self::amountOf($total, $currency);
-        $this->payments()->refund($code, $amount, 'Credit slip', "ps-{$order->id}-$slips-$amount");
+        try {
+            $id = $this->payments()->refund($code, $amount, 'Credit slip', "ps-{$order->id}-$slips-$amount");
+            PrestaShopLogger::addLog("Comptoir: refund $id of $amount $currency has started.", 1, null, 'Order', (int) $order->id);
+        } catch (ComptoirError | InvalidArgumentException $error) {
+            $said = "Comptoir: the credit slip of $amount $currency was not refunded: {$error->getMessage()}";
+            PrestaShopLogger::addLog($said, 3, null, 'Order', (int) $order->id);
+        }
     }
 }

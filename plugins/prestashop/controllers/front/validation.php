@@ -25,6 +25,14 @@ class ComptoirPayValidationModuleFrontController extends ModuleFrontController
             false,
             $customer->secure_key,
         );
-        Tools::redirect($this->module->openPayment(new Order((int) $this->module->currentOrder), $currency->iso_code));
+        $order = new Order((int) $this->module->currentOrder);
+        try {
+            Tools::redirect($this->module->openPayment($order, $currency->iso_code));
+        } catch (ComptoirError $error) {
+            // the order is placed: it ends here, so that the customer may order again and pay otherwise
+            $order->setCurrentState((int) Configuration::get('PS_OS_ERROR'));
+            $this->errors[] = 'The payment cannot be started now: ' . $error->getMessage();
+            $this->redirectWithNotifications($this->context->link->getPageLink('order', true));
+        }
     }
 }

@@ -9,18 +9,24 @@ class ComptoirPayWebhookModuleFrontController extends ModuleFrontController
 
     public function postProcess(): void
     {
+        http_response_code($this->take((string) file_get_contents('php://input'), getallheaders()));
+        exit;
+    }
+
+    /** @return int the HTTP status of the answer */
+    public function take(string $body, array $headers): int
+    {
         try {
-            $payment = $this->module->payments()->read((string) file_get_contents('php://input'), getallheaders());
+            $payment = $this->module->payments()->read($body, $headers);
             if ($payment !== null) {
                 $this->module->apply($payment);
             }
-            http_response_code(200);
+            return 200;
         } catch (WebhookVerificationError) {
-            http_response_code(400);
+            return 400;
         } catch (ComptoirError) {
             // not known for sure now: a refusal makes Comptoir deliver again
-            http_response_code(503);
+            return 503;
         }
-        exit;
     }
 }

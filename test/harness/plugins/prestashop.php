@@ -1,0 +1,273 @@
+<?php
+
+declare(strict_types=1);
+
+/*
+ * Imitates the few classes of PrestaShop that the module touches. Takes one JSON command a line from stdin and answers
+ * one JSON line: what the shop knows afterwards.
+ */
+
+namespace PrestaShop\PrestaShop\Core\Payment {
+    final class PaymentOption
+    {
+        public array $given = [];
+        public function setModuleName(string $name): void
+        {
+            $this->given['module'] = $name;
+        }
+        public function setCallToActionText(string $text): void
+        {
+            $this->given['text'] = $text;
+        }
+        public function setAction(string $url): void
+        {
+            $this->given['action'] = $url;
+        }
+    }
+}
+
+namespace {
+    const _PS_VERSION_ = '8.2.0';
+
+    final class Shop
+    {
+        public static array $settings = ['PS_OS_BANKWIRE' => 1, 'PS_OS_PAYMENT' => 2, 'PS_OS_ERROR' => 3, 'PS_OS_CANCELED' => 4, 'PS_OS_REFUND' => 5];
+        public static array $orders = [];
+        public static array $post = [];
+        public static array $logged = [];
+        public static array $slips = [];
+        public static ?string $redirect = null;
+    }
+    final class Configuration
+    {
+        public static function get(string $name): mixed
+        {
+            return Shop::$settings[$name] ?? false;
+        }
+        public static function updateValue(string $name, mixed $value): bool
+        {
+            Shop::$settings[$name] = $value;
+            return true;
+        }
+        public static function deleteByName(string $name): bool
+        {
+            unset(Shop::$settings[$name]);
+            return true;
+        }
+    }
+    final class Tools
+    {
+        public static function isSubmit(string $name): bool
+        {
+            return isset(Shop::$post[$name]);
+        }
+        public static function getValue(string $name): mixed
+        {
+            return Shop::$post[$name] ?? false;
+        }
+        public static function redirect(string $url): void
+        {
+            Shop::$redirect = $url;
+        }
+    }
+    final class PrestaShopLogger
+    {
+        public static function addLog(string $message, int $severity = 1, ?int $code = null, ?string $type = null, ?int $id = null): bool
+        {
+            Shop::$logged[] = $message;
+            return true;
+        }
+    }
+    final class Validate
+    {
+        public static function isLoadedObject(mixed $object): bool
+        {
+            return is_object($object) && $object->id > 0;
+        }
+    }
+    final class Currency
+    {
+        public string $iso_code = 'EUR';
+        public function __construct(public int $id)
+        {
+        }
+    }
+    final class Customer
+    {
+        public string $secure_key = 'secure';
+        public function __construct(public int $id)
+        {
+        }
+    }
+    /** Loads by id, as the original does; the row is shared by all that load it. */
+    final class Order
+    {
+        public int $id = 0;
+        public float $total_paid = 0;
+        public int $id_currency = 1;
+        public int $id_customer = 3;
+        public int $current_state = 0;
+        public string $secure_key = 'secure';
+        public string $module = '';
+        public array $states = [];
+        public function __construct(int $id)
+        {
+            foreach (Shop::$orders[$id] ?? [] as $name => $value) {
+                $this->$name = $value;
+            }
+        }
+        public function hasBeenPaid(): int
+        {
+            return in_array((int) Configuration::get('PS_OS_PAYMENT'), $this->states, true) ? 1 : 0;
+        }
+        public function setCurrentState(int $state): void
+        {
+            $this->current_state = $state;
+            $this->states[] = $state;
+            Shop::$orders[$this->id] = get_object_vars($this);
+        }
+    }
+    final class OrderSlip
+    {
+        public static function getOrdersSlip(int $customer, int $order): array
+        {
+            return Shop::$slips;
+        }
+    }
+    final class Cart
+    {
+        public const BOTH = 3;
+        public int $id = 9;
+        public int $id_customer = 3;
+        public int $id_currency = 1;
+        public function getOrderTotal(bool $taxes, int $type): float
+        {
+            return 50.0;
+        }
+    }
+    final class Link
+    {
+        public function getModuleLink(string $module, string $controller, array $params, bool $tls): string
+        {
+            return $controller === 'webhook' ? getenv('WEBHOOK_URL') : "https://shop.example/module/$module/$controller";
+        }
+        public function getPageLink(string $page, bool $tls = true, ?int $lang = null, array $params = []): string
+        {
+            return "https://shop.example/$page" . ($params === [] ? '' : '?' . http_build_query($params));
+        }
+    }
+    final class Context
+    {
+        public Link $link;
+        public Cart $cart;
+        public function __construct()
+        {
+            $this->link = new Link();
+            $this->cart = new Cart();
+        }
+    }
+    abstract class PaymentModule
+    {
+        public string $name;
+        public string $tab;
+        public string $version;
+        public string $author;
+        public bool $currencies;
+        public string $currencies_mode;
+        public array $ps_versions_compliancy;
+        public string $displayName;
+        public string $description;
+        public bool $active = true;
+        public Context $context;
+        public int $currentOrder = 0;
+        public array $hooks = [];
+        public function __construct()
+        {
+            $this->context = new Context();
+        }
+        public function install(): bool
+        {
+            return true;
+        }
+        public function uninstall(): bool
+        {
+            return true;
+        }
+        public function registerHook(string $name): bool
+        {
+            $this->hooks[] = $name;
+            return true;
+        }
+        public function displayConfirmation(string $text): string
+        {
+            return "<ok>$text</ok>";
+        }
+        public function displayError(string|array $faults): string
+        {
+            return '<bad>' . implode(' ', (array) $faults) . '</bad>';
+        }
+        public function validateOrder(int $cart, int $state, float $paid, string $method, ?string $message, array $extra, ?int $currency, bool $keep, string|false $key): bool
+        {
+            $this->currentOrder = count(Shop::$orders) + 1;
+            $row = ['id' => $this->currentOrder, 'total_paid' => $paid, 'current_state' => $state, 'states' => [$state], 'module' => $this->name];
+            Shop::$orders[$this->currentOrder] = $row;
+            return true;
+        }
+    }
+    abstract class ModuleFrontController
+    {
+        public Context $context;
+        public array $errors = [];
+        public function __construct(public PaymentModule $module)
+        {
+            $this->context = $module->context;
+        }
+        public function redirectWithNotifications(string $url): void
+        {
+            Shop::$redirect = $url;
+        }
+    }
+
+    require getenv('PLUGIN') . '/comptoirpay.php';
+    require getenv('PLUGIN') . '/controllers/front/validation.php';
+    require getenv('PLUGIN') . '/controllers/front/webhook.php';
+
+    Shop::$settings += json_decode(getenv('SETTINGS'), true);
+    $module = new ComptoirPay();
+
+    while (($line = fgets(STDIN)) !== false) {
+        $command = json_decode($line, true);
+        Shop::$logged = [];
+        Shop::$redirect = null;
+        $answer = match ($command['do']) {
+            'install' => [$module->install(), $module->hooks],
+            'options' => array_map(fn ($option) => $option->given, $module->hookPaymentOptions([])),
+            'save' => (function () use ($module, $command) {
+                $kept = Shop::$settings;
+                Shop::$post = ['submitComptoirPay' => '1', ...$command['post']];
+                $html = $module->getContent();
+                Shop::$post = [];
+                $stored = Shop::$settings;
+                Shop::$settings = $kept;
+                return [$html, $stored];
+            })(),
+            'pay' => (function () use ($module, $command) {
+                $kept = Shop::$settings;
+                Shop::$settings = [...$kept, ...($command['settings'] ?? [])];
+                $controller = new ComptoirPayValidationModuleFrontController($module);
+                $controller->postProcess();
+                Shop::$settings = ['COMPTOIR_BASE_URL' => $kept['COMPTOIR_BASE_URL'], ...array_diff_key(Shop::$settings, ['COMPTOIR_BASE_URL' => 1])];
+                return [Shop::$redirect, $controller->errors];
+            })(),
+            'webhook' => (new ComptoirPayWebhookModuleFrontController($module))->take($command['body'], $command['headers']),
+            'slip' => (function () use ($module, $command) {
+                $order = new Order($command['order']);
+                Shop::$slips[] = [];
+                $module->hookActionOrderSlipAdd(['order' => $order, 'productList' => $command['lines']]);
+                return Shop::$logged;
+            })(),
+        };
+        $orders = array_map(fn ($order) => ['state' => $order['current_state'], 'states' => $order['states']], Shop::$orders);
+        echo json_encode(['answer' => $answer, 'orders' => (object) $orders]), "\n";
+    }
+}
