@@ -14,10 +14,8 @@ const GROUPS: readonly [group: string, match: RegExp][] = [
   ['Start', /^(index|quickstart\/.*)$/],
   ['Concepts', /^concepts\//],
   ['Guides', /^(going-live|old-clients|sandbox|guides\/.*|buy-button|till|sdk|cli|explain-examples)$/],
-  [
-    'Reference',
-    /^(order-states|webhooks|money|kyc|screening|permissions|pages|office|glossary|channels\/.*|dependencies|benchmarks|scaling|security|operating.*)$/,
-  ],
+  ['Reference', /^(order-states|webhooks|money|kyc|screening|permissions|pages|office|glossary|x402|channels\/.*)$/],
+  ['Running it', /^(operating|backup|scaling|security|upgrading|benchmarks|signers|sweep|chains|dependencies)$/],
   ['Errors', /^errors(\/|$)/],
 ]
 const OTHER = 'How it is made'
