@@ -8,6 +8,7 @@ import {
   runAudit,
   runLedger,
 } from './commands/admin.ts'
+import { AGE_ORDERS_USAGE, runAgeOrders } from './commands/age-orders.ts'
 import { BACKUP_USAGE, RESTORE_USAGE, runBackup } from './commands/backup/backup.ts'
 import { RECONCILE_USAGE, runReconcile } from './commands/backup/reconcile.ts'
 import { runRestore } from './commands/backup/restore.ts'
@@ -107,6 +108,11 @@ const COMMANDS: Commands = {
     run: runOperatorCommand(runReconcile),
   },
   rescan: { summary: 'read a chain again from a block on', usage: RESCAN_USAGE, run: runOperatorCommand(runRescan) },
+  'age-orders': {
+    summary: 'sandbox: give a demo shop a past',
+    usage: AGE_ORDERS_USAGE,
+    run: runOperatorCommand(runAgeOrders),
+  },
   sweep: {
     summary: 'bring deposits home: plan, sign, send',
     usage: SWEEP_USAGE,

@@ -20,7 +20,12 @@ export type Stage = {
   paid(): Promise<Order>
 }
 
-export type StageOptions = { code?: string | undefined; webhookUrl?: string | undefined; amount?: string }
+export type StageOptions = {
+  code?: string | undefined
+  webhookUrl?: string | undefined
+  amount?: string
+  currency?: string
+}
 
 export function openStage(
   client: Comptoir,
@@ -41,8 +46,8 @@ export function openStage(
   }
   const order: Stage['order'] = async () => {
     if (options.code) return client.orders.get(options.code)
-    const { amount = '12.50', webhookUrl } = options
-    const body = { amount, fromAsset: 'USD', merchantIdentifier: file.merchantIdentifier }
+    const { amount = '12.50', currency = 'USD', webhookUrl } = options
+    const body = { amount, fromAsset: currency, merchantIdentifier: file.merchantIdentifier }
     const made = await client.orders.create({ ...body, ...(webhookUrl ? { webhookUrl } : {}) })
     say(`${made.code} is INITIAL`)
     return made.order

@@ -1,0 +1,34 @@
+import { parseArgs } from 'node:util'
+import type { Config } from '../config/config.ts'
+import { allowHistoryChanges, updateOrderAge } from '../operator/order-age-queries.ts'
+import { withDatabase } from './database.ts'
+
+export const AGE_ORDERS_USAGE = `comptoir age-orders   sandbox: moves ended orders back in time, so that a demo shop has a past
+  reads [{"code": "…", "seconds": 86400}, …] from standard input
+  --json        print the result as JSON`
+
+type Aged = { code: string; seconds: number }
+
+async function readOrders(): Promise<Aged[]> {
+  const text = Buffer.concat(await process.stdin.toArray()).toString('utf8')
+  const read: unknown = JSON.parse(text)
+  const isAged = (one: Aged): boolean => typeof one?.code === 'string' && Number.isFinite(one.seconds)
+  if (!Array.isArray(read) || !read.every(isAged)) throw new Error('Give a list of {"code", "seconds"} on stdin.')
+  return read as Aged[]
+}
+
+/** Nothing of it exists where money is real: history that can be moved proves nothing. */
+export async function runAgeOrders(config: Config, args: string[], say: (line: string) => void): Promise<undefined> {
+  const { values } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } })
+  if (config.mode === 'live') throw new Error('History is moved in a sandbox only; this is MODE=live.')
+  const orders = await readOrders()
+  const moved = await withDatabase(config, say, (db) =>
+    db.tx(async (tx) => {
+      await allowHistoryChanges(tx)
+      let count = 0
+      for (const { code, seconds } of orders) if (await updateOrderAge(tx, code, seconds)) count += 1
+      return count
+    }),
+  )
+  process.stdout.write(values.json ? `${JSON.stringify({ moved })}\n` : `${moved} orders were moved.\n`)
+}
