@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
+import { bareEnv } from './harness/bare-env.ts'
+import { startServed } from './harness/served.ts'
+import { callService, freePort } from './harness/service.ts'
+
+/* docs/guides/own-postgresql.md: the folder of the embedded server is taken along to a PostgreSQL of one's own. */
+
+const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
+
+test('an installation moves to another PostgreSQL with its orders, keys, books and audit log, and goes on selling', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'comptoir-own-'))
+  chmodSync(folder, 0o755)
+  const PORT = String(await freePort())
+  const baseUrl = `http://localhost:${PORT}`
+  let server: { connectionString: string; stop(): Promise<void> } | undefined
+  const first = startServed({ PORT }, { cwd: folder })
+  try {
+    await first.ready()
+    const { apiKey, apiSecret } = JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8'))
+    const headers = { 'x-api-key': apiKey, 'x-api-secret': apiSecret }
+    const sell = async (alias: string): Promise<string> => {
+      const body = { amount: '12.50', fromAsset: 'EUR', merchantIdentifier: 'TILL-1', alias }
+      const made = await callService<{ code: string }>(baseUrl, 'POST', '/api/next/confirm_conversion/request', {
+        ...{ headers, body },
+      })
+      assert.equal(made.status, 200, made.text)
+      return made.data.code
+    }
+    const code = await sell('BEFORE')
+    await first.end('SIGTERM')
+    mkdirSync(join(folder, 'own'), { mode: 0o755 })
+    const copied = spawnSync('cp', ['-a', join(folder, 'data/postgres'), join(folder, 'own/postgres')])
+    assert.equal(copied.status, 0, copied.stderr.toString())
+    renameSync(join(folder, 'data/postgres'), join(folder, 'kept'))
+    server = await startEmbeddedPostgres({ dataDir: join(folder, 'own'), log: () => {} })
+    const env = { PORT, DATABASE_URL: server.connectionString }
+    const second = startServed(env, { cwd: folder })
+    try {
+      await second.ready()
+      const found = await callService<{ alias: string }>(
+        baseUrl,
+        'GET',
+        `/api/next/confirm_conversion/status/${code}`,
+        { headers },
+      )
+      assert.deepEqual([found.status, found.data.alias], [200, 'BEFORE'], 'the same key reads the same order')
+      await sell('AFTER')
+      for (const what of ['ledger', 'audit']) {
+        const done = spawnSync(process.execPath, [BIN, what, 'verify'], { cwd: folder, env: { ...bareEnv(), ...env } })
+        assert.equal(done.status, 0, `${what}: ${done.stdout}${done.stderr}`)
+      }
+    } finally {
+      await second.end('SIGTERM')
+    }
+  } finally {
+    await first.end()
+    await server?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
