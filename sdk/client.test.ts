@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { globSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { Comptoir, ComptoirError, isComptoirError } from './index.ts'
 
@@ -135,4 +137,14 @@ test('lists read page after page, by cursor, by number and by header, and stop w
     )
     assert.equal(seen.length, before + 1)
   })
+})
+
+test('nothing in it is of Node alone, so that edge runtimes, Bun and Deno take it as it is', () => {
+  const files = globSync('{*,generated/*}.ts', { cwd: import.meta.dirname }).filter(
+    (file) => !file.endsWith('.test.ts'),
+  )
+  assert.ok(files.length > 8)
+  const bound = /from 'node:|\brequire\(|\bBuffer\.|\bprocess\.|\b__dirname\b|\bglobal\./
+  const wrong = files.filter((file) => bound.test(readFileSync(join(import.meta.dirname, file), 'utf8')))
+  assert.deepEqual(wrong, [])
 })
