@@ -155,16 +155,9 @@ test('orders are created, listed, shown, paid and refunded', async () => {
   const listed = await json<OrderFacts[]>(['orders', 'list', '--status', 'INITIAL', '--limit', '5'])
   assert.ok(listed.some((order) => order.code === code && order.alias === 'CLI-1'))
   assert.equal((await json<OrderFacts>(['orders', 'pay', code])).status, 'PAID')
-  const refund = await json<{ amount: string; reason: string }>([
-    'orders',
-    'refund',
-    code,
-    '--amount',
-    '4',
-    '--reason',
-    'cold tea',
-  ])
-  assert.deepEqual([refund.amount, refund.reason], ['4.000000', 'cold tea'])
+  const words = 'orders refund CODE --amount 4 --reason cold-tea'.replace('CODE', code).split(' ')
+  const refund = await json<{ amount: string; reason: string }>(words)
+  assert.deepEqual([refund.amount, refund.reason], ['4.000000', 'cold-tea'])
   const bank = await json<{ code: string }>(['orders', 'create', '--amount', '20', '--currency', 'USD'])
   const part = await json<{ paid: string }>(['orders', 'pay', bank.code, '--channel', 'kucoinpay', '--amount', '5'])
   assert.equal(part.paid, '5')
@@ -198,8 +191,7 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
   listener.stdout?.on('data', (chunk: Buffer) => {
     heard += chunk.toString()
   })
-  const ready = start(['trigger', 'order.initial', '--json'])
-  await once(ready, 'close')
+  await once(start(['trigger', 'order.initial', '--json']), 'close')
   await new Promise((resolve) => setTimeout(resolve, 1500))
   const names = await json<{ name: string }[]>(['trigger'])
   assert.deepEqual(
@@ -356,8 +348,7 @@ test('logs shows what one request caused', async () => {
   const { code } = await json<{ code: string }>(['orders', 'create', '--amount', '7', '--currency', 'EUR'])
   const [first] = await json<{ facts: { requestId: string; to: string } }[]>(['logs', code])
   assert.equal(first?.facts.to, 'INITIAL')
-  const found = await json<unknown[]>(['logs', code, '--request', first?.facts.requestId ?? ''])
-  assert.equal(found.length, 1)
+  assert.equal((await json<unknown[]>(['logs', code, '--request', first?.facts.requestId ?? ''])).length, 1)
   assert.deepEqual(await json<unknown[]>(['logs', code, '--request', 'another']), [])
 })
 
