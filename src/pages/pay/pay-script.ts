@@ -11,8 +11,8 @@ d.documentElement.className = 'js'
 const root = () => live.firstElementChild, final = () => root().dataset.final
 const two = (n) => String(n).padStart(2, '0')
 const tick = () => {
-  // the clock jumped: the device slept, and its connection may be dead without a word
-  if (Date.now() - seen > 30000 && source) connect()
+  // the clock jumped: the device slept, and its connection may be dead without a word; a hidden page ticks once a minute
+  if (Date.now() - seen > 30000 && source && !d.hidden) connect()
   seen = Date.now()
   for (const c of live.querySelectorAll('[data-until]')) {
     const s = Math.max(0, Math.ceil((c.dataset.until - Date.now() - skew) / 1000))
