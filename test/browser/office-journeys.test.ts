@@ -6,7 +6,8 @@ import type { UserRole } from '../../src/http/actor.ts'
 import { newEmail, PASSWORD, totpOf, waitForMail } from '../harness/accounts.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { countCodes, DESK, enterOffice, goTo, logInOnPage, nextCode } from '../harness/office.ts'
-import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { HOSTILE, type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { createPaidBy, newAddress } from '../harness/refunds.ts'
 import { eventually } from '../harness/service.ts'
 
 let world: OfficeWorld
@@ -111,44 +112,148 @@ test('a mispayment is accepted: the order is paid and the queue is empty', async
   await context.close()
 })
 
-test('a refund is started on the page, and waits with the payer’s link when no address is known', async () => {
+test('a refund to a payer who must give an address: by a link to hand over, or asked by mail and settled on the chain', async () => {
+  const { shop } = world
+  const payer = newEmail('payer')
+  const { code } = await createPaidBy(shop, payer)
   const { page, context } = await enter('Manager', `/orders/${world.orders.paid}`)
   await page.getByRole('button', { name: 'Refund', exact: true }).click()
   await page.getByLabel(/Amount in USDC/).fill('10,5')
   await inDialog(page).getByRole('button', { name: 'Start the refund' }).click()
   await page.locator('header').getByText('Refunding').waitFor()
   await goTo(page, '/refunds?status=needs_address')
-  const card = page.locator('article', { hasText: '10.50' })
-  await card.getByRole('button', { name: 'Copy the payer’s link' }).waitFor()
-  assert.equal(await card.getByRole('button', { name: 'Approve' }).count(), 0, 'approving is the operator’s')
+  const handed = page.locator('article', { hasText: '10.50' })
+  await handed.getByRole('button', { name: 'Copy the payer’s link' }).waitFor()
+  assert.equal(await handed.getByRole('button', { name: 'Approve' }).count(), 0, 'approving is the operator’s')
+  await goTo(page, `/orders/${code}`)
+  await page.getByRole('button', { name: 'Refund', exact: true }).click()
+  await page.getByLabel(/Amount in USDC/).fill('11,25')
+  await inDialog(page).getByRole('button', { name: 'Start the refund' }).click()
+  await page.locator('header').getByText('Refunding').waitFor()
+  await goTo(page, '/refunds?status=needs_address')
+  const card = page.locator('article', { hasText: '11.25' })
+  await card.waitFor()
+  assert.equal(
+    await card.getByRole('button', { name: 'Copy the payer’s link' }).count(),
+    0,
+    'only the payer has the link',
+  )
+  const mail = await waitForMail(base(), payer, /\/refund/)
+  const link = /https?:\/\/\S*\/refund\S*/.exec(mail.text)?.[0] ?? ''
+  const home = newAddress()
+  const own = await visit(browser, link, DESK)
+  await own.page.getByLabel('Wallet address').fill(home)
+  await own.page.getByRole('button', { name: 'Check the address' }).click()
+  await own.page.getByText(home, { exact: true }).waitFor()
+  await own.page.getByRole('button', { name: 'Yes, send it there' }).click()
+  await own.page.getByRole('status').waitFor()
+  await own.context.close()
+  await eventually(
+    async () => {
+      await shop.chain.mine()
+      return shop.chain.balanceOf(home)
+    },
+    (units) => units === 11_250_000n,
+    30_000,
+  )
+  await goTo(page, '/refunds')
+  await eventually(
+    async () => {
+      await shop.chain.mine()
+      return page.locator('article', { hasText: '11.25' }).innerText()
+    },
+    (text) => /Settled/.test(text),
+    60_000,
+  )
+  await goTo(page, `/orders/${code}`)
+  await page.locator('header').getByText('Partly refunded').waitFor()
   await context.close()
 })
 
-test('a cashier sees only the orders of his tills', async () => {
-  const { host, merchant } = world.shop
-  const boss = await enter('Manager', '/shop?tab=tills')
-  await click(boss.page, 'Add a till')
-  await boss.page.getByLabel('Identifier').fill('BACK-ROOM')
-  await inDialog(boss.page).getByRole('button', { name: 'Add a till' }).click()
-  await boss.page.locator('#content').getByText('BACK-ROOM').waitFor()
-  await boss.context.close()
-  const body = { amount: '77.77', fromAsset: 'EUR', merchantIdentifier: 'BACK-ROOM' }
-  const { data } = await host.call<{ code: string }>('POST', 'request', { as: merchant, body })
-  const { page, context } = await enter('Cashier', '/orders')
-  await page.getByText('€49.90').first().waitFor()
-  assert.equal(await page.getByText('€77.77').count(), 0)
-  await goTo(page, `/orders/${data.code}`)
-  await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
-  await context.close()
-})
-
-test('an operator over three companies works for one of them at a time', async () => {
+test('a SuperManager works in each of three companies, and each shows only its own', async () => {
   const { page, context } = await enter('SuperManager', '/orders')
+  const choose = (label: string) => page.locator('nav').first().getByLabel('Company').selectOption({ label })
+  const open = async (name: string): Promise<void> => {
+    await page.locator('nav').first().getByRole('link', { name, exact: true }).click()
+    await page.locator('#content').getByRole('heading', { level: 1, name }).waitFor()
+  }
   await page.getByText('€49.90').first().waitFor()
-  await page.locator('nav').first().getByLabel('Company').selectOption({ label: 'Chess Club' })
+  // the shop: its refund, its people
+  await choose('Test & Söhne')
+  await open('Refunds')
+  await page.locator('article', { hasText: '20.00' }).first().waitFor()
+  await open('People')
+  await page.getByRole('heading', { name: 'Maud Lefèvre' }).waitFor()
+  assert.equal(await page.getByText('Anna Verein').count(), 0, 'who works for the club')
+  // the club: a till, and an order at it
+  await choose('Chess Club')
+  await page.getByRole('heading', { name: 'Anna Verein' }).waitFor()
+  assert.equal(await page.getByText('Maud Lefèvre').count(), 0)
+  await open('Refunds')
+  await page.getByText('No refunds here').waitFor()
+  await open('Shop')
+  await click(page, 'Tills')
+  await click(page, 'Add a sales point')
+  await inDialog(page).getByLabel('Name').fill('Club house')
+  await inDialog(page).getByRole('button', { name: 'Add a sales point' }).click()
+  await page.locator('#content').getByText('Club house').waitFor()
+  await click(page, 'Add a till')
+  await inDialog(page).getByLabel('Identifier').fill('CLUB-1')
+  await inDialog(page).getByRole('button', { name: 'Add a till' }).click()
+  await page.locator('#content').getByText('CLUB-1').waitFor()
+  await open('Orders')
   await page.getByText('No orders yet').waitFor()
-  assert.match(new URL(page.url()).search, /company=[0-9a-f]{24}/, 'the choice lives in the address')
-  await page.locator('nav').first().getByLabel('Company').selectOption({ label: 'Test & Söhne' })
+  await page.locator('#content').getByRole('link', { name: 'New order' }).click()
+  await page.locator('#content').getByRole('heading', { level: 1, name: 'New order' }).waitFor()
+  await page.getByLabel('Amount', { exact: true }).fill('7,5')
+  await click(page, 'Create the order')
+  await page.getByText('€7.50').first().waitFor()
+  await open('Orders')
+  await page.getByText('1 order', { exact: true }).waitFor()
+  // the third company, whose name is an attack: a cashier for it
+  await choose(HOSTILE)
+  await page.getByText('No orders yet').waitFor()
+  await open('People')
+  await click(page, 'Invite someone')
+  const email = newEmail('third')
+  await inDialog(page).getByLabel('First name').fill('Tina')
+  await inDialog(page).getByLabel('Last name').fill('Terzi')
+  await inDialog(page).getByLabel('Email').fill(email)
+  await inDialog(page).getByRole('button', { name: 'Send the invitation' }).click()
+  await page.getByRole('heading', { name: 'Tina Terzi' }).waitFor()
+  await page.getByText(email).waitFor()
+  await choose('Test & Söhne')
+  await page.getByRole('heading', { name: 'Maud Lefèvre' }).waitFor()
+  assert.equal(await page.getByText('Tina Terzi').count(), 0)
+  assert.equal(await page.evaluate('"hacked" in window'), false)
+  await context.close()
+})
+
+test('offline, a slow service and the keyboard: words for each state, and a way on', async () => {
+  const { page, context } = await enter('Observer', '/orders')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await goTo(page, '/refunds')
+  await page.keyboard.press('/')
+  await page.getByRole('searchbox', { name: /^Search by code/ }).waitFor()
+  await eventually(
+    () => page.evaluate('document.activeElement?.matches("[data-search]") ?? false'),
+    (isFocused) => isFocused === true,
+  )
+  await page.route('**/api/next/mispayments*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 2600))
+    await route.continue()
+  })
+  await page.locator('nav').first().getByRole('link', { name: 'Mispayments' }).click()
+  await page.getByText('This takes longer than usual. Still loading…').waitFor()
+  await page.getByRole('article').first().waitFor()
+  await context.setOffline(true)
+  await page.getByText('No connection. What you see may be out of date.').waitFor()
+  await page.locator('nav').first().getByRole('link', { name: 'Orders', exact: true }).click()
+  await context.setOffline(false)
+  await page.getByText('The connection is back.').waitFor()
   await page.getByText('€49.90').first().waitFor()
   await context.close()
 })

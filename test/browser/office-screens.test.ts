@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import type { UserRole } from '../../src/http/actor.ts'
 import { listAxeFaults } from '../harness/axe.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { enterOffice, goTo as go } from '../harness/office.ts'
-import { type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { HOSTILE, type OfficeWorld, openOffice } from '../harness/office-world.ts'
 
 let world: OfficeWorld
 let browser: Browser
@@ -31,8 +31,14 @@ const SCREENS = [
   '/refunds',
   '/mispayments',
   '/money',
+  '/money?tab=books',
   '/identity',
+  '/identity?tab=screening',
   '/shop',
+  '/shop?tab=tills',
+  '/shop?tab=buttons',
+  '/shop?tab=channels',
+  '/shop?tab=rules',
   '/people',
   '/developer',
   '/webhooks',
@@ -43,13 +49,35 @@ const SCREENS = [
   '/account',
 ]
 
-test('axe finds no fault on any screen, in both schemes, and no text of a stranger becomes part of the page', async () => {
+/** Where a stranger's text stands, and what opens it. */
+const PLANTED: [string, ((page: Page) => Promise<unknown>)?][] = [
+  ['/orders'],
+  ['/links'],
+  ['/refunds'],
+  ['/mispayments'],
+  ['/people'],
+  ['/keys'],
+  ['/events'],
+  ['/shop?tab=tills'],
+  ['/shop?tab=buttons'],
+  [
+    '/webhooks',
+    (page) =>
+      page
+        .getByRole('button', { name: /^order\.initial/ })
+        .first()
+        .click(),
+  ],
+]
+
+test('axe finds no fault on any screen, at a desk in light and on a phone in dark, and every screen fits', async () => {
   const { page, context, complaints } = await enter('Manager')
   const paths = [...SCREENS, ...Object.values(world.orders).map((code) => `/orders/${code}`)]
   const faults: string[] = []
   for (const scheme of ['light', 'dark'] as const) {
     // without the fade from one scheme's colours to the other's
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
+    if (scheme === 'dark') await page.setViewportSize({ width: 390, height: 844 })
     for (const path of paths) {
       await go(page, path)
       faults.push(...(await listAxeFaults(page)).map((fault) => `${scheme} ${path}: ${fault}`))
@@ -64,6 +92,67 @@ test('axe finds no fault on any screen, in both schemes, and no text of a strang
     complaints.filter((text) => !/401/.test(text)),
     [],
   )
+  await context.close()
+})
+
+test('names, goods, aliases, answers of webhooks and of providers show as text wherever they stand', async () => {
+  const { page, context, complaints } = await enter('Manager')
+  const unseen: string[] = []
+  const look = async (where: string, place = '#content'): Promise<void> => {
+    const isShown = await page
+      .locator(place)
+      .getByText(HOSTILE)
+      .first()
+      .waitFor({ timeout: 5000 })
+      .then(() => true)
+      .catch(() => false)
+    if (!isShown) unseen.push(where)
+    if (await page.evaluate('"hacked" in window || document.querySelector("img[src=x]") !== null'))
+      unseen.push(`${where}: ran`)
+  }
+  for (const [path, open] of PLANTED) {
+    await go(page, path)
+    await open?.(page)
+    await look(path, open ? 'dialog' : '#content')
+    if (open) await page.keyboard.press('Escape')
+  }
+  await go(page, `/orders/${world.orders.paid}`)
+  await look('goods')
+  await page.getByRole('button', { name: 'Show the messages' }).click()
+  await page.locator('summary', { hasText: 'provider.example' }).click()
+  await look('answer of a provider', 'section:last-of-type')
+  assert.deepEqual(unseen, [])
+  assert.deepEqual(
+    complaints.filter((text) => !/401/.test(text)),
+    [],
+  )
+  await context.close()
+})
+
+test('an order and a statement print in black on white, whole, and without what is only for a screen', async () => {
+  const { page, context } = await enter('Manager')
+  await page.evaluate('localStorage.setItem("scheme", "dark"); document.documentElement.dataset.scheme = "dark"')
+  for (const [path, words] of [
+    [`/orders/${world.orders.paid}`, 'What happened'],
+    ['/money?tab=books', 'Accounts'],
+  ] as const) {
+    await go(page, path)
+    await page.emulateMedia({ media: 'print' })
+    await page.getByRole('heading', { name: words }).waitFor()
+    for (const name of ['Print', 'Refund', 'Sign out', 'Statement as CSV'])
+      assert.equal(await page.getByRole('button', { name }).filter({ visible: true }).count(), 0, `${path}: ${name}`)
+    assert.equal(await page.locator('nav').filter({ visible: true }).count(), 0, `${path}: the menu`)
+    const [ink, paper] = (await page.evaluate(
+      `[document.querySelector('h1'), document.body].map((one, at) => getComputedStyle(one)[at ? 'backgroundColor' : 'color'])`,
+    )) as string[]
+    assert.match(ink ?? '', /^rgb\((\d\d?), (\d\d?), (\d\d?)\)$/, `${path}: dark ink, not ${ink}`)
+    assert.equal(paper, 'rgb(255, 255, 255)')
+    const cut = await page.evaluate(
+      `[...document.querySelectorAll('[role=group]')].filter((one) => getComputedStyle(one).overflowX !== 'visible').length`,
+    )
+    assert.equal(cut, 0, `${path}: a table is cut`)
+    await page.emulateMedia({ media: 'screen' })
+  }
   await context.close()
 })
 
@@ -108,12 +197,35 @@ MENUS.SuperManager = MENUS.SuperAdmin
 MENUS.Manager = MENUS.SuperAdmin.filter((name) => name !== 'Companies')
 MENUS.Association = MENUS.Manager
 
+/** What changes something; a role that only reads, or only sells, finds none of it. */
+const READERS_FIND_NONE = new RegExp(
+  `^(${[
+    ...['New order', 'New payment link', 'Refund', 'Accept', 'Ignore', 'Approve', 'Reject', 'Decide who bears it'],
+    ...['Cancel the order', 'End it now', 'Prepare a payout', 'Send the failed ones again', 'New key', 'Revoke'],
+    ...['Invite someone', 'Change the role', 'Disable', 'Show the secret', 'Make a new secret', 'Save', 'Add a till'],
+    ...['Export CSV', 'Export XLSX', 'Show the payer’s data', 'Show the messages', 'Propose an address', 'Explain it'],
+  ].join('|')})$`,
+)
+const SELLER_MAY = ['New order', 'New payment link', 'Accept', 'Cancel the order', 'End it now']
+const MAY: Partial<Record<UserRole, readonly string[]>> = { Observer: [], Cashier: SELLER_MAY, SimpleUser: SELLER_MAY }
+
 for (const role of Object.keys(MENUS) as UserRole[]) {
   test(`${role} comes in with a mailed code where one is asked, and is offered what the role may do`, async () => {
     const { page, context } = await enter(role)
+    const refused: string[] = []
+    page.on('response', (response) => response.status() === 403 && refused.push(response.url()))
     const names = await page.locator('nav').first().getByRole('link').allInnerTexts()
     const menu = names.filter((name) => name !== 'Home' && !name.includes('\n'))
     assert.deepEqual(menu, MENUS[role])
+    const may = MAY[role]
+    for (const name of may ? menu : []) {
+      await page.locator('nav').first().getByRole('link', { name, exact: true }).click()
+      await page.locator('#content h1').first().waitFor()
+      await page.locator('#content').getByText('Loading…').first().waitFor({ state: 'detached' })
+      const offered = await page.locator('#content').locator('a.btn, button').allInnerTexts()
+      const wrong = offered.filter((word) => READERS_FIND_NONE.test(word.trim()) && !may?.includes(word.trim()))
+      assert.deepEqual(wrong, [], `${role} on ${name}`)
+    }
     await go(page, `/orders/${world.orders.paid}`)
     const buttons = await page.locator('#content').getByRole('button').allInnerTexts()
     const mayRefund = !['Cashier', 'Observer', 'SimpleUser', 'Association'].includes(role)
@@ -121,10 +233,18 @@ for (const role of Object.keys(MENUS) as UserRole[]) {
     if (['Association', 'SimpleUser'].includes(role)) {
       await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
     }
-    if (!MENUS[role].includes('Webhooks')) {
-      await go(page, '/webhooks')
+    for (const [name, path] of [
+      ['Webhooks', '/webhooks'],
+      ['API keys', '/keys'],
+      ['Balance and payouts', '/money'],
+    ] as const) {
+      if (MENUS[role].includes(name)) continue
+      await go(page, '/orders')
+      await go(page, path)
       await page.getByRole('heading', { name: 'Your role does not include this page' }).waitFor()
     }
+    // no screen asks for what the role is refused
+    assert.deepEqual(refused, [])
     await context.close()
   })
 }

@@ -19,6 +19,10 @@ export type OfficeWorld = {
 /** A name that must never become a part of the page. */
 export const HOSTILE = `<img src=x onerror="window.hacked=1">'"&{{7*7}}`
 
+/** What strangers typed: an attack in tests, something to look at in pictures. */
+export type Typed = { goods: string; alias: string; company: string; reason: string }
+const ATTACK: Typed = { goods: HOSTILE, alias: `INV-1001 ${HOSTILE}`, company: HOSTILE, reason: HOSTILE }
+
 const NAMES: Record<UserRole, [string, string]> = {
   SuperAdmin: ['Otto', 'Operator'],
   SuperManager: ['Sofia', 'Rossi'],
@@ -58,14 +62,14 @@ async function insertCompany(db: Db, name: string, kind: string): Promise<string
   return id
 }
 
-async function insertPeople({ host, merchant }: Shop): Promise<OfficeWorld['people']> {
+async function insertPeople({ host, merchant }: Shop, typed: Typed): Promise<OfficeWorld['people']> {
   const { db } = host
   const hash = await openPasswords().hash(PASSWORD)
   const people = {} as OfficeWorld['people']
   for (const role of Object.keys(NAMES) as UserRole[])
     people[role] = await insertPerson(db, role, merchant.companyId, hash)
   const club = await insertCompany(db, 'Chess Club', 'association')
-  const other = await insertCompany(db, HOSTILE, 'company')
+  const other = await insertCompany(db, typed.company, 'company')
   await db.run(sql`update users set company_id = ${club} where id = ${people.Association.id}`)
   for (const companyId of [merchant.companyId, club, other]) {
     await db.run(sql`
@@ -78,12 +82,12 @@ async function insertPeople({ host, merchant }: Shop): Promise<OfficeWorld['peop
 }
 
 /** Orders in every state that a screen shows, paid on a real chain, with webhooks that arrive and that fail. */
-async function trade(shop: Shop): Promise<OfficeWorld['orders']> {
+async function trade(shop: Shop, typed: Typed): Promise<OfficeWorld['orders']> {
   const { receiver, chain } = shop
-  const paid = await createPaid(shop, { amount: '49.90', goods: { goodsName: HOSTILE } })
+  const paid = await createPaid(shop, { amount: '49.90', goods: { goodsName: typed.goods } })
   const refunding = await createPaid(shop, { amount: '120.00' })
-  await revertPlainly(shop, refunding.code, { amount: '20.000000', reason: HOSTILE })
-  const link = await shop.create({ amount: '250.00', alias: `INV-1001 ${HOSTILE}` })
+  await revertPlainly(shop, refunding.code, { amount: '20.000000', reason: typed.reason })
+  const link = await shop.create({ amount: '250.00', alias: typed.alias })
   const cancelled = await shop.create({ amount: '12.00' })
   await shop.host.call('POST', `cancel/${cancelled.code}`, { as: shop.merchant })
   const under = await shop.createAwaiting({ amount: '80.00' })
@@ -94,14 +98,40 @@ async function trade(shop: Shop): Promise<OfficeWorld['orders']> {
     (count) => count > 0,
   )
   const open = await shop.create({ amount: '5.50' })
+  receiver.answer('/quiet', (_request, response) => void response.writeHead(200).end(HOSTILE))
   await shop.create({ amount: '19.00', webhookUrl: `${receiver.url}/quiet` })
   return { paid: paid.code, open: open.code, refunding: refunding.code, under: under.code, link: link.code }
 }
 
-export async function openOffice(): Promise<OfficeWorld> {
+/** Strangers' texts in every place that a screen shows: what a shop typed, and what others answered. */
+async function plant({ host, merchant }: Shop, people: OfficeWorld['people'], code: string): Promise<void> {
+  const { db } = host
+  const { companyId } = merchant
+  const id = () => randomBytes(12).toString('hex')
+  await db.run(sql`update users set first_name = ${HOSTILE} where id = ${people.Service.id}`)
+  await db.run(sql`insert into sales_points (id, company_id, name) values (${id()}, ${companyId}, ${HOSTILE})`)
+  await db.run(sql`
+    insert into buy_buttons (id, company_id, name, website_url, website_origin, price, currency)
+    values (${id()}, ${companyId}, ${HOSTILE}, 'https://shop.example/', 'https://shop.example', '12.00', 'EUR')`)
+  await db.run(sql`
+    insert into api_keys (id, company_id, name, public_id, secret_hash, scopes)
+    values (${id()}, ${companyId}, ${HOSTILE}, ${`pk_${id()}`}, ${id()}, '{orders:read}')`)
+  await db.run(sql`
+    insert into channel_exchanges (company_id, id, channel, merchant_reference, step, method, url, request, status, answer,
+      duration_ms, at)
+    select p.company_id, ${id()}, p.channel, p.merchant_reference, 'read', 'GET', 'https://provider.example/pay',
+      ${HOSTILE}, 200, ${HOSTILE}, 12, now()
+    from payments p join orders o on o.company_id = p.company_id and o.id = p.order_id where o.code = ${code}`)
+  await db.run(sql`
+    update mispayments set reason = ${HOSTILE} where company_id = ${companyId}`)
+}
+
+/** @param typed what strangers typed; by default an attack, in every place */
+export async function openOffice(typed: Typed = ATTACK): Promise<OfficeWorld> {
   const shop = await openShop({ allEvents: true, env: payoutEnv })
-  const people = await insertPeople(shop)
-  const orders = await trade(shop)
+  const people = await insertPeople(shop, typed)
+  const orders = await trade(shop, typed)
+  if (typed === ATTACK) await plant(shop, people, orders.paid)
   return { shop, people, orders, stop: () => shop.stop() }
 }
 

@@ -53,7 +53,8 @@ export async function enterOffice(
 export async function goTo(page: Page, path: string): Promise<void> {
   const h1 = page.locator('#content h1').first()
   const before = await h1.innerText()
-  const isSame = new URL(page.url()).pathname === `/app${path === '/' ? '' : path}`
+  const [pathname = ''] = path.split('?')
+  const isSame = new URL(page.url()).pathname === `/app${pathname === '/' ? '' : pathname}`
   await page.evaluate(
     `history.pushState({}, '', ${JSON.stringify(`/app${path}`)}); dispatchEvent(new PopStateEvent('popstate'))`,
   )

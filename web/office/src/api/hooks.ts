@@ -29,14 +29,25 @@ export function useApi<R extends Route>(
   }) as UseQueryResult<Awaited<ReturnType<typeof call<R>>>, Error>
 }
 
-type Action<Input, Output> = { run(input: Input): Promise<Output>; done?: string; onDone?(output: Output): void }
+type Action<Input, Output> = {
+  run(input: Input): Promise<Output>
+  done?: string
+  /** Puts back what was there before; offered for a moment. */
+  undo?: { word: string; run(input: Input): Promise<unknown> }
+  onDone?(output: Output): void
+}
 
 /** Something a person does: everything shown is read again afterwards. A refusal stands in `error`. */
-export function useAction<Input, Output>({ run, done, onDone }: Action<Input, Output>) {
+export function useAction<Input, Output>({ run, done, undo, onDone }: Action<Input, Output>) {
+  const back = (input: Input): void =>
+    void undo
+      ?.run(input)
+      .then(() => queryClient.invalidateQueries())
+      .catch((error: unknown) => say(error instanceof Error ? error.message : String(error)))
   return useMutation<Output, Error, Input>({
     mutationFn: run,
-    onSuccess: async (output) => {
-      if (done !== undefined) say(done)
+    onSuccess: async (output, input) => {
+      if (done !== undefined) say(done, undo ? { word: undo.word, run: () => back(input) } : null)
       onDone?.(output)
       await queryClient.invalidateQueries()
     },

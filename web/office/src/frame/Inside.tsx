@@ -1,4 +1,4 @@
-import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
+import { Outlet, useMatches, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useCan, useSessionState } from '../api/session.ts'
 import { useCore } from '../texts/lang.ts'
@@ -17,14 +17,15 @@ export function Inside() {
   const core = useCore()
   const can = useCan()
   const canSell = useCanSell()
-  const { pathname } = useLocation()
+  // of what is drawn: while the next page loads, the address is ahead of it
+  const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '/' })
   // a session that ends while a page is open: the route asks for the login again
   useEffect(() => {
     if (!session) void router.invalidate()
   }, [session, router])
   if (!session) return null
   if (!session.user.valid || session.user.missing.length > 0) return <Missing />
-  const permission = permissionOf(pathname.replace(/^\/app/, ''))
+  const permission = permissionOf(path)
   const mayEnter =
     permission === null || (permission === 'orders.create' ? canSell || isOperator(session.user.role) : can(permission))
   return (

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import { useAddress } from '../frame/address.ts'
 
 /** A choice that lives in the address as `?status=`. */
@@ -34,8 +35,13 @@ type Part = { name: string; word: string }
 export function Parts({ parts, label }: { parts: readonly Part[]; label: string }) {
   const [, go] = useAddress()
   const current = usePart(parts)
+  const row = useRef<HTMLFieldSetElement>(null)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone the chosen part comes into sight
+  useEffect(() => {
+    row.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
+  }, [current])
   return (
-    <fieldset className="mb-5 flex gap-5 overflow-x-auto border-b border-line">
+    <fieldset ref={row} className="mb-5 flex min-w-0 gap-5 overflow-x-auto border-b border-line">
       <legend className="sr-only">{label}</legend>
       {parts.map(({ name, word }, index) => (
         <button

@@ -6,6 +6,7 @@ export const de: Core = {
   menu: 'Menü',
   close: 'Schließen',
   cancel: 'Abbrechen',
+  undo: 'Rückgängig',
   save: 'Speichern',
   saved: 'Gespeichert',
   more: 'Mehr anzeigen',

@@ -4,6 +4,7 @@ export const en = {
   menu: 'Menu',
   close: 'Close',
   cancel: 'Cancel',
+  undo: 'Undo',
   save: 'Save',
   saved: 'Saved',
   more: 'Show more',

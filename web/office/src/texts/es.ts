@@ -6,6 +6,7 @@ export const es: Core = {
   menu: 'Menú',
   close: 'Cerrar',
   cancel: 'Cancelar',
+  undo: 'Deshacer',
   save: 'Guardar',
   saved: 'Guardado',
   more: 'Ver más',

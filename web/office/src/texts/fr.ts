@@ -6,6 +6,7 @@ export const fr: Core = {
   menu: 'Menu',
   close: 'Fermer',
   cancel: 'Annuler',
+  undo: 'Annuler l’action',
   save: 'Enregistrer',
   saved: 'Enregistré',
   more: 'Afficher plus',

@@ -6,6 +6,7 @@ export const it: Core = {
   menu: 'Menu',
   close: 'Chiudi',
   cancel: 'Annulla',
+  undo: 'Annulla l’azione',
   save: 'Salva',
   saved: 'Salvato',
   more: 'Mostra altro',

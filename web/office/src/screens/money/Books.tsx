@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Query, request } from '../../api/call.ts'
 import { useApi } from '../../api/hooks.ts'
+import { useSession } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field } from '../../kit/fields.tsx'
@@ -27,6 +28,7 @@ async function saveStatement(query: Record<string, unknown>): Promise<void> {
 /** Accounts and entries of a period, as a statement to print or to load. */
 export function Books() {
   const t = useTexts(texts)
+  const { user } = useSession()
   const [{ from, to }, go] = useAddress()
   const [limit, setLimit] = useState(STEP)
   const period = { ...useCompanyQuery(), ...(from ? { from: dayStart(from) } : {}), ...(to ? { to: dayEnd(to) } : {}) }
@@ -35,6 +37,9 @@ export function Books() {
     go({ [name]: event.target.value || undefined })
   return (
     <>
+      <p className="mb-4 hidden text-lg font-semibold print:block">
+        {[user.company?.name, [from ?? '…', to ?? '…'].join(' – ')].filter(Boolean).join(' · ')}
+      </p>
       <div className="no-print mb-1 flex flex-wrap items-end gap-3">
         <Field label={t.from} type="date" defaultValue={from ?? ''} onChange={put('from')} />
         <Field label={t.to} type="date" defaultValue={to ?? ''} onChange={put('to')} />
@@ -59,6 +64,9 @@ export function Books() {
   )
 }
 
+/** A phone shows the balance; what it is made of stands on wider screens and on paper. */
+const isWide = (column: number): string => (column < 3 ? 'max-sm:hidden' : '')
+
 function Balances({ balances }: { balances: Ledger['balances'] }) {
   const t = useTexts(texts)
   const words = useAccountWords()
@@ -69,8 +77,8 @@ function Balances({ balances }: { balances: Ledger['balances'] }) {
           <thead>
             <tr>
               <th scope="col">{t.account}</th>
-              {[t.opening, t.debit, t.credit, t.closing].map((word) => (
-                <th key={word} scope="col" className="text-right">
+              {[t.opening, t.debit, t.credit, t.closing].map((word, index) => (
+                <th key={word} scope="col" className={`text-right ${isWide(index)}`}>
                   {word}
                 </th>
               ))}
@@ -84,7 +92,7 @@ function Balances({ balances }: { balances: Ledger['balances'] }) {
                 </th>
                 {[balanceOf(account, opening), debit, credit, balanceOf(account, closing)].map((amount, index) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: four fixed columns
-                  <td key={index} className="text-right">
+                  <td key={index} className={`text-right ${isWide(index)}`}>
                     <Money amount={amount} asset={asset} />
                   </td>
                 ))}
@@ -112,11 +120,15 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
               <tr>
                 <th scope="col">{core.date}</th>
                 <th scope="col">{t.kind}</th>
-                <th scope="col">{t.account}</th>
+                <th scope="col" className="max-sm:hidden">
+                  {t.account}
+                </th>
                 <th scope="col" className="text-right">
                   {core.amount}
                 </th>
-                <th scope="col">{t.journal}</th>
+                <th scope="col" className="max-sm:hidden">
+                  {t.journal}
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -125,12 +137,17 @@ function Entries({ ledger, onMore }: { ledger: Ledger; onMore: (() => void) | nu
                   <td>
                     <Time at={entry.at} />
                   </td>
-                  <td>{wordFor(t.kinds, entry.kind)}</td>
-                  <td>{words[entry.account] ?? entry.account}</td>
+                  <td>
+                    {wordFor(t.kinds, entry.kind)}
+                    <span className="block text-[13px] text-soft sm:hidden">
+                      {words[entry.account] ?? entry.account}
+                    </span>
+                  </td>
+                  <td className="max-sm:hidden">{words[entry.account] ?? entry.account}</td>
                   <td className="text-right">
                     <Money amount={entry.amount} asset={entry.asset} />
                   </td>
-                  <td>
+                  <td className="max-sm:hidden">
                     <button
                       type="button"
                       className="link font-mono text-[13px]"

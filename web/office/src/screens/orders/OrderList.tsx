@@ -8,6 +8,7 @@ import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Empty, Loaded, Page, Pager } from '../../kit/parts.tsx'
+import { say } from '../../kit/toasts.tsx'
 import { useCore, useLang, useTexts } from '../../texts/lang.ts'
 import { ColumnChoice, columnsOf } from './Columns.tsx'
 import { Export } from './Export.tsx'
@@ -59,12 +60,17 @@ function SearchBox({ value, onChange }: { value: string; onChange(text: string):
 
 function Views({ search, go }: { search: OrderSearch; go(change: OrderSearch): void }) {
   const t = useTexts(texts)
+  const core = useCore()
   const { views, save, remove, find } = useSavedViews()
   const current = find(search)
   const isFiltered = Object.values(search).some((value) => value !== undefined)
   const onSave = (): void => {
     const name = prompt(t.viewName)?.trim()
     if (name) save(name, search)
+  }
+  const onRemove = (view: { name: string; search: OrderSearch }): void => {
+    remove(view.name)
+    say(t.viewRemoved, { word: core.undo, run: () => save(view.name, view.search) })
   }
   const chip =
     'chip min-h-8 border border-line px-3 aria-pressed:border-fill aria-pressed:bg-fill aria-pressed:text-white'
@@ -96,7 +102,7 @@ function Views({ search, go }: { search: OrderSearch; go(change: OrderSearch): v
         <button
           type="button"
           className="btn btn-quiet min-h-8 py-1 text-sm text-brand"
-          onClick={() => (current ? remove(current.name) : onSave())}
+          onClick={() => (current ? onRemove(current) : onSave())}
         >
           {current ? t.removeView : t.saveView}
         </button>

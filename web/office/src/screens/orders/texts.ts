@@ -4,7 +4,7 @@ export const texts = defineTexts(
   {
     title: 'Orders',
     searchLabel: 'Search by code, reference or amount',
-    count: (count: string) => `${count} orders`,
+    count: (count: string) => (count === '1' ? '1 order' : `${count} orders`),
     views: { all: 'All', open: 'Open', paid: 'Paid', refunds: 'Refunded', ended: 'Ended', trouble: 'Needs a look' },
     order: 'Order',
     channel: 'Channel',
@@ -42,13 +42,14 @@ export const texts = defineTexts(
     exportFailed: 'The export broke off. Nothing is lost: start it again.',
     saveView: 'Save this view',
     viewName: 'Name of the view',
+    viewRemoved: 'The view is removed.',
     removeView: 'Remove this view',
   },
   {
     fr: {
       title: 'Commandes',
       searchLabel: 'Chercher par code, référence ou montant',
-      count: (count) => `${count} commandes`,
+      count: (count) => (count === '1' ? '1 commande' : `${count} commandes`),
       views: {
         all: 'Toutes',
         open: 'En cours',
@@ -93,12 +94,13 @@ export const texts = defineTexts(
       exportFailed: 'L’export s’est interrompu. Rien n’est perdu : relancez-le.',
       saveView: 'Enregistrer cette vue',
       viewName: 'Nom de la vue',
+      viewRemoved: 'La vue est supprimée.',
       removeView: 'Supprimer cette vue',
     },
     de: {
       title: 'Bestellungen',
       searchLabel: 'Nach Code, Referenz oder Betrag suchen',
-      count: (count) => `${count} Bestellungen`,
+      count: (count) => (count === '1' ? '1 Bestellung' : `${count} Bestellungen`),
       views: {
         all: 'Alle',
         open: 'Offen',
@@ -143,12 +145,13 @@ export const texts = defineTexts(
       exportFailed: 'Der Export ist abgebrochen. Es ging nichts verloren: Starten Sie ihn neu.',
       saveView: 'Ansicht speichern',
       viewName: 'Name der Ansicht',
+      viewRemoved: 'Die Ansicht ist entfernt.',
       removeView: 'Ansicht entfernen',
     },
     es: {
       title: 'Pedidos',
       searchLabel: 'Buscar por código, referencia o importe',
-      count: (count) => `${count} pedidos`,
+      count: (count) => (count === '1' ? '1 pedido' : `${count} pedidos`),
       views: {
         all: 'Todos',
         open: 'Abiertos',
@@ -193,12 +196,13 @@ export const texts = defineTexts(
       exportFailed: 'La exportación se ha interrumpido. No se ha perdido nada: vuelva a iniciarla.',
       saveView: 'Guardar esta vista',
       viewName: 'Nombre de la vista',
+      viewRemoved: 'La vista se ha quitado.',
       removeView: 'Quitar esta vista',
     },
     it: {
       title: 'Ordini',
       searchLabel: 'Cerca per codice, riferimento o importo',
-      count: (count) => `${count} ordini`,
+      count: (count) => (count === '1' ? '1 ordine' : `${count} ordini`),
       views: {
         all: 'Tutti',
         open: 'Aperti',
@@ -243,6 +247,7 @@ export const texts = defineTexts(
       exportFailed: 'L’esportazione si è interrotta. Nulla è andato perso: la riavvii.',
       saveView: 'Salva questa vista',
       viewName: 'Nome della vista',
+      viewRemoved: 'La vista è stata rimossa.',
       removeView: 'Rimuovi questa vista',
     },
   },

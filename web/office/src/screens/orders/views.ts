@@ -58,8 +58,8 @@ export function useSavedViews() {
   return {
     views,
     save: (name: string, search: OrderSearch) =>
-      keep([...views.filter((view) => view.name !== name), { name, search: { ...search, page: undefined } }]),
-    remove: (name: string) => keep(views.filter((view) => view.name !== name)),
+      keep([...read().filter((view) => view.name !== name), { name, search: { ...search, page: undefined } }]),
+    remove: (name: string) => keep(read().filter((view) => view.name !== name)),
     find: (search: OrderSearch) =>
       views.find((view) => stringifySearch(view.search) === stringifySearch({ ...search, page: undefined })),
   }

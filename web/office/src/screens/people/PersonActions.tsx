@@ -13,6 +13,7 @@ type Ask = 'disable' | 'changeRole' | 'reset' | 'companies'
 
 export function PersonActions({ user }: { user: User }) {
   const t = useTexts(texts)
+  const core = useCore()
   const can = useCan()
   const [ask, setAsk] = useState<Ask | null>(null)
   const path = { id: user._id }
@@ -20,6 +21,7 @@ export function PersonActions({ user }: { user: User }) {
   const enable = useAction({
     run: () => call('PUT /api/next/users/{id}', { path, body: { disabled: false } }),
     done: t.done,
+    undo: { word: core.undo, run: () => call('PUT /api/next/users/{id}', { path, body: { disabled: true } }) },
   })
   const isStaff = ['Manager', 'Association', 'Cashier', 'Observer'].includes(user.role)
   const offers: [Ask, boolean][] = [
@@ -51,6 +53,13 @@ export function PersonActions({ user }: { user: User }) {
 
 type AskProps = { ask: Exclude<Ask, 'companies'>; user: User; onClose(): void }
 
+/** What was there before: the person may log in, or has the role again. */
+const putBack = (user: User, ask: 'disable' | 'changeRole') =>
+  call('PUT /api/next/users/{id}', {
+    path: { id: user._id },
+    body: (ask === 'disable' ? { disabled: false } : { role: user.role }) as Body<'changeUser'>,
+  })
+
 function AskDialog({ ask, user, onClose }: AskProps) {
   const t = useTexts(texts)
   const core = useCore()
@@ -62,6 +71,8 @@ function AskDialog({ ask, user, onClose }: AskProps) {
       return call('PUT /api/next/users/{id}', { path, body })
     },
     done: t.done,
+    // a factor that was taken away cannot be given back
+    ...(ask === 'reset' ? {} : { undo: { word: core.undo, run: () => putBack(user, ask) } }),
     onDone: onClose,
   })
   const roles = ['Cashier', 'Observer', 'Manager']

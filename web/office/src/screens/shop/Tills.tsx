@@ -65,9 +65,12 @@ function Row({ till }: { till: Till }) {
   const t = useTexts(texts)
   const can = useCan()
   const [isOpen, setOpen] = useState(false)
+  const core = useCore()
+  const turn = (active: boolean) => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { active } })
   const toggle = useAction({
-    run: () => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { active: !till.active } }),
+    run: turn,
     done: t.done,
+    undo: { word: core.undo, run: (active: boolean) => turn(!active) },
   })
   return (
     <>
@@ -86,7 +89,7 @@ function Row({ till }: { till: Till }) {
           <button type="button" className="btn" onClick={() => setOpen(true)}>
             {t.cashiers}
           </button>
-          <button type="button" className="btn" onClick={() => toggle.mutate(undefined)}>
+          <button type="button" className="btn" onClick={() => toggle.mutate(!till.active)}>
             {till.active ? t.turnOff : t.turnOn}
           </button>
         </div>
