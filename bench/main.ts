@@ -3,15 +3,18 @@ import { benchOrders } from './orders.ts'
 /*
  * npm run bench                 all of them, some minutes
  * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports, nodes
+ *                               and office
  * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
  * BENCH_EXPORT_ORDERS           orders in the files of exports (1000000)
+ * BENCH_OFFICE_ORDERS           orders in the list of the back office (100000)
  */
 const BENCHES: Record<string, () => Promise<unknown>> = {
   orders: benchOrders,
   logins: async () => (await import('./logins.ts')).run(),
+  office: async () => (await import('./office.ts')).run(),
   hostile: async () => (await import('./hostile.ts')).run(),
   chain: async () => (await import('./chain.ts')).run(),
   pages: async () => (await import('./pages.ts')).run(),
