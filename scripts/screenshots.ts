@@ -24,8 +24,14 @@ const SCREENS: Record<string, string> = {
   refunds: '/refunds',
   mispayments: '/mispayments',
   money: '/money',
+  books: '/money?tab=books',
   identity: '/identity',
+  screening: '/identity?tab=screening',
   shop: '/shop',
+  tills: '/shop?tab=tills',
+  buttons: '/shop?tab=buttons',
+  channels: '/shop?tab=channels',
+  rules: '/shop?tab=rules',
   people: '/people',
   'first-steps': '/developer',
   webhooks: '/webhooks',
@@ -34,6 +40,18 @@ const SCREENS: Record<string, string> = {
   requests: '/requests',
   audit: '/audit',
   account: '/account',
+}
+const TYPED = {
+  goods: 'Green tea, box of 50',
+  alias: 'INV-1001',
+  company: 'Bäckerei Sommer',
+  reason: 'One box came back',
+}
+const OPERATOR: Record<string, string> = {
+  companies: '/operator',
+  health: '/operator?tab=system',
+  wallets: '/operator?tab=wallets',
+  announcements: '/operator?tab=announcements',
 }
 const OUTSIDE: Record<string, string> = { login: '/login', register: '/register', forgot: '/forgot' }
 
@@ -53,6 +71,8 @@ async function shootOffice(place: Place, who: { email: string; screens: Record<s
   const { page, context } = await enterOffice(browser, baseUrl, { email: who.email, options })
   for (const [name, path] of Object.entries(who.screens)) {
     await goTo(page, path)
+    // figures are there, and nothing fades
+    await page.waitForTimeout(400)
     await save(page, `${name}-${device}`)
   }
   await context.close()
@@ -64,7 +84,7 @@ async function main(): Promise<void> {
   const { openOffice } = await import('../test/harness/office-world.ts')
   const { startBrowser, PHONE } = await import('../test/harness/browser.ts')
   const { DESK } = await import('../test/harness/office.ts')
-  const world = await openOffice()
+  const world = await openOffice(TYPED)
   const browser = await startBrowser()
   mkdirSync(OUT, { recursive: true })
   const { baseUrl } = world.shop.host
@@ -80,7 +100,7 @@ async function main(): Promise<void> {
     await context.close()
     const screens = { ...SCREENS, order: `/orders/${world.orders.paid}` }
     await shootOffice(place, { email: world.people.Manager.email, screens })
-    await shootOffice(place, { email: world.people.SuperAdmin.email, screens: { companies: '/operator' } })
+    await shootOffice(place, { email: world.people.SuperAdmin.email, screens: OPERATOR })
     const dark = { ...place, device: `${device}-dark`, options: { ...options, colorScheme: 'dark' as const } }
     await shootOffice(dark, { email: world.people.Manager.email, screens: { home: '/', order: screens.order } })
   }
