@@ -409,6 +409,26 @@ it('what an endpoint takes (range, receivers, batch, rate) is learned, kept in t
   await second.rpc.close()
 })
 
+it('a transfer that stays, but loses confirmations, is announced again until it is final again', async () => {
+  await open(1)
+  const address = await assign()
+  await chain.pay({ to: address, units: 3n })
+  await chain.mine(2)
+  await scanner.tick()
+  const look = async () => (await listTransfersTo(db, [address]))[0]
+  const first = await look()
+  assert.ok(first?.finalAt)
+  await chain.rollback(2)
+  await chain.call('evm_increaseTime', 5)
+  await chain.mine(1)
+  await lookOn(1)
+  assert.equal((await look())?.finalAt, null)
+  await chain.mine(2)
+  await lookOn(1)
+  const last = await look()
+  assert.ok(last?.finalAt && last.change > first.change, 'its payment hears that it is final again')
+})
+
 it('of 2,500 watched addresses all transfers are read while blocks are quiet, batches of 1,000 when they are full', async () => {
   await open(1)
   const address = await assign()

@@ -4,6 +4,7 @@ import {
   type BlockId,
   deleteBlocksAbove,
   findBlock,
+  findHead,
   insertBlocks,
   listBlocks,
   lockChain,
@@ -31,7 +32,14 @@ import {
   toBlock,
   toHex,
 } from './transfer-logs.ts'
-import { listOpenTransfers, updateConfirmed, updateOrphaned, upsertTransfers } from './transfer-queries.ts'
+import {
+  listFinalTransfers,
+  listOpenTransfers,
+  updateConfirmed,
+  updateOrphaned,
+  updateReopened,
+  upsertTransfers,
+} from './transfer-queries.ts'
 
 export type Scan = Panel & {
   db: Db
@@ -179,9 +187,23 @@ async function rewind(
     if (!known) await insertBlocks(tx, chainId, [ancestor], KEPT_BLOCKS)
     const orphaned = await updateOrphaned(tx, chainId, ancestor.number)
     await updateHead(tx, chainId, ancestor)
+    await reopen(scan, tx, ancestor)
     const depth = (top.number - ancestor.number).toString()
     scan.log.info({ chainId, depth, orphaned }, 'the chain was reorganised')
   })
+}
+
+/** Transfers that stay, but no longer below enough blocks, are announced again until they are final again. */
+async function reopen({ network }: Scan, tx: Tx, ancestor: BlockId): Promise<void> {
+  const head = await findHead(tx, network.chainId)
+  if (!head) return
+  const known = await listFinalTransfers(tx, network.chainId, ancestor.number - BigInt(KEPT_BLOCKS))
+  const open = known.filter((transfer) => !isSettled(network, transfer, head))
+  if (open.length > 0)
+    await updateReopened(
+      tx,
+      open.map(({ id }) => id),
+    )
 }
 
 /**

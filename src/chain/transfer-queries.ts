@@ -45,6 +45,19 @@ export const updateOrphaned = (tx: Tx, chainId: number, number: bigint): Promise
     update chain_transfers set status = 'orphaned', final_at = null, change = nextval('chain_changes')
     where chain_id = ${chainId} and block_number > ${number} and status = 'seen'`)
 
+/** Final transfers in the newest blocks: after a reorganisation they may have too few confirmations again. */
+export const listFinalTransfers = (q: Queryable, chainId: number, aboveNumber: bigint): Promise<Transfer[]> =>
+  list(
+    q,
+    sql`select ${COLUMNS} from chain_transfers where chain_id = ${chainId} and status = 'seen'
+      and final_at is not null and block_number > ${aboveNumber}`,
+  )
+
+/** These are not final any more: their confirmations count, and are announced, again. */
+export const updateReopened = (tx: Tx, ids: readonly string[]): Promise<number> =>
+  tx.run(sql`
+    update chain_transfers set final_at = null, change = nextval('chain_changes') where id = any(${[...ids]}::text[])`)
+
 /** Transfers whose confirmations still count. */
 export const listOpenTransfers = (q: Queryable, chainId: number): Promise<Transfer[]> =>
   list(
