@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import pg from 'pg'
+import { drill } from './drill.ts'
 import { plant } from './plants.ts'
 import { VirtualDatabase } from './virtual/database.ts'
 import { installGlobals } from './virtual/globals.ts'
@@ -10,6 +11,7 @@ import { Oracle } from './world/oracle.ts'
 
 /*
  * npm run simulate -- --orders 1000 --seed 7
+ * npm run simulate -- --plants --orders 4 --seed 7     every planted fault is found, and nothing else
  */
 const { values } = parseArgs({
   options: {
@@ -20,6 +22,8 @@ const { values } = parseArgs({
     calm: { type: 'boolean', default: false },
     folder: { type: 'string' },
     plant: { type: 'string' },
+    plants: { type: 'boolean', default: false },
+    story: { type: 'string' },
     // no story that waits for an order's end: a sample for tests
     short: { type: 'boolean', default: false },
   },
@@ -32,6 +36,7 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const realNow = performance.now.bind(performance)
 const startedAt = realNow()
 
+if (values.plants) process.exit((await drill(seed, Number(values.orders), say)) ? 0 : 1)
 say(`seed ${seed}, ${orders} orders`)
 const prepared = await prepareDatabase({ folder: values.folder ?? null, atMs: START_MS })
 say(`database after ${Math.round(realNow() - startedAt)} ms`)
@@ -55,8 +60,12 @@ try {
     scheduler,
     fault: () => (isBad(0.003) ? random.pick(['refused', 'lost', 'unanswered', 'reset', 'slow', 'broken']) : null),
   })
-  if (values.plant !== undefined) say(`planted: ${plant(values.plant).fault}`)
+  const planted = values.plant === undefined ? null : plant(values.plant)
+  if (planted) say(`planted: ${planted.fault}`)
   installGlobals(scheduler)
+  // a rejection that nothing handles would end the process that it belongs to
+  process.on('unhandledRejection', (error) => scheduler.fail(error))
+  process.on('uncaughtException', (error) => scheduler.fail(error))
   network.install()
   const { simulate } = await import('./run.ts')
   const loadedAt = realNow()
@@ -67,6 +76,7 @@ try {
     rate: Number(values.rate),
     isCalm: values.calm,
     isShort: values.short,
+    only: values.story ?? planted?.story ?? null,
   })
   const seconds = (realNow() - loadedAt) / 1000
   const virtualSeconds = Math.round((scheduler.nowMs - START_MS) / 1000)

@@ -1,16 +1,21 @@
+import { HDKey } from '@scure/bip32'
 import { privateKeyToAccount } from 'viem/accounts'
 import { buildProviders } from '../sandbox/providers/server.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openDb } from '../src/db/db.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { TEST_MASTER_KEY } from '../test/harness/service.ts'
 import { TEST_XPUB } from '../test/harness/shop.ts'
+import { Broken, must } from './stories/acts.ts'
 import { tellStory } from './stories/journeys.ts'
 import type { VirtualDatabase } from './virtual/database.ts'
 import type { Network } from './virtual/network.ts'
 import { runIn, type Scheduler } from './virtual/scheduler.ts'
 import { SimulatedChain } from './world/chain.ts'
 import { ChainNode } from './world/chain-node.ts'
+import { openDesk } from './world/desk.ts'
+import { Market } from './world/market.ts'
 import { Cluster } from './world/nodes.ts'
 import type { Oracle } from './world/oracle.ts'
 import { openShop, SERVICE } from './world/shops.ts'
@@ -30,14 +35,34 @@ export type RunOptions = {
   isCalm: boolean
   /** Only stories that end within seconds. */
   isShort: boolean
+  /** Only this story. */
+  only: string | null
   say(line: string): void
 }
 
 const KEYS = { refund: `0x${'11'.repeat(32)}`, relayer: `0x${'22'.repeat(32)}` } as const
 const ORDERS_PER_SHOP = 400
 const MINUTE = 60_000
+const UPKEEP_EVERY = 1000
 
-async function buildWorld(options: RunOptions): Promise<World & { open(): Promise<void> }> {
+/** An operator's slip of the hand stops the start. */
+function mustRefusePrivateKey(): void {
+  const { privateExtendedKey } = HDKey.fromMasterSeed(Buffer.alloc(32, 3)).derive("m/44'/60'/0'")
+  const start = (): unknown =>
+    loadConfig({
+      CHAIN_31337_RPC_URL: 'http://chain-0.example',
+      CHAIN_31337_USDC: `0x${'7'.repeat(40)}`,
+      CHAIN_31337_XPUB: privateExtendedKey,
+    })
+  try {
+    start()
+  } catch {
+    return
+  }
+  throw new Broken('a private key as CHAIN_31337_XPUB does not stop the start')
+}
+
+async function buildWorld(options: RunOptions): Promise<World> {
   const { scheduler, database, network, oracle, weather } = options
   const { random } = scheduler
   const now = (): number => Math.floor(scheduler.nowMs)
@@ -52,7 +77,9 @@ async function buildWorld(options: RunOptions): Promise<World & { open(): Promis
     now,
   })
   await built.app.ready()
+  const hanging = new Set<string>()
   network.listen('providers.example', async ({ method, url, headers, body }) => {
+    if ([...hanging].some((path) => url.pathname.startsWith(path))) return null
     const payload = body === '' ? {} : { payload: body }
     const answer = await built.app.inject({
       method: method as 'GET',
@@ -63,12 +90,17 @@ async function buildWorld(options: RunOptions): Promise<World & { open(): Promis
     const texts = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
     return { status: answer.statusCode, headers: Object.fromEntries(texts), body: answer.payload }
   })
+  const market = new Market(random)
+  network.listen('market.example', (request) => market.answer(request))
   const account = privateKeyToAccount(KEYS.refund)
-  chain.fund(account.address, 10n ** 18n)
+  const purse = { address: account.address, units: 10n ** 18n }
+  chain.fund(purse.address, purse.units)
   const config = loadConfig({
     ...{ BASE_URL: SERVICE, PORT: '80', LOG_LEVEL: 'warn', DATABASE_URL: 'postgresql://node@database/simulation' },
     ...{ LIMIT_ACCOUNT_PER_MINUTE: '0', LIMIT_ADDRESS_PER_MINUTE: '0', LIMIT_PUBLIC_PER_MINUTE: '0' },
     ...{ LIMIT_COMPANY_PER_MINUTE: '0', LIMIT_PAGE_PER_MINUTE: '0' },
+    ...{ RATE_SOURCES: 'kraken,coinbase', RATE_MIN_SOURCES: '2' },
+    ...{ RATE_KRAKEN_BASE_URL: 'http://market.example', RATE_COINBASE_BASE_URL: 'http://market.example' },
     CHAIN_31337_RPC_URL: 'http://chain-0.example,http://chain-1.example',
     CHAIN_31337_USDC: chain.token,
     CHAIN_31337_XPUB: TEST_XPUB,
@@ -86,17 +118,21 @@ async function buildWorld(options: RunOptions): Promise<World & { open(): Promis
   const db = openDb({ connectionString: 'postgresql://office@database/simulation?sslmode=disable' })
   const shops: World['shops'] = []
   network.listenFor((name) => {
-    const shop = shops.find(({ host }) => host === name)
+    const shop = shops[Number(/^shop-(\d+)\./.exec(name)?.[1] ?? -1)]
     return shop && ((request) => shop.take(request))
   })
-  const world = {
-    ...{ scheduler, random, chain, endpoints, cluster, shops, oracle, weather, counts },
-    providers: built.payerConsole,
-  }
   return {
-    ...world,
-    async open() {
-      shops.push(await openShop({ db, vault, scheduler, number: shops.length }))
+    ...{ scheduler, random, chain, endpoints, cluster, shops, oracle, weather, counts, market, hanging },
+    ...{ providers: built.payerConsole, purse },
+    async verifyBooks() {
+      const verdict = await verifyLedger(db)
+      return verdict.difference === null ? null : describeVerdict(verdict)
+    },
+    desk: openDesk({ config, db, vault, clock: now }),
+    async openShop() {
+      const shop = await openShop({ db, vault, scheduler, number: shops.length })
+      shops.push(shop)
+      return shop
     },
   }
 }
@@ -143,13 +179,22 @@ async function makeWeather(world: World): Promise<void> {
   })
 }
 
-async function tellAll(world: World & { open(): Promise<void> }, options: RunOptions): Promise<void> {
+/** What autovacuum does in life, at moments that depend on the run alone. */
+async function keepTidy({ oracle, scheduler }: World, number: number, say: (line: string) => void): Promise<void> {
+  await oracle.many('vacuum (analyze) delivery_due, jobs, idempotency_keys, payments, chain_blocks')
+  const isPowerOfTwo = Number.isInteger(Math.log2(number / UPKEEP_EVERY))
+  if (isPowerOfTwo || number % (50 * UPKEEP_EVERY) === 0) await oracle.many('vacuum (analyze)')
+  if (number > 0) say(`${number} orders, ${new Date(scheduler.nowMs).toISOString()}`)
+}
+
+async function tellAll(world: World, options: RunOptions): Promise<void> {
   const { scheduler } = options
   const running = new Set<Promise<void>>()
   for (let number = 0; number < options.orders; number += 1) {
-    if (number % ORDERS_PER_SHOP === 0 || world.shops.length < 8) await world.open()
+    if (number % UPKEEP_EVERY === 0) await keepTidy(world, number, options.say)
+    if (number % ORDERS_PER_SHOP === 0 || world.shops.length < 8) await world.openShop()
     const recent = world.shops.slice(-8)
-    const story = tellStory(world, world.random.pick(recent), options.isShort)
+    const story = tellStory(world, world.random.pick(recent), options)
       .catch((error: unknown) => scheduler.fail(error))
       .finally(() => running.delete(story))
     running.add(story)
@@ -158,16 +203,25 @@ async function tellAll(world: World & { open(): Promise<void> }, options: RunOpt
   while (running.size > 0) await Promise.race(running)
 }
 
-/** What must hold when everything has come to rest. */
-async function checkTheEnd(world: World, orders: number): Promise<void> {
-  const { oracle, chain } = world
-  const row = await oracle.one<{ orders: string; held: string; twice: string }>(`select
-    (select count(*) from orders)::text as orders,
-    (select coalesce(sum(units), 0) from ledger_entries where account in ('payer_clearing', 'wallet'))::text as held,
-    (select count(*) from (select 1 from deliveries group by company_id, order_id, event, refund_id having count(*) > 1) d)::text as twice`)
-  if (Number(row.orders) !== orders) throw new Error(`${orders} orders were made, and ${row.orders} are there`)
-  if (row.twice !== '0') throw new Error(`${row.twice} events have several deliveries`)
-  void chain
+const TOTALS = `select
+  (select count(*) from orders)::text as orders,
+  (select count(*) from (
+    select 1 from deliveries group by company_id, order_id, event, refund_id having count(*) > 1) d)::text as twice,
+  (select coalesce(sum(units), 0) from refunds where channel = 'crypto' and status = 'settled')::text as refunded,
+  (select coalesce(sum(units), 0) from settlements where status = 'paid')::text as settled`
+
+/** What must hold of everything together, when it has come to rest. */
+async function checkTheEnd(world: World): Promise<void> {
+  const { oracle, chain, purse } = world
+  const orders = world.counts.get('orders') ?? 0
+  const row = await oracle.one<Record<'orders' | 'twice' | 'refunded' | 'settled', string>>(TOTALS)
+  must(Number(row.orders) === orders, `${orders} orders were made, and ${row.orders} are there`)
+  must(row.twice === '0', `${row.twice} events have several deliveries`)
+  const paidOut = purse.units - chain.balanceAt(purse.address)
+  const booked = BigInt(row.refunded) + BigInt(row.settled)
+  must(paidOut === booked, `${paidOut} left the wallet, refunds and settlements say ${booked}`)
+  const difference = await world.verifyBooks()
+  must(difference === null, difference ?? '')
 }
 
 /** Tells all stories and checks everything. @returns lines of figures */
@@ -176,6 +230,7 @@ export async function simulate(options: RunOptions): Promise<void> {
   let isDone = false
   void runIn(null, async () => {
     try {
+      mustRefusePrivateKey()
       const world = await buildWorld(options)
       mineForever(world)
       for (let number = 0; number < options.nodes; number += 1) await world.cluster.add()
@@ -185,7 +240,7 @@ export async function simulate(options: RunOptions): Promise<void> {
       await tellAll(world, options)
       weather.isBad = false
       await scheduler.sleep(MINUTE)
-      await checkTheEnd(world, options.orders)
+      await checkTheEnd(world)
       for (const [what, times] of [...world.counts].sort()) say(`  ${what}: ${times}`)
       say(`  kills: ${world.cluster.kills}`)
       isDone = true

@@ -1,39 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Shop } from '../world/shops.ts'
 import { count, type World } from '../world/world.ts'
+import { channelOf, inDecimal, MINUTE, must, pauseMs, pay, SECOND } from './acts.ts'
+import * as money from './money-stories.ts'
 import { OrderStory } from './order-story.ts'
 
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-
-type Journey = (story: OrderStory) => Promise<void>
-
-const pauseMs = ({ world }: OrderStory, mostMs: number): number => world.random.next() ** 2 * mostMs
-
-const PROVIDERS = ['binance', 'gatepay', 'kucoinpay'] as const
-const channelOf = ({ world }: OrderStory): string =>
-  world.random.chance(0.5) ? 'crypto' : world.random.pick(PROVIDERS)
-
-/** The payer pays what the instructions say, by the channel that was accepted. */
-async function pay(story: OrderStory, channel: string, units = story.due): Promise<boolean> {
-  const { world } = story
-  const reply = await story.accept(channel)
-  if (reply.status !== 200) {
-    count(world, `accept refused: ${reply.code}`)
-    return false
-  }
-  await sleep(pauseMs(story, 60 * SECOND))
-  const { toAddress, providerReference } = reply.data
-  if (toAddress !== null && channel === 'crypto') world.chain.pay(toAddress, units)
-  else {
-    const payment = world.providers.find(providerReference ?? '')
-    if (!payment) throw new Error(`${channel} does not know ${providerReference}`)
-    world.providers.refresh(payment)
-    if (payment.state !== 'open') return false
-    await world.providers.pay(payment)
-  }
-  return true
-}
+type Journey = money.Journey
 
 const abandon: Journey = async (story) => {
   story.expected = 'unpaid'
@@ -64,23 +36,49 @@ const refund: Journey = async (story) => {
   await buy(story)
   if (!(await story.reaches(['PAID']))) return
   await sleep(pauseMs(story, 2 * MINUTE))
-  const left = story.due / 3n
-  const isPart = world.random.chance(0.5)
-  const amount = `${left / 1_000_000n}.${String(left % 1_000_000n).padStart(6, '0')}`
-  const reply = await story.post('revert', { reason: 'it broke', ...(isPart ? { amount } : {}) })
+  const part = world.random.chance(0.5) ? { amount: inDecimal(story.due / 3n) } : {}
+  const reply = await story.post('revert', { reason: 'it broke', ...part })
   count(world, `revert ${reply.status} ${reply.code}`)
+  const path = `/api/next/refunds?code=${story.code}`
+  const { data } = await story.shop.call<{ refunds: { code: string }[]; total: number }>('GET', path)
+  const isRight = data.total === data.refunds.length && data.refunds.every(({ code }) => code === story.code)
+  must(isRight && (reply.status !== 200 || data.total === 1), `the list of its refunds is ${JSON.stringify(data)}`)
 }
 
+/** Journeys and how often they are drawn; 0: only by name, because they turn the clock of everyone. */
 const JOURNEYS: readonly [Journey, number][] = [
   [abandon, 15],
   [cancel, 8],
-  [buy, 60],
+  [buy, 58],
   [changeMind, 7],
-  [refund, 10],
+  [refund, 8],
+  [money.decidedUnder, 1],
+  [money.orphaned, 0.5],
+  [money.emptyLogs, 0.02],
+  [money.foreignNode, 0.02],
+  [money.lastMinute, 0.02],
+  [money.settledFirst, 0.3],
+  [money.hangingProvider, 0.02],
+  [money.otherCoin, 1],
+  [money.refundUnderWay, 0.3],
+  [money.lastAttempt, 0.3],
+  [money.refusedKey, 0.02],
+  [money.pricesApart, 0.02],
+  [money.dust, 0.5],
+  [money.takenBack, 0],
 ]
+const SHORT: readonly Journey[] = [cancel, buy, changeMind, refund]
 
-function draw({ random }: World, isShort: boolean): Journey {
-  const journeys = isShort ? JOURNEYS.filter(([journey]) => journey !== abandon) : JOURNEYS
+/** Which stories a run tells. */
+export type Repertoire = { isShort: boolean; only: string | null }
+
+function draw({ random }: World, { isShort, only }: Repertoire): Journey {
+  const named = JOURNEYS.find(([journey]) => journey.name === only)
+  if (only !== null) {
+    if (named) return named[0]
+    throw new Error(`There is no story "${only}": ${JOURNEYS.map(([{ name }]) => name).join(', ')}`)
+  }
+  const journeys = isShort ? JOURNEYS.filter(([journey]) => SHORT.includes(journey)) : JOURNEYS
   let at = random.next() * journeys.reduce((total, [, weight]) => total + weight, 0)
   for (const [journey, weight] of journeys) {
     at -= weight
@@ -90,10 +88,12 @@ function draw({ random }: World, isShort: boolean): Journey {
 }
 
 /** One order, from the shop's request to the last webhook. */
-export async function tellStory(world: World, shop: Shop, isShort: boolean): Promise<void> {
-  const journey = draw(world, isShort)
+export async function tellStory(world: World, shop: Shop, repertoire: Repertoire): Promise<void> {
+  const journey = draw(world, repertoire)
+  count(world, `story ${journey.name}`)
   const story = new OrderStory(world, shop, journey.name)
-  await story.create(100 + world.random.below(30_000))
+  if (!(await story.create(world.random.below(300) * 100 + 120 + world.random.below(80))))
+    return count(world, 'nothing sold: no rate')
   await journey(story)
   await sleep(20 * SECOND)
   await story.end()

@@ -1,4 +1,4 @@
-import type { AttemptRow, DeliveryRow, OrderFacts } from '../world/oracle.ts'
+import type { AttemptRow, DeliveryRow, MispaymentRow, OrderFacts } from '../world/oracle.ts'
 import type { Received, Shop } from '../world/shops.ts'
 import type { World } from '../world/world.ts'
 import { LEGAL } from './legal.ts'
@@ -32,19 +32,27 @@ function judgeStates({ order, events }: OrderFacts, { broken }: Verdict): void {
   if (BigInt(order.refunded) > BigInt(order.paid)) broken.push(`${order.refunded} of ${order.paid} were refunded`)
 }
 
+/** Money that was there, left the chain, and is not back. */
+const isLoss = ({ kind, status }: MispaymentRow): boolean =>
+  kind === 'orphaned' && (status === 'open' || status === 'borne')
+
 function judgeMoney(world: World, facts: OrderFacts, { broken, missing }: Verdict): void {
+  const lostOf = (id: string): bigint =>
+    sum(facts.mispayments.filter((one) => one.payment_id === id && isLoss(one)).map(({ units }) => BigInt(units)))
   const { payments, refunds, accounts, order } = facts
   const zero = sum(Object.values(accounts).map(BigInt))
   if (zero !== 0n) broken.push(`the books of the order sum to ${zero}`)
   for (const payment of payments) {
     const arrived = arrivedFor(world, payment)
-    if (arrived !== BigInt(payment.received))
+    if (arrived !== BigInt(payment.received) - lostOf(payment.id))
       missing.push(`${payment.channel} got ${arrived}, the payment says ${payment.received}`)
     const sent = sentBack(world, payment, refunds)
     const known = refunds.filter(({ payment_id: id, status }) => id === payment.id && status === 'settled')
     const settled = sum(known.map(({ units }) => BigInt(units)))
     if (sent > arrived) broken.push(`${sent} were sent back of ${arrived} that arrived`)
-    if (sent !== settled) missing.push(`${sent} were sent back, the refunds say ${settled}`)
+    const words = `${sent} were sent back, the refunds say ${settled}`
+    if (settled > sent && payment.deposit_address === null) broken.push(words)
+    else if (sent !== settled) missing.push(words)
   }
   const held = heldInBooks(facts)
   const right = sum(payments.map((one) => arrivedFor(world, one) - sentBack(world, one, refunds)))
@@ -95,12 +103,17 @@ function judgeDeliveries(facts: OrderFacts, received: readonly Received[], verdi
 export function judge(
   world: World,
   shop: Shop,
-  { facts, orderId, expected }: { facts: OrderFacts; orderId: string; expected: Expected },
+  {
+    facts,
+    orderId,
+    expected,
+    isConverted,
+  }: { facts: OrderFacts; orderId: string; expected: Expected; isConverted: boolean },
 ): Verdict {
   const verdict: Verdict = { broken: [], missing: [] }
   const { status } = facts.order
   judgeStates(facts, verdict)
-  judgeMoney(world, facts, verdict)
+  if (!isConverted) judgeMoney(world, facts, verdict)
   judgeDeliveries(facts, shop.received.get(orderId) ?? [], verdict)
   if (!OVER.includes(status)) verdict.missing.push(`it is ${status}`)
   const isPaid = PAID.includes(status)

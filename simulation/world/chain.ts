@@ -213,13 +213,14 @@ export class SimulatedChain {
    * Other blocks take the place of the newest ones. What was in them waits again, or is lost for good.
    * @returns the transactions that are lost
    */
-  reorganise(depth: number, losesShare: number): ChainTransaction[] {
+  reorganise(depth: number, losesShare: number, loses?: Hex): ChainTransaction[] {
     const from = Math.max(1, this.blocks.length - depth)
     const dropped = this.blocks.splice(from)
     const lost: ChainTransaction[] = []
     for (const transaction of dropped.flatMap((block) => block.transactions)) {
       this.#undo(transaction)
-      const isLost = transaction.authorization === null && this.#random.chance(losesShare)
+      const isDrawn = transaction.authorization === null && this.#random.chance(losesShare)
+      const isLost = isDrawn || transaction.hash === loses
       if (isLost) lost.push(transaction)
       else this.#pool.push(transaction)
     }
@@ -244,6 +245,15 @@ export class SimulatedChain {
     const key = `${from.toLowerCase()} ${nonce.toLowerCase()}`
     if (this.#usedAuthorizations.get(key) === hash) this.#usedAuthorizations.delete(key)
     this.#accountNonces.set(relayer.toLowerCase(), Math.min(accountNonce, this.accountNonce(relayer)))
+  }
+
+  /** A reorganisation as deep as a transfer, which is lost; everything else stays. */
+  lose(hash: string): ChainTransaction {
+    const place = this.#places.get(hash as Hex)
+    if (!place) throw new Error(`${hash} is in no block`)
+    const [lost] = this.reorganise(this.blocks.length - place.block, 0, hash as Hex)
+    if (!lost) throw new Error(`${hash} was not lost`)
+    return lost
   }
 
   /** A transfer that a reorganisation lost comes back. */

@@ -20,6 +20,7 @@ export const SERVICE = 'http://pay.example'
 export class Shop {
   readonly host: string
   readonly merchant: Merchant
+  readonly settlementAddress: string
   /** Its webhook server does not answer well until then. */
   downUntilMs = 0
   /** By order. */
@@ -29,6 +30,7 @@ export class Shop {
 
   constructor(number: number, merchant: Merchant, scheduler: Scheduler) {
     this.host = `shop-${number}.example`
+    this.settlementAddress = `0x${number.toString(16).padStart(40, '5')}`
     this.merchant = merchant
     this.#scheduler = scheduler
   }
@@ -73,6 +75,19 @@ export class Shop {
     }
   }
 
+  /** One request without patience. */
+  once<Data>(method: 'POST', path: string, body: unknown): Promise<Reply<Data> | null> {
+    const headers = {
+      ...this.merchant.headers,
+      'content-type': 'application/json',
+      'idempotency-key': crypto.randomUUID(),
+    }
+    return this.#once<Data>(`${SERVICE}/api/next/confirm_conversion/${path}`, {
+      ...{ method, headers },
+      body: JSON.stringify(body),
+    })
+  }
+
   /** Null: no answer that says what became of it. */
   async #once<Data>(url: string, init: RequestInit): Promise<Reply<Data> | null> {
     const signal = AbortSignal.timeout(12_000)
@@ -89,10 +104,10 @@ export class Shop {
 export async function openShop(deps: { db: Db; vault: Vault; scheduler: Scheduler; number: number }): Promise<Shop> {
   const { db, vault, scheduler, number } = deps
   const merchant = await insertMerchant(db, vault)
-  const address = `0x${number.toString(16).padStart(40, '5')}`
+  const shop = new Shop(number, merchant, scheduler)
   await db.run(sql`
-    update companies set optional_events = ${[...EVENTS]}, settlement_address = ${address}, settlement_network = 31337,
+    update companies set optional_events = ${[...EVENTS]}, settlement_address = ${shop.settlementAddress}, settlement_network = 31337,
       fee_bps = ${(number % 3) * 75}, version = version + 1
     where id = ${merchant.companyId}`)
-  return new Shop(number, merchant, scheduler)
+  return shop
 }

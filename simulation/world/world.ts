@@ -3,6 +3,8 @@ import type { Random } from '../virtual/random.ts'
 import type { Scheduler } from '../virtual/scheduler.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { ChainNode } from './chain-node.ts'
+import type { Desk } from './desk.ts'
+import type { Market } from './market.ts'
 import type { Cluster } from './nodes.ts'
 import type { Oracle } from './oracle.ts'
 import type { Shop } from './shops.ts'
@@ -17,6 +19,16 @@ export type World = {
   cluster: Cluster
   shops: Shop[]
   oracle: Oracle
+  desk: Desk
+  market: Market
+  /** Paths of providers that take requests and never answer. */
+  hanging: Set<string>
+  /** The wallet that pays refunds and settlements, and what it held at first. */
+  purse: { address: string; units: bigint }
+  /** Recomputes all books. @returns the difference in words, or null */
+  verifyBooks(): Promise<string | null>
+  /** A new company. */
+  openShop(): Promise<Shop>
   /** Faults are drawn only while this is set. */
   weather: { isBad: boolean }
   counts: Map<string, number>

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProviderPayment } from '../../sandbox/providers/imitation.ts'
+import { magicOf } from '../../sandbox/providers/stories.ts'
+import type { Reply } from '../world/shops.ts'
+import { count } from '../world/world.ts'
+import type { Instructions, OrderStory } from './order-story.ts'
+
+export const SECOND = 1000
+export const MINUTE = 60 * SECOND
+
+export const pauseMs = ({ world }: OrderStory, mostMs: number): number => world.random.next() ** 2 * mostMs
+
+export const PROVIDERS = ['binance', 'gatepay', 'kucoinpay'] as const
+export const channelOf = ({ world }: OrderStory): string =>
+  world.random.chance(0.5) ? 'crypto' : world.random.pick(PROVIDERS)
+
+/** What is wrong although no invariant of one order says so. */
+export class Broken extends Error {
+  override readonly name = 'Broken'
+}
+
+export function must(isRight: boolean, words: string): asserts isRight {
+  if (!isRight) throw new Broken(words)
+}
+
+/** An accept that the story needs. */
+export async function accepted(story: OrderStory, channel: string): Promise<Instructions> {
+  const reply = await story.accept(channel)
+  must(reply.status === 200, `accept by ${channel} answers ${reply.text}`)
+  return reply.data
+}
+
+export function paymentAt({ world }: OrderStory, { providerReference }: Instructions): ProviderPayment {
+  const payment = world.providers.find(providerReference ?? '')
+  must(payment !== undefined, `no provider knows ${providerReference}`)
+  return payment
+}
+
+/** The payer pays what the instructions say, by the channel that was accepted. @returns whether he could */
+export async function pay(story: OrderStory, channel: string, units = story.due): Promise<boolean> {
+  const { world } = story
+  const reply: Reply<Instructions> = await story.accept(channel)
+  if (reply.status !== 200) {
+    count(world, `accept refused: ${reply.code}`)
+    return false
+  }
+  await sleep(pauseMs(story, 60 * SECOND))
+  const { toAddress } = reply.data
+  if (channel === 'crypto' && toAddress !== null) {
+    world.chain.pay(toAddress, units)
+    return true
+  }
+  const payment = world.providers.refresh(paymentAt(story, reply.data))
+  // some amounts make an imitation act by itself
+  if (payment.state !== 'open' || magicOf(payment.amount) !== undefined) return false
+  await world.providers.pay(payment)
+  return true
+}
+
+export type MispaymentView = { _id: string; kind: string; status: string; amount: string }
+
+/** The record, once it is there. */
+export async function openRecord(story: OrderStory, kind: string): Promise<MispaymentView> {
+  const { shop, world } = story
+  for (let tries = 0; tries < 120; tries += 1) {
+    const token = await world.desk.token()
+    const path = `/api/next/mispayments?code=${story.code}`
+    const { data } = await shop.call<{ mispayments: MispaymentView[] }>('GET', path, { token })
+    const found = data.mispayments.find((one) => one.kind === kind && one.status === 'open')
+    if (found) return found
+    await sleep(2 * SECOND)
+  }
+  throw new Broken(`no open record "${kind}" of the order ${story.id} appears`)
+}
+
+export async function decide<Data = unknown>(
+  story: OrderStory,
+  path: string,
+  body: Record<string, unknown>,
+): Promise<Reply<Data>> {
+  const token = await story.world.desk.token()
+  return story.shop.call<Data>('POST', `/api/next/${path}`, { body, token })
+}
+
+export const inDecimal = (units: bigint): string =>
+  `${units / 1_000_000n}.${String(units % 1_000_000n).padStart(6, '0')}`

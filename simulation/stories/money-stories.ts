@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  accepted,
+  Broken,
+  decide,
+  inDecimal,
+  MINUTE,
+  must,
+  openRecord,
+  pauseMs,
+  pay,
+  paymentAt,
+  SECOND,
+} from './acts.ts'
+import { OrderStory } from './order-story.ts'
+
+export type Journey = (story: OrderStory) => Promise<void>
+
+const PAID = ['PAID']
+
+/** 1: a part is paid and decided about; the rest alone does not pay the order. */
+export const decidedUnder: Journey = async (story) => {
+  const { world } = story
+  const { toAddress } = await accepted(story, 'crypto')
+  const part = (story.due * 55n) / 100n
+  world.chain.pay(toAddress ?? '', part)
+  const record = await openRecord(story, 'under')
+  const done = await decide(story, `mispayments/${record._id}/ignore`, { reason: 'the shop keeps it' })
+  must(done.status === 200, `ignore answers ${done.text}`)
+  await sleep(pauseMs(story, 10 * SECOND))
+  world.chain.pay(toAddress ?? '', story.due - part)
+  story.expected = 'unpaid'
+  await sleep(16 * MINUTE)
+}
+
+/** 2: final money leaves the chain after PAID; nothing of it is paid out. It comes back, or a person decides. */
+export const orphaned: Journey = async (story) => {
+  const { world } = story
+  const { toAddress } = await accepted(story, 'crypto')
+  const hash = world.chain.pay(toAddress ?? '', story.due)
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  story.expected = 'paid'
+  await sleep(5 * SECOND)
+  const lost = world.chain.lose(hash)
+  const record = await openRecord(story, 'orphaned')
+  const refused = await story.post('revert', { reason: 'it broke' })
+  must(refused.status !== 200, 'a refund of money that left the chain is accepted')
+  const isBack = world.random.chance(0.5)
+  if (isBack) world.chain.resend(lost)
+  else {
+    const borne = await decide(story, `mispayments/${record._id}/bear`, { by: 'operator' })
+    must(borne.status === 200, `bear answers ${borne.text}`)
+  }
+}
+
+/** 4: both nodes serve another chain for a moment. Nothing of what was read is given up. */
+export const foreignNode: Journey = async (story) => {
+  const { world } = story
+  must(await pay(story, 'crypto'), 'the payer cannot pay')
+  story.expected = 'paid'
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  for (const node of world.endpoints) node.trouble = 'foreign'
+  await sleep(6 * SECOND)
+  for (const node of world.endpoints) node.trouble = 'none'
+  await sleep(90 * SECOND)
+  const { mispayments } = await story.facts()
+  must(mispayments.length === 0, `another chain made the records ${JSON.stringify(mispayments)}`)
+}
+
+/** 4: both nodes find no logs in the block of the payment, whose header shows them. */
+export const emptyLogs: Journey = async (story) => {
+  const { world } = story
+  const { toAddress } = await accepted(story, 'crypto')
+  for (const node of world.endpoints) node.trouble = 'empty'
+  world.chain.pay(toAddress ?? '', story.due)
+  story.expected = 'paid'
+  await sleep(8 * SECOND)
+  for (const node of world.endpoints) node.trouble = 'none'
+  must(await story.reaches(PAID, 2 * MINUTE), 'a payment in a block without logs is not seen')
+}
+
+/** 5: the nodes are away while the last moment to pay passes; the payer was in time. */
+export const lastMinute: Journey = async (story) => {
+  const { world } = story
+  const { toAddress } = await accepted(story, 'crypto')
+  await sleep(15 * MINUTE - 12 * SECOND)
+  for (const node of world.endpoints) node.trouble = 'down'
+  world.chain.pay(toAddress ?? '', story.due)
+  story.expected = 'paid'
+  await sleep(90 * SECOND)
+  for (const node of world.endpoints) node.trouble = 'none'
+  must(await story.reaches(PAID), 'a payment in time is not PAID after the outage')
+  const { events } = await story.facts()
+  must(!events.some(({ trigger }) => trigger === 'expire'), 'an order expired while its chain was not read')
+}
+
+/** 6: everything was settled; a refund has no cover, and is refused with the reason. */
+export const settledFirst: Journey = async (story) => {
+  const { world } = story
+  story.shop = await world.openShop()
+  await story.create(5050)
+  must(await pay(story, 'crypto'), 'the payer cannot pay')
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  story.expected = 'paid'
+  const { companyId } = story.shop.merchant
+  const made = await decide<{ _id: string; amount: string }>(story, 'settlements', { companyId })
+  must(made.status === 200, `a settlement answers ${made.text}`)
+  const approved = await decide(story, `settlements/${made.data._id}/approve`, {})
+  must(approved.status === 200, `its approval answers ${approved.text}`)
+  const isPaid = async (): Promise<boolean> => {
+    const { status } = await world.oracle.one<{ status: string }>(
+      'select status from settlements where company_id = $1',
+      [companyId],
+    )
+    return status === 'paid'
+  }
+  for (let tries = 0; tries < 100 && !(await isPaid()); tries += 1) await sleep(3 * SECOND)
+  must(await isPaid(), 'an approved settlement is not paid')
+  const got = world.chain.balanceAt(story.shop.settlementAddress)
+  must(inDecimal(got) === made.data.amount, `${got} were settled, not ${made.data.amount}`)
+  const refused = await story.post('revert', { reason: 'it broke' })
+  must(refused.code === 'REFUND_NOT_COVERED', `a refund without cover answers ${refused.status} ${refused.code}`)
+}
+
+/** 7: one provider hangs with many refunds; another one's refund goes on. */
+export const hangingProvider: Journey = async (story) => {
+  const { world, shop } = story
+  const others = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const other = new OrderStory(world, shop, 'hangingProvider')
+      await other.create(4050)
+      must(await pay(other, 'binance'), 'the payer cannot pay')
+      must(await other.reaches(PAID), 'a full payment is not PAID')
+      return other
+    }),
+  )
+  must(await pay(story, 'gatepay'), 'the payer cannot pay')
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  world.hanging.add('/binance')
+  await Promise.all(others.map((other) => other.post('revert', { reason: 'it broke' })))
+  await sleep(3 * SECOND)
+  await story.post('revert', { reason: 'it broke' })
+  const isThrough = await story.reaches(['FULL_REFUNDED'], 20 * SECOND)
+  world.hanging.clear()
+  must(isThrough, 'a refund waits for another provider, which hangs')
+  await Promise.all(others.map((other) => other.end()))
+}
+
+/** 8: paid in full, in another coin than the one that was asked for. */
+export const otherCoin: Journey = async (story) => {
+  const { world } = story
+  const payment = paymentAt(story, await accepted(story, 'whitepay'))
+  const currency = world.random.pick(['USDT', 'BTC'])
+  const isPart = world.random.chance(0.2)
+  if (isPart) await world.providers.pay(payment, { currency, amount: currency === 'BTC' ? '0.00000100' : '0.500000' })
+  else await world.providers.pay(payment, { currency })
+  story.isConverted = true
+  if (isPart) {
+    story.expected = 'unpaid'
+    return sleep(7 * MINUTE).then(() => undefined)
+  }
+  story.expected = 'paid'
+  must(await story.reaches(PAID, 2 * MINUTE), `an order paid in full in ${currency} is not PAID`)
+}
+
+/** 9: Crypto.com took a refund and has not transferred it; and its answer may be lost. */
+export const refundUnderWay: Journey = async (story) => {
+  const { world } = story
+  must(await pay(story, 'cryptopay'), 'the payer cannot pay')
+  story.isConverted = true
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  const payment = world.providers.list().find(({ merchantReference }) => merchantReference.startsWith(story.id))
+  must(payment !== undefined, 'Crypto.com does not know the payment')
+  world.providers.stories.arm('refund-pending', { provider: 'cryptopay' })
+  const isLost = world.random.chance(0.5)
+  if (isLost) world.providers.stories.arm('refund-timeout-after-acceptance', { provider: 'cryptopay' })
+  await story.post('revert', { reason: 'it broke' })
+  await sleep(3 * MINUTE)
+  must(payment.refunds.length === 1, `Crypto.com was asked for ${payment.refunds.length} refunds`)
+  must((await story.status()) === 'REFUNDING', `it is ${await story.status()} before Crypto.com transferred anything`)
+  for (const refund of payment.refunds) world.providers.settleRefund(payment, refund)
+  must(await story.reaches(['FULL_REFUNDED']), 'a transferred refund is not FULL_REFUNDED')
+}
+
+/** 9: the last refund attempt that Binance allows sends everything that is left. */
+export const lastAttempt: Journey = async (story) => {
+  const payment = paymentAt(story, await accepted(story, 'binance'))
+  payment.facts.refundAttempts = 1
+  await story.world.providers.pay(payment)
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  await story.post('revert', { amount: inDecimal(story.due / 3n), reason: 'a part of it' })
+  must(await story.reaches(['FULL_REFUNDED', 'REFUNDED'], 5 * MINUTE), 'Binance’s last refund never ends')
+}
+
+/** 10: a provider refuses our credentials for a moment; its channel comes back by itself. */
+export const refusedKey: Journey = async (story) => {
+  const { world, shop } = story
+  world.providers.stories.arm('credentials-refused', { provider: 'gatepay', seconds: 20 })
+  for (let tries = 0; tries < 3; tries += 1)
+    await shop.once('POST', `accept/${story.code}`, { paymentChannel: 'gatepay' })
+  await sleep(25 * SECOND)
+  for (let tries = 0; tries < 100; tries += 1) {
+    const later = new OrderStory(world, shop, 'refusedKey')
+    await later.create(4050)
+    const reply = await shop.once<{ status: string }>('POST', `accept/${later.code}`, { paymentChannel: 'gatepay' })
+    if (reply?.data?.status === 'AWAITING') return
+    await sleep(6 * SECOND)
+  }
+  throw new Broken('a channel that was refused once stays away')
+}
+
+/** 11: two price sources are 4 % apart: nothing is sold. */
+export const pricesApart: Journey = async (story) => {
+  const { world } = story
+  world.market.distance = 1.04
+  await sleep(3 * MINUTE)
+  const late = new OrderStory(world, story.shop, 'pricesApart')
+  const isMade = await late.create(4050)
+  world.market.distance = 1
+  must(!isMade, 'an order was made although the prices are 4 % apart')
+  await sleep(2 * MINUTE)
+}
+
+/** 11: dust at an address locks no channel. */
+export const dust: Journey = async (story) => {
+  const { world } = story
+  const { toAddress } = await accepted(story, 'crypto')
+  world.chain.pay(toAddress ?? '', 5000n)
+  await sleep(15 * SECOND)
+  const { status, text } = await story.accept('binance')
+  must(status === 200, `after dust, another channel answers ${text}`)
+  if (await pay(story, 'binance')) story.expected = 'paid'
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+}
+
+/** 3: a provider takes its word back. What it paid is not paid out, until that is explained. */
+export const takenBack: Journey = async (story) => {
+  const { world } = story
+  story.shop = await world.openShop()
+  await story.create(5050)
+  const payment = paymentAt(story, await accepted(story, 'binance'))
+  await world.providers.pay(payment)
+  must(await story.reaches(PAID), 'a full payment is not PAID')
+  story.expected = 'paid'
+  payment.state = 'failed'
+  world.scheduler.jump(61 * MINUTE)
+  await sleep(3 * MINUTE)
+  const { companyId } = story.shop.merchant
+  const refused = await decide(story, 'settlements', { companyId })
+  must(refused.code === 'BOOKS_DIFFER', `money that a provider denies is settled: ${refused.status} ${refused.code}`)
+  payment.state = 'paid'
+  world.scheduler.jump(61 * MINUTE)
+  await sleep(3 * MINUTE)
+  const made = await decide(story, 'settlements', { companyId })
+  must(made.status === 200, `after the explanation, a settlement answers ${made.text}`)
+}

@@ -1,0 +1,24 @@
+import type { HttpAnswer, HttpRequest } from '../virtual/network.ts'
+import type { Random } from '../virtual/random.ts'
+
+/** Two price sources that agree, unless the run pulls them apart. */
+export class Market {
+  readonly #random: Random
+  #price = 1.08
+  /** What the second source's price is multiplied by. */
+  distance = 1
+
+  constructor(random: Random) {
+    this.#random = random
+  }
+
+  async answer({ url }: HttpRequest): Promise<HttpAnswer> {
+    this.#price *= 1 + (this.#random.next() - 0.5) / 10_000
+    const headers = { 'content-type': 'application/json' }
+    const isKraken = url.pathname.startsWith('/0/public')
+    const body = isKraken
+      ? { error: [], result: { USDCEUR: { a: [(1 / this.#price).toFixed(8), '1', '1.000'] } } }
+      : { data: { currency: 'EUR', rates: { USDC: (this.#price * this.distance).toFixed(8) } } }
+    return { status: 200, headers, body: JSON.stringify(body) }
+  }
+}
