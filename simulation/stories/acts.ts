@@ -7,6 +7,7 @@ import type { Instructions, OrderStory } from './order-story.ts'
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
 
 export const pauseMs = ({ world }: OrderStory, mostMs: number): number => world.random.next() ** 2 * mostMs
 

@@ -3,6 +3,7 @@ import {
   accepted,
   Broken,
   decide,
+  HOUR,
   inDecimal,
   MINUTE,
   must,
@@ -242,14 +243,14 @@ export const takenBack: Journey = async (story) => {
   await world.providers.pay(payment)
   must(await story.reaches(PAID), 'a full payment is not PAID')
   story.expected = 'paid'
-  payment.state = 'failed'
-  world.scheduler.jump(61 * MINUTE)
+  payment.state = 'closed'
+  world.scheduler.jump(25 * HOUR)
   await sleep(3 * MINUTE)
   const { companyId } = story.shop.merchant
   const refused = await decide(story, 'settlements', { companyId })
   must(refused.code === 'BOOKS_DIFFER', `money that a provider denies is settled: ${refused.status} ${refused.code}`)
   payment.state = 'paid'
-  world.scheduler.jump(61 * MINUTE)
+  world.scheduler.jump(25 * HOUR)
   await sleep(3 * MINUTE)
   const made = await decide(story, 'settlements', { companyId })
   must(made.status === 200, `after the explanation, a settlement answers ${made.text}`)
