@@ -28,11 +28,6 @@ export const PLANTS: readonly Plant[] = [
     ),
   },
   {
-    ...{ name: 'lost-money-refunded', number: 2, story: 'orphaned' },
-    fault: 'money that left the chain after PAID is refunded',
-    edits: one('src/refunds/refund-cover.ts', 'if (openLoss === 0n) return', 'if (openLoss >= 0n) return'),
-  },
-  {
     ...{ name: 'books-asked-late', number: 3, story: 'takenBack' },
     fault: 'what providers say of paid payments is not compared with the books every hour',
     edits: one('src/assembly/money-checks.ts', "'payments.reconcile', HOUR", "'payments.reconcile', 1000 * HOUR"),
@@ -45,11 +40,6 @@ export const PLANTS: readonly Plant[] = [
       { file: 'src/chain/scan.ts', find: 'if (served !== chainId) throw', replace: 'if (served < 0) throw' },
       { file: 'src/chain/scan.ts', find: 'genesis !== genesisHash)', replace: "genesis === '')" },
     ],
-  },
-  {
-    ...{ name: 'empty-logs-believed', number: 4, story: 'emptyLogs' },
-    fault: 'an empty answer is believed although the block’s header shows a transfer',
-    edits: one('src/chain/checked-logs.ts', "const sure = suspicion === 'none'", "const sure = suspicion !== 'never'"),
   },
   {
     ...{ name: 'expired-unread', number: 5, story: 'lastMinute' },

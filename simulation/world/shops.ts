@@ -106,7 +106,8 @@ export async function openShop(deps: { db: Db; vault: Vault; scheduler: Schedule
   const merchant = await insertMerchant(db, vault)
   const shop = new Shop(number, merchant, scheduler)
   await db.run(sql`
-    update companies set optional_events = ${[...EVENTS]}, settlement_address = ${shop.settlementAddress}, settlement_network = 31337,
+    update companies set optional_events = ${[...EVENTS]}, settlement_address = ${shop.settlementAddress},
+      settlement_network = 31337,
       fee_bps = ${(number % 3) * 75}, version = version + 1
     where id = ${merchant.companyId}`)
   return shop
