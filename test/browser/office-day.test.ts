@@ -101,8 +101,9 @@ test('the memory of a tab that is open for eight hours with live updates does no
   await context.close()
 })
 
-/** Where each link that a mail holds must end, for a manager who is not logged in. */
+/** Where each link that a mail or a message holds must end, for a manager who is not logged in. */
 const LANDS: Record<string, string> = {
+  '/device': 'Log in a program',
   '/people': 'People',
   '/webhooks?status=failed': 'Webhooks',
   '/invitation?token=x': 'Welcome. Choose your password',
