@@ -93,7 +93,7 @@ describe('isolation', { concurrency: false }, () => {
     assert.equal(receiver.at('/dead-many').length, 64 * 8)
   })
 
-  test('a receiver that timed out gets one attempt at a time, until it answers: then eight again', async () => {
+  test('a receiver that timed out gets one attempt at a time, until it answers: then eight, and more as it proves itself', async () => {
     const { world, sender } = await open()
     const [company = ''] = await newCompanies(world, 1)
     receiver.answer('/dead', () => {})
@@ -108,6 +108,7 @@ describe('isolation', { concurrency: false }, () => {
     const done = sql`select count(*) as count from deliveries where company_id = ${company} and status = 'delivered'`
     await waitFor('everything', async () => (await world.db.one<{ count: bigint }>(done)).count === 60n, 40_000)
     assert.equal(sender.stats().lanes.slow, 0)
-    assert.equal(receiver.open('/dead').most, 8)
+    const { most } = receiver.open('/dead')
+    assert.ok(most >= 8 && most <= 8 + 60 / 8, `${most} at once`)
   })
 })

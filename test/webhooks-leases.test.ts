@@ -104,7 +104,9 @@ describe('leases', { concurrency: true }, () => {
       Array.from({ length: count }, () => world.newDelivery(companyId, `${receiver.url}/owned`))
     await world.insert(some(60))
     await waitFor('60 deliveries', () => receiver.at('/owned').length === 60)
-    assert.ok(receiver.open('/owned').most <= 8, `${receiver.open('/owned').most} at once`)
+    // a lane begins with eight and earns one more for each eight good answers; three nodes would begin with 24
+    const { most } = receiver.open('/owned')
+    assert.ok(most <= 8 + 60 / 8, `${most} at once`)
     for (const owner of owners.slice(0, 2)) owner.kill('SIGKILL')
     await world.insert(some(40))
     await waitFor('40 more', () => receiver.at('/owned').length >= 100)

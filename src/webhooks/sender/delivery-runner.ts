@@ -6,8 +6,7 @@ import { webhookHeaders } from '../outbox/signature.ts'
 import { createSecretReader, SECRET_AGE_MS } from '../outbox/webhook-secret.ts'
 import type { AttemptResult, AttemptSender } from './attempt.ts'
 import { attemptSpan, openReceiverNames } from './attempt-facts.ts'
-import { isTimeout } from './failures.ts'
-import type { Lanes } from './lanes.ts'
+import { type Lanes, newsOf } from './lanes.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
 import type { SenderMetrics } from './sender-metrics.ts'
 import { type ClaimedDelivery, MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
@@ -101,7 +100,7 @@ export class DeliveryRunner {
     const outcome: Outcome = errorCode === null ? 'delivered' : delayMs === undefined ? 'failed' : 'retry'
     const facts = { startedAt, durationMs, statusCode, errorCode, responseBody }
     settlement.add({ ...keyOf(delivery), ...facts, outcome, number, delayMs: delayMs ?? 0 }, result.endedAtMs)
-    if (lanes.ended(delivery, isTimeout(errorCode))) freed()
+    if (lanes.ended(delivery, newsOf(result))) freed()
   }
 
   #settleWithoutAttempt(delivery: ClaimedDelivery, outcome: 'parked' | 'released', delayMs: number): void {

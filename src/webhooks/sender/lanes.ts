@@ -1,5 +1,11 @@
-/** Attempts in flight for one (company, origin), per node. */
+import { type Failure, isTimeout } from './failures.ts'
+
+/** Attempts in flight for one (company, origin), per node, before it has proved more. */
 export const LANE_CAP = 8
+/** The most that a receiver can prove: an eighth of a node's places. */
+export const MOST_IN_LANE = 64
+/** Good answers that earn one more place while deliveries wait: additive increase, and any trouble halves. */
+const GOOD_FOR_ONE_MORE = 8
 /** Time-outs in a row that lead to the slow lane: one attempt at a time until the receiver answers again. */
 const SLOW_AFTER = 3
 /** Part of the node's places that all slow lanes together may take. */
@@ -11,14 +17,54 @@ export type LaneRoom = LaneKey & { free: number }
 /** A lane that has due deliveries and room; `lowerMs` (epoch, database) bounds the search for them. */
 export type LaneTurn = LaneRoom & { lowerMs: number }
 
+/**
+ * What an attempt says about its receiver. `good`: it took the delivery in time. `trouble`: it is slow, overloaded or
+ * broken. `refused`: it answered in time, but not to accept; says nothing about its speed.
+ */
+export type LaneNews = 'good' | 'trouble' | 'timeout' | 'refused'
+
+/** How an attempt ended; without a failure it was delivered. */
+type Answer = { failure: Failure | null; statusCode: number | null; durationMs: number }
+
+/** An answer that takes longer is no reason to send more at once. */
+const IN_TIME_MS = 1000
+/** Statuses by which a receiver says that it has too much to do (RFC 9110, RFC 6585); every other 5xx, too. */
+const OVERLOADED = new Set([408, 425, 429])
+
+/** What an attempt says about its receiver's lane. */
+export function newsOf({ failure, statusCode, durationMs }: Answer): LaneNews {
+  if (isTimeout(failure)) return 'timeout'
+  if (statusCode === null || statusCode >= 500 || OVERLOADED.has(statusCode) || durationMs > IN_TIME_MS)
+    return 'trouble'
+  return failure === null ? 'good' : 'refused'
+}
+
 type LaneState = LaneKey & {
   inFlight: number
+  /** How many may be in flight: from `LANE_CAP` to `MOST_IN_LANE`. */
+  cap: number
+  /** Good answers since the cap changed. */
+  good: number
   timeouts: number
   /** Due deliveries are known to wait here since this due time; null: none known. */
   backlogFromMs: number | null
 }
 
 const keyOf = ({ companyId, lane }: LaneKey): string => `${companyId} ${lane}`
+
+function learn(state: LaneState, news: LaneNews): void {
+  state.timeouts = news === 'timeout' ? state.timeouts + 1 : 0
+  if (news === 'trouble' || news === 'timeout') {
+    state.cap = Math.max(LANE_CAP, state.cap >> 1)
+    state.good = 0
+  }
+  // what is not used is not earned: a cap grows only in front of a queue
+  if (news !== 'good' || state.backlogFromMs === null) return
+  state.good += 1
+  if (state.good < GOOD_FOR_ONE_MORE) return
+  state.cap = Math.min(MOST_IN_LANE, state.cap + 1)
+  state.good = 0
+}
 
 const isSlow = (state: LaneState): boolean => state.timeouts >= SLOW_AFTER
 
@@ -39,7 +85,15 @@ export class Lanes {
   #stateOf(key: LaneKey): LaneState {
     const known = this.#states.get(keyOf(key))
     if (known) return known
-    const state = { companyId: key.companyId, lane: key.lane, inFlight: 0, timeouts: 0, backlogFromMs: null }
+    const state = {
+      companyId: key.companyId,
+      lane: key.lane,
+      inFlight: 0,
+      cap: LANE_CAP,
+      good: 0,
+      timeouts: 0,
+      backlogFromMs: null,
+    }
     this.#states.set(keyOf(key), state)
     return state
   }
@@ -55,15 +109,15 @@ export class Lanes {
   }
 
   /**
-   * @param timedOut null when no attempt was made: says nothing about the receiver
+   * @param news null when no attempt was made
    * @returns true when a place became free in a lane where deliveries wait
    */
-  ended(key: LaneKey, timedOut: boolean | null): boolean {
+  ended(key: LaneKey, news: LaneNews | null): boolean {
     const state = this.#stateOf(key)
     const wasSlow = isSlow(state)
     const before = state.inFlight
     state.inFlight -= 1
-    if (timedOut !== null) state.timeouts = timedOut ? state.timeouts + 1 : 0
+    if (news !== null) learn(state, news)
     this.#slowInFlight += (isSlow(state) ? state.inFlight : 0) - (wasSlow ? before : 0)
     this.#forgetIdle(state)
     return state.backlogFromMs !== null
@@ -94,7 +148,7 @@ export class Lanes {
     for (const state of this.#states.values()) {
       const { companyId, lane, inFlight } = state
       if (state.backlogFromMs !== null) continue
-      if (!isSlow(state)) rooms.push({ companyId, lane, free: Math.max(0, LANE_CAP - inFlight) })
+      if (!isSlow(state)) rooms.push({ companyId, lane, free: Math.max(0, state.cap - inFlight) })
       else {
         const free = inFlight === 0 && slowFree > 0 ? 1 : 0
         slowFree -= free
@@ -118,7 +172,7 @@ export class Lanes {
       if (left <= 0) break
       if (state.backlogFromMs === null) continue
       const slow = isSlow(state)
-      const open = slow ? (state.inFlight === 0 && slowFree > 0 ? 1 : 0) : LANE_CAP - state.inFlight
+      const open = slow ? (state.inFlight === 0 && slowFree > 0 ? 1 : 0) : state.cap - state.inFlight
       const free = Math.min(left, open)
       if (free <= 0) continue
       if (slow) slowFree -= 1
