@@ -1,15 +1,16 @@
 import { benchOrders } from './orders.ts'
 
 /*
- * npm run bench                 all of them, some minutes
- * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports, nodes
- *                               and office
+ * npm run bench                 all of them but growth, some minutes
+ * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports, nodes,
+ *                               office, start and growth
  * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
  * BENCH_EXPORT_ORDERS           orders in the files of exports (1000000)
  * BENCH_OFFICE_ORDERS           orders in the list of the back office (100000)
+ * BENCH_GROWTH_ORDERS           orders that are stored at last in growth (10000000: about 10 GB, and half an hour)
  */
 const BENCHES: Record<string, () => Promise<unknown>> = {
   orders: benchOrders,
@@ -21,6 +22,8 @@ const BENCHES: Record<string, () => Promise<unknown>> = {
   exports: async () => (await import('./exports.ts')).run(),
   webhooks: async () => (await import('./webhooks.ts')).run(),
   nodes: async () => (await import('./nodes.ts')).run(),
+  start: async () => (await import('./start.ts')).run(),
+  growth: async () => (await import('./growth.ts')).run(),
   isolation: async () => (await import('./webhooks.ts')).runIsolation(),
 }
 
@@ -30,4 +33,7 @@ if (unknown !== undefined) {
   process.stderr.write(`There is no measurement "${unknown}". Choose from: ${Object.keys(BENCHES).join(', ')}.\n`)
   process.exit(1)
 }
-for (const name of names.length === 0 ? Object.keys(BENCHES) : names) await BENCHES[name]?.()
+/** Only by name: half an hour, and ten gigabytes. */
+const LONG = ['growth']
+const usual = Object.keys(BENCHES).filter((name) => !LONG.includes(name))
+for (const name of names.length === 0 ? usual : names) await BENCHES[name]?.()

@@ -10,6 +10,7 @@ import { openDb, sql } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import { type Goal, printGoals } from './goals.ts'
 import { type Contender, openComptoir, openGraphileWorker, openPgBoss, type Place } from './webhooks-contenders.ts'
 
 const BACKLOG = 20_000
@@ -130,14 +131,26 @@ async function measureIsolation(place: Place, receiver: ChildProcess): Promise<v
 function print(rows: Figures[]): void {
   console.log(`\nWebhooks: ${BACKLOG} waiting deliveries, then ${STEADY_PER_SECOND}/s for ${STEADY_SECONDS} s.`)
   console.log(
-    'Database (embedded, durable), sender and receiver on this machine; same HTTP client and signature for all.',
+    'Database (embedded, durable), sender and receiver on this machine; same HTTP client, signature, body and log for all.',
   )
-  console.log('Comptoir keeps body, state and attempt of each delivery; the libraries keep or delete their job row.\n')
-  console.log(`${'sender'.padEnd(18)}${'deliveries/s'.padStart(14)}${'p50 ms'.padStart(10)}${'p99 ms'.padStart(10)}`)
+  console.log(
+    'Comptoir also keeps the state of each delivery, lanes for each receiver, and gaps of 2, 4, 8 and 16 s.\n',
+  )
+  console.log(`${'sender'.padEnd(24)}${'deliveries/s'.padStart(14)}${'p50 ms'.padStart(10)}${'p99 ms'.padStart(10)}`)
   for (const { name, perSecond, p50Ms, p99Ms } of rows) {
     const cells = [perSecond.toFixed(0).padStart(14), p50Ms.toFixed(1).padStart(10), p99Ms.toFixed(1).padStart(10)]
-    console.log(name.padEnd(18) + cells.join(''))
+    console.log(name.padEnd(24) + cells.join(''))
   }
+}
+
+function goalsOf([ours, ...others]: Figures[], single: number): Goal[] {
+  const perSecond = ours?.perSecond ?? 0
+  const best = Math.max(...others.map((other) => other.perSecond))
+  return [
+    { what: 'deliveries/s to many receivers', figure: perSecond, goal: 8000 },
+    { what: 'of the better library', figure: perSecond / best, goal: 1.5 },
+    { what: 'deliveries/s to one fast receiver', figure: single, goal: 2000 },
+  ]
 }
 
 /** A database, a receiver, and what is measured between them. */
@@ -164,8 +177,13 @@ async function withPlace(work: (place: Place, receiver: ChildProcess) => Promise
 export const run = (): Promise<void> =>
   withPlace(async (place, receiver) => {
     const rows: Figures[] = []
-    for (const open of [openComptoir, openGraphileWorker, openPgBoss]) rows.push(await measure(open, place, receiver))
+    const contenders = [(given: Place) => openComptoir(given), openGraphileWorker, openPgBoss]
+    for (const open of contenders) rows.push(await measure(open, place, receiver))
+    const alone = await openComptoir(place, 1)
+    const single = await measureThroughput(alone, receiver)
+    await alone.stop()
     print(rows)
+    printGoals(goalsOf(rows, single))
   })
 
 /** What 64 dead receivers take from the living ones. */
