@@ -216,11 +216,12 @@ const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 function searchSql(text: string): Sql {
   const like = `${escapeLike(text)}%`
   const amount = parseDecimal(text, 6)
-  const byAmount =
-    amount === undefined
-      ? sql`false`
-      : sql`(to_units = ${amount} or from_units * case when from_asset = 'XPF' then 1000000 else 10000 end = ${amount})`
-  return sql`(code = ${text} or short_code like upper(${like}) or alias ilike ${`%${escapeLike(text)}%`} or ${byAmount})`
+  // each has an index; the reference's takes part only when it is said that there is one
+  const byName = sql`code = ${text} or short_code like ${like.toUpperCase()}
+    or (alias is not null and alias ilike ${`%${escapeLike(text)}%`})`
+  if (amount === undefined) return sql`(${byName})`
+  const fromAmount = sql`from_units * case when from_asset = 'XPF' then 1000000 else 10000 end`
+  return sql`(${byName} or to_units = ${amount} or ${fromAmount} = ${amount})`
 }
 
 /**
