@@ -2,8 +2,8 @@ import { benchOrders } from './orders.ts'
 
 /*
  * npm run bench                 all of them but growth, some minutes
- * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports, nodes,
- *                               office, start and growth
+ * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports,
+ *                               nodes, office, start and growth
  * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)

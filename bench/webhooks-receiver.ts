@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 
 /*
- * The merchant's server of the benchmark, a process of its own: answers 200 at once and notes when each id came. As lean
- * as it gets, because it shares the machine with what it measures: one request at a time on a connection, none without a
- * length.
+ * The merchant's server of the benchmark, a process of its own: answers 200 at once and notes when each id came. As
+ * lean as it gets, because it shares the machine with what it measures: one request at a time on a connection, none
+ * without a length.
  * Messages: `reset` empties the notes, `report` sends them.
  */
 let arrivals: [id: string, atMs: number][] = []

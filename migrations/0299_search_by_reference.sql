@@ -1,5 +1,5 @@
--- Finding a part of a reference among millions of orders. Where the extension may not be made (a database whose owner is
--- another role, a server without it), searching stays as slow as it was; an operator may make both later:
+-- Finding a part of a reference among millions of orders. Where the extension may not be made (a database whose owner
+-- is another role, a server without it), searching stays as slow as it was; an operator may make both later:
 --   create extension pg_trgm;
 --   create index concurrently orders__reference on orders using gin (alias gin_trgm_ops) where alias is not null;
 do $$
