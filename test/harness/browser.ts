@@ -40,11 +40,11 @@ async function findChromium(): Promise<PackagedChromium> {
     if (!isExecutable(chosen)) throw new Error(`CHROMIUM_PATH names ${chosen}, which cannot be run.`)
     return { executablePath: chosen, env: {} }
   }
-  const installed = SYSTEM_PATHS.find((path) => existsSync(path) && isExecutable(path))
-  if (installed !== undefined) return { executablePath: installed, env: {} }
   try {
     return await unpackChromium()
   } catch (error) {
+    const installed = SYSTEM_PATHS.find((path) => existsSync(path) && isExecutable(path))
+    if (installed !== undefined) return { executablePath: installed, env: {} }
     throw new Error(
       'Browser tests need Chromium. Install it (Debian: apt-get install chromium), or set CHROMIUM_PATH. ' +
         `The one that npm installs could not be used: ${error instanceof Error ? error.message : String(error)}`,
@@ -52,7 +52,10 @@ async function findChromium(): Promise<PackagedChromium> {
   }
 }
 
-/** Chromium without a window: `CHROMIUM_PATH`, else the machine's own, else the one that `npm ci` brought. */
+/**
+ * Chromium without a window: `CHROMIUM_PATH`, else the one that `npm ci` brought (without a desktop around it, half the
+ * CPU), else the machine's own.
+ */
 export async function startBrowser(): Promise<Browser> {
   const { executablePath, env } = await findChromium()
   const inherited = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
