@@ -1,5 +1,5 @@
 import { type Api, type Data, openApi } from './api.ts'
-import { type ComptoirError, isComptoirError } from './errors.ts'
+import { ComptoirError, isComptoirError } from './errors.ts'
 import { sleep, Transport } from './transport.ts'
 
 export type DeviceKey = Data<'claimDeviceLogin'>
@@ -39,10 +39,16 @@ export async function loginByDevice(options: DeviceLoginOptions): Promise<Device
   const code = await api.startDeviceLogin({ body: { clientName, ...(scopes ? { scopes } : {}) } })
   onCode(code)
   let pauseSeconds = code.intervalSeconds
+  const endsAt = Date.now() + code.expiresInSeconds * 1000
   for (;;) {
     await sleep(pauseSeconds * 1000, signal)
     const answer = await ask(api, code.deviceCode)
     if ('key' in answer) return answer.key
     if (answer.slower) pauseSeconds += 5
+    // a service that went away never says so
+    if (Date.now() > endsAt) {
+      const message = 'The login was not confirmed in time. Start a new one.'
+      throw new ComptoirError({ status: 0, code: 'DEVICE_CODE_EXPIRED', message })
+    }
   }
 }
