@@ -285,6 +285,7 @@ const isUnpaid = ({ state }: ProviderPayment): boolean => state === 'open' || st
 
 async function holdForever(request: FastifyRequest): Promise<void> {
   const { socket } = request.raw
-  setTimeout(() => socket.destroy(), HOLD_MS).unref()
+  // a request that was handed in without a socket stays unanswered
+  if (typeof socket.destroy === 'function') setTimeout(() => socket.destroy(), HOLD_MS).unref()
   await new Promise((resolve) => socket.once('close', resolve))
 }
