@@ -41,23 +41,30 @@ type Handler = Required<Dispatcher.DispatchHandler>
 class Exchange {
   readonly #handler: Partial<Handler>
   #isOver = false
-  readonly controller = {
-    aborted: false,
-    paused: false,
-    reason: null as Error | null,
-    rawHeaders: [] as Buffer[],
-    abort: (reason: Error): void => {
-      if (this.controller.aborted) return
-      this.controller.aborted = true
-      this.controller.reason = reason
-      this.fail(reason)
-    },
-    pause: (): void => {},
-    resume: (): void => {},
-  }
+  #reason: Error | null = null
+  readonly controller: Dispatcher.DispatchController
 
   constructor(handler: Partial<Handler>) {
     this.#handler = handler
+    const reasonOf = (): Error | null => this.#reason
+    const fail = (reason: Error): void => {
+      if (this.#reason !== null) return
+      this.#reason = reason
+      this.fail(reason)
+    }
+    this.controller = {
+      get aborted() {
+        return reasonOf() !== null
+      },
+      get reason() {
+        return reasonOf()
+      },
+      paused: false,
+      rawHeaders: [],
+      abort: fail,
+      pause() {},
+      resume() {},
+    }
   }
 
   get isOver(): boolean {
@@ -65,13 +72,13 @@ class Exchange {
   }
 
   start(): void {
-    this.#handler.onRequestStart?.(this.controller as never, {})
+    this.#handler.onRequestStart?.(this.controller, {})
   }
 
   fail(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#handler.onResponseError?.(this.controller as never, error)
+    this.#handler.onResponseError?.(this.controller, error)
   }
 
   answer({ status, headers, body }: HttpAnswer): void {
@@ -79,9 +86,9 @@ class Exchange {
     this.#isOver = true
     const handler = this.#handler as Partial<Handler> & { onResponseStarted?(): void }
     handler.onResponseStarted?.()
-    handler.onResponseStart?.(this.controller as never, status, headers, '')
-    if (body !== '') handler.onResponseData?.(this.controller as never, Buffer.from(body))
-    handler.onResponseEnd?.(this.controller as never, {})
+    handler.onResponseStart?.(this.controller, status, headers, '')
+    if (body !== '') handler.onResponseData?.(this.controller, Buffer.from(body))
+    handler.onResponseEnd?.(this.controller, {})
   }
 }
 
