@@ -104,6 +104,18 @@ test('every page of payers: without fault for axe, no sideways scroll, no other 
   assert.deepEqual(faults, [])
 })
 
+test('every page of payers says the same without a script', async () => {
+  const { page, context, complaints } = await visit(browser, 'about:blank', { javaScriptEnabled: false })
+  const silent: string[] = []
+  for (const one of await payerPages()) {
+    await page.goto(inLanguage(one, 'fr'))
+    const text = (await page.locator('body').innerText()).replace(/\s+/g, ' ')
+    if (!text.includes(one.words('fr').replace(/\s+/g, ' '))) silent.push(one.name)
+  }
+  await context.close()
+  assert.deepEqual([silent, complaints.filter((complaint) => !/status of (404|410|400)/.test(complaint))], [[], []])
+})
+
 test('a sixth language is one object: every page speaks it and nothing else, from right to left', async () => {
   const pages = await payerPages()
   const remove = addPseudoLanguage('xx')

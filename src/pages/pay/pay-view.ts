@@ -45,7 +45,7 @@ function headline(view: PayView, page: PageContext): Html {
     <p class="price">${showFiat(view.fiat, locale)}</p>
     ${view.goodsName && html`<p class="goods">${view.goodsName}</p>`}
     <p class="soft">${texts.approximately} ${other} · ${rate}</p>
-    ${view.open && html`<p class="soft">${validity(view, page)}</p>`}`
+    ${view.open && view.situation !== 'unavailable' && html`<p class="soft">${validity(view, page)}</p>`}`
 }
 
 function cancelling(view: PayView, page: PageContext): Html {
