@@ -81,7 +81,7 @@ async function fetchReport(
   api: __PASCAL__Api,
   { providerReference, merchantReference, due }: PaymentKey & { providerReference: string },
 ): Promise<PaymentReport> {
-  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  const unknown = (providerStatus: string): PaymentReport => ({ outcome: 'unknown', providerReference, providerStatus })
   try {
     const data = await api.get(`/v1/payments/${encodeURIComponent(providerReference)}`)
     const named = textAt(data, 'reference')

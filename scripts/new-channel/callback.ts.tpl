@@ -29,13 +29,13 @@ export function readCallback(callback: Callback, rules: CallbackRules, nowMs: nu
   if (refund !== undefined) {
     const merchantReference = textAt(refund, 'payment_reference') ?? null
     const providerReference = textAt(refund, 'payment_id') ?? null
-    return { merchantReference, providerReference, report: null, words: `${type} ${textAt(refund, 'status')}` }
+    return { merchantReference, providerReference, report: null, providerStatus: `${type} ${textAt(refund, 'status')}` }
   }
   const providerReference = textAt(payment, 'id') ?? null
   return {
     merchantReference: textAt(payment, 'reference') ?? null,
     providerReference,
     report: providerReference === null ? null : reportOf(payment, providerReference),
-    words: `${type} ${textAt(payment, 'status')}`,
+    providerStatus: `${type} ${textAt(payment, 'status')}`,
   }
 }

@@ -8,12 +8,12 @@ import { REFUND_OUTCOMES, unitsAt, wordIn } from './status-map.ts'
 /** The same refund of the same money, or nobody knows what it is. */
 export function readRefund(refund: RefundRequest, data: unknown): RefundReport {
   const word = textAt(data, 'status') ?? 'no status'
-  const report = { reference: textAt(data, 'id') ?? refund.reference, txHash: null, words: word }
+  const report = { reference: textAt(data, 'id') ?? refund.reference, txHash: null, providerStatus: word }
   const isOurs =
     textAt(data, 'reference') === refund.refundId &&
     textAt(data, 'currency') === 'USDC' &&
     unitsAt(data, 'amount') === refund.units
-  if (!isOurs) return { ...report, outcome: 'unknown', words: `${word}, of another refund` }
+  if (!isOurs) return { ...report, outcome: 'unknown', providerStatus: `${word}, of another refund` }
   return { ...report, outcome: wordIn(REFUND_OUTCOMES, word) ?? 'unknown' }
 }
 
@@ -39,7 +39,7 @@ async function sendRefund(api: __PASCAL__Api, refund: RefundRequest): Promise<Re
   } catch (error) {
     // what the operator must put right is not the refund's fault: it goes out when he has
     if (!(error instanceof ProviderRefusal) || ['credentials', 'account'].includes(error.reason)) throw error
-    return { outcome: 'refused', reference: null, txHash: null, words: error.message }
+    return { outcome: 'refused', reference: null, txHash: null, providerStatus: error.message }
   }
 }
 

@@ -40,9 +40,9 @@ export function unitsAt(value: unknown, name: string): bigint | undefined {
 export function reportOf(payment: unknown, providerReference: string, due?: Money): PaymentReport {
   const word = textAt(payment, 'status') ?? ''
   const meaning = wordIn(MEANINGS, word)
-  const unknown = (words: string): PaymentReport => ({ outcome: 'unknown', providerReference, words })
+  const unknown = (providerStatus: string): PaymentReport => ({ outcome: 'unknown', providerReference, providerStatus })
   if (meaning === undefined) return unknown(word === '' ? 'no status' : word)
-  if (meaning === 'failed' || meaning === 'blocked') return { outcome: meaning, providerReference, words: word }
+  if (meaning === 'failed' || meaning === 'blocked') return { outcome: meaning, providerReference, providerStatus: word }
   const asked = unitsAt(payment, 'amount')
   const currency = textAt(payment, 'currency')
   if (currency !== 'USDC' || asked === undefined || (due && asked !== due.units))
@@ -52,7 +52,7 @@ export function reportOf(payment: unknown, providerReference: string, due?: Mone
   const refunded = unitsAt(payment, 'refunded')
   if (final === undefined || pending === undefined || refunded === undefined)
     return unknown(`${word}: an amount is missing`)
-  if (final + pending > 0n) return paidReport(providerReference, { final, pending, refunded, words: word })
+  if (final + pending > 0n) return paidReport(providerReference, { final, pending, refunded, providerStatus: word })
   if (meaning === 'money') return unknown(`${word}, and nothing was received`)
-  return { outcome: meaning, providerReference, words: word }
+  return { outcome: meaning, providerReference, providerStatus: word }
 }
