@@ -353,6 +353,29 @@ describe('three endpoints', () => {
     assert.deepEqual([await seen(address), faultOf(1)], [['30 seen', '31 seen'], 'outvoted'])
     assert.equal((await standing())?.trouble, null)
   })
+
+  it('one of which invents a transfer while the others are out: they are asked all the same', async () => {
+    const [address, paid] = [await assign(), await assign()]
+    for (const number of [2, 3]) proxy(number).faults.status = 503
+    await scanner.tick().catch(() => {})
+    for (const other of [2, 3]) await endpoints.all[other - 1]?.rpc.call('eth_chainId').catch(() => {})
+    assert.deepEqual([faultOf(2), faultOf(3)], ['down', 'down'])
+    for (const number of [2, 3]) proxy(number).heal()
+    proxy(1).faults.inventsFor = toTopic(address)
+    await chain.pay({ to: paid, units: 32n })
+    await lookOn(3)
+    assert.deepEqual([await seen(address), await seen(paid), faultOf(1)], [[], ['32 seen'], 'outvoted'])
+    endpoints.all[1]?.noteWrong('outvoted')
+    proxy(1).heal()
+    nowMs += 70_000
+    proxy(3).faults.status = 503
+    await endpoints.all[2]?.rpc.call('eth_chainId').catch(() => {})
+    endpoints.all[1]?.noteWrong('outvoted')
+    proxy(1).faults.inventsFor = toTopic(address)
+    await chain.pay({ to: paid, units: 33n })
+    await scanner.tick().catch(() => {})
+    assert.deepEqual(await seen(address), [], 'who lied before may still contradict')
+  })
 })
 
 it('what an endpoint takes (range, receivers, batch, rate) is learned, kept in the database, and respected after a restart', async () => {

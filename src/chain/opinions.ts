@@ -21,26 +21,44 @@ export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpo
 
 type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
 
-/** Answers of the other endpoints. A failure does not count; one that does not know yet makes us wait. */
-async function askOthers<Answer>(
-  { endpoints, endpoint }: Panel,
-  ask: (rpc: Rpc) => Promise<Answer | undefined>,
-  keyOf: (answer: Answer) => string,
+type Ask<Answer> = (rpc: Rpc) => Promise<Answer | undefined>
+
+/** A failure does not count; one that does not know yet makes us wait, or does not count either. */
+async function askEach<Answer>(
+  endpoints: readonly Endpoint[],
+  { ask, keyOf, waits }: { ask: Ask<Answer>; keyOf(answer: Answer): string; waits: boolean },
 ): Promise<Opinion<Answer>[]> {
-  const others = endpoints.usable().filter((other) => other !== endpoint)
   const opinions = await Promise.all(
-    others.map(async (other): Promise<Opinion<Answer>[]> => {
+    endpoints.map(async (one): Promise<Opinion<Answer>[]> => {
       try {
-        const answer = await ask(other.rpc)
-        if (answer === undefined) throw new ChainDoubt(`endpoint ${other.number} does not have the block yet`)
-        return [{ endpoint: other, answer, key: keyOf(answer) }]
+        const answer = await ask(one.rpc)
+        if (answer !== undefined) return [{ endpoint: one, answer, key: keyOf(answer) }]
       } catch (error) {
         if (error instanceof RpcError) return []
         throw error
       }
+      if (waits) throw new ChainDoubt(`endpoint ${one.number} does not have the block yet`)
+      return []
     }),
   )
   return opinions.flat()
+}
+
+/**
+ * Answers of the other endpoints. Where no trusted one answers, those that are out may still contradict: no endpoint is
+ * believed alone because the others lied or failed a moment ago. One that is down is asked about money only, because it
+ * may take its whole timeout.
+ */
+async function askOthers<Answer>(
+  { endpoints, endpoint }: Panel,
+  { ask, keyOf, isMoney = false }: Question<Answer>,
+): Promise<Opinion<Answer>[]> {
+  const others = endpoints.usable().filter((other) => other !== endpoint)
+  const trusted = await askEach(others, { ask, keyOf, waits: true })
+  if (trusted.length > 0) return trusted
+  const faults = isMoney ? ['outvoted', 'behind', 'down'] : ['outvoted', 'behind']
+  const out = endpoints.all.filter((other) => other !== endpoint && faults.includes(other.fault() ?? ''))
+  return askEach(out, { ask, keyOf, waits: false })
 }
 
 /**
@@ -48,22 +66,19 @@ async function askOthers<Answer>(
  * @returns those that contradict it, if there is no majority; empty if it is right
  * @throws Outvoted if two others agree against it
  */
-async function vote<Answer>(
-  panel: Panel,
-  { own, ask, keyOf, subject }: Question<Answer>,
-): Promise<readonly Opinion<Answer>[]> {
-  const opinions = await askOthers(panel, ask, keyOf)
-  const ownKey = keyOf(own)
+async function vote<Answer>(panel: Panel, question: Question<Answer>): Promise<readonly Opinion<Answer>[]> {
+  const opinions = await askOthers(panel, question)
+  const ownKey = question.keyOf(question.own)
   const against = opinions.filter(({ key }) => key !== ownKey)
   if (against.length === 0) return []
   if (opinions.length > against.length) {
-    for (const { endpoint } of against) panel.onOutvoted(endpoint, subject)
+    for (const { endpoint } of against) panel.onOutvoted(endpoint, question.subject)
     return []
   }
   const same = against.find((one) => against.some((other) => other !== one && other.key === one.key))
   if (!same) return against
-  panel.onOutvoted(panel.endpoint, subject)
-  throw new Outvoted(`endpoint ${panel.endpoint.number} was outvoted about ${subject}`)
+  panel.onOutvoted(panel.endpoint, question.subject)
+  throw new Outvoted(`endpoint ${panel.endpoint.number} was outvoted about ${question.subject}`)
 }
 
 type Question<Answer> = {
@@ -72,6 +87,8 @@ type Question<Answer> = {
   ask(rpc: Rpc): Promise<Answer | undefined>
   keyOf(answer: Answer): string
   subject: string
+  /** The answer would count money. */
+  isMoney?: boolean
 }
 
 /** @throws Disagreement, Outvoted; ChainDoubt while another endpoint is a moment behind */
@@ -132,7 +149,7 @@ export async function confirmLogs(
     if (header === null) return undefined
     return { logs: await rpc.call<RpcLog[]>(call.method, ...call.params), bloom: header.logsBloom }
   }
-  const [against] = await vote(panel, { own, ask, keyOf: logsKey, subject })
+  const [against] = await vote(panel, { own, ask, keyOf: logsKey, subject, isMoney: logs.length > 0 })
   if (!against) return
   const liar = findLiar({ endpoint: panel.endpoint, answer: own, key: '' }, against)
   if (!liar) {
