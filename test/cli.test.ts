@@ -14,7 +14,7 @@ import { EVENT_TYPES, verifyWebhook, type WebhookHeaders } from '../sdk/index.ts
 import { runAgeOrders } from '../src/commands/age-orders.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { bareEnv } from './harness/bare-env.ts'
-import { waitFor } from './harness/receiver.ts'
+import { untilQuiet, waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { freePort } from './harness/service.ts'
 
@@ -230,6 +230,7 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
     ['KYT_FAILED', 'ERROR', 'REFUNDED', 'FULL_REFUNDED'],
   )
   await waitFor('all 16 events at the local server', () => EVENT_TYPES.every((event) => receiver.events.has(event)))
+  await untilQuiet(() => receiver.ids.size)
   listener.kill()
   await once(listener, 'close')
   const lines = heard
@@ -243,15 +244,8 @@ test('trigger plays all 16 events and all stories, and listen brings each event,
   // replay: what came after the third event comes again, under the same ids
   const known = receiver.ids.size
   const [, , third] = lines.filter(({ cursor }) => cursor !== null)
-  const again = start([
-    'listen',
-    '--forward-to',
-    receiver.url,
-    '--after',
-    third?.cursor ?? '',
-    '--events',
-    'order.paid',
-  ])
+  const after = ['--after', third?.cursor ?? '', '--events', 'order.paid']
+  const again = start(['listen', '--forward-to', receiver.url, ...after])
   const before = receiver.events.get('order.paid') ?? 0
   await waitFor('the replay', () => (receiver.events.get('order.paid') ?? 0) >= 2 * before)
   again.kill()

@@ -100,3 +100,11 @@ export async function waitFor(
     await new Promise((resolve) => setTimeout(resolve, 15))
   }
 }
+
+/** Waits until a count stays the same for a while: what was on its way has arrived. */
+export async function untilQuiet(count: () => number, quietMs = 1500): Promise<void> {
+  for (let seen = -1; seen !== count(); ) {
+    seen = count()
+    await new Promise((resolve) => setTimeout(resolve, quietMs))
+  }
+}
