@@ -55,11 +55,12 @@ test('five hung refunds at one provider do not delay another’s, and each of th
   )
   for (const { order } of stuck) assert.equal((await market.order(order.code)).status, 'REFUNDING', 'unknown is no end')
   wire.mend()
+  // a call that hangs, an open circuit and the next gap may follow each other
   for (const { order, reference } of stuck) {
     await eventually(
       () => market.order(order.code),
       ({ status }) => status === 'FULL_REFUNDED',
-      60_000,
+      120_000,
     )
     const kept = (await market.paymentsOf(order._id)).find((one) => one.reference === reference)
     assert.equal(kept?.refunds.length, 1)
