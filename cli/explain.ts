@@ -237,9 +237,11 @@ function nextOf(order: Order, entries: readonly Entry[]): string[] {
     lines.push('The screening asks again by itself. A person may decide (back office, Identity).')
   if (any('mispayment', ['open'])) lines.push('Decide about the money that did not fit (back office, Mispayments).')
   if (any('webhook', ['failed', 'parked'])) lines.push('Your server missed a webhook: repair it, then redeliver.')
-  if (any('identity', ['pending']) && order.status === 'INITIAL')
-    lines.push('The payer has to pass the identity check first.')
-  if (any('identity', ['refused'])) lines.push('The payer’s identity was refused: do not sell above the threshold.')
+  // only the last word on a person counts
+  const identity = entries.findLast(({ kind }) => kind === 'identity')?.facts
+  const isWaiting = identity?.status === 'pending' || ['requested', 'pending'].includes(text(identity?.eddStatus))
+  if (isWaiting && order.status === 'INITIAL') lines.push('The payer has to pass the identity check first.')
+  if (identity?.status === 'refused') lines.push('The payer’s identity was refused: do not sell above the threshold.')
   return lines
 }
 

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Order } from '../sdk/index.ts'
+import { type Entry, explain } from './explain.ts'
+
+const ORDER = { code: 'c1', status: 'INITIAL' } as unknown as Order
+const checked = (status: string, eddStatus = 'none'): Entry =>
+  ({ at: '2026-11-22T11:41:24.000Z', kind: 'identity', facts: { status, eddStatus } }) as unknown as Entry
+const FIRST = /has to pass the identity check first/
+
+test('what to do next follows the last word on the payer’s identity', () => {
+  const next = (...entries: Entry[]): string => explain(ORDER, entries).join('\n')
+  assert.match(next(checked('pending')), FIRST)
+  assert.doesNotMatch(next(checked('pending'), checked('approved')), FIRST)
+  assert.match(next(checked('approved'), checked('approved', 'requested')), FIRST)
+  assert.doesNotMatch(next(checked('pending'), checked('refused')), FIRST)
+  assert.match(next(checked('pending'), checked('refused')), /was refused: do not sell/)
+})
