@@ -31,7 +31,7 @@ function run(args: readonly string[], env: Record<string, string> = {}): Promise
 
 const newChannel = (...args: string[]): Promise<Run> => run(['scripts/new-channel.ts', ...args])
 const runTest = (file: string, env?: Record<string, string>): Promise<Run> =>
-  run(['--test', '--test-force-exit', '--test-reporter=tap', file], env)
+  run(['--test', '--test-isolation=none', '--test-force-exit', '--test-reporter=tap', file], env)
 const readCopy = (file: string): string => readFileSync(join(tree, file), 'utf8')
 const passed = ({ text }: Run): number => Number(/^# pass (\d+)$/m.exec(text)?.[1] ?? 0)
 

@@ -85,7 +85,7 @@ async function byDevice(url: string, { flags, say }: Run): Promise<Made> {
     clientName: `comptoir on ${hostname()}`.slice(0, 60),
     ...(scopes ? { scopes } : {}),
     onCode({ userCode, verificationUri, verificationUriComplete, expiresInSeconds }) {
-      // with --json too: without the code nobody can confirm
+      // with --json too: the login cannot be confirmed without the code
       const lines = [
         `Open ${verificationUri}`,
         `and confirm the code ${userCode} (or open ${verificationUriComplete})`,
