@@ -104,6 +104,133 @@ test('a callback for another company’s account is refused, and one company’s
   assert.equal((await send(`${host.baseUrl}/api/next/channels/binance/callback`)).status, 404)
 })
 
+type Offer = { paymentChannel: string; available: boolean; reason: string | null; texts: Record<string, unknown> }
+type Rule = { channel: string; offered: boolean; minAmount: string | null; maxAmount: string | null; texts: unknown }
+
+const rule = (channel: string, change: Record<string, unknown>) =>
+  manager.call<Rule>('PUT', `channel-rules/${channel}`, change)
+const order = async (amount: string, fromAsset = 'EUR'): Promise<OrderData> =>
+  (
+    await manager.post<{ order: OrderData }>('confirm_conversion/request', {
+      amount,
+      fromAsset,
+      merchantIdentifier: till,
+    })
+  ).data.order
+const offersFor = async (code: string): Promise<Offer[]> => (await manager.get<Offer[]>(`channels?code=${code}`)).data
+const take = (code: string, paymentChannel: string, more = {}) =>
+  manager.post(`confirm_conversion/accept/${code}`, { paymentChannel, ...more })
+const payPage = async (code: string, lang: string): Promise<string> =>
+  (await fetch(`${market.host.baseUrl}/pay?code=${code}&lang=${lang}`, { headers: { accept: 'text/html' } })).text()
+/** Channels of the page's forms, top to bottom. */
+const shown = (page: string): string[] =>
+  [...page.matchAll(/name="paymentChannel" value="([\w-]+)"/g)].map(([, name = '']) => name)
+
+test('a shop sorts its channels and names them: the list and the pay page follow, in the payer’s language', async () => {
+  const plain = shown(await payPage((await order('50')).code, 'en'))
+  assert.deepEqual(plain.slice(0, 2), ['binance', 'whitepay'], 'our own order, where an own account changes nothing')
+  const sorted = await manager.call<Rule[]>('PUT', 'channel-rules', { order: ['crypto', 'kucoinpay', 'gatepay'] })
+  assert.deepEqual(
+    sorted.data.map(({ channel }) => channel),
+    ['crypto', 'kucoinpay', 'gatepay', 'binance', 'whitepay', 'whitepay-non-custody', 'cryptopay', 'coinbase'],
+  )
+  const texts = { de: { label: 'Eigene <b>Wallet</b>', hint: 'Ohne Gebühr' }, fr: { hint: 'Sans frais' } }
+  assert.equal((await rule('crypto', { texts })).status, 200)
+  const { code } = await order('50')
+  assert.deepEqual((await offersFor(code)).map(({ paymentChannel }) => paymentChannel).slice(0, 3), [
+    ...['crypto', 'kucoinpay', 'gatepay'],
+  ])
+  const german = await payPage(code, 'de')
+  const groups = [
+    ['crypto', 'whitepay-non-custody'],
+    ['kucoinpay', 'gatepay', 'binance', 'whitepay', 'cryptopay'],
+  ]
+  assert.deepEqual(shown(german), [...groups.flat(), 'coinbase'], 'groups stay, the first one is the shop’s')
+  assert.match(german, /<b>Eigene &lt;b&gt;Wallet&lt;\/b&gt;<\/b>/)
+  assert.match(german, /Ohne Gebühr/)
+  const french = await payPage(code, 'fr')
+  assert.match(french, /Sans frais/)
+  assert.doesNotMatch(french, /Eigene|Ohne Gebühr/)
+  assert.doesNotMatch(await payPage(code, 'it'), /Eigene|Sans frais/)
+  const { data } = await rule('crypto', { texts: { fr: null } })
+  assert.deepEqual(data.texts, { de: texts.de }, 'the other language stays')
+})
+
+test('limits hide a channel from smaller and larger orders, in every currency, and accept refuses it', async () => {
+  assert.equal((await rule('gatepay', { minAmount: '20', maxAmount: '100' })).data.maxAmount, '100.00')
+  const cases = [
+    ['19.99', 'EUR', 'no less than 20.00 EUR'],
+    ['20', 'EUR', null],
+    ['100', 'EUR', null],
+    ['100.01', 'EUR', 'no more than 100.00 EUR'],
+    ['2000', 'XPF', 'no less than 20.00 EUR'],
+    ['6000', 'XPF', null],
+    ['12000', 'XPF', 'no more than 100.00 EUR'],
+  ] as const
+  for (const [amount, asset, limit] of cases) {
+    const { code } = await order(amount, asset)
+    const offer = (await offersFor(code)).find(({ paymentChannel }) => paymentChannel === 'gatepay')
+    assert.equal(offer?.available, limit === null, `${amount} ${asset}: ${offer?.reason}`)
+    assert.equal(shown(await payPage(code, 'en')).includes('gatepay'), limit === null)
+    if (limit === null) continue
+    assert.equal(offer?.reason, `the shop takes ${limit} through it`)
+    const refused = await take(code, 'gatepay')
+    assert.deepEqual([refused.status, refused.error.code], [400, 'CHANNEL_NOT_AVAILABLE'])
+    assert.match(refused.error.message, /Choose another channel/)
+  }
+})
+
+test('a channel that is turned off takes no new payment, also of a server; one that has begun goes on', async () => {
+  const begun = await order('50')
+  assert.equal((await take(begun.code, 'gatepay')).status, 200)
+  assert.equal((await rule('gatepay', { offered: false })).status, 200)
+  assert.equal((await take(begun.code, 'gatepay')).status, 200, 'the same instructions again')
+  const [payment] = await market.paymentsOf(begun._id)
+  await market.act(payment?.reference ?? '', 'pay')
+  await market.reaches(begun.code, 'PAID')
+  const fresh = await order('50')
+  const refused = await take(fresh.code, 'gatepay')
+  assert.deepEqual([refused.status, refused.error.code], [400, 'CHANNEL_NOT_AVAILABLE'])
+  // an attempt that is over is no way around
+  assert.equal((await take(fresh.code, 'kucoinpay')).status, 200)
+  assert.equal((await rule('kucoinpay', { offered: false })).status, 200)
+  const [attempt] = await market.paymentsOf(fresh._id)
+  await market.host.db.run(sql`update payments set status = 'closed' where order_id = ${fresh._id}`)
+  assert.ok(attempt)
+  assert.equal((await take(fresh.code, 'kucoinpay')).error?.code, 'CHANNEL_NOT_AVAILABLE')
+  assert.deepEqual(shown(await payPage(fresh.code, 'en')).includes('kucoinpay'), false)
+  await rule('kucoinpay', { offered: true })
+  assert.equal((await take(fresh.code, 'kucoinpay')).status, 200, 'back on')
+})
+
+test('a rule that makes no sense is named, no text leads payers away, and every change is in the audit log', async () => {
+  const address = '0x52908400098527886E0F7030069857D2E4169EE7'
+  for (const [change, path] of [
+    [{ minAmount: '200' }, 'minAmount'],
+    [{ maxAmount: '19.99' }, 'maxAmount'],
+    [{ minAmount: '0.00' }, 'minAmount'],
+    [{ minAmount: '1.234' }, 'minAmount'],
+    [{ texts: { de: { label: 'Geld an https://böse.example' } } }, 'texts.de.label'],
+    [{ texts: { en: { hint: `or send it to ${address}` } } }, 'texts.en.hint'],
+    [{ texts: { en: { label: 'x'.repeat(41) } } }, 'texts.en.label'],
+  ] as const) {
+    const wrong = await rule('gatepay', change)
+    assert.deepEqual([wrong.status, wrong.error?.details?.[0]?.path], [422, path], JSON.stringify(change))
+  }
+  assert.equal((await rule('nobody', { offered: false })).status, 404)
+  const unknown = await manager.call('PUT', 'channel-rules', { order: ['gatepay', 'toString'] })
+  assert.deepEqual([unknown.status, unknown.error.details?.[0]?.path], [422, 'order.1'])
+  // both changes of two people at once stay
+  await Promise.all([rule('whitepay', { minAmount: '5' }), rule('whitepay', { maxAmount: '50' })])
+  const { data } = await manager.get<Rule[]>('channel-rules')
+  const both = data.find(({ channel }) => channel === 'whitepay')
+  assert.deepEqual([both?.minAmount, both?.maxAmount], ['5.00', '50.00'])
+  const stored = await market.host.db.many<{ detail: string }>(sql`
+    select detail::text from audit_log where action = 'channel.rule_changed' order by seq`)
+  const turnedOff = stored.filter(({ detail }) => /gatepay.*"offered\\*":true.*"offered\\*":false/.test(detail))
+  assert.equal(turnedOff.length, 1, JSON.stringify(stored))
+})
+
 test('an account that cannot be opened takes no other channel away; one of an older master key is sealed again', async () => {
   const { db, vault } = market.host
   const [row] = await db.many<{ companyId: string; sealed: string }>(

@@ -1,6 +1,6 @@
 // Printed from the OpenAPI document by `npm run sdk`; do not edit.
 
-import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, StaticLink, TillDevice, User, Kyc } from './schemas.ts'
+import type { Order, ReferenceOrder, Company, SalesPoint, Collector, BuyButton, BuyButtonSession, StaticLink, TillDevice, User, Kyc, ChannelRule } from './schemas.ts'
 
 /** What each operation takes and answers. */
 export interface Operations {
@@ -1203,7 +1203,89 @@ export interface Operations {
     }
     data: null
   }
-  /** Payment channels, and why one is hidden from the payer. For an order (`code`), or for an amount at today’s rate; by default for 50 EUR. */
+  /** How a company offers its channels. Every channel that is set up, in the order in which payers are offered them. */
+  listChannelRules: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+    }
+    data: Array<ChannelRule>
+  }
+  /** Sort the channels that payers are offered. The payment page keeps its groups; a group stands where its first channel stands. */
+  sortChannels: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      body: {
+        /** Channels, the first one first. Those that you leave out follow in their usual order. */
+        order: Array<string>
+      }
+    }
+    data: Array<ChannelRule>
+  }
+  /** Change how a channel is offered. Changes only the fields you send; null removes a limit or a text. It counts for payments from now on, also those that your server accepts; a payment that has begun goes on. */
+  changeChannelRule: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      /** Payment channel. */
+      channel: string
+      body?: {
+        /** Whether payers may choose it. */
+        offered?: boolean
+        /** The least that the payer may type. */
+        minAmount?: string | null
+        /** The most that the payer may type. */
+        maxAmount?: string | null
+        /** By language. Languages that you leave out keep their texts; null removes a language’s. No links, no addresses. */
+        texts?: {
+          /** What payers read in English. */
+          en?: {
+            /** The name that payers read, at most 40 characters; null: the channel’s own. */
+            label?: string | null
+            /** The line below the name, at most 160 characters; null: none. */
+            hint?: string | null
+          } | null
+          /** What payers read in French. */
+          fr?: {
+            /** The name that payers read, at most 40 characters; null: the channel’s own. */
+            label?: string | null
+            /** The line below the name, at most 160 characters; null: none. */
+            hint?: string | null
+          } | null
+          /** What payers read in German. */
+          de?: {
+            /** The name that payers read, at most 40 characters; null: the channel’s own. */
+            label?: string | null
+            /** The line below the name, at most 160 characters; null: none. */
+            hint?: string | null
+          } | null
+          /** What payers read in Spanish. */
+          es?: {
+            /** The name that payers read, at most 40 characters; null: the channel’s own. */
+            label?: string | null
+            /** The line below the name, at most 160 characters; null: none. */
+            hint?: string | null
+          } | null
+          /** What payers read in Italian. */
+          it?: {
+            /** The name that payers read, at most 40 characters; null: the channel’s own. */
+            label?: string | null
+            /** The line below the name, at most 160 characters; null: none. */
+            hint?: string | null
+          } | null
+        }
+      }
+    }
+    data: ChannelRule
+  }
+  /** Payment channels, and why one is hidden from the payer. In the order in which payers see them. For an order (`code`), or for an amount at today’s rate; by default for 50 EUR. */
   listChannels: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -1226,6 +1308,44 @@ export interface Operations {
       available: boolean
       /** Why it is hidden from the payer now. */
       reason: string | null
+      /** What payers read, by language (`en`, `fr`, `de`, `es`, `it`). In other languages they read the channel’s own name. */
+      texts: {
+        /** What payers read in English. */
+        en?: {
+          /** The name that payers read; null: the channel’s own. */
+          label: string | null
+          /** The line below the name; null: none. */
+          hint: string | null
+        }
+        /** What payers read in French. */
+        fr?: {
+          /** The name that payers read; null: the channel’s own. */
+          label: string | null
+          /** The line below the name; null: none. */
+          hint: string | null
+        }
+        /** What payers read in German. */
+        de?: {
+          /** The name that payers read; null: the channel’s own. */
+          label: string | null
+          /** The line below the name; null: none. */
+          hint: string | null
+        }
+        /** What payers read in Spanish. */
+        es?: {
+          /** The name that payers read; null: the channel’s own. */
+          label: string | null
+          /** The line below the name; null: none. */
+          hint: string | null
+        }
+        /** What payers read in Italian. */
+        it?: {
+          /** The name that payers read; null: the channel’s own. */
+          label: string | null
+          /** The line below the name; null: none. */
+          hint: string | null
+        }
+      }
       /** The circuit of the provider: whether it is asked at all. */
       circuit: {
         /** open: the provider is not called until `openUntil`; half-open: the next call is a trial. */
@@ -2378,7 +2498,7 @@ export interface Operations {
     params: Record<never, never>
     data: {
       /** Rows of the permission table. */
-      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
+      permissions: Array<"orders.create" | "orders.status" | "orders.list" | "orders.history" | "orders.summary" | "orders.links" | "orders.download" | "orders.cancel" | "orders.expire" | "orders.payer" | "payers.read" | "payers.erase" | "orders.events" | "payments.accept" | "payments.confirm" | "payments.transaction" | "refunds.revert" | "requests.read" | "webhooks.deliveries" | "webhooks.curl" | "webhooks.redeliver" | "webhooks.test" | "webhooks.secret" | "webhooks.regenerate" | "webhooks.subscriptions" | "webhooks.subscribe" | "refunds.read" | "refunds.decide" | "refunds.settle" | "mispayments.read" | "mispayments.decide" | "mispayments.bear" | "ledger.read" | "ledger.explain" | "settlements.read" | "settlements.create" | "settlements.cancel" | "settlements.approve" | "settlements.pay" | "kyc.read" | "kyc.start" | "kyc.decide" | "kyc.requestEdd" | "kyc.completeEdd" | "compliance.callback" | "screenings.read" | "screenings.decide" | "rates.read" | "channels.callback" | "channels.read" | "channels.accounts" | "channels.account" | "channels.rules" | "channels.rule" | "channels.exchanges" | "auth.register" | "auth.login" | "auth.otp" | "auth.otpEmail" | "auth.resetSend" | "auth.resetChange" | "auth.verifyEmail" | "auth.refresh" | "auth.signOut" | "auth.sendVerification" | "auth.sessions" | "auth.password" | "auth.twoFactor" | "auth.twoFactorRemove" | "users.me" | "users.list" | "users.invite" | "users.change" | "users.approve" | "users.companies" | "users.resetTwoFactor" | "companies.read" | "companies.change" | "companies.approve" | "tills.read" | "tills.write" | "tillDevices.read" | "tillDevices.create" | "tillDevices.revoke" | "tillPins.read" | "tillPins.change" | "till.shift" | "till.enrol" | "till.signIn" | "till.device" | "staticLinks.read" | "staticLinks.write" | "buttons.read" | "buttons.write" | "buttonSessions.read" | "buttonSessions.write" | "buttonSessions.end" | "apiKeys.read" | "apiKeys.create" | "apiKeys.revoke" | "apiKeys.revokeOwn" | "deviceLogins.start" | "deviceLogins.claim" | "deviceLogins.read" | "deviceLogins.approve" | "deviceLogins.deny" | "operator.status" | "audit.verify" | "announcements.read" | "announcements.write" | "audit.read">
     }
   }
   /** List the users of your company. Users of your company, with filters. */
@@ -4196,6 +4316,9 @@ export const OPERATIONS = {
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
   ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },
   bearLoss: { method: 'POST', path: '/api/next/mispayments/{id}/bear', query: [], keyed: true, json: true },
+  listChannelRules: { method: 'GET', path: '/api/next/channel-rules', query: ['companyId', 'childManager'], keyed: false, json: true },
+  sortChannels: { method: 'PUT', path: '/api/next/channel-rules', query: ['companyId', 'childManager'], keyed: false, json: true },
+  changeChannelRule: { method: 'PUT', path: '/api/next/channel-rules/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
   listChannels: { method: 'GET', path: '/api/next/channels', query: ['code', 'amount', 'fromAsset', 'companyId', 'childManager'], keyed: false, json: true },
   listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
   saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },

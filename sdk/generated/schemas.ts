@@ -519,6 +519,56 @@ export type Kyc = {
   updatedAt: string
 }
 
+/** How a company offers one of its channels. */
+export type ChannelRule = {
+  /** Payment channel. */
+  channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+  /** Whether payers may choose it. */
+  offered: boolean
+  /** Orders below are not offered this channel. EUR; orders in another currency are compared at the rate of the moment. Null: no limit. */
+  minAmount: string | null
+  /** Orders above are not offered this channel. EUR; orders in another currency are compared at the rate of the moment. Null: no limit. */
+  maxAmount: string | null
+  /** What payers read, by language (`en`, `fr`, `de`, `es`, `it`). In other languages they read the channel’s own name. */
+  texts: {
+    /** What payers read in English. */
+    en?: {
+      /** The name that payers read; null: the channel’s own. */
+      label: string | null
+      /** The line below the name; null: none. */
+      hint: string | null
+    }
+    /** What payers read in French. */
+    fr?: {
+      /** The name that payers read; null: the channel’s own. */
+      label: string | null
+      /** The line below the name; null: none. */
+      hint: string | null
+    }
+    /** What payers read in German. */
+    de?: {
+      /** The name that payers read; null: the channel’s own. */
+      label: string | null
+      /** The line below the name; null: none. */
+      hint: string | null
+    }
+    /** What payers read in Spanish. */
+    es?: {
+      /** The name that payers read; null: the channel’s own. */
+      label: string | null
+      /** The line below the name; null: none. */
+      hint: string | null
+    }
+    /** What payers read in Italian. */
+    it?: {
+      /** The name that payers read; null: the channel’s own. */
+      label: string | null
+      /** The line below the name; null: none. */
+      hint: string | null
+    }
+  }
+}
+
 /** The order as it was when the event happened, and the event. */
 export type OrderWebhook = Order & {
   /** What happened. */

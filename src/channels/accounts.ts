@@ -16,6 +16,7 @@ import type { OwnWallets } from './crypto/own-wallets.ts'
 import { type ChannelContext, type ChannelKind, readSettings, settingsOfEnv } from './kind.ts'
 import { CHANNEL_KINDS } from './kinds.ts'
 import { openProviderHttp } from './provider-http.ts'
+import { listChannelRules } from './rule-queries.ts'
 import { HEALTHY, type Supervised, type Supervision, supervise } from './supervised.ts'
 
 export type AccountDeps = {
@@ -33,7 +34,7 @@ export type AccountDeps = {
   onFault(companyId: string, channel: ChannelId, error: unknown): void
 }
 
-/** How long another node may keep using a company's previous accounts. */
+/** How long another node may keep using a company's previous accounts and rules. */
 const CACHE_MS = 5 * SECOND
 
 export const accountContext = (companyId: string, channel: ChannelId): string =>
@@ -109,7 +110,18 @@ export async function resealAccounts({ db, vault }: Pick<AccountDeps, 'db' | 'va
   return rows.length
 }
 
-type Cached = { mark: string; until: number; opened: Opened[]; set: ChannelSet }
+type Cached = { mark: string; ruleMark: string; until: number; opened: Opened[]; set: ChannelSet }
+
+const markOf = (rows: readonly { channel: ChannelId; updatedAt: Date }[]): string =>
+  rows.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
+
+/** A company's own account takes the place of the operator's at the same provider. */
+function withOwn(operators: readonly Opened[], own: readonly Opened[]): Opened[] {
+  const idOf = ({ supervised }: Opened): ChannelId => supervised.channel.id
+  const places = [ownWallet, ...CHANNEL_KINDS].map(({ id }) => id)
+  const rest = operators.filter((one) => !own.some((other) => idOf(other) === idOf(one)))
+  return [...rest, ...own].toSorted((a, b) => places.indexOf(idOf(a)) - places.indexOf(idOf(b)))
+}
 
 /** All channels: the payer's wallet, the operator's accounts at providers, and the companies' own. */
 export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Promise<void> } {
@@ -126,17 +138,15 @@ export function openChannelAccounts(deps: AccountDeps): Channels & { close(): Pr
     const known = cache.get(companyId)
     if (known && known.until > clock()) return known
     const accounts = await listChannelAccounts(q, companyId)
-    const mark = accounts.map(({ channel, updatedAt }) => `${channel}@${updatedAt.getTime()}`).join()
-    const until = clock() + CACHE_MS
-    const fresh = (): Cached => {
-      const opened = accounts.flatMap((account) => openAccount(deps, companyId, account))
-      const own = new Set(opened.map(({ supervised }) => supervised.channel.id))
-      const rest = operators.filter(({ supervised }) => !own.has(supervised.channel.id))
-      return { mark, until, opened, set: opened.length === 0 ? operator : channelSet([...rest, ...opened]) }
-    }
-    const next = known?.mark === mark ? { ...known, until } : fresh()
-    if (known && known.mark !== mark)
-      for (const { close } of known.opened) setTimeout(() => void close(), 60_000).unref()
+    const rules = await listChannelRules(q, companyId)
+    const [mark, ruleMark] = [markOf(accounts), markOf(rules)]
+    const isSame = known?.mark === mark
+    const opened = isSame ? known.opened : accounts.flatMap((account) => openAccount(deps, companyId, account))
+    const isPlain = opened.length === 0 && rules.length === 0
+    const fresh = (): ChannelSet => (isPlain ? operator : channelSet(withOwn(operators, opened), rules))
+    const set = isSame && known.ruleMark === ruleMark ? known.set : fresh()
+    const next = { mark, ruleMark, until: clock() + CACHE_MS, opened, set }
+    if (known && !isSame) for (const { close } of known.opened) setTimeout(() => void close(), 60_000).unref()
     cache.set(companyId, next)
     return next
   }

@@ -1,9 +1,10 @@
 import type { Queryable } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
 import type { Channel, ChannelId } from './channel.ts'
+import { type ChannelRule, plainRule, sortByRules } from './channel-rules.ts'
 import { HEALTHY, type Health, type Supervised } from './supervised.ts'
 
-/** The channels that one merchant can use; one that is not set up is simply not offered. */
+/** The channels that one merchant can use, as payers are to see them; one that is not set up is simply not offered. */
 export type ChannelSet = {
   readonly available: readonly ChannelId[]
   find(id: ChannelId): Channel | undefined
@@ -12,6 +13,8 @@ export type ChannelSet = {
   health(id: ChannelId): Health
   /** Whether the company's own account at the provider is used, not the operator's. */
   isOwn(id: ChannelId): boolean
+  /** For which prices the company offers it, and in which words. */
+  rule(id: ChannelId): ChannelRule
 }
 
 /** The account that a payment was opened with. */
@@ -29,12 +32,16 @@ export type Channels = {
   forPayment(payment: PaymentAccount, q?: Queryable): Promise<Channel | undefined>
   /** The health of every account that this node has open, for the operator's metrics. */
   healths(): readonly { channel: ChannelId; account: 'operator' | 'company'; health: Health }[]
-  /** A company's accounts were changed. */
+  /** A company's accounts or rules were changed. */
   forget(companyId: string): void
 }
 
-export function channelSet(channels: readonly { supervised: Supervised; own: boolean }[]): ChannelSet {
-  const byId = new Map(channels.map((one) => [one.supervised.channel.id, one]))
+export function channelSet(
+  channels: readonly { supervised: Supervised; own: boolean }[],
+  rules: readonly ChannelRule[] = [],
+): ChannelSet {
+  const sorted = sortByRules(channels, rules, ({ supervised }) => supervised.channel.id)
+  const byId = new Map(sorted.map((one) => [one.supervised.channel.id, one]))
   const find = (id: ChannelId): Channel | undefined => byId.get(id)?.supervised.channel
   return {
     available: [...byId.keys()],
@@ -49,5 +56,6 @@ export function channelSet(channels: readonly { supervised: Supervised; own: boo
     },
     health: (id) => byId.get(id)?.supervised.health() ?? HEALTHY,
     isOwn: (id) => byId.get(id)?.own === true,
+    rule: (id) => rules.find(({ channel }) => channel === id) ?? plainRule(id),
   }
 }

@@ -91,6 +91,9 @@ export const PERMISSIONS = {
   'channels.read': { roles: READERS, scope: 'orders:read', till: true, limit: 'company' },
   'channels.accounts': { roles: MANAGERS, limit: 'company' },
   'channels.account': { roles: MANAGERS, stepUp: true, limit: 'company' },
+  'channels.rules': { roles: MANAGERS, limit: 'company' },
+  // what stands there is what payers act by
+  'channels.rule': { roles: MANAGERS, stepUp: true, limit: 'company' },
   'channels.exchanges': { roles: MANAGERS, limit: 'company' },
   'auth.register': { roles: 'anyone', limit: 'credentials' },
   'auth.login': LOGIN,

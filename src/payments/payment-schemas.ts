@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { CHANNEL_IDS } from '../channels/channel.ts'
+import { ChannelTextsSchema } from './accounts/rule-schemas.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 const NullableText = (description: string) => Nullable(Type.String({ description }))
@@ -63,6 +64,7 @@ export const OfferSchema = Type.Object({
   networks: Type.Array(Type.Integer()),
   available: Type.Boolean(),
   reason: NullableText('Why it is hidden from the payer now.'),
+  texts: ChannelTextsSchema,
   circuit: Nullable(
     Type.Object({
       state: Type.Union([Type.Literal('closed'), Type.Literal('open'), Type.Literal('half-open')], {

@@ -71,6 +71,12 @@ const CHANNELS: Cases = {
       return { params: { channel: 'gatepay' }, query: choice(place) }
     },
   },
+  listChannelRules: { row: 'channels.rules', make: (place) => ({ query: choice(place), shows: 'crypto' }) },
+  sortChannels: { row: 'channels.rule', make: (place) => ({ query: choice(place), body: { order: ['crypto'] } }) },
+  changeChannelRule: {
+    row: 'channels.rule',
+    make: (place) => ({ params: { channel: 'crypto' }, query: choice(place), body: { offered: true } }),
+  },
   listChannelExchanges: {
     row: 'channels.exchanges',
     async make(place) {

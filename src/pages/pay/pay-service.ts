@@ -1,4 +1,5 @@
 import type { ChannelId, Instructions } from '../../channels/channel.ts'
+import type { ChannelRule } from '../../channels/channel-rules.ts'
 import type { Channels } from '../../channels/channel-set.ts'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
@@ -7,7 +8,7 @@ import type { Money } from '../../kernel/money.ts'
 import type { Order } from '../../orders/order.ts'
 import { findOrderByCode } from '../../orders/order-queries.ts'
 import { isOpen } from '../../orders/order-states.ts'
-import type { PayerDeps } from '../../payers/payer-service.ts'
+import { findEuroRate, type PayerDeps } from '../../payers/payer-service.ts'
 import { listOffers } from '../../payments/accept/offers.ts'
 import { canRequote } from '../../payments/accept/requote.ts'
 import { keyOf } from '../../payments/accept/start-payment.ts'
@@ -31,7 +32,12 @@ import {
 } from './pay-state.ts'
 
 /** One way to pay that the payer may choose. */
-export type Choice = { channel: ChannelId; network: { id: number; name: string } | null }
+export type Choice = {
+  channel: ChannelId
+  network: { id: number; name: string } | null
+  /** What the shop calls it, and where it stands. */
+  rule: ChannelRule
+}
 
 export type PaymentView = {
   channel: ChannelId
@@ -114,14 +120,14 @@ export type PayViewDeps = {
 export const isOrderCode = (text: string): boolean => /^[0-9A-Za-z]{24}$/.test(text)
 
 /** Leaves out ways that are unavailable now or for this amount; the merchant sees the reason. */
-async function listChoices({ channels, networkName }: PayViewDeps, order: Order): Promise<Choice[]> {
+async function listChoices({ channels, networkName, payers }: PayViewDeps, order: Order): Promise<Choice[]> {
   const set = await channels.of(order.companyId)
-  const offers = await listOffers(set, { due: order.to, fiat: order.from })
+  const offers = await listOffers(set, { due: order.to, fiat: order.from, euroRate: () => findEuroRate(payers) })
   return offers
     .filter(({ available }) => available)
-    .flatMap(({ channel, networks }): Choice[] => {
-      if (networks.length === 0 || set.find(channel)?.singleUseLink) return [{ channel, network: null }]
-      return networks.map((chainId) => ({ channel, network: { id: chainId, name: networkName(chainId) } }))
+    .flatMap(({ channel, networks, rule }): Choice[] => {
+      if (networks.length === 0 || set.find(channel)?.singleUseLink) return [{ channel, network: null, rule }]
+      return networks.map((chainId) => ({ channel, rule, network: { id: chainId, name: networkName(chainId) } }))
     })
 }
 

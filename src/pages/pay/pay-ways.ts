@@ -27,26 +27,39 @@ function wayForm(view: PayView, page: PageContext, choice: Choice, button: Html)
   return form(view, page, 'accept', html`${channel}${network}${again}${button}`)
 }
 
+/** The shop's own words in the payer's language, else ours. */
+const nameOf = ({ channel, rule }: Choice, { texts, language }: PageContext): string =>
+  rule.texts[language]?.label ?? channelName(texts, channel)
+
 function wayButton(view: PayView, page: PageContext, choice: Choice): Html {
   const { texts, language } = page
-  const name = channelName(texts, choice.channel)
+  const hint = choice.rule.texts[language]?.hint
   const { lastUsed } = TEXTS[language].order.ways
-  const notes = [choice.network && texts.onNetwork(choice.network.name), page.lastUsed === choice.channel && lastUsed]
+  const notes = [
+    choice.network && texts.onNetwork(choice.network.name),
+    hint,
+    page.lastUsed === choice.channel && lastUsed,
+  ]
   const small = notes.filter(Boolean).join(' · ')
-  const button = html`<button class="choice">${badge(CHANNEL_NAMES[choice.channel])}<b>${name}</b>${small !== '' && html` <span>${small}</span>`}</button>`
+  const button = html`<button class="choice">${badge(CHANNEL_NAMES[choice.channel])}<b>${nameOf(choice, page)}</b>${small !== '' && html` <span>${small}</span>`}</button>`
   return wayForm(view, page, choice, button)
 }
 
 /** The only way to pay, as the one large button. */
 function onlyWay(view: PayView, page: PageContext, choice: Choice): Html {
   const { situations, ways } = TEXTS[page.language].order
-  const channel = channelName(page.texts, choice.channel)
+  const channel = nameOf(choice, page)
+  const hint = choice.rule.texts[page.language]?.hint
   const facts = { merchant: '', code: '', amount: '', due: '', network: '', token: '', channel }
   const label = view.requote ? ways.newPriceWith(channel) : situations.choose.next(facts)
-  return wayForm(view, page, choice, html`<button class="main">${label}</button>`)
+  return html`${wayForm(view, page, choice, html`<button class="main">${label}</button>`)}${hint && html`<p class="hint">${hint}</p>`}`
 }
 
-/** Last used first, in its group and with its group. */
+/** Where the shop's first way of a group stands. */
+const placeOf = ([, members]: [Group, Choice[]]): number =>
+  Math.min(...members.map(({ rule }) => rule.position ?? Number.MAX_SAFE_INTEGER))
+
+/** As the shop has sorted them, the last used first, in its group and with its group. */
 function sorted(choices: readonly Choice[], lastUsed: string | null): [Group, Choice[]][] {
   const isLast = (one: Choice): number => (one.channel === lastUsed ? 0 : 1)
   const groups = GROUPS.map((group): [Group, Choice[]] => [
@@ -54,7 +67,8 @@ function sorted(choices: readonly Choice[], lastUsed: string | null): [Group, Ch
     choices.filter(({ channel }) => groupOf(channel) === group).toSorted((a, b) => isLast(a) - isLast(b)),
   ])
   const holdsLast = ([, members]: [Group, Choice[]]): number => Math.min(1, ...members.map(isLast))
-  return groups.filter(([, members]) => members.length > 0).toSorted((a, b) => holdsLast(a) - holdsLast(b))
+  const used = groups.filter(([, members]) => members.length > 0)
+  return used.toSorted((a, b) => holdsLast(a) - holdsLast(b) || placeOf(a) - placeOf(b))
 }
 
 /** Ways to pay, grouped; with what a group costs the payer and how long it takes. */

@@ -13,7 +13,7 @@ import { writerOf } from '../../payers/payer-word.ts'
 import { findPayment, lockPayment, type Payment, updatePayment } from '../payment-queries.ts'
 import type { AcceptBody } from '../payment-schemas.ts'
 import { type Accepted, createAtProvider } from './create-at-provider.ts'
-import { checkOffer, findNetworkFault, unavailableNow } from './offers.ts'
+import { checkOffer, findNetworkFault, findRuleFault, notAvailable, unavailableNow } from './offers.ts'
 import { type FreshQuote, findFreshQuote, repriceOrder } from './requote.ts'
 import { type AcceptDeps, startPayment } from './start-payment.ts'
 
@@ -76,6 +76,7 @@ type Choice = {
   own: boolean
   network: number | null
   networkFault: string | null
+  ruleFault: string | null
   fresh: FreshQuote | null
 }
 
@@ -86,10 +87,12 @@ async function readChoice(deps: AcceptDeps, request: AcceptRequest): Promise<Cho
   const id = request.body.paymentChannel as ChannelId
   const channel = set.get(id)
   const network = readNetwork(channel, request.body.network)
-  if (order.paymentChannel !== id) await checkOffer(set, id, { due: order.to, fiat: order.from })
+  const price = { due: order.to, fiat: order.from, euroRate: () => findEuroRate(deps.payers) }
+  if (order.paymentChannel !== id) await checkOffer(set, id, price)
   const fresh = await findFreshQuote(deps, order, request.body.requote ?? false)
   const networkFault = await findNetworkFault(channel, network)
-  return { channel, own: set.isOwn(id), network, networkFault, fresh }
+  const ruleFault = await findRuleFault(set.rule(id), price)
+  return { channel, own: set.isOwn(id), network, networkFault, ruleFault, fresh }
 }
 
 type OpenedPayment = { order: Order; payment: Payment; fresh: boolean } | { refused: AppError }
@@ -109,6 +112,7 @@ async function openPayment(deps: AcceptDeps, request: AcceptRequest, choice: Cho
     const { order, trigger, change } = await repriceOrder(deps, tx, found, { fresh: choice.fresh, by })
     const same = found === order ? await findSamePayment(tx, order, channel.id, network) : undefined
     if (same) return { order, payment: same, fresh: false }
+    if (choice.ruleFault !== null) throw notAvailable(channel.id, choice.ruleFault)
     if (choice.networkFault !== null) throw unavailableNow(channel.id, choice.networkFault)
     nextStatus(order.status, trigger)
     if (order.expiresAt <= now) {

@@ -1,13 +1,25 @@
 import type { Channel, ChannelId, ChannelLimits } from '../../channels/channel.ts'
+import type { ChannelRule } from '../../channels/channel-rules.ts'
 import type { ChannelSet } from '../../channels/channel-set.ts'
 import { ProviderRefusal } from '../../channels/provider-errors.ts'
 import { AppError } from '../../kernel/errors.ts'
-import { formatMoney, type Money } from '../../kernel/money.ts'
+import { convert, formatMoney, type Money, parseMoney } from '../../kernel/money.ts'
 
 /** One way to pay an order, or why it is hidden from the payer. */
-export type Offer = { channel: ChannelId; networks: readonly number[]; available: boolean; reason: string | null }
+export type Offer = {
+  channel: ChannelId
+  networks: readonly number[]
+  available: boolean
+  reason: string | null
+  rule: ChannelRule
+}
 
-export type OfferedPrice = { due: Money; fiat: Money }
+export type OfferedPrice = {
+  due: Money
+  fiat: Money
+  /** Units of USDC for one EUR, or null without a fresh rate. Asked only where a limit in EUR needs it. */
+  euroRate(): Promise<bigint | null>
+}
 
 const NO_LIMITS: ChannelLimits = { min: null, max: null }
 /** A provider whose limits do not arrive in time is offered without them. */
@@ -26,21 +38,45 @@ async function limitsOf(channel: Channel, price: OfferedPrice): Promise<ChannelL
 
 const show = (money: Money): string => `${formatMoney(money)} ${money.asset}`
 
-/** Whether a price lies within limits that are given in its fiat or in USDC; null: it does. */
-function outside({ min, max }: ChannelLimits, { due, fiat }: OfferedPrice): string | null {
+/** Which limit, given in its fiat or in USDC, a price lies outside of: "no less than 5.00 EUR"; null: none. */
+function outside({ min, max }: ChannelLimits, { due, fiat }: Pick<OfferedPrice, 'due' | 'fiat'>): string | null {
   const priceIn = (limit: Money): bigint | null =>
     limit.asset === fiat.asset ? fiat.units : limit.asset === due.asset ? due.units : null
   const low = min && priceIn(min)
-  if (min && low !== null && low < min.units) return `it takes no less than ${show(min)}`
+  if (min && low !== null && low < min.units) return `no less than ${show(min)}`
   const high = max && priceIn(max)
-  if (max && high !== null && high > max.units) return `it takes no more than ${show(max)}`
+  if (max && high !== null && high > max.units) return `no more than ${show(max)}`
   return null
+}
+
+/** Cents of EUR that are worth so many USDC, rounded up: a limit is not passed by rounding. */
+const inEuro = (due: Money, euroRate: bigint): Money => {
+  const cent = convert({ asset: 'EUR', units: 1_000_000n }, euroRate, 'USDC').units
+  return { asset: 'EUR', units: (due.units * 1_000_000n + cent - 1n) / cent }
+}
+
+const NOT_OFFERED = 'the shop does not offer it'
+
+/** Why the company does not take this price through the channel; null: it does. Its limits are in EUR. */
+export async function findRuleFault(rule: ChannelRule, price: OfferedPrice): Promise<string | null> {
+  if (!rule.offered) return NOT_OFFERED
+  if (rule.minAmount === null && rule.maxAmount === null) return null
+  const read = (text: string | null): Money | null => (text === null ? null : parseMoney(text, 'EUR'))
+  const limits = { min: read(rule.minAmount), max: read(rule.maxAmount) }
+  const isEuro = price.fiat.asset === 'EUR'
+  const rate = isEuro ? null : await price.euroRate()
+  // better hidden for a moment than beyond a limit
+  if (!isEuro && rate === null) return 'the shop limits it in EUR, and there is no rate for EUR at the moment'
+  const fiat = rate === null ? price.fiat : inEuro(price.due, rate)
+  const limit = outside(limits, { due: price.due, fiat })
+  return limit && `the shop takes ${limit} through it`
 }
 
 /** Why the channel cannot take this price; null: it can. */
 async function faultOf(channel: Channel, price: OfferedPrice): Promise<string | null> {
   try {
-    return outside(await limitsOf(channel, price), price)
+    const limit = outside(await limitsOf(channel, price), price)
+    return limit && `it takes ${limit}`
   } catch (error) {
     if (error instanceof ProviderRefusal) return error.message
     throw error
@@ -50,15 +86,19 @@ async function faultOf(channel: Channel, price: OfferedPrice): Promise<string | 
 async function readOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): Promise<Offer> {
   const channel = set.get(id)
   const health = set.health(id)
+  const rule = set.rule(id)
+  const ruleFault = await findRuleFault(rule, price)
+  // a provider is not asked about what the company does not want
+  if (ruleFault !== null) return { channel: id, networks: channel.networks, available: false, reason: ruleFault, rule }
   const faults = (await channel.findNetworkFaults?.()) ?? []
   const networks = channel.networks.filter((chainId) => !faults.some(({ network }) => network === chainId))
   const cut = channel.networks.length > 0 && networks.length === 0 ? (faults[0]?.reason ?? null) : null
   const reason = health.available ? cut : health.reason
   const fault = reason ?? (await faultOf(channel, price))
-  return { channel: id, networks, available: fault === null, reason: fault }
+  return { channel: id, networks, available: fault === null, reason: fault, rule }
 }
 
-/** Every configured channel, with the reason if it cannot take this price now. */
+/** Every configured channel in the company's order, with the reason if it cannot take this price now. */
 export const listOffers = (set: ChannelSet, price: OfferedPrice): Promise<Offer[]> =>
   Promise.all(set.available.map((id) => readOffer(set, id, price)))
 
@@ -74,14 +114,16 @@ export const unavailableNow = (id: ChannelId, reason: string): AppError => {
   return new AppError('CHANNEL_UNAVAILABLE', { message, retryAfter: 20 })
 }
 
+export const notAvailable = (id: ChannelId, reason: string): AppError =>
+  new AppError('CHANNEL_NOT_AVAILABLE', {
+    message: `${id} cannot be used for this order: ${reason.replace(/\.$/, '')}. Choose another channel.`,
+  })
+
 /** @throws CHANNEL_NOT_AVAILABLE for a price outside its limits, CHANNEL_UNAVAILABLE while the provider is down */
 export async function checkOffer(set: ChannelSet, id: ChannelId, price: OfferedPrice): Promise<void> {
   const health = set.health(id)
   if (!health.available) throw unavailableNow(id, health.reason ?? 'it does not answer')
   const { reason, networks } = await readOffer(set, id, price)
   if (reason !== null && networks.length === 0 && set.get(id).networks.length > 0) throw unavailableNow(id, reason)
-  if (reason !== null)
-    throw new AppError('CHANNEL_NOT_AVAILABLE', {
-      message: `${id} cannot take this amount: ${reason.replace(/\.$/, '')}.`,
-    })
+  if (reason !== null) throw notAvailable(id, reason)
 }

@@ -11,6 +11,7 @@ import { invalid } from '../../kernel/errors.ts'
 import { convert, isAsset, parseMoney } from '../../kernel/money.ts'
 import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
+import { findEuroRate } from '../../payers/payer-service.ts'
 import { listOffers, type OfferedPrice } from '../accept/offers.ts'
 import { AccountBody, AccountSchema, OfferQuery, OfferSchema, ProviderCallSchema } from '../payment-schemas.ts'
 import {
@@ -20,6 +21,7 @@ import {
   removeAccount,
   saveAccount,
 } from './channel-service.ts'
+import { channelRuleApi } from './rule-api.ts'
 
 const tags = ['channels']
 const ChannelParams = Type.Object({ channel: Type.String({ maxLength: 40 }) })
@@ -32,15 +34,16 @@ async function readPrice(
   actor: ReturnType<typeof actorOf>,
   query: Query,
 ): Promise<OfferedPrice> {
+  const euroRate = () => findEuroRate(deps.payers)
   if (query.code !== undefined) {
     const order = await findReachableOrder(deps.db, actor, query.code)
-    return { due: order.to, fiat: order.from }
+    return { due: order.to, fiat: order.from, euroRate }
   }
   const from = (query.fromAsset ?? 'EUR').toUpperCase()
   if (!isAsset(from) || from === 'USDC') throw invalid('fromAsset', 'must be a currency that orders can have')
   const fiat = parseMoney(query.amount ?? '50', from)
   const quote = await deps.payers.rates.quote(from)
-  return { fiat, due: convert(fiat, quote.rate, 'USDC') }
+  return { fiat, due: convert(fiat, quote.rate, 'USDC'), euroRate }
 }
 
 /** For the operator alone. */
@@ -52,6 +55,7 @@ const viewCircuit = ({ circuit, clockAheadMs }: Health) => ({
 
 /** Channels, whose account they use, and calls to providers. */
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = async (app, deps) => {
+  await app.register(channelRuleApi, deps)
   app.get(
     '/channels',
     {
@@ -59,7 +63,9 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       schema: {
         operationId: 'listChannels',
         summary: 'Payment channels, and why one is hidden from the payer',
-        description: 'For an order (`code`), or for an amount at today’s rate; by default for 50 EUR.',
+        description:
+          'In the order in which payers see them. For an order (`code`), or for an amount at today’s rate; by default for ' +
+          '50 EUR.',
         tags,
         querystring: Type.Object({ ...OfferQuery.properties, ...ChoiceQuery }),
         response: { 200: Envelope(Type.Array(OfferSchema)) },
@@ -74,9 +80,10 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       const set = own === null ? deps.channels.operator : await deps.channels.of(own)
       const offers = await listOffers(set, price)
       return ok(
-        offers.map(({ channel: paymentChannel, ...rest }) => ({
+        offers.map(({ channel: paymentChannel, rule, ...rest }) => ({
           paymentChannel,
           ...rest,
+          texts: rule.texts,
           networks: [...rest.networks],
           circuit: actor.companyId === null ? viewCircuit(set.health(paymentChannel)) : null,
         })),
