@@ -306,7 +306,9 @@ class Story {
 
   /** Each webhook arrived, with one id, and PAID ones say PAID. */
   async checkDelivered(): Promise<void> {
-    const waiting = await world.db.many(sql`select order_id, event, status from deliveries where status <> 'delivered'`)
+    const waiting = await world.db.many(
+      sql`select order_id, event, status from delivery_states where status <> 'delivered'`,
+    )
     assert.deepEqual(waiting, [])
     const ids = new Map<string, Set<string>>()
     for (const { headers, body } of world.receiver.received) {

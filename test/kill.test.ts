@@ -130,7 +130,7 @@ const listRows = (db: Db): Promise<Row[]> =>
       (select count(*) from order_events e where e.order_id = o.id and e.to_status = 'PAID') as paid_times,
       (select count(*) from deliveries d where d.order_id = o.id) as deliveries,
       (select max(d.id) from deliveries d where d.order_id = o.id) as delivery_id,
-      (select bool_and(d.status = 'delivered') from deliveries d where d.order_id = o.id) as delivered
+      (select bool_and(d.status = 'delivered') from delivery_states d where d.order_id = o.id) as delivered
     from orders o`)
 
 async function checkSale(sale: Sale, row: Row | undefined, { chain, receiver }: Scene): Promise<void> {

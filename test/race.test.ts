@@ -116,7 +116,7 @@ for (const [name, race] of [
 
 test('each event arrives once, and nothing was unexpected to the service', async () => {
   const pending = () =>
-    shop.host.db.one<{ n: bigint }>(sql`select count(*) as n from deliveries where status = 'pending'`)
+    shop.host.db.one<{ n: bigint }>(sql`select count(*) as n from delivery_states where status = 'pending'`)
   await eventually(pending, ({ n }) => n === 0n)
   const keys = shop.receiver.received.map(({ headers, path }) => `${path} ${headers['service-event']}`)
   assert.equal(new Set(keys).size, keys.length)

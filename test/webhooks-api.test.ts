@@ -200,6 +200,43 @@ test('redelivery repeats id and body as a new series, for failed and for deliver
   assert.deepEqual([refused.status, refused.code], [409, 'OBJECT_CONFLICT'])
 })
 
+test('an arrival leaves the row with the body as it was written, and a node of the version before may mark it', async () => {
+  const company = await world.newCompany()
+  const [id = ''] = await deliver('/unwritten', 1, company.id)
+  await waitFor('its arrival', async () => (await world.statusOf(id)) === 'delivered')
+  const versions = () =>
+    world.db.one<{ written: string; insertedWith: string; status: string }>(sql`
+      select d.xmin::text as written, d.status,
+        (select e.xmin::text from delivery_attempts e where e.delivery_id = ${id}) as inserted_with
+      from deliveries d where d.id = ${id}`)
+  const { written, insertedWith, status } = await versions()
+  assert.equal(status, 'pending')
+  assert.ok(BigInt(written) < BigInt(insertedWith), 'the row is of the transaction of its event')
+  await world.db.run(sql`update deliveries set status = 'delivered' where id = ${id}`)
+  const listed = async (filter: string) =>
+    (
+      (await call('GET', `/api/next/webhook-deliveries?status=${filter}`, actorAs('Manager', company.id))).data as {
+        total: number
+      }
+    ).total
+  assert.deepEqual(await Promise.all(['delivered', 'pending', 'failed', 'parked'].map(listed)), [1, 0, 0, 0])
+})
+
+test('of eight redeliveries at once one starts a series, and the others hear that it is under way', async () => {
+  const company = await world.newCompany()
+  const [id = ''] = await deliver('/rush', 1, company.id)
+  await waitFor('its arrival', async () => (await world.statusOf(id)) === 'delivered')
+  receiver.answer('/rush', 500)
+  const rush = Array.from({ length: 8 }, () =>
+    call('POST', `/api/next/webhook-deliveries/${id}/redeliver`, actorAs('Manager', company.id)),
+  )
+  const statuses = (await Promise.all(rush)).map(({ status }) => status).sort()
+  assert.deepEqual(statuses, [200, ...Array.from({ length: 7 }, () => 409)])
+  const rows = await world.db.many<{ series: number; own: number }>(sql`
+    select due.series, d.series as own from delivery_due due join deliveries d on d.id = due.delivery_id where d.id = ${id}`)
+  assert.deepEqual(rows, [{ series: 2, own: 2 }])
+})
+
 test('redelivery by filter starts every failed delivery once, and leaves delivered ones alone without a status', async () => {
   const company = await world.newCompany()
   const ids = await deliver('/many', 300, company.id)
@@ -218,7 +255,7 @@ test('redelivery by filter starts every failed delivery once, and leaves deliver
 })
 
 const statusCount = async (companyId: string, status: string): Promise<number> => {
-  const statement = sql`select count(*) as count from deliveries where company_id = ${companyId} and status = ${status}`
+  const statement = sql`select count(*) as count from delivery_states where company_id = ${companyId} and status = ${status}`
   return Number((await world.db.one<{ count: bigint }>(statement)).count)
 }
 

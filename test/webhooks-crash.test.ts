@@ -64,7 +64,7 @@ async function deliverUnderFire(t: TestContext, { deliveries, kills, ownBuckets 
   const repeats = receiver.received.length - received.size
   assert.ok(repeats <= kills * LOSS_PER_KILL, `${repeats} repeats`)
   const statuses = await world.db.many<{ status: string; count: bigint }>(
-    sql`select status, count(*) as count from deliveries group by status`,
+    sql`select status, count(*) as count from delivery_states group by status`,
   )
   const unknown = await world.db.one<{ count: bigint }>(
     sql`select count(*) as count from delivery_attempts where error_code = 'unknown_outcome'`,

@@ -105,7 +105,7 @@ describe('isolation', { concurrency: false }, () => {
     assert.equal(receiver.open('/dead').now, 1)
     assert.equal(sender.stats().lanes.slow, 1)
     receiver.answer('/dead', (_request, response) => setTimeout(() => response.writeHead(200).end(), 30))
-    const done = sql`select count(*) as count from deliveries where company_id = ${company} and status = 'delivered'`
+    const done = sql`select count(*) as count from delivery_states where company_id = ${company} and status = 'delivered'`
     await waitFor('everything', async () => (await world.db.one<{ count: bigint }>(done)).count === 60n, 40_000)
     assert.equal(sender.stats().lanes.slow, 0)
     const { most } = receiver.open('/dead')

@@ -178,7 +178,7 @@ describe('leases', { concurrency: true }, () => {
     node.kill('SIGTERM')
     assert.equal(await node.ended, 0)
     assert.equal(receiver.at('/leaving').length, 8)
-    const delivered = sql`select count(*) as count from deliveries where status = 'delivered'`
+    const delivered = sql`select count(*) as count from delivery_states where status = 'delivered'`
     assert.equal(await count(world, delivered), 8)
     assert.equal(await count(world, sql`select count(*) as count from delivery_due where owner is not null`), 0)
     assert.equal(await count(world, sql`select count(*) as count from sender_nodes`), 0)

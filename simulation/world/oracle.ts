@@ -73,7 +73,7 @@ select json_build_object(
     from payments where company_id = $1 and order_id = $2),
   'deliveries', (select coalesce(json_agg(json_build_object('id', id, 'event', event, 'refund_id', refund_id,
     'status', status, 'at', created_at) order by created_at, id), '[]')
-    from deliveries where company_id = $1 and order_id = $2),
+    from delivery_states where company_id = $1 and order_id = $2),
   'attempts', (select coalesce(json_agg(json_build_object('id', a.delivery_id, 'series', a.series, 'number', a.number,
     'started', a.started_at, 'ms', a.duration_ms, 'status', a.status_code, 'error', a.error_code)
     order by a.series, a.number, a.started_at), '[]')

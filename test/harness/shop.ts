@@ -60,7 +60,7 @@ export async function tellStory({ db }: TestService, orderId: string): Promise<O
     sql`select seq, trigger, from_status, to_status, event from order_events where order_id = ${orderId} order by seq`,
   )
   const deliveries = await db.many<OrderStory['deliveries'][number]>(
-    sql`select event, status from deliveries where order_id = ${orderId} order by created_at, id`,
+    sql`select event, status from delivery_states where order_id = ${orderId} order by created_at, id`,
   )
   const payments = await db.many<OrderStory['payments'][number]>(
     sql`select number, status, received_units, network from payments where order_id = ${orderId} order by number`,

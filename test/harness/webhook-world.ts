@@ -73,7 +73,7 @@ export async function openWebhookWorld(database?: TestDatabase): Promise<Webhook
       return sender
     },
     statusOf: async (id) =>
-      (await db.one<{ status: string }>(sql`select status from deliveries where id = ${id}`)).status,
+      (await db.one<{ status: string }>(sql`select status from delivery_states where id = ${id}`)).status,
     async close() {
       await Promise.all(senders.map((sender) => sender.stop(200)))
       await db.close()

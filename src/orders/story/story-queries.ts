@@ -63,7 +63,7 @@ const listAround = (q: Queryable, companyId: string, orderId: string, limit: num
       where p.company_id = ${companyId} and p.order_id = ${orderId}
     union all
     select created_at, 'webhook', jsonb_build_object('id', id, 'event', event, 'status', status, 'url', url)
-      from deliveries where company_id = ${companyId} and order_id = ${orderId}
+      from delivery_states where company_id = ${companyId} and order_id = ${orderId}
     union all
     select a.started_at, 'attempt', jsonb_build_object('delivery', d.id, 'event', d.event, 'number', a.number, 'series', a.series, 'statusCode',
         a.status_code, 'errorCode', a.error_code, 'durationMs', a.duration_ms)

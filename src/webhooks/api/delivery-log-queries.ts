@@ -54,11 +54,9 @@ function conditionsOf(filter: DeliveryFilter): Sql {
 }
 
 const selected = sql`
-  select d.company_id, d.id, d.order_id, o.code, d.event, d.url, d.status, d.series, d.created_at, d.updated_at,
-    case when due.owner is null then due.next_at end as next_at
-  from deliveries d
-  left join orders o on o.company_id = d.company_id and o.id = d.order_id
-  left join delivery_due due on due.company_id = d.company_id and due.delivery_id = d.id`
+  select d.company_id, d.id, d.order_id, o.code, d.event, d.url, d.status, d.series, d.created_at, d.updated_at, d.next_at
+  from delivery_states d
+  left join orders o on o.company_id = d.company_id and o.id = d.order_id`
 
 /** Newest first. */
 export const listDeliveries = (q: Queryable, filter: DeliveryFilter, page: { offset: number; limit: number }) =>
@@ -68,7 +66,7 @@ export const listDeliveries = (q: Queryable, filter: DeliveryFilter, page: { off
 
 export const countDeliveries = async (q: Queryable, filter: DeliveryFilter): Promise<number> =>
   Number(
-    (await q.one<{ count: bigint }>(sql`select count(*) as count from deliveries d where ${conditionsOf(filter)}`))
+    (await q.one<{ count: bigint }>(sql`select count(*) as count from delivery_states d where ${conditionsOf(filter)}`))
       .count,
   )
 
@@ -90,35 +88,37 @@ export const listAttempts = (q: Queryable, deliveries: readonly Pick<DeliveryRow
     where a.started_at >= ${since}::timestamptz - interval '1 hour'
     order by a.started_at, a.series, a.number, a.epoch`)
 
+type Restart = { limit: number; bucketOf: (companyId: string) => number; laneOf: (url: string) => string }
+
 /**
  * Starts a new series of attempts under the same id, at most `limit` deliveries, oldest first; what is still being
  * delivered is left alone.
  * @returns companies and ids of what was started
  */
-export const restartDeliveries = (
+export async function restartDeliveries(
   tx: Tx,
   filter: DeliveryFilter & { id: string | null },
-  place: { limit: number; bucketOf: (companyId: string) => number; laneOf: (url: string) => string },
-): Promise<{ companyId: string; id: string }[]> =>
-  tx
-    .many<{ companyId: string; id: string; orderId: string; url: string; series: number }>(sql`
-    with chosen as materialized (
-      select d.company_id, d.order_id, d.id from deliveries d
-      where d.status <> 'pending' and ${filter.id === null ? sql`true` : sql`d.id = ${filter.id}`}
-        and ${conditionsOf(filter)}
-      order by d.created_at limit ${place.limit} for update skip locked
+  { limit, bucketOf, laneOf }: Restart,
+): Promise<{ companyId: string; id: string }[]> {
+  const chosen = await tx.many<{ companyId: string; orderId: string; id: string; url: string; series: number }>(sql`
+    select whole.company_id, whole.order_id, whole.id, whole.url, whole.series + 1 as series from delivery_states d
+    join deliveries whole on whole.company_id = d.company_id and whole.order_id = d.order_id and whole.id = d.id
+    where d.status <> 'pending' and ${filter.id === null ? sql`true` : sql`d.id = ${filter.id}`}
+      and ${conditionsOf(filter)}
+    order by d.created_at limit ${limit} for update of whole skip locked`)
+  // of two that restart the same one, the second finds its due row
+  return tx.many(sql`
+    with started as (
+      insert into delivery_due (company_id, delivery_id, order_id, bucket, lane, series, next_at)
+      select company_id, id, order_id, bucket, lane, series, clock_timestamp() from unnest(
+        ${chosen.map((row) => row.companyId)}::text[], ${chosen.map((row) => row.id)}::text[],
+        ${chosen.map((row) => row.orderId)}::text[], ${chosen.map((row) => bucketOf(row.companyId))}::smallint[],
+        ${chosen.map((row) => laneOf(row.url))}::text[], ${chosen.map((row) => row.series)}::integer[]
+      ) as i (company_id, id, order_id, bucket, lane, series)
+      on conflict do nothing
+      returning company_id, order_id, delivery_id, series
     )
-    update deliveries d set status = 'pending', series = d.series + 1, updated_at = clock_timestamp()
-    from chosen
-    where d.company_id = chosen.company_id and d.order_id = chosen.order_id and d.id = chosen.id
-    returning d.company_id, d.id, d.order_id, d.url, d.series`)
-    .then(async (rows) => {
-      await tx.run(sql`
-        insert into delivery_due (company_id, delivery_id, order_id, bucket, lane, series, next_at)
-        select company_id, id, order_id, bucket, lane, series, clock_timestamp() from unnest(
-          ${rows.map((row) => row.companyId)}::text[], ${rows.map((row) => row.id)}::text[],
-          ${rows.map((row) => row.orderId)}::text[], ${rows.map((row) => place.bucketOf(row.companyId))}::smallint[],
-          ${rows.map((row) => place.laneOf(row.url))}::text[], ${rows.map((row) => row.series)}::integer[]
-        ) as i (company_id, id, order_id, bucket, lane, series)`)
-      return rows.map(({ companyId, id }) => ({ companyId, id }))
-    })
+    update deliveries d set status = 'pending', series = s.series, updated_at = clock_timestamp()
+    from started s where d.company_id = s.company_id and d.order_id = s.order_id and d.id = s.delivery_id
+    returning d.company_id, d.id`)
+}

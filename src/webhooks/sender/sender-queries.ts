@@ -219,6 +219,7 @@ export async function settleAttempts(db: Db, rows: readonly OutcomeRow[]): Promi
     ), shown as (
       update deliveries d set status = e.outcome, updated_at = clock_timestamp()
       from ended e where d.company_id = e.company_id and d.order_id = e.order_id and d.id = e.delivery_id
+        and e.outcome <> 'delivered' -- which the end of its due row says
     )
     select delivery_id from settled`),
   )
