@@ -7,6 +7,7 @@ import { benchOrders } from './orders.ts'
  * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
+ * --flame                       with orders and webhooks: writes docs/flames/*.svg instead of measuring
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
  * BENCH_EXPORT_ORDERS           orders in the files of exports (1000000)
  * BENCH_OFFICE_ORDERS           orders in the list of the back office (100000)
@@ -27,7 +28,7 @@ const BENCHES: Record<string, () => Promise<unknown>> = {
   isolation: async () => (await import('./webhooks.ts')).runIsolation(),
 }
 
-const names = process.argv.slice(2)
+const names = process.argv.slice(2).filter((name) => name !== '--flame')
 const unknown = names.find((name) => !Object.hasOwn(BENCHES, name))
 if (unknown !== undefined) {
   process.stderr.write(`There is no measurement "${unknown}". Choose from: ${Object.keys(BENCHES).join(', ')}.\n`)

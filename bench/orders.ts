@@ -7,12 +7,13 @@ import { type Db, openDb, type Queryable, type Sql, sql } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { insertOrders, type NewOrder } from '../src/orders/order-insert-queries.ts'
 import { findOrderByCode } from '../src/orders/order-queries.ts'
+import { profileThere, wantsFlame, writeFlame } from './flame.ts'
 import { type Goal, printGoals } from './goals.ts'
 import type { Load, LoadResult } from './http-load.ts'
 import { LIMIT_CREATE, LIMIT_DATABASE, LIMIT_READ, makeLimitDatabase } from './independent-limit.ts'
 import { KNOWN_ORDERS, type Limit, type LimitWork, openLimit } from './limit.ts'
-import { cpuUs, databaseCpuUs } from './processor-time.ts'
-import { startService } from './service.ts'
+import { childrenCpuUs, cpuUs, databaseCpuUs } from './processor-time.ts'
+import { freePort, startService } from './service.ts'
 
 /** Twelve digits, as the limit's numbers have. */
 const readCode = (index: number): string => `readread0000${index.toString(16).padStart(12, '0')}`
@@ -28,10 +29,11 @@ const callersOf = BENCH_CALLERS.split(',').map(Number)
 const rounds = Number(BENCH_ROUNDS)
 const seconds = Number(BENCH_SECONDS)
 
-type Service = { port: number; headers: string; child: ChildProcess; stop(): Promise<void> }
+type Service = { port: number; inspectPort: number; headers: string; child: ChildProcess; stop(): Promise<void> }
 
 /** The API alone, on the same server as the limit. */
 async function startApi(dataDir: string, connectionString: string): Promise<Service> {
+  const inspectPort = wantsFlame ? await freePort() : 0
   const { facts, ...service } = await startService(dataDir, {
     env: {
       ...{ DATABASE_URL: connectionString, ROLES: 'api', LOG_LEVEL: 'warn' },
@@ -39,10 +41,13 @@ async function startApi(dataDir: string, connectionString: string): Promise<Serv
       ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_MAX_LAG_SECONDS: '86400' },
       CHAIN_31337_USDC: `0x${'0'.repeat(40)}`,
     },
-    nodeOptions: BENCH_NODE_OPTIONS.split(' ').filter(Boolean),
+    nodeOptions: [
+      ...BENCH_NODE_OPTIONS.split(' ').filter(Boolean),
+      ...(wantsFlame ? [`--inspect=127.0.0.1:${inspectPort}`] : []),
+    ],
   })
   const headers = `host: localhost\r\nx-api-key: ${facts.apiKey}\r\nx-api-secret: ${facts.apiSecret}\r\n`
-  return { ...service, headers }
+  return { ...service, inspectPort, headers }
 }
 
 /** The statement that a query function runs, without running it. */
@@ -107,11 +112,13 @@ async function makeKnownOrders(db: Db): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 
-/** µs of processor time for each request: the service's, the database's. */
-type Round = LoadResult & { serviceUs: number; databaseUs: number }
+/** µs of processor time for each request: the service's, the database's, the load generator's. */
+type Round = LoadResult & { serviceUs: number; databaseUs: number; generatorUs: number }
+/** `allUs`: of pgbench and the database together. */
+type LimitRound = { perSecond: number; allUs: number }
 
 /** `limit`: the shop's own tables; `same`: our statement, sent by pgbench. */
-type Figures = { what: string; callers: number; service: Round[]; limit: number[]; same: number[] }
+type Figures = { what: string; callers: number; service: Round[]; limit: LimitRound[]; same: LimitRound[] }
 
 type Work = Pick<LimitWork, 'database' | 'text' | 'template'>
 type Contest = { what: string; requests: string[]; limit: Work; same: Work }
@@ -120,17 +127,25 @@ type Contenders = { generator: ChildProcess; service: Service; limit: Limit; dat
 
 async function loadService(load: Load, { generator, service, dataDir }: Contenders): Promise<Round> {
   const answered = once(generator, 'message')
-  const before = [cpuUs(service.child.pid), databaseCpuUs(dataDir)] as const
+  const spent = (): number[] => [cpuUs(service.child.pid), databaseCpuUs(dataDir), cpuUs(generator.pid)]
+  const before = spent()
   generator.send(load)
   const [measured] = (await answered) as [LoadResult]
   if (measured.failed > 0) throw new Error(`${measured.failed} requests failed`)
-  const serviceUs = (cpuUs(service.child.pid) - before[0]) / measured.count
-  return { ...measured, serviceUs, databaseUs: (databaseCpuUs(dataDir) - before[1]) / measured.count }
+  const each = spent().map((us, index) => (us - (before[index] ?? 0)) / measured.count)
+  const [serviceUs = 0, databaseUs = 0, generatorUs = 0] = each
+  return { ...measured, serviceUs, databaseUs, generatorUs }
+}
+
+async function loadLimit(work: LimitWork, { limit, dataDir }: Contenders): Promise<LimitRound> {
+  const before = childrenCpuUs() + databaseCpuUs(dataDir)
+  const perSecond = await limit.perSecond(work)
+  return { perSecond, allUs: (childrenCpuUs() + databaseCpuUs(dataDir) - before) / (perSecond * work.seconds) }
 }
 
 /** Service and limits in turns, so that all have the same neighbours on the machine. */
 async function compare(contest: Contest, contenders: Contenders): Promise<Figures[]> {
-  const { limit, service } = contenders
+  const { service } = contenders
   const results: Figures[] = callersOf.map((callers) => ({
     what: contest.what,
     callers,
@@ -142,8 +157,8 @@ async function compare(contest: Contest, contenders: Contenders): Promise<Figure
     for (const figures of results) {
       const pace = { callers: figures.callers, seconds: round === 0 ? 1 : seconds }
       const measured = await loadService({ ...pace, port: service.port, requests: contest.requests }, contenders)
-      const independent = await limit.perSecond({ ...contest.limit, ...pace })
-      const same = await limit.perSecond({ ...contest.same, ...pace })
+      const independent = await loadLimit({ ...contest.limit, ...pace }, contenders)
+      const same = await loadLimit({ ...contest.same, ...pace }, contenders)
       // the first round warms up
       if (round === 0) continue
       figures.service.push(measured)
@@ -154,8 +169,34 @@ async function compare(contest: Contest, contenders: Contenders): Promise<Figure
   return results
 }
 
-const ratioOf = ({ service }: Figures, rates: readonly number[]): number =>
-  median(service.map((round, index) => round.perSecond / (rates[index] ?? 1)))
+/** By then the service has compiled all its schemas, which it does in the background. */
+const SETTLED_MS = 15_000
+
+/** Profiles the service at each number of callers, warmed up; the limits do not run. */
+async function paint({ what, requests }: Contest, { generator, service, dataDir, limit }: Contenders): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, SETTLED_MS - process.uptime() * 1000)))
+  for (const callers of callersOf) {
+    const load = { callers, seconds, requests, port: service.port }
+    await loadService(load, { generator, service, dataDir, limit })
+    const profile = await profileThere(service.inspectPort, () =>
+      loadService(load, { generator, service, dataDir, limit }),
+    )
+    writeFlame(
+      `${what.replace(' ', '-')}-${callers}`,
+      `${what}, ${callers} callers: processor time of the service`,
+      profile,
+    )
+  }
+}
+
+const ratioOf = ({ service }: Figures, rates: readonly LimitRound[]): number =>
+  median(service.map((round, index) => round.perSecond / (rates[index]?.perSecond ?? 1)))
+
+const allUs = ({ serviceUs, databaseUs, generatorUs }: Round): number => serviceUs + databaseUs + generatorUs
+
+/** What the ratio comes to where processors are the only limit: other work on the machine hardly moves it. */
+const processorRatio = ({ service, limit }: Figures): number =>
+  median(service.map((round, index) => (limit[index]?.allUs ?? 0) / allUs(round)))
 
 function printTable(figures: readonly Figures[], limit: Limit): void {
   const heads = [
@@ -169,6 +210,9 @@ function printTable(figures: readonly Figures[], limit: Limit): void {
     'p99 ms',
     'service µs',
     'DB µs',
+    'load µs',
+    'limit µs',
+    'by µs',
   ]
   process.stdout.write(`\n${'per second'.padEnd(14)}${heads.map((head) => head.padStart(11)).join('')}\n`)
   for (const row of figures) {
@@ -176,14 +220,17 @@ function printTable(figures: readonly Figures[], limit: Limit): void {
     const cells = [
       row.callers,
       pick((round) => round.perSecond).toFixed(0),
-      median(row.limit).toFixed(0),
+      median(row.limit.map(({ perSecond }) => perSecond)).toFixed(0),
       ratioOf(row, row.limit).toFixed(2),
-      median(row.same).toFixed(0),
+      median(row.same.map(({ perSecond }) => perSecond)).toFixed(0),
       ratioOf(row, row.same).toFixed(2),
       pick(({ p50Ms }) => p50Ms).toFixed(2),
       pick(({ p99Ms }) => p99Ms).toFixed(2),
       pick(({ serviceUs }) => serviceUs).toFixed(0),
       pick(({ databaseUs }) => databaseUs).toFixed(0),
+      pick(({ generatorUs }) => generatorUs).toFixed(0),
+      median(row.limit.map((round) => round.allUs)).toFixed(0),
+      processorRatio(row).toFixed(2),
     ]
     process.stdout.write(`${row.what.padEnd(14)}${cells.map((cell) => String(cell).padStart(11)).join('')}\n`)
   }
@@ -257,14 +304,22 @@ export async function benchOrders(): Promise<void> {
       ...{ what: 'create order', requests: createRequests(service), same: workOf(own.statement, own.template) },
       limit: { database: LIMIT_DATABASE, text: LIMIT_CREATE },
     }
-    const created = BENCH_ONLY.includes('create') ? await compare(creation, contenders) : []
+    const measure = async (contest: Contest): Promise<Figures[]> => {
+      if (!wantsFlame) return compare(contest, contenders)
+      await paint(contest, contenders)
+      return []
+    }
+    const created = BENCH_ONLY.includes('create') ? await measure(creation) : []
+    // the known ones are copies of one that was made
+    await loadService({ callers: 1, seconds: 0.1, port: service.port, requests: creation.requests }, contenders)
     await makeKnownOrders(db)
     const statement = await capture((q) => findOrderByCode(q, ''))
     const reading = {
       ...{ what: 'read status', requests: readRequests(), same: workOf(statement, 'readread0000%') },
       limit: { database: LIMIT_DATABASE, text: LIMIT_READ },
     }
-    const read = BENCH_ONLY.includes('read') ? await compare(reading, contenders) : []
+    const read = BENCH_ONLY.includes('read') ? await measure(reading) : []
+    if (wantsFlame) return
     printTable([...created, ...read], limit)
     printGoals(goalsOf([...created, ...read]))
   } finally {

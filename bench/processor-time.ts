@@ -19,6 +19,16 @@ export function cpuUs(pid: number | string | undefined): number {
   }
 }
 
+/** CPU time of all child processes that this one has waited for, in µs: cutime and cstime. */
+export function childrenCpuUs(): number {
+  try {
+    const fields = statOf('self')
+    return (Number(fields[13]) + Number(fields[14])) * TICK_US
+  } catch {
+    return Number.NaN
+  }
+}
+
 /** CPU time of a PostgreSQL server, in µs: the postmaster, what it waited for, and the processes that live. */
 export function databaseCpuUs(dataDir: string): number {
   try {

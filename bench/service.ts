@@ -20,7 +20,7 @@ export type BenchService = { child: ChildProcess; port: number; facts: Facts; st
 
 const LIMITS = ['ACCOUNT', 'ADDRESS', 'PUBLIC', 'COMPANY'].map((name) => [`LIMIT_${name}_PER_MINUTE`, '0'])
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as { port: number }

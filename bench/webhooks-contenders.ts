@@ -1,4 +1,5 @@
 import { Logger, makeWorkerUtils, run as runGraphile } from 'graphile-worker'
+import { Pool } from 'pg'
 import { PgBoss } from 'pg-boss'
 import { createBatcher } from '../src/db/batch.ts'
 import { type Db, sql } from '../src/db/db.ts'
@@ -42,7 +43,7 @@ export async function openComptoir({ db, vault, receiverUrl }: Place, receivers 
   let sender: Awaited<ReturnType<typeof startSender>> | null = null
   let turn = 0
   return {
-    name: 'comptoir',
+    name: `comptoir, ${receivers} receiver${receivers === 1 ? '' : 's'}`,
     enqueue: (count) => {
       const rows = Array.from({ length: count }, () => {
         const [companyId, orderId, event] = [companies[turn++ % companies.length] ?? '', newId(), 'order.paid' as const]
@@ -122,6 +123,7 @@ export async function openGraphileWorker({ db, connectionString, receiverUrl }: 
   await db.pool.query(ATTEMPTS)
   let job: ReturnType<typeof httpJob> | null = null
   let runner: Awaited<ReturnType<typeof runGraphile>> | null = null
+  const pgPool = new Pool({ connectionString, max: 12 }).on('error', () => {})
   const log = createBatcher<Attempt, undefined>({
     ...{ max: 200, concurrency: 2 },
     runMany: async (rows) => {
@@ -143,14 +145,13 @@ export async function openGraphileWorker({ db, connectionString, receiverUrl }: 
       job = httpJob()
       const { send } = job
       runner = await runGraphile({
-        connectionString,
+        pgPool,
         noHandleSignals: true,
         logger: silentGraphileLogger(),
         taskList: { send: async (payload) => log(await send(payload as Job)) },
         preset: {
           worker: {
             concurrentJobs: IN_FLIGHT,
-            maxPoolSize: 12,
             localQueue: { size: 2 * IN_FLIGHT },
             completeJobBatchDelay: 5,
             failJobBatchDelay: 5,
@@ -160,6 +161,7 @@ export async function openGraphileWorker({ db, connectionString, receiverUrl }: 
     },
     stop: async () => {
       await runner?.stop()
+      await pgPool.end()
       await job?.close()
     },
   }

@@ -11,6 +11,7 @@ import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { type Goal, printGoals } from './goals.ts'
+import { cpuUs, databaseCpuUs } from './processor-time.ts'
 import { type Contender, openComptoir, openGraphileWorker, openPgBoss, type Place } from './webhooks-contenders.ts'
 
 const BACKLOG = 20_000
@@ -18,7 +19,13 @@ const CHUNK = 500
 const STEADY_PER_SECOND = 500
 const STEADY_SECONDS = 10
 
-type Figures = { name: string; perSecond: number; p50Ms: number; p99Ms: number }
+/** Processor time for each delivery, in µs: this process with the sender, the database, the receiver. */
+type Spent = { senderUs: number; databaseUs: number; receiverUs: number }
+type Throughput = Spent & { perSecond: number }
+type Figures = Throughput & { name: string; p50Ms: number; p99Ms: number }
+
+/** The last outcomes are written after the last arrival. */
+const LAST_OUTCOMES_MS = 300
 
 async function ask<Reply>(receiver: ChildProcess, message: string): Promise<Reply> {
   const reply = once(receiver, 'message')
@@ -38,15 +45,23 @@ async function waitForCount(receiver: ChildProcess, count: number): Promise<void
 }
 
 /** A backlog that waits in the table, then the start: deliveries/s between the first and the last arrival. */
-async function measureThroughput(contender: Contender, receiver: ChildProcess, backlog = BACKLOG): Promise<number> {
+async function measureThroughput(
+  contender: Contender,
+  { receiver, dataDir }: Bench,
+  backlog = BACKLOG,
+): Promise<Throughput> {
   receiver.send('reset')
   for (let done = 0; done < backlog; done += CHUNK) await contender.enqueue(CHUNK)
+  const spent = (): number[] => [cpuUs(process.pid), databaseCpuUs(dataDir), cpuUs(receiver.pid)]
+  const before = spent()
   await contender.start()
   await waitForCount(receiver, backlog)
+  await new Promise((resolve) => setTimeout(resolve, LAST_OUTCOMES_MS))
+  const [senderUs = 0, databaseUs = 0, receiverUs = 0] = spent().map((us, at) => (us - (before[at] ?? 0)) / backlog)
   const { arrivals } = await ask<{ arrivals: [string, number][] }>(receiver, 'report')
   const times = arrivals.map(([, atMs]) => atMs).sort((left, right) => left - right)
   const spanMs = (times.at(-1) ?? 0) - (times[0] ?? 0)
-  return arrivals.length / (spanMs / 1000)
+  return { perSecond: arrivals.length / (spanMs / 1000), senderUs, databaseUs, receiverUs }
 }
 
 /** A steady stream in transactions of five: from commit to arrival. */
@@ -72,16 +87,12 @@ async function measureDelay(contender: Contender, receiver: ChildProcess): Promi
   return { p50Ms: at(0.5), p99Ms: at(0.99) }
 }
 
-async function measure(
-  open: (place: Place) => Promise<Contender>,
-  place: Place,
-  receiver: ChildProcess,
-): Promise<Figures> {
-  const contender = await open(place)
+async function measure(open: (place: Place) => Promise<Contender>, bench: Bench): Promise<Figures> {
+  const contender = await open(bench.place)
   try {
-    const perSecond = await measureThroughput(contender, receiver)
+    const throughput = await measureThroughput(contender, bench)
     await new Promise((resolve) => setTimeout(resolve, 1000))
-    return { name: contender.name, perSecond, ...(await measureDelay(contender, receiver)) }
+    return { name: contender.name, ...throughput, ...(await measureDelay(contender, bench.receiver)) }
   } finally {
     await contender.stop()
   }
@@ -107,14 +118,15 @@ async function openDeadServer(): Promise<{ url: string; close(): void }> {
 }
 
 /** Throughput to living receivers, alone and beside 64 dead ones with 30 queued deliveries each, in turn. */
-async function measureIsolation(place: Place, receiver: ChildProcess): Promise<void> {
+async function measureIsolation(bench: Bench): Promise<void> {
+  const { place } = bench
   const [alone, beside]: [number[], number[]] = [[], []]
   for (let round = 0; round < ROUNDS; round += 1) {
     const dead = await openDeadServer()
     for (const rates of [alone, beside]) {
       const contender = await openComptoir(place)
       if (rates === beside) await contender.enqueueDead?.(DEAD, 30, dead.url)
-      rates.push(await measureThroughput(contender, receiver, ISOLATION_BACKLOG))
+      rates.push((await measureThroughput(contender, bench, ISOLATION_BACKLOG)).perSecond)
       if (rates === beside) dead.close()
       await contender.stop()
     }
@@ -136,25 +148,29 @@ function print(rows: Figures[]): void {
   console.log(
     'Comptoir also keeps the state of each delivery, lanes for each receiver, and gaps of 2, 4, 8 and 16 s.\n',
   )
-  console.log(`${'sender'.padEnd(24)}${'deliveries/s'.padStart(14)}${'p50 ms'.padStart(10)}${'p99 ms'.padStart(10)}`)
-  for (const { name, perSecond, p50Ms, p99Ms } of rows) {
-    const cells = [perSecond.toFixed(0).padStart(14), p50Ms.toFixed(1).padStart(10), p99Ms.toFixed(1).padStart(10)]
-    console.log(name.padEnd(24) + cells.join(''))
+  const heads = ['deliveries/s', 'p50 ms', 'p99 ms', 'sender µs', 'database µs', 'receiver µs', 'all µs']
+  console.log(`${'sender'.padEnd(24)}${heads.map((head) => head.padStart(13)).join('')}`)
+  for (const { name, perSecond, p50Ms, p99Ms, senderUs, databaseUs, receiverUs } of rows) {
+    const spent = [senderUs, databaseUs, receiverUs, senderUs + databaseUs + receiverUs]
+    const cells = [perSecond.toFixed(0), p50Ms.toFixed(1), p99Ms.toFixed(1), ...spent.map((us) => us.toFixed(0))]
+    console.log(name.padEnd(24) + cells.map((cell) => cell.padStart(13)).join(''))
   }
 }
 
-function goalsOf([ours, ...others]: Figures[], single: number): Goal[] {
+function goalsOf([ours, single, ...others]: Figures[]): Goal[] {
   const perSecond = ours?.perSecond ?? 0
   const best = Math.max(...others.map((other) => other.perSecond))
   return [
     { what: 'deliveries/s to many receivers', figure: perSecond, goal: 8000 },
     { what: 'of the better library', figure: perSecond / best, goal: 1.5 },
-    { what: 'deliveries/s to one fast receiver', figure: single, goal: 2000 },
+    { what: 'deliveries/s to one fast receiver', figure: single?.perSecond ?? 0, goal: 2000 },
   ]
 }
 
+type Bench = { place: Place; receiver: ChildProcess; dataDir: string }
+
 /** A database, a receiver, and what is measured between them. */
-async function withPlace(work: (place: Place, receiver: ChildProcess) => Promise<void>): Promise<void> {
+async function withPlace(work: (bench: Bench) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-'))
   const receiver = fork(fileURLToPath(new URL('webhooks-receiver.ts', import.meta.url)))
   const [{ port }] = (await once(receiver, 'message')) as [{ port: number }]
@@ -164,7 +180,7 @@ async function withPlace(work: (place: Place, receiver: ChildProcess) => Promise
   const db = openDb({ connectionString })
   const place = { db, vault: openVault(randomBytes(32)), connectionString, receiverUrl: `http://127.0.0.1:${port}` }
   try {
-    await work(place, receiver)
+    await work({ place, receiver, dataDir })
   } finally {
     await db.close()
     await server.stop()
@@ -173,17 +189,22 @@ async function withPlace(work: (place: Place, receiver: ChildProcess) => Promise
   }
 }
 
+const CONTENDERS: [string, (place: Place) => Promise<Contender>][] = [
+  ['many', (place) => openComptoir(place)],
+  ['one', (place) => openComptoir(place, 1)],
+  ['graphile-worker', openGraphileWorker],
+  ['pg-boss', openPgBoss],
+]
+const { BENCH_SENDERS = CONTENDERS.map(([name]) => name).join() } = process.env
+
 /** Deliveries per second and delay from commit to arrival: our sender, graphile-worker and pg-boss, one by one. */
 export const run = (): Promise<void> =>
-  withPlace(async (place, receiver) => {
+  withPlace(async (bench) => {
     const rows: Figures[] = []
-    const contenders = [(given: Place) => openComptoir(given), openGraphileWorker, openPgBoss]
-    for (const open of contenders) rows.push(await measure(open, place, receiver))
-    const alone = await openComptoir(place, 1)
-    const single = await measureThroughput(alone, receiver)
-    await alone.stop()
+    const contenders = CONTENDERS.filter(([name]) => BENCH_SENDERS.split(',').includes(name))
+    for (const [, open] of contenders) rows.push(await measure(open, bench))
     print(rows)
-    printGoals(goalsOf(rows, single))
+    if (rows.length === CONTENDERS.length) printGoals(goalsOf(rows))
   })
 
 /** What 64 dead receivers take from the living ones. */
