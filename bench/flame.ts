@@ -4,8 +4,8 @@ import { Session } from 'node:inspector/promises'
 import { join } from 'node:path'
 
 /*
- * Flame graphs: `npm run bench -- orders --flame` and `-- webhooks --flame` write docs/flames/*.svg. A box is a function,
- * as wide as its share of the samples, above the one that called it. Point at a box for its whole name and share.
+ * Flame graphs: `npm run bench -- orders --flame` and `-- webhooks --flame` write docs/flames/*.svg. A box is a
+ * function, as wide as its share of the samples, under the one that called it. Point at a box for its name and share.
  */
 const FOLDER = join(import.meta.dirname, '../docs/flames')
 export const wantsFlame = process.argv.includes('--flame')

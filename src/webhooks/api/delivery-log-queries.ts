@@ -54,7 +54,8 @@ function conditionsOf(filter: DeliveryFilter): Sql {
 }
 
 const selected = sql`
-  select d.company_id, d.id, d.order_id, o.code, d.event, d.url, d.status, d.series, d.created_at, d.updated_at, d.next_at
+  select d.company_id, d.id, d.order_id, o.code, d.event, d.url, d.status, d.series, d.created_at, d.updated_at,
+    d.next_at
   from delivery_states d
   left join orders o on o.company_id = d.company_id and o.id = d.order_id`
 
