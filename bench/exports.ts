@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { startTestServer } from '../scripts/test-server.ts'
+import { printGoals } from './goals.ts'
 
 const ORDERS = Number(process.env.BENCH_EXPORT_ORDERS ?? 1_000_000)
+const ROUNDS = 2
 const LAUNCHER = join(import.meta.dirname, '../bin/comptoir.cjs')
 
 type Facts = { baseUrl: string; apiKey: string; apiSecret: string }
@@ -116,7 +118,68 @@ async function download(facts: Facts, format: string): Promise<number> {
   return bytes
 }
 
-async function measure(pid: number, facts: Facts, format: string): Promise<void> {
+/** The joined rows of the file, without its formats. */
+const JOINED = `
+  select o.id, o.company_id, o.code, o.short_code, o.alias, o.status, o.from_units, o.from_asset, o.to_units, o.to_asset,
+    o.rate, o.refunded_units, coalesce(fee.units, 0), o.payment_channel, transfer.tx_hash, o.merchant_identifier,
+    o.website_url, o.goods->>'goodsName', o.goods->>'goodsType', o.goods->>'goodsCategory', o.goods->>'goodsDetail',
+    o.goods->>'goodsQuantity', o.anonymous, o.created_at, o.updated_at, o.expires_at, o.paid_at, o.webhook_url,
+    o.return_url, o.cancel_url
+  from orders o`
+const ORDERED = 'order by o.company_id desc, o.id desc'
+
+/** Two ways to join: order by order, as the service does, and all at once, which no page can. */
+const COPIES = {
+  'COPY of the same query': `${JOINED}
+    left join lateral (
+      select -sum(e.units) as units
+      from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
+      where o.paid_at is not null and j.company_id = o.company_id and j.order_id = o.id and e.account = 'fees'
+    ) fee on true
+    left join lateral (
+      select t.tx_hash from payments p join chain_transfers t on t.to_address = p.deposit_address
+      where o.payment_id is not null and p.company_id = o.company_id and p.order_id = o.id and t.status = 'seen'
+        and t.symbol = p.due_asset
+      order by t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index limit 1
+    ) transfer on true ${ORDERED}`,
+  'COPY with hash joins': `${JOINED}
+    left join (
+      select j.company_id, j.order_id, -sum(e.units) as units
+      from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
+      where e.account = 'fees' group by 1, 2
+    ) fee on fee.company_id = o.company_id and fee.order_id = o.id
+    left join (
+      select distinct on (p.company_id, p.order_id) p.company_id, p.order_id, t.tx_hash
+      from payments p join chain_transfers t on t.to_address = p.deposit_address
+      where t.status = 'seen' and t.symbol = p.due_asset
+      order by 1, 2, t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index
+    ) transfer on transfer.company_id = o.company_id and transfer.order_id = o.id ${ORDERED}`,
+} as const
+
+/** Seconds in which PostgreSQL writes all rows as CSV; whoever reads throws them away. */
+async function copy(databaseUrl: string, query: string): Promise<number> {
+  const options = '-c statement_timeout=0 -c max_parallel_workers_per_gather=0 -c jit=off'
+  const client = new pg.Client({ connectionString: databaseUrl, options })
+  await client.connect()
+  try {
+    const startedAt = performance.now()
+    await new Promise<void>((resolve, reject) => {
+      const statement = new pg.Query(`copy (${query}) to stdout (format csv)`)
+      // the driver has no word for it: it hands each line to the statement that is under way
+      Object.assign(statement, { handleCopyData: () => {} })
+      statement.on('end', () => resolve())
+      statement.on('error', reject)
+      client.query(statement)
+    })
+    return (performance.now() - startedAt) / 1000
+  } finally {
+    await client.end()
+  }
+}
+
+type Measured = { seconds: number; peakMb: number }
+
+async function measure(pid: number, facts: Facts, format: string): Promise<Measured> {
   resetPeak(pid)
   const before = readMemory(pid)
   const cpuBefore = readCpuSeconds(pid)
@@ -129,6 +192,30 @@ async function measure(pid: number, facts: Facts, format: string): Promise<void>
       `the service's processor time)  ${Math.round(bytes / 1e6)} MB file  ` +
       `service: ${before.now} MB before, VmHWM ${peak} MB at its peak (${peak - before.now} MB more)`,
   )
+  return { seconds, peakMb: peak }
+}
+
+/** In turns, so that a machine that is busy for a while is busy for both. */
+async function compare(pid: number, facts: Facts, databaseUrl: string): Promise<void> {
+  const copied: number[] = []
+  const csv: Measured[] = []
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [name, query] of Object.entries(COPIES)) {
+      const seconds = await copy(databaseUrl, query)
+      console.log(`${name.padEnd(24)} ${seconds.toFixed(1)} s`)
+      if (query === COPIES['COPY of the same query']) copied.push(seconds)
+    }
+    csv.push(await measure(pid, facts, 'csv'))
+  }
+  const xlsx = await measure(pid, facts, 'xlsx')
+  const sum = (values: number[]): number => values.reduce((all, value) => all + value, 0)
+  const ratio = sum(copied) / sum(csv.map(({ seconds }) => seconds))
+  const peak = Math.max(xlsx.peakMb, ...csv.map(({ peakMb }) => peakMb))
+  printGoals([
+    { what: 'CSV: speed beside COPY of the same query', figure: ratio, goal: 0.6 },
+    { what: `XLSX of ${ORDERS} orders, s`, figure: xlsx.seconds, goal: 30, most: true },
+    { what: 'the service at its peak, MB', figure: peak, goal: 200, most: true },
+  ])
 }
 
 /** Downloads a million orders in both formats from a service in a process of its own: time and peak resident memory. */
@@ -143,7 +230,7 @@ export async function run(): Promise<void> {
     const startedAt = performance.now()
     await fill(databaseUrl, service.facts.apiKey)
     console.log(`      ${ORDERS} orders inserted in ${Math.round((performance.now() - startedAt) / 1000)} s`)
-    for (const format of ['csv', 'xlsx']) await measure(child.pid ?? 0, service.facts, format)
+    await compare(child.pid ?? 0, service.facts, databaseUrl)
   } finally {
     child?.kill('SIGTERM')
     if (child && child.exitCode === null) await once(child, 'exit')

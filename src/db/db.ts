@@ -25,7 +25,12 @@ export interface Tx extends Queryable {
   readonly [inTransaction]: true
   /** Runs when the commit is certain, never when it rolled back: wake-ups, in-memory signals. */
   afterCommit(action: () => void): void
+  /** Hands over each row as it arrives, for answers that are too large to keep. */
+  each(statement: Sql, onRow: (row: RawRow) => void): Promise<void>
 }
+
+/** Columns in the order of the statement, as PostgreSQL writes them. */
+export type RawRow = (string | null)[]
 
 export interface Db extends Queryable {
   /**
@@ -144,6 +149,27 @@ function queryable(runner: Runner, named: boolean): Queryable {
   }
 }
 
+const asWritten = { getTypeParser: () => (text: string) => text }
+
+/** The statement has no name: its text is a filter's. */
+const readEach = (client: pg.PoolClient, { text, values }: Sql, onRow: (row: RawRow) => void): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const config: pg.QueryArrayConfig = { text, values: values as unknown[], rowMode: 'array', types: asWritten }
+    const query = new pg.Query<RawRow>(config)
+    let failed: { error: unknown } | undefined
+    query.on('row', (row) => {
+      if (failed) return
+      try {
+        onRow(row)
+      } catch (error) {
+        failed = { error }
+      }
+    })
+    query.on('error', (error) => reject(translate(error)))
+    query.on('end', () => (failed ? reject(failed.error) : resolve()))
+    client.query(query)
+  })
+
 export type DbOptions = {
   connectionString: string
   /** Connections at most; about twice the cores up to 16 is best (more backends lose throughput). */
@@ -200,7 +226,11 @@ export function openDb(options: DbOptions): Db {
       await client.query(begin).catch((error: unknown) => {
         throw translate(error)
       })
-      const tx = { ...queryable(client, named), afterCommit: (action: () => void) => void actions.push(action) } as Tx
+      const tx = {
+        ...queryable(client, named),
+        afterCommit: (action: () => void) => void actions.push(action),
+        each: (statement: Sql, onRow: (row: RawRow) => void) => readEach(client, statement, onRow),
+      } as Tx
       const result = await whileHolding(() => work(tx))
       const commit = await execute(client, sql`commit`, false)
       if (commit.command !== 'COMMIT') throw new Error('the transaction was rolled back by the server')

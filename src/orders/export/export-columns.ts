@@ -1,15 +1,5 @@
 import type { Goods } from '../../kernel/goods.ts'
-import { EXPONENTS, formatDecimal } from '../../kernel/money.ts'
-import { type Order, type OrderView, viewOrder } from '../order.ts'
-
-/** An order with its fee and transaction. */
-export type ExportedOrder = {
-  order: Order
-  /** What the service kept of the payment, in units of `order.to.asset`. */
-  feeUnits: bigint
-  /** The transfer that paid it on chain: the final one if there is one, else the first that was seen. */
-  transactionHash: string | null
-}
+import type { OrderView } from '../order.ts'
 
 export const HEADER_LANGUAGES = ['en', 'fr', 'de', 'es', 'it'] as const
 export type HeaderLanguage = (typeof HEADER_LANGUAGES)[number]
@@ -20,7 +10,7 @@ export type ColumnKind = 'text' | 'amount' | 'time' | 'flag'
 type Column = { kind: ColumnKind; titles: readonly [string, string, string, string, string] }
 
 /** Every field of an order has a column; the fields of its goods have one each. */
-type ColumnName = Exclude<keyof OrderView, 'goods'> | keyof Goods | 'companyId' | 'feeAmount' | 'transactionHash'
+export type ColumnName = Exclude<keyof OrderView, 'goods'> | keyof Goods | 'companyId' | 'feeAmount' | 'transactionHash'
 
 /** In the order of the file: the name in the API, and the titles in en, fr, de, es, it. */
 const BY_NAME: Readonly<Record<ColumnName, Column>> = {
@@ -98,22 +88,3 @@ export const COLUMNS = (Object.keys(BY_NAME) as ColumnName[]).map((name) => ({ n
 /** First row of the file: the names of the API, or titles in a language. */
 export const headersOf = (language: HeaderLanguage | null): string[] =>
   COLUMNS.map((column) => (language === null ? column.name : (column.titles[HEADER_LANGUAGES.indexOf(language)] ?? '')))
-
-/** One row in the order of `COLUMNS`; null where the order has no value. */
-export function cellsOf({ order, feeUnits, transactionHash }: ExportedOrder, payUrl: string): (string | null)[] {
-  const { goods, anonymous, ...view } = viewOrder(order, payUrl)
-  const values: Record<ColumnName, string | null | undefined> = {
-    ...view,
-    webhookUrl: order.webhookUrl,
-    companyId: order.companyId,
-    feeAmount: formatDecimal(feeUnits, EXPONENTS[order.to.asset]),
-    transactionHash,
-    goodsName: goods?.goodsName,
-    goodsType: goods?.goodsType,
-    goodsCategory: goods?.goodsCategory,
-    goodsDetail: goods?.goodsDetail,
-    goodsQuantity: goods?.goodsQuantity,
-    anonymous: anonymous ? 'true' : 'false',
-  }
-  return COLUMNS.map(({ name }) => values[name] ?? null)
-}

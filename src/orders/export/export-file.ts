@@ -1,13 +1,15 @@
 import type { Db } from '../../db/db.ts'
 import type { OrderFilter, OrderScope } from '../order-queries.ts'
-import { cellsOf, type ExportedOrder, type HeaderLanguage, headersOf } from './export-columns.ts'
-import { csvFile } from './export-csv.ts'
-import { listExportedOrders } from './export-queries.ts'
-import { xlsxFile } from './export-xlsx.ts'
+import { type Cells, openCells, placeOf } from './export-cells.ts'
+import { type HeaderLanguage, headersOf } from './export-columns.ts'
+import { csvRow, csvStart } from './export-csv.ts'
+import { type ExportPlace, eachExportedOrder } from './export-queries.ts'
+import { SHEET_END, sheetRow, sheetStart, xlsxFile } from './export-xlsx.ts'
 
-/** Orders in one statement, and rows in one chunk of the file. */
-const PAGE_ORDERS = 500
-const CHUNK_ROWS = 100
+/** Orders in one statement. Two pages are in memory: 0.5 kB of CSV an order, 1.5 kB of XML. */
+const PAGE_ORDERS = { csv: 5000, xlsx: 2500 } as const
+/** Characters in one piece of the file. */
+const PIECE_CHARS = 1 << 17
 
 /** Everything that determines a file; it is sent to the thread that writes it. */
 export type ExportPlan = {
@@ -17,7 +19,7 @@ export type ExportPlan = {
   /** The newest order in the file; null: no orders. */
   lastId: string | null
   /** Continues a file that broke off behind this order; then without the line of titles. */
-  after: { companyId: string; id: string } | null
+  after: ExportPlace | null
   format: 'csv' | 'xlsx'
   headers: HeaderLanguage | null
   bom: boolean
@@ -25,37 +27,72 @@ export type ExportPlan = {
   at: Date
 }
 
-/** Every order once: a page starts after the last order of the previous page and never reads past `lastId`. */
-async function* pagesOf(
+/** One row of the file as text. @param number its number among the orders of the file, from 0 */
+type WriteRow = (cells: Cells, number: number) => string
+
+type Page = { pieces: Buffer[]; count: number; last: ExportPlace | null }
+
+const [ID, COMPANY] = [placeOf('_id'), placeOf('companyId')]
+
+/** Rows are written as they arrive, so that a page is in memory as the bytes of the file and nothing else. */
+async function readPage(
   db: Db,
-  { scope, filter, newestFirst, lastId, after }: ExportPlan,
-): AsyncGenerator<ExportedOrder[]> {
+  { plan, lastId, limit }: { plan: ExportPlan; lastId: string; limit: number },
+  begin: { after: ExportPlace | null; number: number },
+  writeRow: WriteRow,
+): Promise<Page> {
+  const toCells = openCells(plan.payUrl)
+  return db.tx(async (tx) => {
+    const page: Page = { pieces: [], count: 0, last: null }
+    let text = ''
+    let last: Cells = []
+    const flush = (): void => {
+      page.pieces.push(Buffer.from(text))
+      text = ''
+    }
+    await eachExportedOrder(tx, plan, { newestFirst: plan.newestFirst, limit, lastId, after: begin.after }, (row) => {
+      last = toCells(row)
+      text += writeRow(last, begin.number + page.count)
+      page.count += 1
+      if (text.length > PIECE_CHARS) flush()
+    })
+    if (text !== '') flush()
+    if (page.count === limit) page.last = { companyId: last[COMPANY] ?? '', id: last[ID] ?? '' }
+    return page
+  })
+}
+
+/** Every order once: a page starts after the last order of the previous page and never reads past `lastId`. */
+async function* rowsOf(db: Db, plan: ExportPlan, writeRow: WriteRow): AsyncGenerator<Buffer> {
+  const { lastId, after, format } = plan
   if (lastId === null) return
-  const fetchPage = (place: ExportPlan['after']): Promise<ExportedOrder[]> => {
-    const page = listExportedOrders(db, scope, filter, { newestFirst, lastId, after: place, limit: PAGE_ORDERS })
+  const limit = PAGE_ORDERS[format]
+  let number = 0
+  const fetchPage = (place: ExportPlace | null): Promise<Page> => {
+    const page = readPage(db, { plan, lastId, limit }, { after: place, number }, writeRow)
     page.catch(() => {}) // handled where the page is awaited, if it still is
     return page
   }
-  let next: Promise<ExportedOrder[]> | null = fetchPage(after)
+  let next: Promise<Page> | null = fetchPage(after)
   while (next) {
-    const page: ExportedOrder[] = await next
-    const last = page.at(-1)?.order
-    next = page.length === PAGE_ORDERS && last ? fetchPage({ companyId: last.companyId, id: last.id }) : null
-    yield page
+    const { pieces, count, last }: Page = await next
+    number += count
+    next = last ? fetchPage(last) : null
+    yield* pieces
   }
 }
 
-async function* rowsOf(pages: AsyncIterable<ExportedOrder[]>, payUrl: string): AsyncGenerator<(string | null)[][]> {
-  for await (const page of pages) {
-    for (let start = 0; start < page.length; start += CHUNK_ROWS) {
-      yield page.slice(start, start + CHUNK_ROWS).map((order) => cellsOf(order, payUrl))
-    }
-  }
+async function* csvFile(db: Db, plan: ExportPlan): AsyncGenerator<Buffer> {
+  if (plan.after === null) yield Buffer.from(csvStart(headersOf(plan.headers), plan.bom))
+  yield* rowsOf(db, plan, csvRow)
+}
+
+async function* sheet(db: Db, plan: ExportPlan): AsyncGenerator<Buffer> {
+  yield Buffer.from(sheetStart(headersOf(plan.headers)))
+  yield* rowsOf(db, plan, sheetRow)
+  yield Buffer.from(SHEET_END)
 }
 
 /** Streams the file: short statements, one page ahead of the reader. */
-export function exportFile(db: Db, plan: ExportPlan): AsyncIterable<string | Buffer> {
-  const headers = headersOf(plan.headers)
-  const rows = rowsOf(pagesOf(db, plan), plan.payUrl)
-  return plan.format === 'csv' ? csvFile(headers, rows, plan) : xlsxFile(headers, rows, plan.at)
-}
+export const exportFile = (db: Db, plan: ExportPlan): AsyncIterable<Buffer> =>
+  plan.format === 'csv' ? csvFile(db, plan) : xlsxFile(sheet(db, plan), plan.at)

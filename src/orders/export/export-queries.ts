@@ -1,6 +1,6 @@
-import { type Queryable, sql, unnamed } from '../../db/db.ts'
-import { COLUMNS, filterSql, type OrderFilter, type OrderScope, type Row, toOrder } from '../order-queries.ts'
-import type { ExportedOrder } from './export-columns.ts'
+import { joinSql, type Queryable, type RawRow, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
+import { filterSql, type OrderFilter, type OrderScope } from '../order-queries.ts'
+import { COLUMNS, type ColumnName } from './export-columns.ts'
 
 /** How many orders fit now, and the newest of them; later ones stay out. Null: none. */
 export async function findExportBounds(
@@ -19,12 +19,11 @@ const NO_FILTER: OrderFilter = {
   ...{ paymentChannel: null, linksOnly: false },
 }
 
+/** An order, by primary key. */
+export type ExportPlace = { companyId: string; id: string }
+
 /** Where a file that broke off goes on. */
-export const findExportPlace = (
-  q: Queryable,
-  scope: OrderScope,
-  id: string,
-): Promise<{ companyId: string; id: string } | undefined> =>
+export const findExportPlace = (q: Queryable, scope: OrderScope, id: string): Promise<ExportPlace | undefined> =>
   q.maybe(unnamed(sql`select company_id, id from orders where id = ${id} and ${filterSql(scope, NO_FILTER)}`))
 
 export type ExportPage = {
@@ -32,25 +31,68 @@ export type ExportPage = {
   limit: number
   lastId: string
   /** The last order of the previous page. */
-  after: { companyId: string; id: string } | null
+  after: ExportPlace | null
 }
 
-/** The next orders by primary key (company, id). Each page is a short statement, so that no export holds a snapshot. */
-export async function listExportedOrders(
-  q: Queryable,
-  scope: OrderScope,
-  filter: OrderFilter,
+const utc = (time: Sql): Sql => sql`${time} at time zone 'UTC'`
+
+/** What each column of the file is made of; `openCells` writes it as the API does. */
+const SOURCES: Readonly<Record<ColumnName, Sql>> = {
+  _id: sql`o.id`,
+  companyId: sql`o.company_id`,
+  code: sql`o.code`,
+  shortCode: sql`o.short_code`,
+  alias: sql`o.alias`,
+  status: sql`o.status`,
+  fromAmount: sql`o.from_units`,
+  fromAsset: sql`o.from_asset`,
+  toAmount: sql`o.to_units`,
+  toAsset: sql`o.to_asset`,
+  rate: sql`o.rate`,
+  refundedAmount: sql`o.refunded_units`,
+  feeAmount: sql`coalesce(fee.units, 0)`,
+  paymentChannel: sql`o.payment_channel`,
+  transactionHash: sql`transfer.tx_hash`,
+  merchantIdentifier: sql`o.merchant_identifier`,
+  websiteUrl: sql`o.website_url`,
+  goodsName: sql`o.goods->>'goodsName'`,
+  goodsType: sql`o.goods->>'goodsType'`,
+  goodsCategory: sql`o.goods->>'goodsCategory'`,
+  goodsDetail: sql`o.goods->>'goodsDetail'`,
+  goodsQuantity: sql`o.goods->>'goodsQuantity'`,
+  anonymous: sql`o.anonymous`,
+  createdAt: utc(sql`o.created_at`),
+  updatedAt: utc(sql`o.updated_at`),
+  expiresAt: utc(sql`o.expires_at`),
+  paidAt: utc(sql`o.paid_at`),
+  paymentUrl: sql`o.code`,
+  webhookUrl: sql`o.webhook_url`,
+  returnUrl: sql`o.return_url`,
+  cancelUrl: sql`o.cancel_url`,
+}
+
+const SELECTED = joinSql(
+  COLUMNS.map(({ name }) => SOURCES[name]),
+  ', ',
+)
+
+/**
+ * The next orders by primary key (company, id), each with its fee and the transfer that paid it on chain: the final one
+ * if there is one, else the first that was seen. Each page is a short statement, so that no export holds a snapshot.
+ */
+export async function eachExportedOrder(
+  tx: Tx,
+  { scope, filter }: { scope: OrderScope; filter: OrderFilter },
   { newestFirst, limit, lastId, after }: ExportPage,
-): Promise<ExportedOrder[]> {
-  const position = after === null ? null : sql`(${after.companyId}, ${after.id})`
+  onRow: (row: RawRow) => void,
+): Promise<void> {
   const compare = newestFirst ? sql`<` : sql`>`
-  const start = position === null ? sql`true` : sql`(company_id, id) ${compare} ${position}`
+  const start = after === null ? sql`true` : sql`(company_id, id) ${compare} (${after.companyId}, ${after.id})`
   const direction = newestFirst ? sql`desc` : sql`asc`
-  const rows = await q.many<Row & { feeUnits: string; txHash: string | null }>(
-    unnamed(sql`
-      select o.*, coalesce(fee.units, 0) as fee_units, transfer.tx_hash
+  const page = sql`
+      select ${SELECTED}
       from (
-        select ${COLUMNS} from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start}
+        select * from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start}
         order by company_id ${direction}, id ${direction} limit ${limit}
       ) o
       left join lateral (
@@ -65,11 +107,6 @@ export async function listExportedOrders(
           and p.deposit_address is not null and t.status = 'seen' and t.symbol = p.due_asset
         order by t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index limit 1
       ) transfer on true
-      order by o.company_id ${direction}, o.id ${direction}`),
-  )
-  return rows.map(({ feeUnits, txHash, ...row }) => ({
-    order: toOrder(row),
-    feeUnits: BigInt(feeUnits),
-    transactionHash: txHash,
-  }))
+      order by o.company_id ${direction}, o.id ${direction}`
+  await tx.each(page, onRow)
 }

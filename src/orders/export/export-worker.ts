@@ -23,7 +23,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
       await db?.close()
       db = openDb({ connectionString, prepared, max: 1, applicationName: 'comptoir-export' })
     }
-    for await (const piece of exportFile(db, plan)) await send(typeof piece === 'string' ? Buffer.from(piece) : piece)
+    for await (const piece of exportFile(db, plan)) await send(piece)
     await send(null)
   }
   port.on('message', (order: ExportOrder) => {

@@ -1,6 +1,7 @@
 import { invalid } from '../../kernel/errors.ts'
+import type { Cells } from './export-cells.ts'
 import { COLUMNS, type ColumnKind } from './export-columns.ts'
-import { looksLikeFormula } from './export-csv.ts'
+import { isPlain, looksLikeFormula } from './export-csv.ts'
 import { type ZipEntry, zipFile } from './export-zip.ts'
 
 /** Rows that a sheet can hold, the header included (ECMA-376 applications: 2^20). */
@@ -71,7 +72,7 @@ const LETTERS = COLUMNS.map((_, index) => columnLetters(index))
 const WIDTHS: Record<ColumnKind, number> = { text: 18, amount: 16, time: 20, flag: 11 }
 
 const SHEET_START = `${HEAD}<worksheet xmlns="${MAIN}"><sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><cols>${COLUMNS.map(({ kind }, index) => `<col min="${index + 1}" max="${index + 1}" width="${WIDTHS[kind]}" customWidth="1"/>`).join('')}</cols><sheetData>`
-const SHEET_END = '</sheetData></worksheet>'
+export const SHEET_END = '</sheetData></worksheet>'
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
@@ -86,73 +87,71 @@ const hex4 = (char: string): string => char.charCodeAt(0).toString(16).toUpperCa
  */
 const escapeText = (text: string): string => text.replace(UNSAFE, (char) => ENTITIES[char] ?? `_x${hex4(char)}_`)
 
-const textCell = (place: string, text: string, style: number): string =>
-  `<c r="${place}" s="${style}" t="inlineStr"><is><t xml:space="preserve">${escapeText(text)}</t></is></c>`
+/** Readers may drop spaces at the ends and join lines, unless the text says that they count. */
+const NEEDS_SPACES = /^\s|\s$|\s\s|[\t\r\n]/
+
+function textCell(start: string, text: string, style: number): string {
+  const kept = NEEDS_SPACES.test(text) ? ' xml:space="preserve"' : ''
+  return `${start}" s="${style}" t="inlineStr"><is><t${kept}>${escapeText(text)}</t></is></c>`
+}
 
 /** Spreadsheets keep 15 significant digits; a longer number stays text, so that no digit is lost. */
 const EXACT_DIGITS = 15
 
-function amountCell(place: string, text: string): string {
-  if (text.replace(/\D/g, '').replace(/^0+/, '').length > EXACT_DIGITS) return textCell(place, text, STYLE.text)
+const hasExactDigits = (text: string): boolean =>
+  text.length <= EXACT_DIGITS || text.replace(/\D/g, '').replace(/^0+/, '').length <= EXACT_DIGITS
+
+const AMOUNT_STYLES: Readonly<Record<number, number>> = { 0: STYLE.whole, 2: STYLE.cents, 6: STYLE.micros }
+
+function amountCell(start: string, text: string): string {
+  if (!hasExactDigits(text)) return textCell(start, text, STYLE.text)
   const decimals = text.includes('.') ? text.length - text.indexOf('.') - 1 : 0
-  const style = { 0: STYLE.whole, 2: STYLE.cents, 6: STYLE.micros }[decimals] ?? STYLE.general
-  return `<c r="${place}" s="${style}"><v>${text}</v></c>`
+  return `${start}" s="${AMOUNT_STYLES[decimals] ?? STYLE.general}"><v>${text}</v></c>`
 }
 
 const MS_PER_DAY = 86_400_000
 /** Days from the spreadsheet's day 0 (1899-12-30) to 1970-01-01. */
 const EPOCH_DAYS = 25_569
 
-const timeCell = (place: string, text: string): string =>
-  `<c r="${place}" s="${STYLE.time}"><v>${(Date.parse(text) / MS_PER_DAY + EPOCH_DAYS).toFixed(9)}</v></c>`
+const timeCell = (start: string, text: string): string =>
+  `${start}" s="${STYLE.time}"><v>${(Date.parse(text) / MS_PER_DAY + EPOCH_DAYS).toFixed(9)}</v></c>`
 
-function cell(text: string | null, index: number, row: number): string {
-  if (text === null) return ''
-  const place = `${LETTERS[index]}${row}`
-  switch (COLUMNS[index]?.kind) {
-    case 'amount':
-      return amountCell(place, text)
-    case 'time':
-      return timeCell(place, text)
-    case 'flag':
-      return `<c r="${place}" t="b"><v>${text === 'true' ? 1 : 0}</v></c>`
-    default:
-      return textCell(place, text, looksLikeFormula(text) ? STYLE.guarded : STYLE.text)
-  }
+function anyText(start: string, text: string): string {
+  if (isPlain(text)) return `${start}" s="${STYLE.text}" t="inlineStr"><is><t>${text}</t></is></c>`
+  return textCell(start, text, looksLikeFormula(text) ? STYLE.guarded : STYLE.text)
 }
 
-function rowXml(row: number, cells: readonly (string | null)[]): string {
-  let xml = `<row r="${row}">`
-  for (const [index, text] of cells.entries()) xml += cell(text, index, row)
-  return `${xml}</row>`
+/** @param start the cell up to its place, for example `<c r="A1` */
+const CELLS: Readonly<Record<ColumnKind, (start: string, text: string) => string>> = {
+  text: anyText,
+  amount: amountCell,
+  time: timeCell,
+  flag: (start, text) => `${start}" t="b"><v>${text === 'true' ? 1 : 0}</v></c>`,
 }
 
-async function* sheet(
-  headers: readonly string[],
-  rows: AsyncIterable<readonly (string | null)[][]>,
-): AsyncGenerator<string> {
-  const titles = headers.map((title, index) => textCell(`${LETTERS[index]}1`, title, STYLE.header))
-  yield `${SHEET_START}<row r="1">${titles.join('')}</row>`
-  let row = 1
-  for await (const group of rows) {
-    let xml = ''
-    for (const cells of group) {
-      row += 1
-      xml += rowXml(row, cells)
-    }
-    if (row > MAX_SHEET_ROWS) throw new Error('more orders arrived than a spreadsheet can hold')
-    yield xml
-  }
-  yield SHEET_END
+const WRITERS = COLUMNS.map(({ kind }, index) => ({ write: CELLS[kind], start: `<c r="${LETTERS[index]}` }))
+
+/** The line of titles and what stands before it. */
+export function sheetStart(headers: readonly string[]): string {
+  const titles = headers.map((title, index) => textCell(`<c r="${LETTERS[index]}1`, title, STYLE.header))
+  return `${SHEET_START}<row r="1">${titles.join('')}</row>`
 }
 
 /**
- * A workbook with one sheet, written while it is sent (ECMA-376, inline strings). Text stays exactly what it was and is
- * never a formula; amounts are numbers where a spreadsheet keeps every digit, and times are dates in UTC.
+ * The row of one order. Text stays exactly what it was and is never a formula; amounts are numbers where a spreadsheet
+ * keeps every digit, and times are dates in UTC.
  */
-export const xlsxFile = (
-  headers: readonly string[],
-  rows: AsyncIterable<readonly (string | null)[][]>,
-  at: Date,
-): AsyncGenerator<Buffer> =>
-  zipFile([...PARTS, { name: 'xl/worksheets/sheet1.xml', content: sheet(headers, rows) }], at)
+export function sheetRow(cells: Cells, number: number): string {
+  const row = String(number + 2)
+  if (number + 2 > MAX_SHEET_ROWS) throw new Error('more orders arrived than a spreadsheet can hold')
+  let xml = `<row r="${row}">`
+  for (const [index, { write, start }] of WRITERS.entries()) {
+    const text = cells[index]
+    if (typeof text === 'string') xml += write(start + row, text)
+  }
+  return `${xml}</row>`
+}
+
+/** A workbook with one sheet, written while it is sent (ECMA-376, inline strings). */
+export const xlsxFile = (sheet: AsyncIterable<Buffer>, at: Date): AsyncGenerator<Buffer> =>
+  zipFile([...PARTS, { name: 'xl/worksheets/sheet1.xml', content: sheet }], at)

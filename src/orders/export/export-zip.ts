@@ -1,8 +1,8 @@
 import { pipeline } from 'node:stream/promises'
 import { crc32, createDeflateRaw } from 'node:zlib'
 
-/** A file inside the archive: small text, or text that is made while it is sent. */
-export type ZipEntry = { name: string; content: string | AsyncIterable<string> }
+/** A file inside the archive: small text, or bytes that are made while they are sent. */
+export type ZipEntry = { name: string; content: string | AsyncIterable<Buffer> }
 
 type Written = {
   name: Buffer
@@ -72,10 +72,9 @@ function endRecord(count: number, size: number, offset: number): Buffer {
 }
 
 /** Deflates as fast as possible, and counts what goes in and out. */
-async function* deflate(texts: AsyncIterable<string>, entry: Written): AsyncGenerator<Buffer> {
+async function* deflate(pieces: AsyncIterable<Buffer>, entry: Written): AsyncGenerator<Buffer> {
   async function* count(): AsyncGenerator<Buffer> {
-    for await (const text of texts) {
-      const bytes = Buffer.from(text)
+    for await (const bytes of pieces) {
       entry.crc = crc32(bytes, entry.crc)
       entry.size += bytes.length
       if (entry.size > MAX_BYTES) throw new Error('a file in a zip archive cannot be larger than 4 GiB')
