@@ -46,7 +46,8 @@ function matches(filter: LogFilter): (log: RpcLog) => boolean {
 
 /**
  * For a block whose header indicates transfers that the answer lacks: asks another endpoint, or this one with a
- * different query; if the header is strong evidence, the block's receipts decide.
+ * different query; if the header is strong evidence, the block's receipts decide. Endpoints that agree do not outvote
+ * such a header: behind one provider's name, all may read the same index of logs, which lags.
  * @throws ChainDoubt if no answer matches the header: the block is read again later
  */
 async function readAgain(
@@ -60,15 +61,31 @@ async function readAgain(
     // several calls if many are watched: the first contradiction ends the scan
     for (const call of logsCalls(filter, { blockHash: block.hash }, endpoint.limits.topicCount))
       await confirmLogs(panel, block, { logs: logs.filter(isAnswerOf(call)), call })
-    return logs
+    return strong ? fromReceipts(endpoint, filter, block, logs) : logs
   }
   const number = toHex(block.number)
   const [second = []] = await askLogs(endpoint, filter, [{ fromBlock: number, toBlock: number }])
   const inBlock = second.filter((log) => log.blockHash === block.hash)
   if (inBlock.length > logs.length) return inBlock
   if (!strong) return logs
-  const all = await readAllLogs(endpoint.rpc, block)
-  if (!all) throw new ChainDoubt(`the header of block ${block.number} indicates transfers that no answer contains`)
+  return fromReceipts(endpoint, filter, block, null)
+}
+
+/**
+ * The block's requested logs, proven by its receipts.
+ * @param agreed what several endpoints say: it stands where the node has no receipts of blocks. Null: nothing does
+ * @throws ChainDoubt
+ */
+async function fromReceipts(
+  { rpc }: Endpoint,
+  filter: LogFilter,
+  block: Block,
+  agreed: readonly RpcLog[] | null,
+): Promise<readonly RpcLog[]> {
+  const all = await readAllLogs(rpc, block)
+  if (all === 'unsupported' && agreed) return agreed
+  if (!all || all === 'unsupported')
+    throw new ChainDoubt(`the header of block ${block.number} indicates transfers that no answer contains`)
   return all.filter(matches(filter))
 }
 

@@ -188,15 +188,23 @@ export function suspect(
   return rate * asked.receivers.length <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
 }
 
-/** All logs of a block, from its receipts; undefined if the node cannot return them all. @throws RpcError */
-export async function readAllLogs(rpc: Rpc, block: { hash: string; logsBloom: string | undefined }) {
+/**
+ * All logs of a block, from its receipts; undefined if the node does not return them all, `unsupported` if it never
+ * does.
+ * @throws RpcError
+ */
+export async function readAllLogs(
+  rpc: Rpc,
+  block: { hash: string; logsBloom: string | undefined },
+): Promise<RpcLog[] | 'unsupported' | undefined> {
   const header = readBloom(block.logsBloom)
   if (!header) return undefined
   type Receipts = { logs: RpcLog[] }[] | null
   const receipts = await rpc.call<Receipts>('eth_getBlockReceipts', block.hash).catch((error: unknown) => {
-    if (error instanceof RpcError && error.kind === 'definite') return null
+    if (error instanceof RpcError && error.kind === 'definite') return 'unsupported' as const
     throw error
   })
+  if (receipts === 'unsupported') return receipts
   const logs = receipts?.flatMap((receipt) => receipt.logs)
   return logs && bloomOf(logs).equals(header) ? logs : undefined
 }
