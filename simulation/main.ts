@@ -7,6 +7,8 @@ import { installGlobals } from './virtual/globals.ts'
 import { Network } from './virtual/network.ts'
 import { Scheduler } from './virtual/scheduler.ts'
 import { prepareDatabase } from './virtual/server.ts'
+import { Conditions } from './world/conditions.ts'
+import { GUARDS, guardWords } from './world/guards.ts'
 import { Oracle } from './world/oracle.ts'
 
 /*
@@ -21,6 +23,8 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '20' },
     calm: { type: 'boolean', default: false },
     folder: { type: 'string' },
+    // the statements that took most time
+    costs: { type: 'boolean', default: false },
     plant: { type: 'string' },
     plants: { type: 'boolean', default: false },
     story: { type: 'string' },
@@ -38,7 +42,7 @@ const startedAt = realNow()
 
 if (values.plants) process.exit((await drill(seed, Number(values.orders), say)) ? 0 : 1)
 say(`seed ${seed}, ${orders} orders`)
-const prepared = await prepareDatabase({ folder: values.folder ?? null, atMs: START_MS })
+const prepared = await prepareDatabase({ folder: values.folder ?? null, atMs: START_MS, guards: GUARDS })
 say(`database after ${Math.round(realNow() - startedAt)} ms`)
 let failure: unknown = null
 try {
@@ -47,13 +51,21 @@ try {
   client.on('error', () => {})
   await client.connect()
   const scheduler = new Scheduler(seed, START_MS)
-  const weather = { isBad: false }
+  const weather = { isBad: false, isNoisy: false }
+  const conditions = new Conditions(scheduler)
   const { random } = scheduler
-  const isBad = (share: number): boolean => weather.isBad && !values.calm && random.chance(share)
+  const isBad = (share: number): boolean => weather.isNoisy && random.chance(share)
   const database = new VirtualDatabase({
+    refused: (answer) => {
+      const words = guardWords(answer)
+      if (words !== null) scheduler.fail(new Error(`Broken: ${words}`))
+    },
     ...{ connectionString, scheduler, sessions: 6 },
-    fault: ({ scope }) =>
-      scope !== null && isBad(0.0005) ? random.pick(['lost-before', 'lost-after', 'serialization', 'stall']) : null,
+    fault({ scope }) {
+      if (scope === null || !isBad(0.0005)) return null
+      conditions.note('database')
+      return random.pick(['lost-before', 'lost-after', 'serialization', 'stall'])
+    },
   })
   await database.open()
   const network = new Network({
@@ -69,9 +81,18 @@ try {
   network.install()
   const { simulate } = await import('./run.ts')
   const loadedAt = realNow()
-  const options = { scheduler, database, network, weather, oracle: new Oracle(client, scheduler), orders, say }
+  const options = { scheduler, database, network, weather, conditions, orders, say }
+  const progress = (told: number): void => {
+    const perSecond = told / ((realNow() - loadedAt) / 1000)
+    const left = new Date(((orders - told) / perSecond) * 1000).toISOString().slice(11, 16)
+    const megabytes = Math.round(process.memoryUsage().rss / 2 ** 20)
+    const at = new Date(scheduler.nowMs).toISOString().slice(11, 19)
+    say(`${told} orders at ${at}, ${perSecond.toFixed(1)} a second, ${left} h left, ${megabytes} MB`)
+  }
   await simulate({
     ...options,
+    oracle: new Oracle(client, scheduler),
+    progress,
     nodes: Number(values.nodes),
     rate: Number(values.rate),
     isCalm: values.calm,
@@ -80,12 +101,21 @@ try {
   })
   const seconds = (realNow() - loadedAt) / 1000
   const virtualSeconds = Math.round((scheduler.nowMs - START_MS) / 1000)
+  const cpu = process.cpuUsage()
+  const [own, server] = [(cpu.user + cpu.system) / 1e6, database.cpuSeconds()]
+  const perOrder = (total: number): string => ((total / orders) * 1000).toFixed(1)
+  say(`processor time per order: ${perOrder(own)} ms here, ${perOrder(server)} ms in PostgreSQL`)
   say(
     `${orders} orders in ${seconds.toFixed(1)} s, ${(orders / seconds).toFixed(0)} a second, ${virtualSeconds} virtual seconds`,
   )
   say(
     `${scheduler.steps} steps, ${database.statements} statements, ${database.lockWaits} lock waits, ${network.requests} requests`,
   )
+  if (values.costs) {
+    const costs = [...database.costs].sort(([, one], [, other]) => other.ms - one.ms).slice(0, 40)
+    for (const [text, { times, ms }] of costs)
+      say(`  ${Math.round(ms)} ms, ${times} times: ${text.replaceAll(/\s+/g, ' ').slice(0, 150)}`)
+  }
   say(`fingerprint ${scheduler.fingerprint()}`)
 } catch (error) {
   failure = error

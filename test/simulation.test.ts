@@ -33,5 +33,5 @@ test('two runs with one seed are the same to the last byte, and nothing is lost 
 test('a planted fault is found, and its order is named', async () => {
   const { code, words } = await simulate('--orders', '5', '--short', '--seed', SEED, '--plant', 'event-without-webhook')
   assert.equal(code, 1, words)
-  assert.match(words, /The order \w+ of \w+, story "\w+":\n {2}- event \d, order\.(pending|cancelled), has no delivery/)
+  assert.match(words, /the order \w+ of \w+: event \d, order\.(pending|cancelled), has no delivery/)
 })

@@ -2,14 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProviderPayment } from '../../sandbox/providers/imitation.ts'
 import { magicOf } from '../../sandbox/providers/stories.ts'
 import type { Reply } from '../world/shops.ts'
-import { count } from '../world/world.ts'
+import { count, type World } from '../world/world.ts'
 import type { Instructions, OrderStory } from './order-story.ts'
 
 export const SECOND = 1000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 
-export const pauseMs = ({ world }: OrderStory, mostMs: number): number => world.random.next() ** 2 * mostMs
+export const pauseMsOf = ({ random }: World, mostMs: number): number => random.next() ** 4 * mostMs
+export const pauseMs = ({ world }: OrderStory, mostMs: number): number => pauseMsOf(world, mostMs)
 
 export const PROVIDERS = ['binance', 'gatepay', 'kucoinpay'] as const
 export const channelOf = ({ world }: OrderStory): string =>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Shop } from '../world/shops.ts'
 import { count, type World } from '../world/world.ts'
-import { channelOf, inDecimal, MINUTE, must, pauseMs, pay, SECOND } from './acts.ts'
+import { channelOf, inDecimal, MINUTE, must, pauseMs, pauseMsOf, pay, SECOND } from './acts.ts'
 import * as money from './money-stories.ts'
 import { OrderStory } from './order-story.ts'
 
@@ -54,29 +54,34 @@ const JOURNEYS: readonly [Journey, number][] = [
   [refund, 8],
   [money.decidedUnder, 1],
   [money.orphaned, 0.5],
-  [money.emptyLogs, 0.02],
-  [money.foreignNode, 0.02],
-  [money.lastMinute, 0.02],
   [money.settledFirst, 0.3],
-  [money.hangingProvider, 0.02],
   [money.otherCoin, 1],
   [money.refundUnderWay, 0.3],
   [money.lastAttempt, 0.3],
-  [money.refusedKey, 0.02],
-  [money.pricesApart, 0.02],
   [money.dust, 0.5],
   [money.takenBack, 0],
 ]
+/** These trouble everyone, so they are told one after another. */
+const TROUBLES: readonly Journey[] = [
+  money.emptyLogs,
+  money.foreignNode,
+  money.lastMinute,
+  money.hangingProvider,
+  money.refusedKey,
+  money.pricesApart,
+]
+const TROUBLE_PAUSE_MS = MINUTE
 const SHORT: readonly Journey[] = [cancel, buy, changeMind, refund]
 
 /** Which stories a run tells. */
 export type Repertoire = { isShort: boolean; only: string | null }
 
 function draw({ random }: World, { isShort, only }: Repertoire): Journey {
-  const named = JOURNEYS.find(([journey]) => journey.name === only)
   if (only !== null) {
-    if (named) return named[0]
-    throw new Error(`There is no story "${only}": ${JOURNEYS.map(([{ name }]) => name).join(', ')}`)
+    const all = [...JOURNEYS.map(([journey]) => journey), ...TROUBLES]
+    const named = all.find(({ name }) => name === only)
+    if (named) return named
+    throw new Error(`There is no story "${only}": ${all.map(({ name }) => name).join(', ')}`)
   }
   const journeys = isShort ? JOURNEYS.filter(([journey]) => SHORT.includes(journey)) : JOURNEYS
   let at = random.next() * journeys.reduce((total, [, weight]) => total + weight, 0)
@@ -88,8 +93,10 @@ function draw({ random }: World, { isShort, only }: Repertoire): Journey {
 }
 
 /** One order, from the shop's request to the last webhook. */
-export async function tellStory(world: World, shop: Shop, repertoire: Repertoire): Promise<void> {
-  const journey = draw(world, repertoire)
+export const tellStory = (world: World, shop: Shop, repertoire: Repertoire): Promise<void> =>
+  tell(world, shop, draw(world, repertoire))
+
+async function tell(world: World, shop: Shop, journey: Journey): Promise<void> {
   count(world, `story ${journey.name}`)
   const story = new OrderStory(world, shop, journey.name)
   if (!(await story.create(world.random.below(300) * 100 + 120 + world.random.below(80))))
@@ -97,4 +104,23 @@ export async function tellStory(world: World, shop: Shop, repertoire: Repertoire
   await journey(story)
   await sleep(20 * SECOND)
   await story.end()
+}
+
+/** Tells what troubles everyone, again and again, until the end. */
+export function makeTrouble(world: World, { isShort, only }: Repertoire): { end(): Promise<void> } {
+  let isOver = isShort || only !== null
+  const loop = async (): Promise<void> => {
+    for (let number = 0; !isOver; number += 1) {
+      await sleep(pauseMsOf(world, TROUBLE_PAUSE_MS))
+      const journey = TROUBLES[number % TROUBLES.length]
+      if (!isOver && journey) await tell(world, world.random.pick(world.shops.slice(-8)), journey)
+    }
+  }
+  const told = loop().catch((error: unknown) => world.scheduler.fail(error))
+  return {
+    end() {
+      isOver = true
+      return told
+    },
+  }
 }

@@ -98,8 +98,7 @@ export const lastMinute: Journey = async (story) => {
 /** 6: everything was settled; a refund has no cover, and is refused with the reason. */
 export const settledFirst: Journey = async (story) => {
   const { world } = story
-  story.shop = await world.openShop()
-  await story.create(5050)
+  await story.moveToOwnShop(5050)
   must(await pay(story, 'crypto'), 'the payer cannot pay')
   must(await story.reaches(PAID), 'a full payment is not PAID')
   story.expected = 'paid'
@@ -237,8 +236,7 @@ export const dust: Journey = async (story) => {
 /** 3: a provider takes its word back. What it paid is not paid out, until that is explained. */
 export const takenBack: Journey = async (story) => {
   const { world } = story
-  story.shop = await world.openShop()
-  await story.create(5050)
+  await story.moveToOwnShop(5050)
   const payment = paymentAt(story, await accepted(story, 'binance'))
   await world.providers.pay(payment)
   must(await story.reaches(PAID), 'a full payment is not PAID')

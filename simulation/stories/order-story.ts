@@ -54,6 +54,16 @@ export class OrderStory {
     return true
   }
 
+  /** Another order, in a shop where nobody else buys; the first one is cancelled and judged by itself. */
+  async moveToOwnShop(cents: number): Promise<void> {
+    const first = new OrderStory(this.world, this.shop, this.kind)
+    Object.assign(first, { code: this.code, id: this.id, due: this.due, expected: 'unpaid' })
+    await first.post('cancel')
+    await first.end()
+    this.shop = await this.world.openPrivateShop()
+    await this.create(cents)
+  }
+
   accept(channel: string): Promise<Reply<Instructions>> {
     const { chain, random } = this.world
     const userAddress = `0x${random.bytes(20).toString('hex')}`
@@ -103,6 +113,7 @@ export class OrderStory {
     const facts = await this.facts()
     count(this.world, `ended ${facts.order.status}`)
     this.shop.received.delete(this.id)
+    this.world.webhooks.forget(this.id)
     for (const payment of facts.payments) {
       const kept = providerPayment(this.world, payment)
       if (kept) this.world.providers.forget(kept)

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
-import { boundName, type Frame, PARSE_COMPLETE, parsedName, queryFrame, splitFrames } from './wire.ts'
+import { BEGUN, boundName, type Frame, PARSE_COMPLETE, parsedName, queryFrame, splitFrames } from './wire.ts'
 
 /** `I`: idle, `T`: in a transaction, `E`: in one that failed. */
 export type Status = 'I' | 'T' | 'E'
@@ -16,6 +16,8 @@ export class Backend {
   #rest: Buffer = Buffer.alloc(0)
   #waiting: Waiting | null = null
   #atMs = ''
+  /** A transaction that was begun and has no statement yet. */
+  #begun: { atMs: number } | null = null
 
   constructor(client: pg.Client) {
     const inside = client as unknown as { connection: { stream: Socket }; processID: number }
@@ -30,11 +32,18 @@ export class Backend {
     return this.#waiting !== null
   }
 
+  /** `begin` alone changes nothing: it goes with the statement that follows, and saves a round trip. */
+  begin(atMs: number): Frame[] {
+    this.status = 'T'
+    this.#begun = { atMs }
+    return BEGUN
+  }
+
   /** Sends what a client sent, with the statements that this session does not know yet, at this virtual time. */
   async send(frames: readonly Frame[], known: Map<string, Buffer>, atMs: number): Promise<Frame[]> {
     const out: Buffer[] = []
-    const clock = this.status === 'I' ? this.#clock(atMs) : null
-    if (clock) out.push(clock)
+    const first = this.#start(atMs)
+    if (first) out.push(first)
     let [isParsed, isAdded, name] = [false, false, '']
     for (const one of frames) {
       if (one.type === 'P') {
@@ -54,23 +63,42 @@ export class Backend {
       }
       out.push(one.bytes)
     }
-    const answer = await this.#exchange(Buffer.concat(out), clock ? 2 : 1)
-    if (clock) answer.splice(0, answer.findIndex(({ type }) => type === 'Z') + 1)
+    const answer = await this.#exchange(Buffer.concat(out), first ? 2 : 1)
+    if (first) answer.splice(0, answer.findIndex(({ type }) => type === 'Z') + 1)
     if (answer[0]?.type === '1' && name !== '') this.#prepared.add(name)
     if (isAdded && answer[0]?.type === '1') answer.shift()
     if (isParsed) answer.unshift({ type: '1', bytes: PARSE_COMPLETE })
     return answer
   }
 
+  /** Gives up the transaction, if there is one. */
+  async rollback(): Promise<void> {
+    if (this.#begun) this.status = 'I'
+    else await this.query('rollback')
+    this.#begun = null
+  }
+
+  /** Within a transaction: this statement in place of the client's. */
+  async replace(text: string, atMs: number): Promise<Frame[]> {
+    const first = this.#start(atMs)
+    const answer = await this.#exchange(Buffer.concat([first ?? Buffer.alloc(0), queryFrame(text)]), first ? 2 : 1)
+    return first ? answer.slice(answer.findIndex(({ type }) => type === 'Z') + 1) : answer
+  }
+
   query(text: string): Promise<Frame[]> {
     return this.#exchange(queryFrame(text), 1)
   }
 
-  #clock(atMs: number): Buffer | null {
-    const text = (atMs / 1000).toFixed(6)
-    if (text === this.#atMs) return null
-    this.#atMs = text
-    return queryFrame(`set simulation.at = '${text}'`)
+  /** What goes before a statement: the time, where it is another one, and the transaction. */
+  #start(atMs: number): Buffer | null {
+    const begun = this.#begun
+    if (this.status !== 'I' && !begun) return null
+    this.#begun = null
+    const text = ((begun?.atMs ?? atMs) / 1000).toFixed(6)
+    if (!begun && text === this.#atMs) return null
+    // a rollback takes a time back that was set within the transaction
+    this.#atMs = begun ? '' : text
+    return queryFrame(`set simulation.at = '${text}'${begun ? '; begin' : ''}`)
   }
 
   #exchange(bytes: Buffer, answers: number): Promise<Frame[]> {

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events'
+import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { Backend } from './backend.ts'
 import { currentScope, type Scheduler, type Scope } from './scheduler.ts'
-import { type Frame, splitFrames, sqlOf, WELCOME } from './wire.ts'
+import { boundName, type Frame, splitFrames, sqlOf, WELCOME } from './wire.ts'
 
 /** What can go wrong between the service and its database. */
 export type DatabaseFault = 'lost-before' | 'lost-after' | 'serialization' | 'stall'
@@ -12,6 +13,8 @@ export type DatabaseOptions = {
   scheduler: Scheduler
   /** Sessions of the real server: so many transactions are open at once. */
   sessions: number
+  /** The server answered with this ErrorResponse. */
+  refused(answer: Buffer): void
   /** What goes wrong with this statement, if anything. */
   fault(statement: { sql: string; inTransaction: boolean; scope: Scope | null }): DatabaseFault | null
 }
@@ -21,6 +24,8 @@ const LATENCY_MS = 0.05
 const STALL_MS = 2000
 /** How long a lock wait is watched before it counts as one; longer than `deadlock_timeout`. */
 const DEADLOCK_MS = 20
+/** A statement that takes longer is asked whether it waits for a lock. */
+const PATIENCE_MS = 5
 const realNow = performance.now.bind(performance)
 const realSetTimeout = globalThis.setTimeout
 const realPause = (ms: number): Promise<void> => new Promise((resolve) => void realSetTimeout(resolve, ms))
@@ -28,6 +33,17 @@ const realPause = (ms: number): Promise<void> => new Promise((resolve) => void r
 const FAIL = `do $$ begin raise exception 'simulated' using errcode = '%'; end $$`
 
 const lost = (): Error => Object.assign(new Error('Connection terminated: read ECONNRESET'), { code: 'ECONNRESET' })
+
+/** proc_pid_stat(5): user and system time in ticks of 10 ms, after the command's name in parentheses. */
+function cpuSecondsOf(pid: number): number {
+  try {
+    const [, , , , , , , , , , , user, system] =
+      readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(user) + Number(system)) / 100
+  } catch {
+    return 0
+  }
+}
 
 /** A connection of the service's pool: what `pg` takes for a socket. */
 class VirtualConnection extends EventEmitter {
@@ -111,12 +127,15 @@ export class VirtualDatabase {
   readonly #options: DatabaseOptions
   readonly #connections = new Set<VirtualConnection>()
   readonly #known = new Map<string, Buffer>()
+  readonly #pids: number[] = []
   #idle: Backend[] = []
   #queue: Job[] = []
   #blocked: Blocked[] = []
   #monitor: Backend | null = null
   statements = 0
   lockWaits = 0
+  /** By the text of a statement: how often it ran, and the real milliseconds of all. */
+  readonly costs = new Map<string, { times: number; ms: number }>()
 
   constructor(options: DatabaseOptions) {
     this.#options = options
@@ -134,7 +153,9 @@ export class VirtualDatabase {
         `set timezone = 'UTC'; set deadlock_timeout = '${DEADLOCK_MS}ms'; set synchronous_commit = off;
          set max_parallel_workers_per_gather = 0; set synchronize_seqscans = off; set jit = off`,
       )
-      return new Backend(client)
+      const backend = new Backend(client)
+      this.#pids.push(backend.pid)
+      return backend
     }
     for (let number = 0; number < sessions; number += 1) this.#idle.push(await connect())
     this.#monitor = await connect()
@@ -149,6 +170,11 @@ export class VirtualDatabase {
         super({ ...config, stream } as unknown as pg.PoolConfig)
       }
     } as unknown as typeof Pool
+  }
+
+  /** Processor time of all sessions; 0 where the system does not tell. */
+  cpuSeconds(): number {
+    return this.#pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0)
   }
 
   /** A client sent a statement. */
@@ -177,13 +203,21 @@ export class VirtualDatabase {
     if (!backend) return
     this.statements += 1
     for (const { bytes } of frames) this.scheduler.note(bytes)
+    const [first] = frames
+    if (first?.type === 'Q' && backend.status === 'I' && sqlOf(first) === 'begin') {
+      const answer = backend.begin(this.scheduler.nowMs)
+      return this.#finish(connection, backend, { answer, fault })
+    }
     const isFailing = fault === 'serialization' && backend.status === 'T'
     const code = this.scheduler.random.chance(0.5) ? '40001' : '40P01'
     const sent = isFailing
-      ? backend.query(FAIL.replace('%', code))
+      ? backend.replace(FAIL.replace('%', code), this.scheduler.nowMs)
       : backend.send(frames, this.#known, this.scheduler.nowMs)
     const finish = (answer: Frame[]): void => this.#finish(connection, backend, { answer, fault })
-    if (!(await this.#answers(backend, sent))) {
+    const startedAt = realNow()
+    const isAnswered = await this.#answers(backend, sent)
+    this.#noteCost(frames, realNow() - startedAt)
+    if (!isAnswered) {
       this.lockWaits += 1
       this.#blocked.push({ backend, answer: sent, done: finish })
       return
@@ -192,12 +226,24 @@ export class VirtualDatabase {
     await this.#unblock()
   }
 
+  #noteCost(frames: readonly Frame[], ms: number): void {
+    const [first] = frames
+    if (!first) return
+    const known = first.type === 'B' ? this.#known.get(boundName(first)) : undefined
+    const text = first.type === 'B' ? (known ? sqlOf({ type: 'P', bytes: known }) : '') : sqlOf(first)
+    const cost = this.costs.get(text) ?? { times: 0, ms: 0 }
+    cost.times += 1
+    cost.ms += ms
+    this.costs.set(text, cost)
+  }
+
   #finish(
     connection: VirtualConnection,
     backend: Backend,
     { answer, fault }: { answer: Frame[]; fault: DatabaseFault | null },
   ): void {
     const isDead = !connection.isOpen || connection.scope?.alive === false
+    for (const one of answer) if (one.type === 'E') this.#options.refused(one.bytes)
     if (backend.status === 'I') this.#release(connection, backend)
     else if (isDead) this.scheduler.after(LATENCY_MS, () => this.#rollback(connection, backend), null)
     if (isDead) return
@@ -227,7 +273,7 @@ export class VirtualDatabase {
       isDone = true
     })
     const startedAt = realNow()
-    await Promise.race([sent, realPause(2)])
+    await Promise.race([sent, realPause(PATIENCE_MS)])
     while (!isDone) {
       const isBlocked = await this.#isBlocked(backend)
       if (isDone) break
@@ -271,7 +317,7 @@ export class VirtualDatabase {
 
   async #rollback(connection: VirtualConnection, backend: Backend): Promise<void> {
     if (connection.backend !== backend) return
-    await backend.query('rollback')
+    await backend.rollback()
     this.#release(connection, backend)
     await this.#unblock()
   }

@@ -2,7 +2,7 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 import timersPromises from 'node:timers/promises'
-import type { Scheduler, Timer } from './scheduler.ts'
+import { currentScope, type Scheduler, type Timer } from './scheduler.ts'
 
 const RealDate = Date
 
@@ -118,8 +118,8 @@ export function installGlobals(scheduler: Scheduler): void {
   installTimers(scheduler)
   installClock(scheduler)
   installRandom(scheduler)
-  // nodes write both down
+  // nodes write both down: each has a machine of its own
   Object.defineProperty(process, 'pid', { value: 1 })
-  Object.assign(os, { hostname: () => 'simulation' })
+  Object.assign(os, { hostname: () => currentScope()?.name ?? 'simulation' })
   syncBuiltinESMExports()
 }

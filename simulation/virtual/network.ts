@@ -21,6 +21,9 @@ export type NetworkOptions = {
   fault(request: HttpRequest): NetworkFault | null
 }
 
+/** Sees a request leave. @returns what is called when its client has an answer's status, or null for none */
+export type Observer = (request: HttpRequest) => ((status: number | null) => void) | undefined
+
 const SLOW_MS = 15_000
 
 const netError = (code: string): Error => Object.assign(new Error(`simulated ${code}`), { code })
@@ -43,6 +46,7 @@ class Exchange {
   #isOver = false
   #reason: Error | null = null
   readonly controller: Dispatcher.DispatchController
+  over: ((status: number | null) => void) | undefined
 
   constructor(handler: Partial<Handler>) {
     this.#handler = handler
@@ -78,12 +82,14 @@ class Exchange {
   fail(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.over?.(null)
     this.#handler.onResponseError?.(this.controller, error)
   }
 
   answer({ status, headers, body }: HttpAnswer): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.over?.(status)
     const handler = this.#handler as Partial<Handler> & { onResponseStarted?(): void }
     handler.onResponseStarted?.()
     handler.onResponseStart?.(this.controller, status, headers, '')
@@ -97,6 +103,8 @@ export class Network {
   readonly #options: NetworkOptions
   readonly #hosts = new Map<string, Host>()
   #hostOf: (name: string) => Host | undefined = () => undefined
+  /** Null: nobody looks. */
+  observe: Observer | null = null
   requests = 0
 
   constructor(options: NetworkOptions) {
@@ -168,6 +176,7 @@ export class Network {
   #carry(request: HttpRequest, exchange: Exchange): void {
     const { scheduler, fault: drawFault } = this.#options
     this.requests += 1
+    exchange.over = this.observe?.(request)
     const fault = drawFault(request)
     const host = this.#hosts.get(request.url.host) ?? this.#hostOf(request.url.host)
     const way = (): number => latencyMs(scheduler.random)

@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { type Random, seededRandom } from './random.ts'
 
 /** What dies together: a node of the service. Timers, answers and statements of a dead one never happen. */
-export type Scope = { readonly name: string; alive: boolean }
+export type Scope = { readonly name: string; alive: boolean; diedMs?: number }
 
 const scopes = new AsyncLocalStorage<Scope | null>()
 export const currentScope = (): Scope | null => scopes.getStore() ?? null

@@ -5,6 +5,8 @@ import pg from 'pg'
 import { startEmbeddedPostgres } from '../../src/db/embedded/embedded.ts'
 import { migrate } from '../../src/db/migrate.ts'
 
+/** `guards`: statements run after the migrations. */
+type DatabaseStart = { atMs: number; guards: readonly string[] }
 export type PreparedDatabase = { connectionString: string; drop(): Promise<void> }
 
 /**
@@ -33,7 +35,7 @@ const run = async (connectionString: string, statements: readonly string[]): Pro
 }
 
 /** A database of its own on this server, whose clock stands at `atMs`. */
-async function createDatabase(adminUrl: string, atMs: number): Promise<PreparedDatabase> {
+async function createDatabase(adminUrl: string, { atMs, guards }: DatabaseStart): Promise<PreparedDatabase> {
   const name = `simulation_${process.pid}`
   await run(adminUrl, [
     `create database ${name} template template0`,
@@ -44,7 +46,7 @@ async function createDatabase(adminUrl: string, atMs: number): Promise<PreparedD
   url.pathname = `/${name}`
   await run(url.href, CLOCK)
   await migrate(url.href)
-  await run(url.href, [STILL])
+  await run(url.href, [STILL, ...guards])
   return { connectionString: url.href, drop: () => run(adminUrl, [`drop database if exists ${name} with (force)`]) }
 }
 
@@ -62,14 +64,14 @@ const HURRIED = [
  * A server of its own: what other databases of a server do changes where rows stand, and so what is found first.
  * @param folder for the server's files; null: memory where there is some, else the temporary folder
  */
-export async function prepareDatabase(options: { folder: string | null; atMs: number }): Promise<PreparedDatabase> {
+export async function prepareDatabase(options: { folder: string | null } & DatabaseStart): Promise<PreparedDatabase> {
   const base = options.folder ?? (existsSync('/dev/shm') ? '/dev/shm' : tmpdir())
   const dataDir = mkdtempSync(join(base, 'comptoir-simulation-'))
   chmodSync(dataDir, 0o711)
   const server = await startEmbeddedPostgres({ dataDir, log: console.error })
   const settings = HURRIED.map((setting) => `alter system set ${setting}`)
   await run(server.connectionString, [...settings, 'select pg_reload_conf()'])
-  const database = await createDatabase(server.connectionString, options.atMs)
+  const database = await createDatabase(server.connectionString, options)
   return {
     connectionString: database.connectionString,
     async drop() {

@@ -41,6 +41,12 @@ export const WELCOME = Buffer.concat([
   frame('Z', Buffer.from('I')),
 ])
 
+/** What a server says to `begin`. */
+export const BEGUN: Frame[] = [
+  { type: 'C', bytes: frame('C', zeroEnded('BEGIN')) },
+  { type: 'Z', bytes: frame('Z', Buffer.from('T')) },
+]
+
 const textAt = (bytes: Buffer, from: number): string => bytes.toString('utf8', from, bytes.indexOf(0, from))
 
 /** The statement's name in a Parse message; empty: unnamed. */

@@ -44,7 +44,7 @@ export class ChainNode {
 
   #numberOf(where: unknown): number {
     if (typeof where === 'object' && where !== null && 'blockHash' in where) {
-      const block = this.#chain.blocks.findLast(({ hash }) => hash === where.blockHash)
+      const block = this.#chain.blockOf(String(where.blockHash))
       if (!block || block.number > this.#head) throw new Error('header not found')
       return block.number
     }
@@ -62,7 +62,7 @@ export class ChainNode {
       case 'eth_getBlockByNumber':
         return this.#show(chain.blocks[this.#numberOf(params[0])])
       case 'eth_getBlockByHash':
-        return this.#show(chain.blocks.findLast(({ hash }) => hash === params[0]))
+        return this.#show(chain.blockOf(String(params[0])))
       case 'eth_getLogs':
         return this.#logs(params[0] as Record<string, unknown>)
       case 'eth_getBlockReceipts':
@@ -76,7 +76,7 @@ export class ChainNode {
       case 'eth_getTransactionCount':
         return toHex(chain.accountNonce(String(params[0])))
       case 'eth_getBalance':
-        return '0x56bc75e2d63100000'
+        return this.#chain.isEndowed(String(params[0])) ? '0x56bc75e2d63100000' : '0x0'
       case 'eth_maxPriorityFeePerGas':
         return '0x3b9aca00'
       case 'eth_estimateGas':
@@ -117,7 +117,7 @@ export class ChainNode {
   }
 
   #receipts(hash: string): unknown {
-    const block = this.#chain.blocks.findLast((one) => one.hash === hash)
+    const block = this.#chain.blockOf(hash)
     if (!block || block.number > this.#head || this.trouble === 'empty') return null
     return block.transactions.map((transaction) => this.#receiptOf(block, transaction))
   }

@@ -36,7 +36,7 @@ export type SimulatedBlock = {
 type Moved = { block: number; units: bigint }
 
 const BLOOM_BYTES = 256
-/** Older blocks are forgotten but for their headers; nothing reads their logs by hash. */
+/** Older blocks keep their header only, and what they moved is in the balances. No reorganisation goes so deep. */
 const KEPT_BODIES = 4000
 
 /** The bits of a header's bloom that one item sets (Yellow Paper, 4.3.1). */
@@ -60,6 +60,7 @@ export class SimulatedChain {
   readonly chainId = 31337
   readonly token: Hex = '0x700b6a60ce7eaaea56f065753d8dcb9653dbad35'
   readonly blocks: SimulatedBlock[] = []
+  readonly #byHash = new Map<string, SimulatedBlock>()
   readonly #random: Random
   readonly #now: () => number
   #pool: ChainTransaction[] = []
@@ -68,7 +69,9 @@ export class SimulatedChain {
   readonly #places = new Map<Hex, { block: number; transaction: ChainTransaction }>()
   readonly #usedAuthorizations = new Map<string, Hex>()
   readonly #accountNonces = new Map<string, number>()
+  /** What an address held before the moves that are kept. */
   readonly #purses = new Map<string, bigint>()
+  readonly #endowed = new Set<string>()
   reorganisations = 0
 
   constructor(random: Random, now: () => number) {
@@ -86,6 +89,15 @@ export class SimulatedChain {
   /** Test money for a wallet, before its first transfer. */
   fund(address: string, units: bigint): void {
     this.#purses.set(address.toLowerCase(), units)
+  }
+
+  /** A wallet that can pay for its transactions. */
+  endow(address: string): void {
+    this.#endowed.add(address.toLowerCase())
+  }
+
+  isEndowed(address: string): boolean {
+    return this.#endowed.has(address.toLowerCase())
   }
 
   /** A payer sends the token; it waits for the next block. */
@@ -128,6 +140,10 @@ export class SimulatedChain {
     return sum
   }
 
+  blockOf(hash: string): SimulatedBlock | undefined {
+    return this.#byHash.get(hash)
+  }
+
   find(hash: string): { block: SimulatedBlock | null; transaction: ChainTransaction } | null {
     const place = this.#places.get(hash as Hex)
     if (place) return { block: this.blocks[place.block] ?? null, transaction: place.transaction }
@@ -151,9 +167,35 @@ export class SimulatedChain {
     for (const transaction of waiting) this.#include(block, transaction)
     block.logsBloom = this.#bloomOf(block.logs)
     this.blocks.push(block)
-    const old = this.blocks[number - KEPT_BODIES]
-    if (old) Object.assign(old, { transactions: [], logs: [] })
+    this.#byHash.set(block.hash, block)
+    this.#settle(this.blocks[number - KEPT_BODIES])
     return block
+  }
+
+  /** Forgets an old block's body, so that a long run needs no more memory than a short one. */
+  #settle(block: SimulatedBlock | undefined): void {
+    if (!block) return
+    for (const { hash, from, to, authorization } of block.transactions) {
+      this.#places.delete(hash)
+      if (authorization) this.#usedAuthorizations.delete(`${from.toLowerCase()} ${authorization.nonce.toLowerCase()}`)
+      for (const address of [from, to]) this.#sumUp(address.toLowerCase(), block.number)
+    }
+    Object.assign(block, { transactions: [], logs: [] })
+  }
+
+  #sumUp(key: string, block: number): void {
+    const moves = this.#moves.get(key) ?? []
+    const kept = moves.filter((move) => move.block > block)
+    const settled = moves.reduce((sum, move) => (move.block > block ? sum : sum + move.units), 0n)
+    this.#purses.set(key, (this.#purses.get(key) ?? 0n) + settled)
+    if (kept.length === 0) this.#moves.delete(key)
+    else this.#moves.set(key, kept)
+  }
+
+  /** An address of which nothing will be asked any more. */
+  forget(address: string): void {
+    this.#purses.delete(address.toLowerCase())
+    this.#moves.delete(address.toLowerCase())
   }
 
   /** A transaction of a relayer waits for its turn; one whose authorization is used does nothing. */
@@ -216,6 +258,7 @@ export class SimulatedChain {
   reorganise(depth: number, losesShare: number, loses?: Hex): ChainTransaction[] {
     const from = Math.max(1, this.blocks.length - depth)
     const dropped = this.blocks.splice(from)
+    for (const { hash } of dropped) this.#byHash.delete(hash)
     const lost: ChainTransaction[] = []
     for (const transaction of dropped.flatMap((block) => block.transactions)) {
       this.#undo(transaction)
@@ -263,9 +306,8 @@ export class SimulatedChain {
 
   /** Logs of one block, or of a range; `null` topics match all. */
   logs(where: { blockHash?: string; from: number; to: number }, filter: { topics?: (Hex | Hex[] | null)[] }): Log[] {
-    const blocks = where.blockHash
-      ? this.blocks.filter(({ hash }) => hash === where.blockHash)
-      : this.blocks.slice(where.from, where.to + 1)
+    const named = where.blockHash === undefined ? undefined : this.#byHash.get(where.blockHash)
+    const blocks = where.blockHash === undefined ? this.blocks.slice(where.from, where.to + 1) : named ? [named] : []
     const wanted = (filter.topics ?? []).map((topic) =>
       topic === null ? null : new Set((Array.isArray(topic) ? topic : [topic]).map((one) => one.toLowerCase())),
     )

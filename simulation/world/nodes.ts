@@ -11,6 +11,8 @@ export type ClusterOptions = {
   database: VirtualDatabase
   config: Config
   vault: Vault
+  /** A node died, or another one joined. */
+  changed(): void
   /** A line of a node's log at this level or above (pino: 40 warn, 50 error). */
   onLog(line: { level: number; msg: string; job?: string; err?: { message?: string; type?: string } }): void
 }
@@ -72,6 +74,7 @@ class ServiceNode {
 
   kill(): void {
     this.scope.alive = false
+    this.scope.diedMs = this.#options.scheduler.nowMs
     this.#service = null
     this.#options.database.cut(this.scope)
     for (const end of this.#calls) end()
@@ -94,20 +97,24 @@ export class Cluster {
   }
 
   /** A node that cannot start is started again, as its supervisor does. */
-  async add(): Promise<void> {
+  async add(name = this.#newName()): Promise<void> {
     const { scheduler } = this.#options
     for (;;) {
-      this.#count += 1
-      const node = new ServiceNode(`node-${this.#count}`, this.#options)
+      const node = new ServiceNode(name, this.#options)
       this.#nodes.push(node)
       const isUp = await node.start().then(
         () => true,
         () => false,
       )
-      if (isUp) return
+      if (isUp) return this.#options.changed()
       this.#remove(node)
       await scheduler.sleep(RESTART_MS)
     }
+  }
+
+  #newName(): string {
+    this.#count += 1
+    return `node-${this.#count}`
   }
 
   #remove(node: ServiceNode): void {
@@ -115,12 +122,14 @@ export class Cluster {
     this.#nodes = this.#nodes.filter((one) => one !== node)
   }
 
-  /** Like kill -9. Its leases, locks and half-done work stay behind. */
-  kill(): void {
+  /** Like kill -9. Its leases, locks and half-done work stay behind. @returns the name of its machine */
+  kill(): string | undefined {
     const node = this.#nodes[this.#options.scheduler.random.below(this.#nodes.length)]
-    if (!node) return
+    if (!node) return undefined
     this.kills += 1
     this.#remove(node)
+    this.#options.changed()
+    return node.scope.name
   }
 
   /** The load balancer: any node that is up. */

@@ -1,13 +1,16 @@
 import type { PayerConsole } from '../../sandbox/providers/payer-console.ts'
 import type { Random } from '../virtual/random.ts'
 import type { Scheduler } from '../virtual/scheduler.ts'
+import type { Weather } from '../weather.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { ChainNode } from './chain-node.ts'
+import type { Conditions } from './conditions.ts'
 import type { Desk } from './desk.ts'
 import type { Market } from './market.ts'
 import type { Cluster } from './nodes.ts'
 import type { Oracle } from './oracle.ts'
 import type { Shop } from './shops.ts'
+import type { WebhookWatch } from './webhook-watch.ts'
 
 /** Everything around the service, and the service itself. */
 export type World = {
@@ -27,10 +30,13 @@ export type World = {
   purse: { address: string; units: bigint }
   /** Recomputes all books. @returns the difference in words, or null */
   verifyBooks(): Promise<string | null>
-  /** A new company. */
+  /** A new company among those where payers buy. */
   openShop(): Promise<Shop>
-  /** Faults are drawn only while this is set. */
-  weather: { isBad: boolean }
+  /** A new company for one story alone. */
+  openPrivateShop(): Promise<Shop>
+  weather: Weather
+  webhooks: WebhookWatch
+  conditions: Conditions
   counts: Map<string, number>
 }
 

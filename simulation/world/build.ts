@@ -1,0 +1,115 @@
+import { privateKeyToAccount } from 'viem/accounts'
+import { buildProviders } from '../../sandbox/providers/server.ts'
+import { type Config, loadConfig } from '../../src/config/config.ts'
+import { openDb } from '../../src/db/db.ts'
+import { openVault } from '../../src/kernel/vault.ts'
+import { describeVerdict, verifyLedger } from '../../src/ledger/ledger-verify.ts'
+import { TEST_MASTER_KEY } from '../../test/harness/service.ts'
+import { TEST_XPUB } from '../../test/harness/shop.ts'
+import type { RunOptions } from '../run.ts'
+import { SimulatedChain } from './chain.ts'
+import { ChainNode } from './chain-node.ts'
+import { openDesk } from './desk.ts'
+import { Market } from './market.ts'
+import { Cluster } from './nodes.ts'
+import { openShop, SERVICE, type Shop } from './shops.ts'
+import { WebhookWatch } from './webhook-watch.ts'
+import { count, type World } from './world.ts'
+
+const KEYS = { refund: `0x${'11'.repeat(32)}`, relayer: `0x${'22'.repeat(32)}` } as const
+
+function configOf(chain: SimulatedChain, credentials: Record<string, string>): Config {
+  return loadConfig({
+    ...{ BASE_URL: SERVICE, PORT: '80', LOG_LEVEL: 'warn', DATABASE_URL: 'postgresql://node@database/simulation' },
+    ...{ LIMIT_ACCOUNT_PER_MINUTE: '0', LIMIT_ADDRESS_PER_MINUTE: '0', LIMIT_PUBLIC_PER_MINUTE: '0' },
+    ...{ LIMIT_COMPANY_PER_MINUTE: '0', LIMIT_PAGE_PER_MINUTE: '0' },
+    ...{ RATE_SOURCES: 'kraken,coinbase', RATE_MIN_SOURCES: '2' },
+    ...{ RATE_KRAKEN_BASE_URL: 'http://market.example', RATE_COINBASE_BASE_URL: 'http://market.example' },
+    CHAIN_31337_RPC_URL: 'http://chain-0.example,http://chain-1.example',
+    CHAIN_31337_USDC: chain.token,
+    CHAIN_31337_XPUB: TEST_XPUB,
+    CHAIN_31337_REFUND_KEY: KEYS.refund,
+    CHAIN_31337_RELAYER_KEY: KEYS.relayer,
+    ...credentials,
+  })
+}
+
+/** The imitations of the sandbox, at `providers.example`. */
+async function openProviders({ network, scheduler }: RunOptions, chain: SimulatedChain) {
+  const built = await buildProviders({
+    url: 'http://providers.example',
+    chain: { chainId: 31337, usdcAddress: chain.token, payerAddress: chain.token, pay: async () => ({ txHash: '0x' }) },
+    callbackBase: SERVICE,
+    now: () => Math.floor(scheduler.nowMs),
+  })
+  await built.app.ready()
+  const hanging = new Set<string>()
+  network.listen('providers.example', async ({ method, url, headers, body }) => {
+    if ([...hanging].some((path) => url.pathname.startsWith(path))) return null
+    const payload = body === '' ? {} : { payload: body }
+    const asked = { method: method as 'GET', url: url.pathname + url.search, headers, ...payload }
+    const answer = await built.app.inject(asked)
+    const texts = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
+    return { status: answer.statusCode, headers: Object.fromEntries(texts), body: answer.payload }
+  })
+  return { credentials: built.credentials, providers: built.payerConsole, hanging }
+}
+
+/** The chain, its two nodes and the wallets that pay from it. */
+function openChain({ network, scheduler }: RunOptions) {
+  const chain = new SimulatedChain(scheduler.random, () => Math.floor(scheduler.nowMs))
+  const endpoints = [new ChainNode(chain), new ChainNode(chain)]
+  for (const [index, node] of endpoints.entries())
+    network.listen(`chain-${index}.example`, (request) => node.answer(request))
+  const purse = { address: privateKeyToAccount(KEYS.refund).address, units: 10n ** 18n }
+  chain.fund(purse.address, purse.units)
+  chain.endow(privateKeyToAccount(KEYS.relayer).address)
+  return { chain, endpoints, purse }
+}
+
+/** Everything around the service, and the service's nodes, none of which runs yet. */
+export async function buildWorld(options: RunOptions): Promise<World> {
+  const { scheduler, database, network, oracle, weather, conditions } = options
+  const { chain, endpoints, purse } = openChain(options)
+  const { credentials, providers, hanging } = await openProviders(options, chain)
+  const market = new Market(scheduler.random)
+  network.listen('market.example', (request) => market.answer(request))
+  const config = configOf(chain, credentials)
+  const vault = openVault(TEST_MASTER_KEY)
+  const counts = new Map<string, number>()
+  const onLog: ConstructorParameters<typeof Cluster>[0]['onLog'] = ({ level, msg, job, err }) => {
+    if (level >= 40) count({ counts }, `log ${level}: ${msg}${job ? ` (${job})` : ''}${err ? `: ${err.message}` : ''}`)
+  }
+  const changed = (): void => conditions.note('node')
+  const cluster = new Cluster({ scheduler, database, config, vault, onLog, changed })
+  network.listen('pay.example', (request) => cluster.serve(request))
+  const webhooks = new WebhookWatch(scheduler, conditions)
+  network.observe = webhooks.observe
+  const db = openDb({ connectionString: 'postgresql://office@database/simulation?sslmode=disable' })
+  const byHost = new Map<string, Shop>()
+  const shops: Shop[] = []
+  network.listenFor((host) => {
+    const shop = byHost.get(host)
+    return shop && ((request) => shop.take(request))
+  })
+  const newShop = async (): Promise<Shop> => {
+    const shop = await openShop({ db, vault, scheduler, number: byHost.size })
+    byHost.set(shop.host, shop)
+    return shop
+  }
+  return {
+    ...{ scheduler, random: scheduler.random, chain, endpoints, cluster, shops, oracle, weather, counts, market },
+    ...{ providers, hanging, purse, webhooks, conditions },
+    async verifyBooks() {
+      const verdict = await verifyLedger(db)
+      return verdict.difference === null ? null : describeVerdict(verdict)
+    },
+    desk: openDesk({ config, db, vault, clock: () => Math.floor(scheduler.nowMs) }),
+    async openShop() {
+      const shop = await newShop()
+      shops.push(shop)
+      return shop
+    },
+    openPrivateShop: newShop,
+  }
+}

@@ -1,0 +1,45 @@
+import type { Scheduler } from '../virtual/scheduler.ts'
+
+const SECOND = 1000
+/** A claim whose answer is lost keeps its delivery for the lease (15 s), and the next may be lost, too. */
+const LATE_BY_DATABASE_MS = 60 * SECOND
+/** What a dead node leaves behind is taken over within five seconds, and sent within one. */
+const LATE_BY_NODE_MS = 6 * SECOND
+const PROMPT_MS = SECOND
+/** How long a fault goes on to be felt. */
+const FELT_MS = { database: 45 * SECOND, node: 8 * SECOND } as const
+const KEPT = 5000
+
+type Cause = keyof typeof FELT_MS
+
+/** What went wrong and when: how late something may be because of it. */
+export class Conditions {
+  readonly #scheduler: Scheduler
+  readonly #times: Record<Cause, number[]> = { database: [], node: [] }
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler
+  }
+
+  note(cause: Cause): void {
+    const times = this.#times[cause]
+    times.push(this.#scheduler.nowMs)
+    if (times.length > KEPT) times.splice(0, KEPT / 2)
+  }
+
+  #was(cause: Cause, fromMs: number): boolean {
+    const last = this.#times[cause].findLast((atMs) => atMs <= this.#scheduler.nowMs)
+    return last !== undefined && last >= fromMs - FELT_MS[cause]
+  }
+
+  /** Neither the database nor a node failed since then, nor shortly before. */
+  wereGood(fromMs: number): boolean {
+    return !this.#was('database', fromMs) && !this.#was('node', fromMs)
+  }
+
+  /** How late a webhook may be that was due then. */
+  allowedMs(fromMs: number): number {
+    if (this.#was('database', fromMs)) return LATE_BY_DATABASE_MS
+    return this.#was('node', fromMs) ? LATE_BY_NODE_MS : PROMPT_MS
+  }
+}
