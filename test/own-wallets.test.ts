@@ -180,6 +180,104 @@ test('static: orders of one price differ in the fifth digit, and each is paid by
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })
 
+type Unmatched = {
+  _id: string
+  status: string
+  txHash: string
+  amount: string
+  isFinal: boolean
+  onChain: boolean
+  next: string
+  shortCode: string | null
+  candidates: { code: string; tokenAmount: string }[]
+}
+const listUnmatched = async (query = '', client = manager): Promise<Unmatched[]> =>
+  (await client.get<{ transfers: Unmatched[] }>(`unmatched-transfers?${query}`)).data.transfers
+const unmatchedOf = (txHash: string, isRight: (found: Unmatched) => boolean = () => true): Promise<Unmatched> =>
+  eventually(
+    async () => (await listUnmatched('dust=true')).find((one) => one.txHash === txHash),
+    (found) => found !== undefined && isRight(found),
+  ).then((found) => found as Unmatched)
+const needs = async (): Promise<number> =>
+  (await manager.get<{ needs: { unmatched: number } }>('summary')).data.needs.unmatched
+
+test('money that matches no order is listed, pays the order that a person names, and counts for that one alone', async () => {
+  await save({ MODE: 'static', ADDRESSES: newAddress() })
+  const open = await needs()
+  const [order, other] = [await place(), await place()]
+  const short = await pay(order, 54_000_003n)
+  const found = await unmatchedOf(short)
+  assert.deepEqual([found.status, found.amount], ['open', '54.000003'])
+  assert.match(found.next, /in your wallet and counts for no order/)
+  assert.deepEqual(
+    found.candidates.map(({ code }) => code),
+    [order.code, other.code],
+    'the closest amount first',
+  )
+  assert.equal(await needs(), open + 1)
+  // one person decides, however often the button is pressed
+  const answers = await Promise.all(
+    [order, order, other].map(({ code }) => manager.post(`unmatched-transfers/${found._id}/match`, { code })),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409])
+  const [winner, loser] = answers[2]?.status === 200 ? [other, order] : [order, other]
+  await becomes(winner.code, 'PAID')
+  assert.equal(await statusOf(loser.code), 'AWAITING')
+  assert.equal((await unmatchedOf(short)).status, 'matched')
+  assert.equal(await needs(), open)
+  const again = await manager.post(`unmatched-transfers/${found._id}/ignore`, { reason: 'not mine' })
+  assert.match(again.error.message, /counts for order .* already/)
+  await pay(loser, loser.units)
+  await becomes(loser.code, 'PAID')
+  // of the price and three units more, the tolerance is the payer's
+  assert.equal((await heldBy(loser.orderId)).own_account, String(loser.units))
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
+})
+
+test('a transfer that is set aside, matched after all, and then leaves the chain is a loss of its order; back, it counts', async () => {
+  const order = await place()
+  const before = await shop.chain.call<string>('evm_snapshot')
+  const dust = await pay(order, 9_999n)
+  const gone = await pay(order, 1_500_000n)
+  const found = await unmatchedOf(gone)
+  assert.equal((await unmatchedOf(dust)).status, 'open')
+  assert.ok(
+    (await listUnmatched()).every(({ txHash }) => txHash !== dust),
+    'dust is shown only when asked for',
+  )
+  const aside = await manager.post(`unmatched-transfers/${found._id}/ignore`, { reason: 'the owner’s own money' })
+  assert.equal(aside.status, 200, aside.text)
+  await shop.chain.call('evm_revert', before)
+  await shop.chain.mine(FINAL_AFTER + 3)
+  const left = await unmatchedOf(gone, ({ onChain }) => !onChain)
+  assert.equal(left.status, 'ignored')
+  const early = await manager.post(`unmatched-transfers/${found._id}/match`, { code: order.code })
+  assert.match(early.error.message, /left the chain/)
+  assert.equal((await unmatchedOf(dust)).status, 'gone')
+})
+
+test('another company sees no transfer of this one, and cannot decide about it or match it to an order of its own', async () => {
+  const stray = await pay(await place(), 7_000_000n)
+  const { _id } = await unmatchedOf(stray)
+  const other = await registerManager(shop.host.baseUrl)
+  const client = await logIn(shop.host.baseUrl, other.email)
+  assert.deepEqual(await listUnmatched('dust=true', client), [])
+  const foreign = await client.get(`unmatched-transfers?companyId=${companyId}`)
+  assert.deepEqual([foreign.status, foreign.error.code], [404, 'OBJECT_NOT_FOUND'])
+  for (const [way, body] of [
+    ['match', { code: (await create()).code }],
+    ['ignore', { reason: 'mine' }],
+  ] as const) {
+    const refused = await client.post(`unmatched-transfers/${_id}/${way}`, body)
+    assert.deepEqual([refused.status, refused.error.code], [404, 'OBJECT_NOT_FOUND'])
+  }
+  const unpaid = await create()
+  const elsewhere = await manager.post(`unmatched-transfers/${_id}/match`, { code: unpaid.code })
+  assert.match(elsewhere.error.message, /was never shown 0x/)
+  const unknown = await manager.post(`unmatched-transfers/${_id}/match`, { code: 'no-such-order' })
+  assert.equal(unknown.error.code, 'ORDER_NOT_FOUND')
+})
+
 test('no other company can use an address or a key that is taken', async () => {
   const other = await registerManager(shop.host.baseUrl)
   const client = await logIn(shop.host.baseUrl, other.email)

@@ -73,11 +73,12 @@ const MAY_IMPORT: Record<string, string[]> = {
   payers: [...HTTP, 'audit', 'orders', 'rates'],
   compliance: [...HTTP, 'audit', 'companies', 'mail', 'orders', 'payers', 'rates', 'webhooks'],
   'compliance/sumsub': ['compliance/identity-provider'],
-  // of the chain only what its scanner wrote down
+  // of the chain only what its scanner wrote down, and whose a transfer is
   payments: [
     ...HTTP,
     'audit',
     'companies',
+    'chain/deposits/reservation-queries',
     'chain/transfer-queries',
     'channels',
     'compliance',

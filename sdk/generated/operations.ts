@@ -1203,6 +1203,109 @@ export interface Operations {
     }
     data: null
   }
+  /** List transfers that match no order. Transfers to an address of your own wallet that no order asked for, newest first, with the orders that may have been meant. A SuperAdmin also sees those to the operator’s addresses. */
+  listUnmatchedTransfers: {
+    params: {
+      /** For users of several companies: only this one. */
+      companyId?: string
+      /** Where the object stands. */
+      status?: "open" | "matched" | "ignored" | "gone"
+      /** Also USDC below the dust limit, which anyone can send. */
+      dust?: boolean
+      /** Number of the page, from 1. */
+      page?: number
+      /** How many at most. */
+      limit?: number
+    }
+    data: {
+      /** Transfers, newest first. */
+      transfers: Array<{
+        /** Internal identifier: 24 hex characters, in order of creation. */
+        _id: string
+        /** `open`: a person decides; `matched`: it counts for an order; `ignored`: set aside; `gone`: it left the chain before a decision, and is open again if it comes back. */
+        status: "open" | "matched" | "ignored" | "gone"
+        /** Whose address it is; null: the operator’s. */
+        companyId: string | null
+        /** Chain id. */
+        network: number
+        /** Where it arrived. */
+        address: string
+        /** Who sent it; an exchange sends from an address of its own. */
+        from: string
+        /** Hash of the transaction. */
+        txHash: string
+        /** The transaction on a block explorer. */
+        explorerUrl: string | null
+        /** The asset, as its symbol. */
+        asset: string
+        /** Smallest units of the asset. */
+        units: string
+        /** Decimal text; null for tokens whose decimals are not known. */
+        amount: string | null
+        /** When its block was made. */
+        arrivedAt: string
+        /** Deep enough in the chain to stay. */
+        isFinal: boolean
+        /** False: its block left the chain. */
+        onChain: boolean
+        /** What happens next, in English. */
+        next: string
+        /** Up to three orders, the closest amount first. */
+        candidates: Array<{
+          /** Order code: unguessable, used in paths. */
+          code: string
+          /** Short form of the code, for reading aloud. */
+          shortCode: string
+          /** State of the order. */
+          orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED"
+          /** What this order asks for, in USDC. */
+          tokenAmount: string
+        }>
+        /** The order that it was matched to. */
+        code: string | null
+        /** Short form of the code, for reading aloud. */
+        shortCode: string | null
+        /** State of the order. */
+        orderStatus: "INITIAL" | "PENDING" | "AWAITING" | "PAID" | "CANCELLED" | "ERROR" | "REFUNDING" | "REFUNDED" | "FULL_REFUNDED" | "EXPIRED" | "WAITING_CHAIN_CONFIRMATION" | "KYT_FAILED" | null
+        /** Who decided. */
+        decidedBy: string | null
+        /** Why, in words; kept in the history. */
+        reason: string | null
+      }>
+      /** How many there are on all pages. */
+      total: number
+      /** Number of the page, from 1. */
+      page: number
+      /** How many at most. */
+      limit: number
+    }
+  }
+  /** Say which order a transfer came for. The transfer counts for the order from now on, as if it had matched: it is screened, booked, and too much, too little or too late like any other. It cannot be taken back; refund the order instead. */
+  matchTransfer: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** The order that the money came for. */
+        code: string
+        /** Why, in words; kept in the history. */
+        reason?: string
+      }
+    }
+    data: null
+  }
+  /** Set a transfer aside that belongs to no order. The transfer counts for nothing and leaves the list of open ones. The reason is kept; it can still be matched. */
+  ignoreTransfer: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** Why it belongs to no order. */
+        reason: string
+      }
+    }
+    data: null
+  }
   /** How a company offers its channels. Every channel that is set up, in the order in which payers are offered them. */
   listChannelRules: {
     params: {
@@ -1876,6 +1979,8 @@ export interface Operations {
       needs: {
         /** Mispayments that wait for a decision. */
         mispayments: number
+        /** Transfers that match no order and wait for a decision. */
+        unmatched: number
         /** Refunds that wait for a person. */
         refunds: number
         /** Webhooks that failed for good. */
@@ -4316,6 +4421,9 @@ export const OPERATIONS = {
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },
   ignoreMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/ignore', query: [], keyed: true, json: true },
   bearLoss: { method: 'POST', path: '/api/next/mispayments/{id}/bear', query: [], keyed: true, json: true },
+  listUnmatchedTransfers: { method: 'GET', path: '/api/next/unmatched-transfers', query: ['companyId', 'status', 'dust', 'page', 'limit'], keyed: false, json: true },
+  matchTransfer: { method: 'POST', path: '/api/next/unmatched-transfers/{id}/match', query: [], keyed: true, json: true },
+  ignoreTransfer: { method: 'POST', path: '/api/next/unmatched-transfers/{id}/ignore', query: [], keyed: true, json: true },
   listChannelRules: { method: 'GET', path: '/api/next/channel-rules', query: ['companyId', 'childManager'], keyed: false, json: true },
   sortChannels: { method: 'PUT', path: '/api/next/channel-rules', query: ['companyId', 'childManager'], keyed: false, json: true },
   changeChannelRule: { method: 'PUT', path: '/api/next/channel-rules/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },

@@ -12,10 +12,9 @@ import { summaryRoutes } from '../orders/summary/summary-routes.ts'
 import { payerRoutes } from '../payers/payer-routes.ts'
 import { channelRoutes } from '../payments/accounts/channel-routes.ts'
 import { callbackRoutes } from '../payments/callbacks/callback-routes.ts'
-import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
 import { paymentRoutes } from '../payments/payment-routes.ts'
 import { rateRoutes } from '../rates/rate-routes.ts'
-import { refundRoutes, revertRoutes } from '../refunds/refund-routes.ts'
+import { revertRoutes } from '../refunds/refund-routes.ts'
 import type { RequestLog } from '../request-log/request-log.ts'
 import { requestLogRoutes } from '../request-log/request-log-routes.ts'
 import { screeningRoutes } from '../screening/screening-routes.ts'
@@ -32,6 +31,7 @@ import { testEventRoutes } from '../webhooks/api/test-event-routes.ts'
 import type { Accounts } from './accounts.ts'
 import type { Commerce } from './commerce.ts'
 import { registerOperation } from './operation.ts'
+import { registerMoney } from './payments.ts'
 import type { ServiceBase } from './service-base.ts'
 import { registerButtonSessions, registerShops } from './shops.ts'
 
@@ -76,8 +76,7 @@ export async function registerApi(
   }
   await app.register(
     async (scope) => {
-      await scope.register(refundRoutes, trade.refunds)
-      await scope.register(mispaymentRoutes, trade.mispayments)
+      await registerMoney(scope, trade)
       await scope.register(channelRoutes, trade.channelDesk)
       await scope.register(callbackRoutes, trade.callbacks)
       await scope.register(kycRoutes, trade.kyc)

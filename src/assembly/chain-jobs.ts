@@ -9,6 +9,7 @@ import { startTicker } from '../kernel/ticker.ts'
 import { followChain } from '../payments/chain-watch.ts'
 import { pollDepositAddresses } from '../payments/payment-jobs.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
+import { followUnmatched } from '../payments/unmatched/unmatched-watch.ts'
 
 export type Stoppable = { stop(): Promise<void> }
 
@@ -28,7 +29,10 @@ export function startChain(
   { network, endpoints, relay, headUrls }: ChainJobDeps['chains'][number],
 ): Stoppable[] {
   const { chainId } = network
-  const follower = startTicker(`payments.follow.${chainId}`, 1000, log, () => followChain(payments, chainId))
+  const follower = startTicker(`payments.follow.${chainId}`, 1000, log, async () => {
+    const more = await followChain(payments, chainId)
+    return (await followUnmatched(payments, chainId)) || more
+  })
   const onChange = (): void => follower.wake()
   const scanner = startScanner({ db, network, endpoints, log, clock, onChange, pollMs })
   const heads = headUrls.map((url, index) =>

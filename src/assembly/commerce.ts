@@ -81,7 +81,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
     ...{ db, clock, channels, transition, payers, links, askForAddress, books, audit },
     screening: screening.gate,
   }
-  const paid = openPayments(ground, { refunds, rounds, kyc, alarm, ownWallets: channels.ownWallets })
+  const paid = openPayments(ground, { refunds, rounds, kyc, alarm, chains, ownWallets: channels.ownWallets })
   const desk = { db, clock, audit, screening: screening.gate }
   const settlements: SettlementDeps = { ...desk, books, limits: config.settlements, chains: settleOnAll(db, chains) }
   const mispayments: MispaymentDeps = { ...desk, transition, onDecided: ({ code }) => feed.changed(code) }

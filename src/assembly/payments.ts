@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify'
 import type { OwnWallets } from '../channels/crypto/own-wallets.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import { openPayerGate } from '../compliance/payer-gate.ts'
@@ -5,12 +6,18 @@ import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { ChannelSettingsDeps } from '../payments/accounts/channel-service.ts'
 import type { CallbackDeps } from '../payments/callbacks/callback-service.ts'
 import { openLossAlarm } from '../payments/loss-alarm.ts'
+import { mispaymentRoutes } from '../payments/mispayments/mispayment-routes.ts'
+import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { type Payment, wakePaymentOfOrder } from '../payments/payment-queries.ts'
 import type { PaymentDeps } from '../payments/payment-service.ts'
+import { unmatchedRoutes } from '../payments/unmatched/unmatched-routes.ts'
+import type { UnmatchedDeps } from '../payments/unmatched/unmatched-service.ts'
 import { noticeForeignRefund } from '../refunds/foreign-refund.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import { takeRefundNews } from '../refunds/refund-news.ts'
 import { wakeRefundsOfPayment } from '../refunds/refund-queries.ts'
+import { refundRoutes } from '../refunds/refund-routes.ts'
+import { type Chains, openExplorer } from './chains.ts'
 import type { PollWakes, ServiceBase } from './service-base.ts'
 
 /** Closes the payment of an ended order at its provider at once, ahead of the next poll. */
@@ -31,12 +38,14 @@ export function openPayments(
     rounds,
     kyc,
     alarm,
+    chains,
     ownWallets,
   }: {
     refunds: MispaymentRefundDeps
     rounds: PollWakes
     kyc: KycDeps
     alarm: RaiseAlarm
+    chains: Chains
     ownWallets: OwnWallets | undefined
   },
 ) {
@@ -56,5 +65,20 @@ export function openPayments(
     },
   }
   const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider, ownWallets }
-  return { payments, callbacks, channelDesk }
+  const unmatched: UnmatchedDeps = { ...payments, audit, explorerUrl: openExplorer(chains) }
+  return { payments, callbacks, channelDesk, unmatched }
+}
+
+/** Money that goes back, does not fit its order, or fits none. */
+export async function registerMoney(
+  scope: FastifyInstance,
+  {
+    refunds,
+    mispayments,
+    unmatched,
+  }: { refunds: MispaymentRefundDeps; mispayments: MispaymentDeps; unmatched: UnmatchedDeps },
+): Promise<void> {
+  await scope.register(refundRoutes, refunds)
+  await scope.register(mispaymentRoutes, mispayments)
+  await scope.register(unmatchedRoutes, unmatched)
 }

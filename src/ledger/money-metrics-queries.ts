@@ -5,6 +5,7 @@ export type MoneyFigures = {
   differences: number
   orphanedUnits: string
   mispayments: number
+  unmatched: number
   /** Since the books of a company were last compared; null: never. */
   booksAgeSeconds: number | null
   refunds: { status: string; count: number }[]
@@ -16,6 +17,7 @@ export const findMoneyFigures = (q: Queryable): Promise<MoneyFigures> =>
     select (select count(*)::int from ledger_differences where status = 'open') as differences,
       (select coalesce(sum(units), 0) from mispayments where kind = 'orphaned' and status = 'open') as orphaned_units,
       (select count(*)::int from mispayments where status = 'open') as mispayments,
+      (select count(*)::int from unmatched_transfers where status = 'open' and not is_dust) as unmatched,
       (select coalesce(json_agg(r), '[]') from (select status, count(*)::int as count from refunds
         where status in ('needs_approval', 'needs_address', 'ready', 'submitted') group by status) r) as refunds,
       (select coalesce(json_agg(s), '[]') from (select status, count(*)::int as count from settlements

@@ -65,6 +65,11 @@ export function openMoneyMetrics(registry: Registry, db: Db): void {
     (figures) => figures.mispayments,
   )
   gauge(
+    'unmatched_transfers_open',
+    'Transfers that match no order and wait for a person.',
+    (figures) => figures.unmatched,
+  )
+  gauge(
     'books_age_seconds',
     'How long ago books were last compared with the facts; NaN: never.',
     (figures) => figures.booksAgeSeconds ?? Number.NaN,

@@ -46,7 +46,7 @@ export async function nameTransaction(
 }
 
 const NOT_THIS_ORDER =
-  'It paid an address that several orders share, but not the exact amount of this one. The shop finds it in its wallet.'
+  'It paid an address that several orders share, but not the exact amount of this one. The shop sees it and decides.'
 
 /** Of an address that several orders share, only what the channel counts for this order is its money. */
 async function isOfOrder(deps: PaymentDeps, order: Order, txHash: string): Promise<boolean> {

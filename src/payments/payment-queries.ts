@@ -237,12 +237,18 @@ export async function updatePaymentNextCheck(q: Queryable, payment: Payment, nex
     update payments set next_check_at = ${nextCheckAt} where company_id = ${payment.companyId} and id = ${payment.id}`)
 }
 
-/** Payments that wait for money at these deposit addresses, also those whose order ended: money can come late. */
+/**
+ * Payments that wait for money at these deposit addresses, also those whose order ended: money can come late. Of a
+ * shared address only those that can still receive some, with a week for a service that was down, or that a person gave
+ * a transfer.
+ */
 export async function listPaymentsByDepositAddress(q: Queryable, addresses: readonly string[]): Promise<Payment[]> {
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from payments where deposit_address = any(${addresses})
-      and not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
-        and r.reference = left(payments.merchant_reference, 26) and r.until_at < now())`)
+      and (not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
+          and r.reference = left(payments.merchant_reference, 26) and r.until_at < now() - interval '7 days')
+        or exists (select 1 from unmatched_transfers u where u.company_id = payments.company_id
+          and u.reference = left(payments.merchant_reference, 26)))`)
   return rows.map(toPayment)
 }
 

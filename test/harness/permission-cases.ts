@@ -1,6 +1,6 @@
 import { sql } from '../../src/db/db.ts'
 import { newEmail, OTHER_PASSWORD, PASSWORD, totpOf } from './accounts.ts'
-import { SCREENINGS, WRONG_BOOKS } from './permission-money-cases.ts'
+import { SCREENINGS, UNMATCHED, WRONG_BOOKS } from './permission-money-cases.ts'
 import {
   approvedKyc,
   ask,
@@ -530,6 +530,7 @@ export const CASES: Cases = {
   ...SHOPS,
   ...SCREENINGS,
   ...WRONG_BOOKS,
+  ...UNMATCHED,
   ...ACCOUNT,
 }
 

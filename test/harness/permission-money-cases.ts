@@ -1,5 +1,5 @@
 import { sql } from '../../src/db/db.ts'
-import { type Cases, choice, type Place } from './permission-objects.ts'
+import { type Cases, choice, order, type Place } from './permission-objects.ts'
 import { newId } from './permission-world.ts'
 
 /** Money of the company that left its chain. */
@@ -36,6 +36,53 @@ async function heldPayment(place: Place): Promise<string> {
   const id = await heldScreening(place)
   await place.world.shop.host.db.run(sql`update screenings set purpose = 'payment' where id = ${id}`)
   return id
+}
+
+/** A transfer to the company's own address that no order asked for. */
+async function unmatched({ home, world }: Place): Promise<string> {
+  const { db } = world.shop.host
+  const id = newId()
+  const address = `0x${id.padStart(40, '0')}`
+  await db.run(sql`insert into deposit_addresses (address, company_id, reference, watched_until)
+    values (${address}, ${home.companyId}, ${`own:${address}`}, '9999-01-01')`)
+  await db.run(sql`
+    insert into chain_transfers (id, chain_id, tx_hash, nth, log_index, block_number, block_hash, block_at, token, symbol,
+      from_address, to_address, units, status, final_at, change)
+    values (${id}, 31337, ${`0x${id.padStart(64, '0')}`}, 0, 0, 1, '0x', now(), '0x', 'USDC', '0x', ${address}, 5000000, 'seen',
+      now(), 0)`)
+  await db.run(sql`
+    insert into unmatched_transfers (company_id, transfer_id, is_dust) values (${home.companyId}, ${id}, false)`)
+  return id
+}
+
+export const UNMATCHED: Cases = {
+  listUnmatchedTransfers: {
+    row: 'mispayments.read',
+    make: async (place) => ({ query: { limit: '100', ...choice(place) }, shows: await unmatched(place) }),
+  },
+  matchTransfer: {
+    row: 'mispayments.decide',
+    async make(place) {
+      const id = await unmatched(place)
+      const { db } = place.world.shop.host
+      const { code } = await order(place)
+      const address = `0x${id.padStart(40, '0')}`
+      await db.run(sql`
+        insert into payments (company_id, id, order_id, number, channel, own_account, status, merchant_reference,
+          due_asset, due_units, deposit_address, opened_at, updated_at, closed_at)
+        select company_id, ${newId()}, id, 9, 'crypto', true, 'closed', id || '09', 'USDC', 5000000, ${address}, now(), now(),
+          now()
+        from orders where code = ${code}`)
+      await db.run(sql`
+        insert into deposit_reservations (company_id, reference, address, units, until_at)
+        select company_id, id || '09', ${address}, 5000001, now() from orders where code = ${code}`)
+      return { params: { id }, body: { code } }
+    },
+  },
+  ignoreTransfer: {
+    row: 'mispayments.decide',
+    make: async (place) => ({ params: { id: await unmatched(place) }, body: { reason: 'our own money' } }),
+  },
 }
 
 export const SCREENINGS: Cases = {

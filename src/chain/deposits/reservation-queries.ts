@@ -79,26 +79,41 @@ export async function findFreeUnits(
   return row && BigInt(row.units)
 }
 
+/** A block may say 15 seconds less than our clock. */
+const SINCE = sql`interval '15 seconds'`
+
+const IN_TIME = sql`r.from_at <= t.block_at + ${SINCE} and r.until_at >= t.block_at
+  and not exists (select 1 from unmatched_transfers u
+    where u.company_id = r.company_id and u.transfer_id = t.id and u.status <> 'open')`
+
 /**
- * Ids of the transfers that belong to one reservation. Of an address that serves one payment at a time: what came since
- * then, until the next one. Of an amount: what has exactly this amount; else what comes from the sender that was
- * named, unless it is another payment's amount. A block may say 15 seconds less than our clock.
+ * Reservation `r` takes transfer `t`: of an address that serves one payment at a time what came since then, until the
+ * next one; of an amount what has exactly this amount. What a person decided about is no one else's.
  */
+const SERVES = sql`${IN_TIME} and not exists (select 1 from deposit_reservations n
+  where n.address = r.address and n.from_at > r.from_at and n.from_at <= t.block_at + ${SINCE}
+    and (r.units is null or n.units = r.units))`
+
+/** Of another amount: what comes from the sender that was named, unless it is another payment's amount. */
+const IS_SENT = sql`${IN_TIME} and t.from_address = r.sender and not exists (select 1 from deposit_reservations o
+  where o.address = r.address and o.reference <> r.reference
+    and o.from_at <= t.block_at + ${SINCE} and o.until_at >= t.block_at
+    and (o.units = t.units or (o.sender = r.sender and o.from_at > r.from_at)))`
+
+/** Whether any payment takes the transfer `t` to a shared address, without a person's decision. */
+export const IS_RESERVED = sql`(
+  exists (select 1 from deposit_reservations r where r.address = t.to_address and r.units = t.units and ${SERVES})
+  or exists (select 1 from deposit_reservations r where r.address = t.to_address and r.units is null and ${SERVES})
+  or exists (select 1 from deposit_reservations r
+    where r.address = t.to_address and r.sender = t.from_address and ${IS_SENT}))`
+
+/** Ids of the transfers that belong to one reservation, by what it asked for or by a person's decision. */
 export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<Set<string>> {
   const rows = await q.many<{ id: string }>(sql`
-    with mine as (
-      select r.*, r.from_at - interval '15 seconds' as since, (select min(n.from_at) - interval '15 seconds'
-        from deposit_reservations n where n.address = r.address and n.from_at > r.from_at
-          and (r.units is null or n.units = r.units)) as next
-      from deposit_reservations r where r.company_id = ${companyId} and r.reference = ${reference}
-    )
-    select t.id from mine join chain_transfers t on t.to_address = mine.address and t.block_at >= mine.since
-    where case when mine.units is null or t.units = mine.units
-      then mine.next is null or t.block_at < mine.next
-      else t.from_address = mine.sender and t.block_at <= mine.until_at and not exists (
-        select 1 from deposit_reservations o where o.address = mine.address and o.reference <> mine.reference
-          and o.from_at - interval '15 seconds' <= t.block_at and o.until_at >= t.block_at
-          and (o.units = t.units or (o.sender = mine.sender and o.from_at > mine.from_at)))
-      end`)
+    select t.id from deposit_reservations r join chain_transfers t on t.to_address = r.address
+    where r.company_id = ${companyId} and r.reference = ${reference}
+      and case when r.units is null or t.units = r.units then ${SERVES} else ${IS_SENT} end
+    union
+    select transfer_id from unmatched_transfers where company_id = ${companyId} and reference = ${reference}`)
   return new Set(rows.map(({ id }) => id))
 }

@@ -11,6 +11,7 @@ const TIME = '2026-07-03T09:30:00.000Z'
 
 /** What the back office reads at a glance. */
 const OVERVIEW: Record<string, Word> = {
+  'listUnmatchedTransfers.transfers': ['Transfers, newest first.'],
   'listTillDevices.tillDevices': ['Devices, newest first.'],
   'getTillDisplay.order': ['The newest order of the till; null when it has no order to show.'],
   'listStaticLinks.staticLinks': ['The links of this page.'],
@@ -22,6 +23,7 @@ const OVERVIEW: Record<string, Word> = {
   'getSummary.paid': ['Orders paid.', 10],
   'getSummary.paidAmount': ['What these orders brought, in USDC.', '540.000000'],
   'getSummary.mispayments': ['Mispayments that wait for a decision.', 1],
+  'getSummary.unmatched': ['Transfers that match no order and wait for a decision.', 1],
   'getSummary.refunds': ['Refunds that wait for a person.', 2],
   'getSummary.deliveries': ['Webhooks that failed for good.', 0],
   'getSummary.identity': ['Identity checks that wait for a decision.', 0],

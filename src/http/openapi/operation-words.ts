@@ -90,6 +90,17 @@ const PAYMENTS: Record<string, OperationWords> = {
   },
   acceptMispayment: { refuses: MONEY },
   ignoreMispayment: { does: 'Closes the record; the money stays where it is. The reason is kept.', refuses: MONEY },
+  listUnmatchedTransfers: {
+    does: 'Transfers to an address of your own wallet that no order asked for, newest first, with the orders that may have been meant. A SuperAdmin also sees those to the operator’s addresses.',
+  },
+  matchTransfer: {
+    does: 'The transfer counts for the order from now on, as if it had matched: it is screened, booked, and too much, too little or too late like any other. It cannot be taken back; refund the order instead.',
+    refuses: ['ORDER_NOT_FOUND', 'ORDER_STATE_CONFLICT', 'OBJECT_CONFLICT'],
+  },
+  ignoreTransfer: {
+    does: 'The transfer counts for nothing and leaves the list of open ones. The reason is kept; it can still be matched.',
+    refuses: ['OBJECT_CONFLICT'],
+  },
   removeChannelAccount: {
     does: 'Deletes the company’s credentials. New payments go through the operator’s account.',
     refuses: CHANGED,

@@ -5,6 +5,7 @@ export type DayRow = { day: string; created: bigint; paid: bigint; paidUnits: st
 export type ChannelRow = { channel: string; paid: bigint; paidUnits: string }
 export type Needs = {
   mispayments: bigint
+  unmatched: bigint
   refunds: bigint
   deliveries: bigint
   identity: bigint
@@ -70,6 +71,8 @@ export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, n
     unnamed(sql`
     select
       (select count(*) from mispayments where ${mine} and status = 'open') as mispayments,
+      (select count(*) from unmatched_transfers u where ${mine} and u.status = 'open' and not is_dust
+        and exists (select 1 from chain_transfers t where t.id = u.transfer_id and t.status = 'seen')) as unmatched,
       (select count(*) from refunds where ${mine} and status in ('needs_approval', 'needs_address')) as refunds,
       (select count(*) from deliveries where ${mine} and status in ('failed', 'parked')
         and updated_at >= ${now}::timestamptz - interval '7 days') as deliveries,

@@ -26,6 +26,7 @@ const SummarySchema = Type.Object({
   needs: Type.Object(
     {
       mispayments: Type.Integer(),
+      unmatched: Type.Integer(),
       refunds: Type.Integer(),
       deliveries: Type.Integer(),
       identity: Type.Integer(),
@@ -41,7 +42,15 @@ type Summary = Static<typeof SummarySchema>
 const OLDEST_MS = 60 * DAY
 const USDC_DIGITS = 6
 const decimal = (units: string): string => formatDecimal(BigInt(units), USDC_DIGITS)
-const NOTHING = { mispayments: 0n, refunds: 0n, deliveries: 0n, identity: 0n, screenings: 0n, settlements: 0n }
+const NOTHING = {
+  mispayments: 0n,
+  unmatched: 0n,
+  refunds: 0n,
+  deliveries: 0n,
+  identity: 0n,
+  screenings: 0n,
+  settlements: 0n,
+}
 
 type Deps = { db: Db; reads: StaleReads; clock: Clock }
 
@@ -77,6 +86,7 @@ async function readSummary(
     })),
     needs: {
       mispayments: Number(needs.mispayments),
+      unmatched: Number(needs.unmatched),
       refunds: Number(needs.refunds),
       deliveries: Number(needs.deliveries),
       identity: Number(needs.identity),

@@ -1,0 +1,182 @@
+import { IS_RESERVED } from '../../chain/deposits/reservation-queries.ts'
+import { joinSql, type Queryable, type Sql, sql, type Tx, unnamed } from '../../db/db.ts'
+
+export const UNMATCHED_STATUSES = ['open', 'matched', 'ignored', 'gone'] as const
+export type UnmatchedStatus = (typeof UNMATCHED_STATUSES)[number]
+
+/** A transfer that no order asked for. */
+export type UnmatchedTransfer = {
+  /** '' where the operator holds the address. */
+  companyId: string
+  transferId: string
+  /** `gone`: it left the chain before a person decided. */
+  status: UnmatchedStatus
+  decidedBy: string | null
+  reason: string | null
+  noticedAt: Date
+  chainId: number
+  txHash: string
+  fromAddress: string
+  toAddress: string
+  symbol: string
+  units: bigint
+  blockAt: Date
+  isFinal: boolean
+  /** False: its block left the chain. */
+  onChain: boolean
+  orderCode: string | null
+  orderShortCode: string | null
+  orderStatus: string | null
+}
+
+type Row = Omit<UnmatchedTransfer, 'units'> & { units: string }
+
+const toUnmatched = (row: Row): UnmatchedTransfer => ({ ...row, units: BigInt(row.units) })
+
+const COLUMNS = sql`u.company_id, u.transfer_id, u.decided_by, u.reason, u.noticed_at,
+  case when u.status = 'open' and t.status = 'orphaned' then 'gone' else u.status end as status,
+  t.chain_id, t.tx_hash, t.from_address, t.to_address, t.symbol, t.units::text, t.block_at,
+  t.final_at is not null as is_final, t.status = 'seen' as on_chain,
+  o.code as order_code, o.short_code as order_short_code, o.status as order_status`
+
+const TABLES = sql`unmatched_transfers u join chain_transfers t on t.id = u.transfer_id
+  left join orders o on o.company_id = u.company_id and o.id = u.order_id`
+
+/** An order that was placed in the 15 seconds before the transfer may take it after all. */
+const STANDS = sql`(u.status <> 'open' or not ${IS_RESERVED})`
+
+export type UnmatchedFilter = {
+  companyIds: readonly string[] | null
+  status: UnmatchedStatus | null
+  /** Also USDC below the dust limit. */
+  dust: boolean
+}
+
+/** The last two by `t`, which says whether an open one left its chain. */
+const STATUS_SQL: Record<UnmatchedStatus, Sql> = {
+  matched: sql`u.status = 'matched'`,
+  ignored: sql`u.status = 'ignored'`,
+  open: sql`u.status = 'open' and t.status = 'seen'`,
+  gone: sql`u.status = 'open' and t.status = 'orphaned'`,
+}
+
+function filterSql({ companyIds, status, dust }: UnmatchedFilter): Sql {
+  const parts: Sql[] = [STANDS]
+  if (!dust) parts.push(sql`not u.is_dust`)
+  if (companyIds !== null) parts.push(sql`u.company_id = any(${companyIds})`)
+  if (status !== null) parts.push(STATUS_SQL[status])
+  return sql`from ${TABLES} where ${joinSql(parts, ' and ')}`
+}
+
+/** Newest first. */
+export async function listUnmatched(
+  q: Queryable,
+  filter: UnmatchedFilter,
+  page: { limit: number; offset: number },
+): Promise<UnmatchedTransfer[]> {
+  const rows = await q.many<Row>(
+    unnamed(sql`
+      select ${COLUMNS} ${filterSql(filter)} order by u.transfer_id desc limit ${page.limit} offset ${page.offset}`),
+  )
+  return rows.map(toUnmatched)
+}
+
+export async function countUnmatched(q: Queryable, filter: UnmatchedFilter): Promise<number> {
+  const { total } = await q.one<{ total: bigint }>(unnamed(sql`select count(*) as total ${filterSql(filter)}`))
+  return Number(total)
+}
+
+/** Held until the transaction ends; undefined also where an order has taken it meanwhile. */
+export async function lockUnmatched(tx: Tx, transferId: string): Promise<UnmatchedTransfer | undefined> {
+  const row = await tx.maybe<Row>(sql`
+    select ${COLUMNS} from ${TABLES} where u.transfer_id = ${transferId} and ${STANDS} for update of u`)
+  return row && toUnmatched(row)
+}
+
+/** No payment takes the address until the transaction ends. */
+export const lockAddressOf = (tx: Tx, transferId: string): Promise<unknown> =>
+  tx.maybe(sql`
+    select address from deposit_addresses
+    where address = (select to_address from chain_transfers where id = ${transferId}) for update`)
+
+/** An order that may have been meant. */
+export type Candidate = { transferId: string; code: string; shortCode: string; status: string; dueUnits: bigint }
+
+/** For each transfer up to three unpaid orders that were shown its address before, the closest amount first. */
+export async function listCandidates(q: Queryable, transferIds: readonly string[]): Promise<Candidate[]> {
+  const rows = await q.many<Omit<Candidate, 'dueUnits'> & { dueUnits: string }>(sql`
+    select t.id as transfer_id, near.* from chain_transfers t cross join lateral (
+      select o.code, o.short_code, o.status, coalesce(r.units, p.due_units)::text as due_units
+      from deposit_reservations r
+      join payments p on p.company_id = r.company_id and p.deposit_address = r.address
+        and left(p.merchant_reference, 26) = r.reference
+      join orders o on o.company_id = p.company_id and o.id = p.order_id and o.paid_at is null
+      where r.address = t.to_address and r.from_at <= t.block_at + interval '15 seconds' and r.until_at >= t.block_at
+        and (r.units is null or r.units between t.units * 0.8 and t.units * 1.25)
+      order by abs(coalesce(r.units, p.due_units) - t.units), r.from_at desc limit 3) as near
+    where t.id = any(${[...transferIds]}::text[]) and t.symbol = 'USDC'`)
+  return rows.map((row) => ({ ...row, dueUnits: BigInt(row.dueUnits) }))
+}
+
+/** The order with this code, and its newest payment that showed the address; null: none did. */
+export const findOrderThere = (
+  q: Queryable,
+  { companyId, code, toAddress }: { companyId: string; code: string; toAddress: string },
+): Promise<{ orderId: string; paymentId: string | null; reference: string | null } | undefined> =>
+  q.maybe(sql`
+    select o.id as order_id, p.id as payment_id, p.reference from orders o
+    left join lateral (select p.id, r.reference from payments p
+      join deposit_reservations r on r.company_id = p.company_id and r.reference = left(p.merchant_reference, 26)
+        and r.address = p.deposit_address
+      where p.company_id = o.company_id and p.order_id = o.id and p.deposit_address = ${toAddress}
+      order by p.number desc limit 1) as p on true
+    where o.company_id = ${companyId} and o.code = ${code}`)
+
+export type UnmatchedDecision = {
+  status: 'matched' | 'ignored'
+  orderId: string | null
+  reference: string | null
+  decidedBy: string
+  reason: string | null
+}
+
+export const updateUnmatchedDecided = (
+  tx: Tx,
+  { companyId, transferId }: UnmatchedTransfer,
+  decision: UnmatchedDecision,
+  now: Date,
+): Promise<number> =>
+  tx.run(sql`
+    update unmatched_transfers set status = ${decision.status}, order_id = ${decision.orderId},
+      reference = ${decision.reference}, decided_by = ${decision.decidedBy}, reason = ${decision.reason},
+      updated_at = ${now}
+    where company_id = ${companyId} and transfer_id = ${transferId}`)
+
+/**
+ * Records those of the transfers that no payment takes: of a shared address by its reservations, of another one because
+ * no payment shows it.
+ */
+export const insertUnmatched = (q: Queryable, transferIds: readonly string[], dustUnits: bigint): Promise<number> =>
+  q.run(sql`
+    insert into unmatched_transfers (company_id, transfer_id, is_dust)
+    select case when d.key_id is null then d.company_id else coalesce(k.company_id, '') end, t.id,
+      t.symbol = 'USDC' and t.units < ${String(dustUnits)}::numeric
+    from chain_transfers t
+    join deposit_addresses d on d.address = t.to_address
+    left join deposit_keys k on k.id = d.key_id
+    where t.id = any(${[...transferIds]}::text[]) and t.status = 'seen' and case when d.key_id is null
+      then not ${IS_RESERVED}
+      else not exists (select 1 from payments p where p.deposit_address = t.to_address) end
+    on conflict do nothing`)
+
+/** The last change of a chain's transfers that was looked at. */
+export async function findUnmatchedCursor(q: Queryable, chainId: number): Promise<bigint> {
+  const row = await q.maybe<{ unmatchedChange: bigint }>(sql`
+    select unmatched_change from payment_chain_cursors where chain_id = ${chainId}`)
+  return row?.unmatchedChange ?? 0n
+}
+
+export const updateUnmatchedCursor = (q: Queryable, chainId: number, change: bigint): Promise<number> =>
+  q.run(sql`
+    insert into payment_chain_cursors as c (chain_id, after_change, unmatched_change) values (${chainId}, 0, ${change})
+    on conflict (chain_id) do update set unmatched_change = greatest(c.unmatched_change, excluded.unmatched_change)`)
