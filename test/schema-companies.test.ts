@@ -66,3 +66,42 @@ test('a distributed row refers to rows of its own company, or to a reference', a
   )
   assert.deepEqual(wrong, [])
 })
+
+/** Tables in an order in which those that a table refers to come before it, else by name. */
+async function inOrder(tables: readonly string[]): Promise<string[]> {
+  const rows = await db.many<{ child: string; parent: string }>(sql`
+    select conrelid::regclass::text as child, confrelid::regclass::text as parent from pg_constraint
+    where contype = 'f' and conrelid <> confrelid`)
+  const left = [...tables].sort()
+  const ordered: string[] = []
+  while (left.length > 0) {
+    const index = left.findIndex((table) =>
+      rows.every(({ child, parent }) => child !== table || !left.includes(parent) || parent === table),
+    )
+    assert.notEqual(index, -1, `a circle of references: ${left}`)
+    ordered.push(...left.splice(index, 1))
+  }
+  return ordered
+}
+
+test('the guide holds the Citus statement of each table, in an order that its references allow', async () => {
+  const others = await inOrder(distributed.filter((table) => table !== 'orders'))
+  const expected = [
+    ...(await inOrder(reference)).map((table) => `select create_reference_table('${table}');`),
+    `select create_distributed_table('orders', 'company_id');`,
+    ...others.map((table) => `select create_distributed_table('${table}', 'company_id', colocate_with => 'orders');`),
+  ]
+  const written = [...guide.matchAll(/^ {4}(select create_\w+_table\(.*\);)$/gm)].map(([, statement]) => statement)
+  assert.deepEqual(written, expected)
+})
+
+test('the guide names every trigger that Citus must be told to accept', async () => {
+  const rows = await db.many<{ name: string }>(sql`
+    select t.tgname::text as name from pg_trigger t join pg_class c on c.oid = t.tgrelid
+    where not t.tgisinternal and not c.relispartition and c.relname = any(${distributed}::text[]) order by 1`)
+  const [, line = ''] = /Triggers on distributed tables: (.*)$/m.exec(guide) ?? []
+  assert.deepEqual(
+    [...line.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    rows.map(({ name }) => name),
+  )
+})
