@@ -30,6 +30,7 @@ const SCREENS = [
   '/links/new',
   '/refunds',
   '/mispayments',
+  '/mispayments?tab=unmatched',
   '/money',
   '/money?tab=books',
   '/identity',

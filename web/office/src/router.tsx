@@ -119,7 +119,7 @@ const refunds = createRoute({
 const mispayments = createRoute({
   getParentRoute: () => inside,
   path: 'mispayments',
-  validateSearch: readWords('status'),
+  validateSearch: readWords('status', 'tab'),
   component: lazyRouteComponent(() => import('./screens/mispayments/MispaymentList.tsx'), 'MispaymentList'),
 })
 const money = createRoute({

@@ -71,6 +71,7 @@ function Figures({ summary }: { summary: Summary }) {
 
 const TARGETS = [
   ['mispayments', '/mispayments', 'mispayments.read'],
+  ['unmatched', '/mispayments', 'mispayments.read'],
   ['refunds', '/refunds', 'refunds.read'],
   ['deliveries', '/webhooks', 'webhooks.deliveries'],
   ['identity', '/identity', 'kyc.read'],
@@ -80,6 +81,7 @@ const TARGETS = [
 
 /** What the target shows first. */
 const SEARCHES: Record<string, Record<string, string>> = {
+  unmatched: { tab: 'unmatched', status: 'open' },
   deliveries: { status: 'failed' },
   screenings: { tab: 'screening', status: 'open' },
 }

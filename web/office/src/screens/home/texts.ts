@@ -10,6 +10,7 @@ export const texts = defineTexts(
     needs: 'Needs you',
     calm: 'Nothing waits for you.',
     mispayments: (count: number) => (count === 1 ? '1 payment to decide on' : `${count} payments to decide on`),
+    unmatched: (count: number) => (count === 1 ? '1 transfer fits no order' : `${count} transfers fit no order`),
     refunds: (count: number) => (count === 1 ? '1 refund waits' : `${count} refunds wait`),
     deliveries: (count: number) => (count === 1 ? '1 webhook failed' : `${count} webhooks failed`),
     identity: (count: number) => (count === 1 ? '1 identity check is open' : `${count} identity checks are open`),
@@ -35,6 +36,10 @@ export const texts = defineTexts(
       needs: 'À faire',
       calm: 'Rien ne vous attend.',
       mispayments: (count) => (count === 1 ? '1 paiement à trancher' : `${count} paiements à trancher`),
+      unmatched: (count) =>
+        count === 1
+          ? '1 transfert ne correspond à aucune commande'
+          : `${count} transferts ne correspondent à aucune commande`,
       refunds: (count) => (count === 1 ? '1 remboursement en attente' : `${count} remboursements en attente`),
       deliveries: (count) => (count === 1 ? '1 webhook en échec' : `${count} webhooks en échec`),
       identity: (count) =>
@@ -61,6 +66,8 @@ export const texts = defineTexts(
       calm: 'Nichts wartet auf Sie.',
       mispayments: (count) =>
         count === 1 ? '1 Zahlung wartet auf Ihre Entscheidung' : `${count} Zahlungen warten auf Ihre Entscheidung`,
+      unmatched: (count) =>
+        count === 1 ? '1 Überweisung passt zu keiner Bestellung' : `${count} Überweisungen passen zu keiner Bestellung`,
       refunds: (count) => (count === 1 ? '1 Erstattung wartet' : `${count} Erstattungen warten`),
       deliveries: (count) => (count === 1 ? '1 Webhook fehlgeschlagen' : `${count} Webhooks fehlgeschlagen`),
       identity: (count) => (count === 1 ? '1 Identitätsprüfung offen' : `${count} Identitätsprüfungen offen`),
@@ -85,6 +92,10 @@ export const texts = defineTexts(
       needs: 'Pendiente de usted',
       calm: 'No hay nada pendiente.',
       mispayments: (count) => (count === 1 ? '1 pago por decidir' : `${count} pagos por decidir`),
+      unmatched: (count) =>
+        count === 1
+          ? '1 transferencia no corresponde a ningún pedido'
+          : `${count} transferencias no corresponden a ningún pedido`,
       refunds: (count) => (count === 1 ? '1 reembolso en espera' : `${count} reembolsos en espera`),
       deliveries: (count) => (count === 1 ? '1 webhook ha fallado' : `${count} webhooks han fallado`),
       identity: (count) =>
@@ -110,6 +121,10 @@ export const texts = defineTexts(
       needs: 'Da fare',
       calm: 'Nulla in attesa.',
       mispayments: (count) => (count === 1 ? '1 pagamento da decidere' : `${count} pagamenti da decidere`),
+      unmatched: (count) =>
+        count === 1
+          ? '1 trasferimento non corrisponde a nessun ordine'
+          : `${count} trasferimenti non corrispondono a nessun ordine`,
       refunds: (count) => (count === 1 ? '1 rimborso in attesa' : `${count} rimborsi in attesa`),
       deliveries: (count) => (count === 1 ? '1 webhook non riuscito' : `${count} webhook non riusciti`),
       identity: (count) => (count === 1 ? '1 verifica d’identità aperta' : `${count} verifiche d’identità aperte`),

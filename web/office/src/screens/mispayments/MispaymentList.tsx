@@ -8,8 +8,9 @@ import { Area, Field, Form, Select } from '../../kit/fields.tsx'
 import { Offers, PagedList } from '../../kit/lists.tsx'
 import { SLOW_MS } from '../../kit/live.ts'
 import { Badge, Dialog, Empty, Money, OrderStatus, Page, Time } from '../../kit/parts.tsx'
-import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
+import { Parts, StatusTabs, usePage, usePart } from '../../kit/Tabs.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { Unmatched } from '../unmatched/Unmatched.tsx'
 import { texts } from './texts.ts'
 
 const LIMIT = 20
@@ -17,14 +18,30 @@ type Bearer = 'operator' | 'company'
 type Mispayment = Data<'listMispayments'>['mispayments'][number]
 type Way = 'accept' | 'refund' | 'ignore' | 'bear'
 
+/** Money that does not fit its order, and money that fits none. */
 export function MispaymentList() {
+  const t = useTexts(texts)
+  const parts = [
+    { name: 'orders', word: t.ofOrders },
+    { name: 'unmatched', word: t.withoutOrder },
+  ]
+  const part = usePart(parts)
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <Parts parts={parts} label={t.title} />
+      {part === 'unmatched' ? <Unmatched /> : <OfOrders />}
+    </Page>
+  )
+}
+
+function OfOrders() {
   const t = useTexts(texts)
   const { status } = useSearch({ strict: false })
   const [page] = usePage()
   const query = { ...useCompanyQuery(), page, limit: LIMIT, ...(status ? { status } : {}) } as Query<'listMispayments'>
   const list = useApi('GET /api/next/mispayments', { query }, { liveMs: SLOW_MS })
   return (
-    <Page title={t.title} lead={t.lead}>
+    <>
       <StatusTabs label={t.title} options={Object.entries(t.status)} />
       <PagedList
         query={list}
@@ -41,7 +58,7 @@ export function MispaymentList() {
       >
         {(mispayment) => <Card mispayment={mispayment} />}
       </PagedList>
-    </Page>
+    </>
   )
 }
 

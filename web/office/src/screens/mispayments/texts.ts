@@ -3,6 +3,8 @@ import { defineTexts } from '../../texts/lang.ts'
 export const texts = defineTexts(
   {
     title: 'Mispayments',
+    ofOrders: 'Of orders',
+    withoutOrder: 'Without an order',
     lead: 'Payments that do not fit their order. Nothing is lost; you decide what happens to the money.',
     status: {
       '': 'All',
@@ -53,6 +55,8 @@ export const texts = defineTexts(
   {
     fr: {
       title: 'Paiements à traiter',
+      ofOrders: 'De commandes',
+      withoutOrder: 'Sans commande',
       lead: 'Des paiements qui ne correspondent pas à leur commande. Rien n’est perdu : vous décidez.',
       status: {
         '': 'Tous',
@@ -102,6 +106,8 @@ export const texts = defineTexts(
     },
     de: {
       title: 'Fehlzahlungen',
+      ofOrders: 'Zu Bestellungen',
+      withoutOrder: 'Ohne Bestellung',
       lead: 'Zahlungen, die nicht zu ihrer Bestellung passen. Nichts geht verloren; Sie entscheiden.',
       status: {
         '': 'Alle',
@@ -151,6 +157,8 @@ export const texts = defineTexts(
     },
     es: {
       title: 'Pagos por revisar',
+      ofOrders: 'De pedidos',
+      withoutOrder: 'Sin pedido',
       lead: 'Pagos que no encajan con su pedido. No se pierde nada: usted decide.',
       status: {
         '': 'Todos',
@@ -199,6 +207,8 @@ export const texts = defineTexts(
     },
     it: {
       title: 'Pagamenti da verificare',
+      ofOrders: 'Di ordini',
+      withoutOrder: 'Senza ordine',
       lead: 'Pagamenti che non corrispondono al loro ordine. Nulla va perso: decide lei.',
       status: {
         '': 'Tutti',
