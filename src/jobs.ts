@@ -23,7 +23,7 @@ import type { SettlementDeps } from './ledger/settlement-service.ts'
 import { deleteKeptMails } from './mail/mailbox-queries.ts'
 import type { RaiseAlarm } from './mail/operator-alarm.ts'
 import { trimFeed } from './orders/feed/event-feed-service.ts'
-import { type ExpiryChecks, expireOrders } from './orders/order-jobs.ts'
+import { type ExpiryChecks, expireOrders, keepTotals } from './orders/order-jobs.ts'
 import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
@@ -85,6 +85,7 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('orders.expire', 1000, log, async () => {
       return (await expireOrders(db, payments.transition, clock(), expiry)) > 0
     }),
+    startTicker('orders.totals', 1000, log, () => keepTotals(db)),
     startTicker('deposits.audit', 5000, log, () => auditEndedDeposits(payments)),
     ...Object.values(polls),
     durable,

@@ -2,6 +2,7 @@ import type { Db } from '../db/db.ts'
 import { listExpiredOrders, lockOrderById } from './order-queries.ts'
 import { allows } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
+import { countOlderOrders, FOLD_CHANGES, foldOrderCounts, isEveryOrderCounted } from './totals/total-queries.ts'
 
 const BATCH = 200
 
@@ -36,4 +37,10 @@ export async function expireOrders(
     })
   }
   return ended
+}
+
+/** Keeps totals cheap to read: few changes stand beside the counts. @returns whether there may be more to do */
+export async function keepTotals(db: Db): Promise<boolean> {
+  if (!(await isEveryOrderCounted(db))) await db.tx(countOlderOrders)
+  return (await foldOrderCounts(db)) === FOLD_CHANGES
 }

@@ -17,6 +17,7 @@ import * as queries from './order-queries.ts'
 import type { LinksQuery, ListQuery } from './order-schemas.ts'
 import { isOrderStatus, ORDER_STATUSES } from './order-states.ts'
 import type { TransitionOrder } from './order-transition.ts'
+import { findTotal } from './totals/total-queries.ts'
 
 export type OrderDeps = { db: Db; config: Pick<Config, 'baseUrl' | 'payUrl'>; transition: TransitionOrder }
 
@@ -182,7 +183,7 @@ export async function listOrders({ reads, config }: ListDeps, actor: Actor, quer
   const [rows, total] = await reads.read((q) =>
     Promise.all([
       queries.listOrders(q, scope, filter, { sort, limit: limit + 1, offset, after }),
-      queries.countOrders(q, scope, filter),
+      findTotal(q, scope, filter),
     ]),
   )
   const shown = rows.slice(0, limit)
