@@ -71,7 +71,13 @@ export const findLogin = (url: string | undefined): Login | undefined =>
 
 const readSandbox = (): SandboxFile | undefined => readJson<SandboxFile>(join('data', 'sandbox.json'))
 
-export type Connection = { client: Comptoir; url: string; sandbox: SandboxFile | undefined }
+export type Connection = {
+  client: Comptoir
+  url: string
+  /** For what is no JSON: files. */
+  headers: Record<string, string>
+  sandbox: SandboxFile | undefined
+}
 
 /**
  * Where and as whom: `COMPTOIR_URL`, `COMPTOIR_API_KEY`, `COMPTOIR_API_SECRET`; else what `login` stored; else
@@ -98,6 +104,7 @@ export function connect(flags: Values): Connection {
   return {
     client,
     url,
+    headers: { 'x-api-key': found.apiKey, 'x-api-secret': found.apiSecret },
     sandbox: sandbox && new URL(sandbox.baseUrl).origin === new URL(url).origin ? sandbox : undefined,
   }
 }

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ import { EVENT_TYPES, verifyWebhook, type WebhookHeaders } from '../sdk/index.ts
 import { runAgeOrders } from '../src/commands/age-orders.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { type Behaviour, BROKEN, good, SECRET } from './harness/broken-receivers.ts'
 import { untilQuiet, waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
 import { freePort } from './harness/service.ts'
@@ -183,6 +184,49 @@ async function openReceiver(): Promise<{ url: string; events: Map<string, number
   const close = (): void => void server.close()
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, events, ids, close }
 }
+
+/** The service behind a line that breaks after some bytes of the first answer. */
+async function startBrokenLine(target: string, breaksAfter: number) {
+  const asked: string[] = []
+  const server = createServer(async (request, response) => {
+    asked.push(request.url ?? '')
+    const headers = { 'x-api-key': sandbox().apiKey ?? '', 'x-api-secret': sandbox().apiSecret ?? '' }
+    const answer = await fetch(`${target}${request.url}`, { headers })
+    const body = Buffer.from(await answer.arrayBuffer())
+    response.writeHead(answer.status, { 'x-total-count': answer.headers.get('x-total-count') ?? '' })
+    if (asked.length > 1) return void response.end(body)
+    response.write(body.subarray(0, breaksAfter), () => setTimeout(() => response.destroy(), 200))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { asked, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop: () => server.close() }
+}
+
+const ORDER = ['--amount', '5', '--currency', 'EUR', '--till', 'TILL-1']
+
+test('orders are exported to a file, also over a line that breaks in the middle of a row', async () => {
+  const { baseUrl = '', apiKey = '', apiSecret = '' } = sandbox()
+  const alias = 'two\r\nlines, "quoted"'
+  for (const reference of [alias, 'plain']) await comptoir(['orders', 'create', ...ORDER, '--alias', reference])
+  const whole = await json<{ orders: number }>(['orders', 'export', 'whole.csv'])
+  const text = readFileSync(join(folder, 'whole.csv'), 'utf8')
+  const wanted = text.indexOf('quoted') + 3
+  assert.ok(text.includes('"two\r\nlines, ""quoted"""') && whole.orders >= 2)
+  const line = await startBrokenLine(baseUrl, wanted)
+  try {
+    const env = { COMPTOIR_URL: line.url, COMPTOIR_API_KEY: apiKey, COMPTOIR_API_SECRET: apiSecret }
+    const done = await comptoir(['orders', 'export', 'again.csv'], '', { ...environment(), ...env })
+    assert.deepEqual([done.code, done.out], [0, `${whole.orders} orders are in again.csv.\n`], done.err)
+    assert.match(done.err, /The connection broke\. Trying again\./)
+    assert.equal(readFileSync(join(folder, 'again.csv'), 'utf8'), text)
+    assert.match(line.asked[1] ?? '', /after=[0-9a-f]{24}/, 'it went on behind a row')
+  } finally {
+    line.stop()
+  }
+  assert.equal((await comptoir(['orders', 'export', 'whole.csv'])).code, 2, 'a file is not replaced unasked')
+  assert.equal((await comptoir(['orders', 'export', 'orders.pdf'])).code, 2)
+  assert.equal((await comptoir(['orders', 'export', 'whole.xlsx'])).code, 0)
+  assert.equal(readFileSync(join(folder, 'whole.xlsx')).subarray(0, 2).toString(), 'PK')
+})
 
 test('trigger plays all 16 events and all stories, and listen brings each event, signed, to a local server', async () => {
   const receiver = await openReceiver()
@@ -377,95 +421,6 @@ test('verify-receipt takes a genuine receipt and refuses a changed one, another 
 })
 
 /* ---- webhooks test: ten broken receivers and a good one ---- */
-
-type Behaviour = (
-  request: IncomingMessage,
-  body: Buffer,
-  world: { seen: Set<string>; paid: Set<string> },
-) => Promise<number | 'hang' | 'redirect'>
-
-const SECRET = `whsec_${Buffer.alloc(32, 3).toString('base64')}`
-const parse = (body: Buffer): { event: string; code: string; status: string } => JSON.parse(body.toString())
-
-const verified = async (request: IncomingMessage, body: Buffer, toleranceSeconds = 300): Promise<boolean> =>
-  verifyWebhook(body, request.headers as WebhookHeaders, SECRET, { toleranceSeconds }).then(
-    () => true,
-    () => false,
-  )
-
-const good: Behaviour = async (request, body) => ((await verified(request, body)) ? 204 : 400)
-
-const BROKEN: Record<string, { behaves: Behaviour; finds: string[] }> = {
-  'believes everything': {
-    behaves: async () => 200,
-    finds: [
-      'refuses a signature of another secret',
-      'refuses a changed body',
-      'refuses a webhook without a signature',
-      'refuses a replay that is older than five minutes',
-      'refuses a timestamp in the future',
-    ],
-  },
-  'checks only that a signature is there': {
-    behaves: async (request) => (request.headers['service-signature'] ? 200 : 400),
-    finds: [
-      'refuses a signature of another secret',
-      'refuses a changed body',
-      'refuses a replay that is older than five minutes',
-      'refuses a timestamp in the future',
-    ],
-  },
-  'takes unsigned webhooks': {
-    behaves: async (request, body) =>
-      request.headers['service-signature'] ? good(request, body, { seen: new Set(), paid: new Set() }) : 200,
-    finds: ['refuses a webhook without a signature'],
-  },
-  'ignores the time': {
-    behaves: async (request, body) => ((await verified(request, body, 1e9)) ? 200 : 400),
-    finds: ['refuses a replay that is older than five minutes', 'refuses a timestamp in the future'],
-  },
-  'checks the age but not the future': {
-    behaves: async (request, body) => {
-      const at = Number(request.headers['webhook-timestamp'] ?? 0)
-      return (await verified(request, body, at > Date.now() / 1000 ? 1e9 : 300)) ? 200 : 400
-    },
-    finds: ['refuses a timestamp in the future'],
-  },
-  'verifies parsed JSON': {
-    behaves: async (request, body) => ((await verified(request, Buffer.from(JSON.stringify(parse(body))))) ? 200 : 400),
-    finds: ['verifies the bytes as they came'],
-  },
-  'fails on a repeated webhook': {
-    behaves: async (request, body, { seen }) => {
-      const id = String(request.headers['service-webhook-id'])
-      if (!(await verified(request, body))) return 400
-      if (seen.has(id)) return 409
-      seen.add(id)
-      return 200
-    },
-    finds: ['takes the same webhook twice'],
-  },
-  'fails on a late event': {
-    behaves: async (request, body, { paid }) => {
-      if (!(await verified(request, body))) return 400
-      const { code, event } = parse(body)
-      if (event === 'order.awaiting' && paid.has(code)) return 500
-      paid.add(code)
-      return 200
-    },
-    finds: ['takes an older event after a newer one'],
-  },
-  'fails on events it does not know': {
-    behaves: async (request, body) => {
-      if (!(await verified(request, body))) return 400
-      return /^order\.(paid|awaiting)$/.test(parse(body).event) ? 200 : 422
-    },
-    finds: ['takes an event it does not know'],
-  },
-  'answers too late': { behaves: async () => 'hang', finds: ['answers in time'] },
-  redirects: { behaves: async () => 'redirect', finds: ['answers itself, without a redirect'] },
-  'refuses everything': { behaves: async () => 401, finds: ['takes a good webhook'] },
-}
 
 async function tryReceiver(behaves: Behaviour): Promise<{ code: number; faults: string[] }> {
   const world = { seen: new Set<string>(), paid: new Set<string>() }

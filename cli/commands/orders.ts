@@ -2,6 +2,7 @@ import type { Order } from '../../sdk/index.ts'
 import { type Command, numberOf, textOf, UsageError, type Values } from '../command.ts'
 import { connect, connectSandbox } from '../connection.ts'
 import { openSandbox } from '../sandbox.ts'
+import { exportOrders } from './orders-export.ts'
 
 const line = ({ code, status, fromAmount, fromAsset, alias, createdAt }: Order): string =>
   [createdAt, status.padEnd(10), `${fromAmount} ${fromAsset}`.padStart(14), code, alias ?? ''].join('  ').trimEnd()
@@ -143,6 +144,6 @@ const wait: Command = {
 
 export const orders: Command = {
   name: 'orders',
-  summary: 'Create, list, show, pay, await and refund orders',
-  subcommands: [create, list, showOrder, pay, wait, refund],
+  summary: 'Create, list, show, pay, await, refund and export orders',
+  subcommands: [create, list, showOrder, pay, wait, refund, exportOrders],
 }

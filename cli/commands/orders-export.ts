@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import { createWriteStream, existsSync, renameSync, rmSync, truncateSync, type WriteStream } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, textOf, UsageError } from '../command.ts'
+import { connect } from '../connection.ts'
+
+const SAY_EVERY_MS = 1000
+/** Breaks in a row without a new row. */
+const MAX_BREAKS = 5
+const BREAK_MS = 1000
+
+const [QUOTE, NEW_LINE] = [0x22, 0x0a]
+const ID_BYTES = 24
+
+/** Where the whole rows of a CSV end, while it arrives: a line break between quotes ends no row. */
+class Rows {
+  count = 0
+  /** Bytes up to the end of the last whole row. */
+  wholeBytes = 0
+  lastId = ''
+  #bytes = 0
+  #quoted = false
+  #start = ''
+
+  /** Goes on behind the last whole row. */
+  continue(): void {
+    this.#bytes = this.wholeBytes
+    this.#quoted = false
+    this.#start = ''
+  }
+  restart(): void {
+    this.wholeBytes = 0
+    this.continue()
+  }
+  read(chunk: Uint8Array): void {
+    for (const byte of chunk) {
+      this.#bytes += 1
+      if (this.#start.length < ID_BYTES) this.#start += String.fromCharCode(byte)
+      if (byte === QUOTE) this.#quoted = !this.#quoted
+      if (byte !== NEW_LINE || this.#quoted) continue
+      if (this.wholeBytes > 0) {
+        this.count += 1
+        this.lastId = this.#start
+      }
+      this.wholeBytes = this.#bytes
+      this.#start = ''
+    }
+  }
+}
+
+type Download = { url: URL; headers: Record<string, string>; part: string; say(line: string): void }
+
+async function writeAll(body: AsyncIterable<Uint8Array>, out: WriteStream, note: (chunk: Uint8Array) => void) {
+  try {
+    for await (const chunk of body) {
+      note(chunk)
+      if (!out.write(chunk)) await once(out, 'drain')
+    }
+  } finally {
+    out.end()
+    await once(out, 'close')
+  }
+}
+
+async function refusalOf(answer: Response): Promise<string> {
+  const text = await answer.text()
+  try {
+    const { error } = JSON.parse(text) as { error: { code: string; message: string } }
+    return `${error.code}: ${error.message}`
+  } catch {
+    return `HTTP ${answer.status}`
+  }
+}
+
+/** How far the file is, and where it goes on after a break. */
+class Progress {
+  readonly rows: Rows | null
+  #total = 0
+  #bytes = 0
+  #saidAtMs = Date.now()
+
+  constructor(isCsv: boolean) {
+    this.rows = isCsv ? new Rows() : null
+  }
+  begin(total: number): void {
+    this.#total ||= total
+    this.#bytes = this.rows?.wholeBytes ?? 0
+  }
+  note(chunk: Uint8Array, say: (line: string) => void): void {
+    this.rows?.read(chunk)
+    this.#bytes += chunk.length
+    if (Date.now() - this.#saidAtMs < SAY_EVERY_MS) return
+    this.#saidAtMs = Date.now()
+    say(
+      `Exporting: ${this.rows ? `${this.rows.count} of ` : ''}${this.#total} orders, ${Math.round(this.#bytes / 1e6)} MB`,
+    )
+  }
+  get total(): number {
+    return this.#total
+  }
+}
+
+/** One request, appended to the file. @returns false: it broke off @throws Error for a refusal */
+async function receive({ url, headers, part, say }: Download, progress: Progress): Promise<boolean> {
+  const { rows } = progress
+  if (rows && rows.wholeBytes > 0) {
+    truncateSync(part, rows.wholeBytes)
+    rows.continue()
+    if (rows.lastId !== '') url.searchParams.set('after', rows.lastId)
+  }
+  // without a row there is no place to go on from
+  if (!rows?.lastId) {
+    rmSync(part, { force: true })
+    rows?.restart()
+  }
+  const answer = await fetch(url, { headers }).catch(() => null)
+  if (answer === null) return false
+  if (!answer.ok || !answer.body) throw new Error(await refusalOf(answer))
+  progress.begin(Number(answer.headers.get('x-total-count')))
+  const note = (chunk: Uint8Array): void => progress.note(chunk, say)
+  return writeAll(answer.body, createWriteStream(part, { flags: 'a' }), note).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** A CSV that breaks off goes on behind its last whole row; a spreadsheet begins again. */
+async function download(wanted: Download, progress: Progress): Promise<void> {
+  for (let breaks = 0, rowsBefore = 0; !(await receive(wanted, progress)); breaks += 1) {
+    const rows = progress.rows?.count ?? 0
+    if (rows > rowsBefore) breaks = 0
+    if (breaks >= MAX_BREAKS) throw new Error('The connection broke too often. Check it and export again.')
+    rowsBefore = rows
+    wanted.say('The connection broke. Trying again.')
+    await sleep(BREAK_MS)
+  }
+}
+
+export const exportOrders: Command = {
+  name: 'export',
+  summary: 'Export orders to a CSV or XLSX file',
+  takes: 'FILE',
+  arity: [1, 1],
+  flags: {
+    status: { type: 'string', value: 'PAID,REFUNDED', description: 'only these states' },
+    from: { type: 'string', value: 'TIME', description: 'created at this time or later (ISO 8601)' },
+    to: { type: 'string', value: 'TIME', description: 'created at this time or before' },
+    headers: { type: 'string', value: 'en', description: 'titles in en, fr, de, es or it; default: the API’s names' },
+    force: { type: 'boolean', description: 'replace the file if there is one' },
+  },
+  examples: ['comptoir orders export orders.csv', 'comptoir orders export 2026.xlsx --from 2026-01-01T00:00:00Z'],
+  async run({ args, flags, say, show }) {
+    const [file = ''] = args
+    const format = /\.(csv|xlsx)$/i.exec(file)?.[1]?.toLowerCase()
+    if (format === undefined) throw new UsageError('FILE must end in .csv or .xlsx.')
+    if (existsSync(file) && flags.force !== true) throw new UsageError(`${file} exists. Add --force to replace it.`)
+    const { url: baseUrl, headers } = connect(flags)
+    const url = new URL(`${baseUrl.replace(/\/+$/, '')}/api/next/confirm_conversion/download?format=${format}`)
+    for (const name of ['status', 'from', 'to', 'headers']) {
+      const value = textOf(flags, name)
+      if (value !== undefined) url.searchParams.set(name, value)
+    }
+    const part = `${file}.part`
+    const progress = new Progress(format === 'csv')
+    await download({ url, headers, part, say }, progress)
+    renameSync(part, file)
+    const orders = progress.rows?.count ?? progress.total
+    show({ file, orders }, `${orders} orders are in ${file}.`)
+  },
+}
