@@ -39,7 +39,7 @@ async function runTool(name: string, args: string[]): Promise<Omit<JobResult, 'j
   return { passed: code === 0 ? 1 : 0, failures, leftOut: [], seeds: [], seconds: (Date.now() - startedAt) / 1000 }
 }
 
-const TSC = 'node_modules/typescript/bin/tsc'
+const TSC = 'node_modules/typescript-compiler/bin/tsc'
 
 /** Strict type check of everything: what Node runs, and the back office against the API of this checkout. */
 export async function checkTypes(): Promise<Omit<JobResult, 'job'>> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 /* Writes dist/esm and dist/cjs, each with its types. Run by `npm pack`, from a checkout that has run `npm ci`. */
 const root = import.meta.dirname ?? new URL('.', import.meta.url).pathname
-const tsc = join(root, '../node_modules/typescript/bin/tsc')
+const tsc = join(root, '../node_modules/typescript-compiler/bin/tsc')
 const common = ['--target', 'es2022', '--lib', 'es2022,dom,dom.iterable,dom.asynciterable', '--declaration', '--strict']
 const paths = ['--rootDir', root, '--rewriteRelativeImportExtensions', '--skipLibCheck', '--types', '']
 rmSync(join(root, 'dist'), { recursive: true, force: true })

@@ -200,9 +200,13 @@ console.log(link.code === invoice.code, status)`
   assert.ok(output.includes(`ship ${code}\n204\ntrue `), output)
   const flags = '--strict --noEmit --ignoreConfig --skipLibCheck --target esnext --module nodenext --types node'
   const files = ['jobs.mts', 'theirs.mts'].map((file) => join(shop, file))
-  const tsc = spawn(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), ...flags.split(' '), ...files], {
-    cwd: shop,
-  })
+  const tsc = spawn(
+    process.execPath,
+    [join(ROOT, 'node_modules/typescript-compiler/bin/tsc'), ...flags.split(' '), ...files],
+    {
+      cwd: shop,
+    },
+  )
   let faults = ''
   tsc.stdout.on('data', (chunk: Buffer) => {
     faults += chunk.toString()

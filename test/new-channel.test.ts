@@ -106,7 +106,7 @@ describe('npm run new:channel', () => {
     const suite = runTest('test/channels.test.ts', { CHANNELS: 'acme-pay' })
     const format = ['node_modules/.bin/biome', 'check', '--diagnostic-level=error', 'src', 'sandbox', 'test']
     const checks = {
-      types: await run(['node_modules/typescript/bin/tsc', '--noEmit']),
+      types: await run(['node_modules/typescript-compiler/bin/tsc', '--noEmit']),
       format: await run(format),
       unit: await runTest('src/channels/acme-pay/acme-pay.test.ts'),
       suite: await suite,

@@ -222,7 +222,7 @@ test('its types hold in a strict project, as ESM and as CommonJS', () => {
     ['use.cts', 'nodenext'],
   ] as const) {
     writeFileSync(join(folder, file), TYPED)
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const tsc = join(ROOT, 'node_modules/typescript-compiler/bin/tsc')
     const args = [
       '--strict',
       '--noEmit',

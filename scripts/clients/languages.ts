@@ -54,7 +54,7 @@ const typescript: Language = {
   compile(client) {
     const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', '']
     const files = ['--lib', 'es2024,dom,dom.iterable', 'use.mts', 'api.ts']
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
+    const tsc = join(ROOT, 'node_modules/typescript-compiler/bin/tsc')
     run(process.execPath, [tsc, ...options, ...files], { cwd: client })
   },
 }

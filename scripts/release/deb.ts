@@ -23,8 +23,8 @@ import { RELEASED } from './files.ts'
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
 const nodePackage = `node_modules/node-linux-${process.arch}`
-/** The sandbox's chain, and a compiler that only types need. */
-const LEFT_OUT = /^node_modules\/(@foundry-rs\/|@typescript\/|typescript$|node-linux-)/
+/** The sandbox's chain, and Node, of which less is needed. */
+const LEFT_OUT = /^node_modules\/(@foundry-rs\/|node-linux-)/
 
 type Lock = { packages: Record<string, { dev?: boolean }> }
 
