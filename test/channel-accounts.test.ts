@@ -95,6 +95,18 @@ test('a company’s own account is used for its orders, called back at its own a
   assert.equal((await verifyLedger(market.host.db)).difference, null)
 })
 
+test('a live check says whether the provider takes the account, and changes nothing', async () => {
+  const check = (channel: string) =>
+    manager.post<{ outcome: string; reason: string | null }>(`channel-accounts/${channel}/check`)
+  assert.deepEqual((await check('binance')).data, { outcome: 'accepted', reason: null })
+  await save({ ...own(), API_SECRET: 'another-secret-0123456789' })
+  const { data } = await check('binance')
+  assert.equal(data.outcome, 'refused')
+  assert.ok(data.reason && !data.reason.includes('another-secret'), data.reason ?? 'no reason')
+  assert.equal((await check('gatepay')).status, 404, 'the operator’s account is not the company’s to check')
+  await save(own())
+})
+
 test('a callback for another company’s account is refused, and one company’s never speaks for another', async () => {
   const callback = (await market.callbacksOf('binance')).at(-1)
   assert.ok(callback)

@@ -64,7 +64,13 @@ export function openPayments(
       if ((await wakeRefundsOfPayment(db, companyId, id, new Date(clock()))) > 0) rounds.pollRefunds()
     },
   }
-  const channelDesk: ChannelSettingsDeps = { ...payments, audit, provider: config.provider, ownWallets }
+  const channelDesk: ChannelSettingsDeps = {
+    ...payments,
+    audit,
+    provider: config.provider,
+    live: config.mode === 'live',
+    ownWallets,
+  }
   const unmatched: UnmatchedDeps = { ...payments, audit, explorerUrl: openExplorer(chains) }
   return { payments, callbacks, channelDesk, unmatched }
 }

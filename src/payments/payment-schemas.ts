@@ -101,6 +101,14 @@ export const AccountSchema = Type.Object({
   updatedAt: NullableText('When it was set.'),
 })
 
+export const AccountVerdictSchema = Type.Object({
+  outcome: Type.Union(
+    [Type.Literal('accepted'), Type.Literal('refused'), Type.Literal('clock'), Type.Literal('silent')],
+    { description: 'clock: the provider refuses our time. silent: it did not answer, so nothing is known.' },
+  ),
+  reason: NullableText('The provider’s own word; null where it accepts.'),
+})
+
 export const ProviderCallSchema = Type.Object({
   _id: Type.String(),
   paymentChannel: Type.String(),

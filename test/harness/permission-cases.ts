@@ -71,6 +71,13 @@ const CHANNELS: Cases = {
       return { params: { channel: 'gatepay' }, query: choice(place) }
     },
   },
+  checkChannelAccount: {
+    row: 'channels.accounts',
+    async make(place) {
+      await ask(place.home.boss, 'PUT', 'channel-accounts/gatepay', { settings: GATEPAY })
+      return { params: { channel: 'gatepay' }, query: choice(place) }
+    },
+  },
   listChannelRules: { row: 'channels.rules', make: (place) => ({ query: choice(place), shows: 'crypto' }) },
   sortChannels: { row: 'channels.rule', make: (place) => ({ query: choice(place), body: { order: ['crypto'] } }) },
   changeChannelRule: {

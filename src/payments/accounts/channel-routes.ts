@@ -13,9 +13,17 @@ import { CodeParams } from '../../orders/order-schemas.ts'
 import { findReachableOrder } from '../../orders/order-service.ts'
 import { findEuroRate } from '../../payers/payer-service.ts'
 import { listOffers, type OfferedPrice } from '../accept/offers.ts'
-import { AccountBody, AccountSchema, OfferQuery, OfferSchema, ProviderCallSchema } from '../payment-schemas.ts'
+import {
+  AccountBody,
+  AccountSchema,
+  AccountVerdictSchema,
+  OfferQuery,
+  OfferSchema,
+  ProviderCallSchema,
+} from '../payment-schemas.ts'
 import {
   type ChannelSettingsDeps,
+  checkAccount,
   listAccounts,
   readProviderCalls,
   removeAccount,
@@ -148,6 +156,25 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelSettingsDeps> = asy
       const companyId = await companyFor(deps.db, context.actor, request.query)
       await removeAccount(deps, context, { companyId, channel })
       return ok(null)
+    },
+  )
+  app.post(
+    '/channel-accounts/:channel/check',
+    {
+      config: { permission: 'channels.accounts' },
+      schema: {
+        operationId: 'checkChannelAccount',
+        summary: 'Ask the provider whether it takes the company’s own account',
+        description: 'A signed question about a payment that does not exist; nothing changes there.',
+        tags,
+        params: ChannelParams,
+        querystring: ChoiceOnly,
+        response: { 200: Envelope(AccountVerdictSchema) },
+      },
+    },
+    async (request) => {
+      const companyId = await companyFor(deps.db, actorOf(request), request.query)
+      return ok(await checkAccount(deps, { companyId, channel: request.params.channel }))
     },
   )
   app.get(

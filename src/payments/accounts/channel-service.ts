@@ -1,4 +1,5 @@
 import type { Audit } from '../../audit/audit.ts'
+import { type AccountVerdict, probeAccount } from '../../channels/account-probe.ts'
 import { deleteChannelAccount, listChannelAccounts, upsertChannelAccount } from '../../channels/account-queries.ts'
 import { accountContext, settingsOfAccount } from '../../channels/accounts.ts'
 import type { ChannelId } from '../../channels/channel.ts'
@@ -19,6 +20,7 @@ export type ChannelSettingsDeps = PaymentDeps & {
   audit: Audit
   /** `CHANNEL_…` of the environment. */
   provider: Readonly<Record<string, string>>
+  live: boolean
   /** Undefined where no chain is set up. */
   ownWallets?: OwnWallets | undefined
 }
@@ -121,6 +123,21 @@ export async function removeAccount(
     await deps.audit.write(tx, context, { companyId, action, detail: { channel: kind.id } })
   })
   deps.channels.forget(companyId)
+}
+
+/** Asks the provider whether it takes the credentials that are stored. @throws OBJECT_NOT_FOUND without own ones */
+export async function checkAccount(
+  deps: ChannelSettingsDeps,
+  { companyId, channel }: { companyId: string; channel: string },
+): Promise<AccountVerdict> {
+  const kind = CHANNEL_KINDS.find(({ id }) => id === channel)
+  const account = (await listChannelAccounts(deps.db, companyId)).find((one) => one.channel === channel)
+  if (!kind || !account)
+    throw new AppError('OBJECT_NOT_FOUND', { message: `There are no credentials of your own for ${channel}.` })
+  const own = JSON.parse(deps.vault.open(account.sealed, accountContext(companyId, kind.id))) as Record<string, string>
+  const reading = readSettings(kind, settingsOfAccount(kind, own, deps.provider))
+  if (reading.outcome !== 'set') return { outcome: 'refused', reason: 'The settings are not complete any more.' }
+  return probeAccount(kind, reading.values, deps)
 }
 
 const MAX_EXCHANGES = 500
