@@ -1522,6 +1522,23 @@ export interface Operations {
     }
     data: null
   }
+  /** Ask the provider whether it takes the company’s own account. A signed question about a payment that does not exist; nothing changes there. */
+  checkChannelAccount: {
+    params: {
+      /** For operators: the company. */
+      companyId?: string
+      /** For operators: the company, by the id or e-mail of one of its managers. */
+      childManager?: string
+      /** Payment channel. */
+      channel: string
+    }
+    data: {
+      /** clock: the provider refuses our time. silent: it did not answer, so nothing is known. */
+      outcome: "accepted" | "refused" | "clock" | "silent"
+      /** The provider’s own word; null where it accepts. */
+      reason: string | null
+    }
+  }
   /** Calls to the providers of an order. For support: requests and answers without headers and secrets, oldest first. */
   listChannelExchanges: {
     params: {
@@ -4431,6 +4448,7 @@ export const OPERATIONS = {
   listChannelAccounts: { method: 'GET', path: '/api/next/channel-accounts', query: ['companyId', 'childManager'], keyed: false, json: true },
   saveChannelAccount: { method: 'PUT', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
   removeChannelAccount: { method: 'DELETE', path: '/api/next/channel-accounts/{channel}', query: ['companyId', 'childManager'], keyed: false, json: true },
+  checkChannelAccount: { method: 'POST', path: '/api/next/channel-accounts/{channel}/check', query: ['companyId', 'childManager'], keyed: true, json: true },
   listChannelExchanges: { method: 'GET', path: '/api/next/channel-exchanges/{code}', query: [], keyed: false, json: true },
   receiveCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback', query: [], keyed: false, json: false },
   receiveCompanyCallback: { method: 'POST', path: '/api/next/channels/{channel}/callback/{companyId}', query: [], keyed: false, json: false },

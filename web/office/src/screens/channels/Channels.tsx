@@ -1,0 +1,196 @@
+import { useDeferredValue, useState } from 'react'
+import { call, type Data } from '../../api/call.ts'
+import { useAction, useApi } from '../../api/hooks.ts'
+import { useCan } from '../../api/session.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { toUnits } from '../../kit/decimal.ts'
+import { Field } from '../../kit/fields.tsx'
+import { Icon } from '../../kit/icons.tsx'
+import { Badge, Loaded, Notice, Panel, Refusal } from '../../kit/parts.tsx'
+import { useCore, useLang, useTexts, wordFor } from '../../texts/lang.ts'
+import { OwnAccount, SMALL } from './Account.tsx'
+import { decimalOf } from './decimal.ts'
+import { RuleDialog } from './Rule.tsx'
+import { texts } from './texts.ts'
+
+export type Rule = Data<'listChannelRules'>[number]
+type Offer = Data<'listChannels'>[number]
+
+const USUAL_AMOUNT = '50'
+
+/** What payers are offered: in which order, words and limits, and through whose account. */
+export function Channels() {
+  const t = useTexts(texts)
+  const can = useCan()
+  const company = useCompanyQuery()
+  const [typed, setTyped] = useState(USUAL_AMOUNT)
+  const amount = useDeferredValue(decimalOf(typed) ?? USUAL_AMOUNT)
+  const rules = useApi('GET /api/next/channel-rules', { query: company }, { enabled: can('channels.rules') })
+  const offers = useApi('GET /api/next/channels', { query: { ...company, amount } })
+  const accounts = useApi('GET /api/next/channel-accounts', { query: company }, { enabled: can('channels.accounts') })
+  const isNoneLeft = offers.data !== undefined && offers.data.length > 0 && offers.data.every((one) => !one.available)
+  return (
+    <Panel title={t.title}>
+      <p className="mb-4 max-w-2xl text-soft">{t.lead}</p>
+      <Field
+        className="max-w-48"
+        label={t.example}
+        inputMode="decimal"
+        value={typed}
+        onChange={({ target }) => setTyped(target.value)}
+      />
+      {isNoneLeft && <Notice tone="warn">{t.noneLeft}</Notice>}
+      <Loaded query={rules} isEmpty={(list) => list.length === 0} empty={<p className="text-soft">{t.none}</p>}>
+        {(list) => (
+          <ol className="divide-y divide-line">
+            {list.map((rule, index) => (
+              <li key={rule.channel} className="py-3 first:pt-0 last:pb-0">
+                <Row
+                  rule={rule}
+                  amount={amount}
+                  order={list.map(({ channel }) => channel)}
+                  index={index}
+                  offer={offers.data?.find(({ paymentChannel }) => paymentChannel === rule.channel)}
+                  account={accounts.data?.find(({ channel }) => channel === rule.channel)}
+                />
+              </li>
+            ))}
+          </ol>
+        )}
+      </Loaded>
+    </Panel>
+  )
+}
+
+type RowProps = {
+  rule: Rule
+  amount: string
+  order: string[]
+  index: number
+  offer: Offer | undefined
+  account: Data<'listChannelAccounts'>[number] | undefined
+}
+
+function Row({ rule, amount, order, index, offer, account }: RowProps) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const lang = useLang()
+  const name = wordFor(core.channels, rule.channel)
+  const own = rule.texts[lang]
+  // what the rule itself says stands there already
+  const reason = offer?.available === false && rule.offered && !isOutside(rule, amount) && offer.reason
+  return (
+    <div className="flex items-start gap-2">
+      <Place order={order} index={index} name={name} />
+      <div className="min-w-0 flex-1 pt-1">
+        <p className="flex flex-wrap items-center gap-2">
+          <strong className="break-words">{own?.label ?? name}</strong>
+          {own?.label && <span className="text-sm text-soft">{name}</span>}
+          <Standing rule={rule} offer={offer} />
+          {account && <span className="text-sm text-soft">{whose(account, t)}</span>}
+        </p>
+        {own?.hint && <p className="text-sm break-words text-soft">{own.hint}</p>}
+        <Limits rule={rule} />
+        {reason && <p className="text-sm text-soft">{reason}</p>}
+        <Actions rule={rule} name={name} account={account} />
+      </div>
+    </div>
+  )
+}
+
+const isOutside = ({ minAmount, maxAmount }: Rule, amount: string): boolean =>
+  (minAmount !== null && toUnits(amount) < toUnits(minAmount)) ||
+  (maxAmount !== null && toUnits(amount) > toUnits(maxAmount))
+
+/** Whose account, or wallet, a payment comes to. */
+function whose({ channel, own }: { channel: string; own: boolean }, t: Words): string {
+  if (channel === 'crypto') return own ? t.ownWallet : t.sharedWallet
+  return own ? t.own : t.shared
+}
+type Words = (typeof texts)['en']
+
+function Standing({ rule, offer }: { rule: Rule; offer: Offer | undefined }) {
+  const t = useTexts(texts)
+  if (!rule.offered) return <Badge>{t.off}</Badge>
+  if (!offer) return null
+  return <Badge tone={offer.available ? 'good' : 'plain'}>{offer.available ? t.available : t.unavailable}</Badge>
+}
+
+function Limits({ rule: { minAmount: min, maxAmount: max } }: { rule: Rule }) {
+  const t = useTexts(texts)
+  if (min === null && max === null) return null
+  return (
+    <p className="num text-sm text-soft">
+      {min !== null && max !== null ? t.between(min, max) : min !== null ? t.atLeast(min) : t.atMost(max ?? '')}
+    </p>
+  )
+}
+
+/** The place in the list, with a step up and a step down. */
+function Place({ order, index, name }: { order: string[]; index: number; name: string }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const can = useCan()
+  const query = useCompanyQuery()
+  const sort = (next: string[]) => call('PUT /api/next/channel-rules', { query, body: { order: next } })
+  const action = useAction({ run: sort, done: t.sorted, undo: { word: core.undo, run: () => sort(order) } })
+  const move = (by: -1 | 1): void => {
+    const next = order.filter((_, place) => place !== index)
+    next.splice(index + by, 0, order[index] ?? '')
+    action.mutate(next)
+  }
+  if (!can('channels.rule')) return <span className="num w-6 text-soft">{index + 1}</span>
+  const button = (by: -1 | 1) => (
+    <button
+      type="button"
+      className="btn btn-quiet min-h-8 px-2 py-1"
+      aria-label={by < 0 ? t.up(name) : t.down(name)}
+      disabled={action.isPending || index + by < 0 || index + by >= order.length}
+      onClick={() => move(by)}
+    >
+      <span className={by < 0 ? '-rotate-90' : 'rotate-90'}>
+        <Icon name="next" size={16} />
+      </span>
+    </button>
+  )
+  return (
+    <span className="flex flex-col items-center">
+      {button(-1)}
+      {button(1)}
+    </span>
+  )
+}
+
+function Actions({ rule, name, account }: { rule: Rule; name: string; account: RowProps['account'] }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const can = useCan()
+  const query = useCompanyQuery()
+  const [isOpen, setOpen] = useState(false)
+  const path = { channel: rule.channel }
+  const turn = (offered: boolean) => call('PUT /api/next/channel-rules/{channel}', { path, query, body: { offered } })
+  const toggle = useAction({
+    run: turn,
+    done: core.saved,
+    undo: { word: core.undo, run: (offered: boolean) => turn(!offered) },
+  })
+  return (
+    <>
+      <Refusal error={toggle.error} />
+      <div className="-ml-2 flex flex-wrap">
+        {can('channels.rule') && (
+          <>
+            <button type="button" className={SMALL} onClick={() => setOpen(true)}>
+              {t.words}
+            </button>
+            <button type="button" className={SMALL} onClick={() => toggle.mutate(!rule.offered)}>
+              {rule.offered ? t.turnOff : t.turnOn}
+            </button>
+          </>
+        )}
+        {account && account.settings.length > 0 && can('channels.account') && <OwnAccount account={account} />}
+      </div>
+      {isOpen && <RuleDialog rule={rule} name={name} onClose={() => setOpen(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,83 @@
+import { useState } from 'react'
+import { type Body, call } from '../../api/call.ts'
+import { useAction } from '../../api/hooks.ts'
+import { useCompanyQuery } from '../../frame/company.tsx'
+import { Field, Form, Select } from '../../kit/fields.tsx'
+import { Dialog } from '../../kit/parts.tsx'
+import { LANG_NAMES, LANGS, useCore, useLang, useTexts } from '../../texts/lang.ts'
+import type { Rule } from './Channels.tsx'
+import { texts } from './texts.ts'
+
+type Change = Body<'changeChannelRule'>
+
+/** Every language is sent, so that an emptied text is taken away. */
+function changeOf(values: Record<string, string>): Change {
+  const amount = (text: string | undefined): string | null => text?.replace(',', '.') ?? null
+  const textOf = (lang: string) => {
+    const [label = null, hint = null] = [values[`${lang}.label`], values[`${lang}.hint`]]
+    return [lang, label === null && hint === null ? null : { label, hint }]
+  }
+  return {
+    minAmount: amount(values.minAmount),
+    maxAmount: amount(values.maxAmount),
+    texts: Object.fromEntries(LANGS.map(textOf)) as NonNullable<Change['texts']>,
+  }
+}
+
+/** Limits of a channel, and what payers read about it, one language at a time. */
+export function RuleDialog({ rule, name, onClose }: { rule: Rule; name: string; onClose(): void }) {
+  const t = useTexts(texts)
+  const core = useCore()
+  const mine = useLang()
+  const [shown, setShown] = useState<string>(mine)
+  const query = useCompanyQuery()
+  const action = useAction({
+    run: (body: Change) =>
+      call('PUT /api/next/channel-rules/{channel}', { path: { channel: rule.channel }, query, body }),
+    done: core.saved,
+    onDone: onClose,
+  })
+  const amount = { inputMode: 'decimal', pattern: '[0-9]{1,9}([.,][0-9]{1,2})?' } as const
+  return (
+    <Dialog title={name} onClose={onClose}>
+      <Form
+        button={core.save}
+        isBusy={action.isPending}
+        error={action.error}
+        onSend={(values) => action.mutate(changeOf(values))}
+      >
+        <div className="grid grid-cols-2 gap-x-4">
+          <Field label={t.min} name="minAmount" defaultValue={rule.minAmount ?? ''} {...amount} />
+          <Field label={t.max} name="maxAmount" defaultValue={rule.maxAmount ?? ''} {...amount} />
+        </div>
+        <p className="mb-4 text-[13px] text-soft">{t.limitHint}</p>
+        <Select
+          label={core.language}
+          value={shown}
+          options={LANGS.map((lang) => [lang, LANG_NAMES[lang]])}
+          onChange={({ target }) => setShown(target.value)}
+        />
+        {LANGS.map((lang) => (
+          <div key={lang} hidden={lang !== shown}>
+            <Field
+              label={`${t.label} (${core.optional})`}
+              name={`${lang}.label`}
+              lang={lang}
+              maxLength={40}
+              placeholder={name}
+              defaultValue={rule.texts[lang]?.label ?? ''}
+            />
+            <Field
+              label={`${t.hint} (${core.optional})`}
+              name={`${lang}.hint`}
+              lang={lang}
+              maxLength={160}
+              defaultValue={rule.texts[lang]?.hint ?? ''}
+              hint={t.hintHint(name)}
+            />
+          </div>
+        ))}
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,5 @@
+/** "20,5" as people type it, as the API takes it; null: no amount. */
+export function decimalOf(text: string): string | null {
+  const plain = text.trim().replace(',', '.')
+  return /^\d{1,9}(\.\d{1,2})?$/.test(plain) ? plain : null
+}
