@@ -87,6 +87,14 @@ test('a mail that the server refuses for now is sent later; the request did not 
   )
 })
 
+const OFFICE = 'https://shop.example/app'
+/** What a mail about an account lets its owner look at. */
+const LEADS: Partial<Record<MailKind, string>> = {
+  ...{ accountApproved: '/', companyApproved: '/', passwordChanged: '/account', sessionStolen: '/account' },
+  ...{ authenticatorAdded: '/account', authenticatorRemoved: '/account', passkeyAdded: '/account' },
+  ...{ recoveryCodeUsed: '/account', deviceLogin: '/keys' },
+}
+
 const DATA = {
   name: 'Zoë <b>',
   url: 'https://pay.example/x?token=1&y="2"',
@@ -99,15 +107,17 @@ const DATA = {
   left: '9',
 }
 
-test('every mail exists in five languages, with a subject, both forms, and every user-given word escaped', () => {
+test('every mail exists in five languages, with a subject, both forms, a way into the back office where it is about an account, and every user-given word escaped', () => {
   for (const lang of LANGS) {
     for (const kind of Object.keys(TEXTS.en.mails.kinds) as MailKind[]) {
-      const mail = writeMail({ to: 'a@b.example', lang, kind, data: DATA } as MailOrder)
+      const mail = writeMail({ to: 'a@b.example', lang, kind, data: DATA } as MailOrder, OFFICE)
       assert.ok(mail.subject.length > 5, `${lang} ${kind}`)
       assert.ok(mail.text.includes('Zoë <b>'), `${lang} ${kind}`)
       assert.ok(mail.html.includes(`<html lang="${lang}">`) && !mail.html.includes('<b>'), `${lang} ${kind}`)
+      const path = LEADS[kind]
+      if (path) assert.ok(mail.text.includes(`: ${OFFICE}${path}\n`), `${lang} ${kind} leads to ${path}`)
       if (lang !== 'en')
-        assert.notEqual(mail.subject, writeMail({ to: '', lang: 'en', kind, data: DATA } as MailOrder).subject)
+        assert.notEqual(mail.subject, writeMail({ to: '', lang: 'en', kind, data: DATA } as MailOrder, OFFICE).subject)
     }
   }
 })

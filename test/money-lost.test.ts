@@ -78,6 +78,8 @@ test('money that left the chain is paid out neither by a settlement nor by a ref
   assert.equal(refunds, 0n)
   const mail = await waitForMail(shop.host.baseUrl, 'ops@operator.example', new RegExp(order.code))
   assert.match(mail.text, new RegExp(order.code))
+  const { companyId } = shop.merchant
+  assert.ok(mail.text.includes(`${shop.host.baseUrl}/app/mispayments?company=${companyId}&status=open`), mail.text)
   assert.ok(shop.host.logLines.some((line) => line.includes('final money left its chain')))
   const metrics = await (await fetch(`${shop.host.baseUrl}/metrics`)).text()
   assert.match(metrics, /^comptoir_orphaned_units 54000000$/m)

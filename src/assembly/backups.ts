@@ -4,6 +4,7 @@ import { openStore } from '../db/backup/places.ts'
 import { findNewestBackup, pruneBackups, takeBackup } from '../db/backup/take-backup.ts'
 import { listMigrations } from '../db/migrate.ts'
 import { DAY, MINUTE } from '../kernel/clock.ts'
+import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import { startTicker } from '../kernel/ticker.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { ServiceBase } from './service-base.ts'
@@ -23,7 +24,7 @@ function openComplaint({ db, clock, log, alarm }: BackupDeps, to: string) {
       `No backup could be written to ${to}: ${error instanceof Error ? error.message : String(error)}`,
       'The service runs on. Should its disk fail now, everything since the last backup would have to be put together again.',
     ]
-    await db.tx((tx) => alarm(tx, { subject: 'The backup failed', paragraphs }))
+    await db.tx((tx) => alarm(tx, { subject: 'The backup failed', paragraphs, path: OFFICE_PATHS.system }))
     mailedAtMs = clock()
   }
 }

@@ -8,7 +8,7 @@ import type { ServiceBase } from './service-base.ts'
 
 /** Who hears when money is missing, and what stops while the books differ. */
 export function openWatch({ config, db, clock, log, metrics }: ServiceBase, { mailer }: Accounts, chains: Chains) {
-  const alarm = openOperatorAlarm({ mailer, operatorEmail: config.operatorEmail })
+  const alarm = openOperatorAlarm({ mailer, config })
   const tokens = chains.map(({ network }) => ({ chainId: network.chainId, token: network.usdcAddress }))
   openMoneyMetrics(metrics, db)
   openWalletMetrics(metrics, db)

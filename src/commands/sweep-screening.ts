@@ -35,7 +35,7 @@ type Desk = ReturnType<typeof openScreening>
 function openDesk({ config, db, vault, chains }: ScreeningWork): Desk {
   const accounts = openAccounts({ config, db, vault, clock: systemClock })
   const base = { config, db, vault, clock: systemClock, log: pino({ level: 'silent' }), metrics: new Registry() }
-  const alarm = openOperatorAlarm({ mailer: accounts.mailer, operatorEmail: config.operatorEmail })
+  const alarm = openOperatorAlarm({ mailer: accounts.mailer, config })
   const rounds = { pollPayments() {}, pollRefunds() {}, pollScreenings() {} }
   return openScreening(base, { accounts, alarm, rounds, chains: chains.map(({ open }) => open) })
 }

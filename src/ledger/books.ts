@@ -4,6 +4,7 @@ import { findUnreconciled } from '../db/restored-queries.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
+import { OFFICE_PATHS, officePathsOf } from '../kernel/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import {
   type DifferenceSource,
@@ -69,8 +70,9 @@ const mailOf = (companyId: string, differences: readonly KnownDifference[]) => (
       ? 'A wallet of yours does not hold what it should. Refunds and settlements of all companies wait.'
       : `The books of company ${companyId} differ from what happened. Its refunds and settlements wait.`,
     ...differences.slice(0, 10).map(describeDifference),
-    'Find the cause first. What turns out to be right after all is explained with POST /api/next/ledger/differences/{id}/explain.',
+    'Find the cause first. What turns out to be right after all is explained there, or with POST /api/next/ledger/differences/{id}/explain.',
   ],
+  path: companyId === '' ? OFFICE_PATHS.wallets : officePathsOf(companyId).money,
 })
 
 export function openBooks(deps: BooksDeps): Books {

@@ -11,7 +11,7 @@ import { insertKeptMail } from './mailbox-queries.ts'
 
 type Deliver = (to: string, mail: WrittenMail, id: string) => Promise<void>
 
-export type MailJobDeps = { db: Db; vault: Vault; clock: Clock; config: Pick<Config, 'mode' | 'mail'> }
+export type MailJobDeps = { db: Db; vault: Vault; clock: Clock; config: Pick<Config, 'mode' | 'mail' | 'officeUrl'> }
 
 /** In the sandbox without SMTP_URL mails are kept for `/mailbox`; in live mode they wait until it is set. */
 export const keepsMails = (config: Pick<Config, 'mode' | 'mail'>): boolean =>
@@ -50,7 +50,7 @@ export function openMailJob(deps: MailJobDeps): JobHandler {
       const { sealed, expiresAt } = payload as MailPayload
       if (new Date(expiresAt).getTime() <= deps.clock()) return
       const order = JSON.parse(deps.vault.open(sealed, MAIL_CONTEXT)) as MailOrder
-      await deliver(order.to, writeMail(order), newId(deps.clock()))
+      await deliver(order.to, writeMail(order, deps.config.officeUrl), newId(deps.clock()))
     },
   }
 }

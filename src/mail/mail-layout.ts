@@ -1,7 +1,8 @@
 import { escapeHtml } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import { TEXTS } from '../texts/languages.ts'
-import type { MailKind, MailKinds, MailText } from '../texts/mail-texts.ts'
+import type { MailKind, MailKinds, MailText, OfficeScreen } from '../texts/mail-texts.ts'
 import type { MailOrder } from './mail.ts'
 
 export type WrittenMail = { subject: string; text: string; html: string }
@@ -36,16 +37,31 @@ ${body}
 `
 }
 
-function textOf(order: MailOrder): { greeting: string | null; mail: MailText } {
+/** Mails about an account end where its owner can check it, and undo what was not his. */
+const SCREENS: Partial<Record<MailKind, OfficeScreen>> = {
+  accountApproved: 'home',
+  companyApproved: 'home',
+  passwordChanged: 'account',
+  authenticatorAdded: 'account',
+  authenticatorRemoved: 'account',
+  passkeyAdded: 'account',
+  recoveryCodeUsed: 'account',
+  sessionStolen: 'account',
+  deviceLogin: 'keys',
+}
+
+function textOf(order: MailOrder, officeUrl: string): { greeting: string | null; mail: MailText } {
   if (order.kind === 'notice') return { greeting: null, mail: order.data }
   const texts = TEXTS[order.lang].mails
   const write = texts.kinds[order.kind] as (data: MailKinds[MailKind]) => MailText
-  return { greeting: texts.greeting(order.data.name), mail: write(order.data) }
+  const screen = SCREENS[order.kind]
+  const button = screen && { label: texts.screens[screen], url: `${officeUrl}${OFFICE_PATHS[screen]}` }
+  return { greeting: texts.greeting(order.data.name), mail: { ...(button && { button }), ...write(order.data) } }
 }
 
 /** A mail as text and as HTML without pictures or remote parts; user-given words are escaped. */
-export function writeMail(order: MailOrder): WrittenMail {
-  const { greeting, mail } = textOf(order)
+export function writeMail(order: MailOrder, officeUrl: string): WrittenMail {
+  const { greeting, mail } = textOf(order, officeUrl)
   const { closing } = TEXTS[order.lang].mails
   return {
     subject: mail.subject.replace(/\s+/g, ' '),

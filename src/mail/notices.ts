@@ -1,4 +1,5 @@
 import type { Lang } from '../kernel/lang.ts'
+import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type {
   EmailChangeFacts,
@@ -35,7 +36,7 @@ export const emailChangedNotice = (lang: Lang, facts: EmailChangeFacts): Notice 
 export const webhookFailureNotice = (
   lang: Lang,
   { officeUrl, ...facts }: FailureFacts & { officeUrl: string },
-): Notice => write(TEXTS[lang].mails.webhookFailures, facts, `${officeUrl}/webhooks?status=failed`)
+): Notice => write(TEXTS[lang].mails.webhookFailures, facts, `${officeUrl}${OFFICE_PATHS.failedWebhooks}`)
 
 const SPOKEN: Partial<Record<string, Lang>> = {
   FR: 'fr',

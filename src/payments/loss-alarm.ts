@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { formatDecimal } from '../kernel/money.ts'
+import { officePathsOf } from '../kernel/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { NoticeLoss } from './payment-report.ts'
 
@@ -17,7 +18,8 @@ export const openLossAlarm =
       paragraphs: [
         `${amount} that were final for order ${order.shortCode} (${code}) of company ${companyId} are gone from ${payment.channel}.`,
         'They are booked as a loss in suspense. The order cannot be refunded, and the amount is kept back from settlements.',
-        'Check the chain. If the money comes back, nothing needs doing. Otherwise decide who bears the loss: POST /api/next/mispayments/{id}/bear.',
+        'Check the chain. If the money comes back, nothing needs doing. Otherwise decide who bears the loss: under Mispayments, or by POST /api/next/mispayments/{id}/bear.',
       ],
+      path: officePathsOf(companyId).mispayments,
     })
   }

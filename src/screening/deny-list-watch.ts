@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/db.ts'
+import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { DenyList } from './sources/deny-list.ts'
 
@@ -35,6 +36,7 @@ export function watchDenyList({ db, log, alarm, metrics, list }: WatchDeps): () 
           `Its last content (${entries} addresses) stays in force. A node that starts now refuses to.`,
           'Put the file back. It is read again by itself.',
         ],
+        path: OFFICE_PATHS.system,
       }),
     )
     told = fault

@@ -3,6 +3,7 @@ import type { Db, Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
 import { newId } from '../kernel/ids.ts'
+import { officePathsOf } from '../kernel/office-paths.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import { type Answer, type SourceId, unavailable, type Verdict, worstOf } from './screening.ts'
@@ -106,6 +107,7 @@ async function tell(deps: ScreeningDeps, tx: Tx, screening: Screening, asked: re
       'Sources that do not answer are asked again at least every 30 seconds, and it goes on by itself once all are clean. ' +
         'Otherwise decide in the back office under Identity, with a reason: release it, or return the money.',
     ],
+    path: officePathsOf(companyId).screening,
   })
 }
 
@@ -122,6 +124,7 @@ async function tellBlocked(deps: ScreeningDeps, tx: Tx, row: Screening, asked: r
       'Decide in the back office under Identity, and do not tell the payer why. Money of a listed person may have to be ' +
         'frozen and reported instead of returned: ask your counsel.',
     ],
+    path: officePathsOf(companyId).screening,
   })
 }
 

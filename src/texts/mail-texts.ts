@@ -25,6 +25,9 @@ export type MailKinds = {
 }
 export type MailKind = keyof MailKinds
 
+/** Where mails about an account lead. */
+export type OfficeScreen = 'home' | 'account' | 'keys'
+
 /** One mail in words; the layout adds the rest. */
 export type MailText = {
   subject: string
@@ -53,6 +56,8 @@ export type FailureFacts = { day: string; companyName: string; firstName: string
 export type MailTexts = {
   greeting(name: string): string
   closing: string
+  /** Buttons of mails that lead into the back office. */
+  screens: Record<OfficeScreen, string>
   kinds: { [Kind in MailKind]: (data: MailKinds[Kind]) => MailText }
   kycCheck: NoticeText<KycFacts>
   receipt: NoticeText<ReceiptFacts>

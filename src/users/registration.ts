@@ -6,6 +6,7 @@ import { type Clock, HOUR } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId, newWebhookSecret } from '../kernel/ids.ts'
 import type { Lang } from '../kernel/lang.ts'
+import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import type { Vault } from '../kernel/vault.ts'
 import type { Mailer } from '../mail/mail.ts'
 import type { Passwords } from './password.ts'
@@ -122,7 +123,7 @@ export function openRegistration(deps: RegistrationDeps): Registration {
     const applicant = `${user.firstName} ${user.lastName}`
     const facts = { applicant, applicantEmail: user.email, role: user.role, company: company.name }
     for (const manager of await listManagers(tx, company.id)) {
-      const data = { name: manager.firstName, ...facts, url: `${config.officeUrl}/people` }
+      const data = { name: manager.firstName, ...facts, url: `${config.officeUrl}${OFFICE_PATHS.people}` }
       await mailer.send(tx, { to: manager.email, lang: manager.lang, kind: 'approvalNeeded', data })
     }
   }

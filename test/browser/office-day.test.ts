@@ -3,9 +3,12 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { OFFICE_PATHS, officePathsOf } from '../../src/kernel/office-paths.ts'
+import { openPasswords } from '../../src/users/password.ts'
 import { newEmail, PASSWORD, registerManager } from '../harness/accounts.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
-import { DESK, enterOffice, goTo, logInOnPage, nextCode } from '../harness/office.ts'
+import { DESK, enterOffice, goTo, jump, logInOnPage, nextCode } from '../harness/office.ts'
+import { insertPerson } from '../harness/office-world.ts'
 import { openShop, type Shop } from '../harness/shop.ts'
 
 /* The first day of a new merchant, a whole day with an open tab, and every link that a mail sends there. */
@@ -101,30 +104,62 @@ test('the memory of a tab that is open for eight hours with live updates does no
   await context.close()
 })
 
-/** Where each link that a mail or a message holds must end, for a manager who is not logged in. */
-const LANDS: Record<string, string> = {
-  '/device': 'Log in a program',
-  '/people': 'People',
-  '/webhooks?status=failed': 'Webhooks',
-  '/invitation?token=x': 'Welcome. Choose your password',
+/** Where each link that a mail or a message holds must end: the heading, and the part of the screen that is open. */
+const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | RegExp, part?: string]>> = {
+  Manager: {
+    '/device': ['Log in a program'],
+    [OFFICE_PATHS.people]: ['People'],
+    [OFFICE_PATHS.home]: [/^Hello, /],
+    [OFFICE_PATHS.account]: ['Your account'],
+    [OFFICE_PATHS.keys]: ['API keys'],
+    [OFFICE_PATHS.failedWebhooks]: ['Webhooks', 'Failed'],
+  },
+  SuperAdmin: {
+    [OFFICE_PATHS.system]: ['Health', 'Health'],
+    [OFFICE_PATHS.wallets]: ['Wallets', 'Wallets'],
+    money: ['Balance and payouts'],
+    mispayments: ['Mispayments', 'To decide'],
+    screening: ['Screening of addresses', 'Addresses'],
+  },
 }
 
-test('every link of a mail lands on its screen, through the login where one is needed', async () => {
+test('every link of a mail lands on its screen, through the login, and nobody sees it before', async () => {
   const root = join(import.meta.dirname, '../../src')
   const text = globSync('**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'))
-  const found = text.flatMap((source) => [...source.matchAll(/officeUrl\}(\/[^`]*)`/g)].map(([, path = '']) => path))
-  const links = [...new Set(found.map((path) => path.replace(/\$\{\w+\}/, 'x')))].sort()
-  assert.deepEqual(links, Object.keys(LANDS).sort(), 'a new link needs its screen here')
-  const { email } = await registerManager(base())
-  for (const link of links) {
-    const { page, context } = await visit(browser, `${base()}/app${link}`, DESK)
-    await page.locator('h1').first().waitFor()
-    if (new URL(page.url()).pathname === '/app/login') {
-      await logInOnPage(page, base(), email)
-      await page.locator('#content h1').first().waitFor()
+  const written = text.flatMap((source) => [...source.matchAll(/officeUrl\}(\/[^`]*)`/g)].map(([, path = '']) => path))
+  const byHand = [...new Set(written.map((path) => path.replace(/\$\{\w+\}/, 'x')))].sort()
+  assert.deepEqual(byHand, ['/device', '/invitation?token=x'], 'a new link belongs in src/kernel/office-paths.ts')
+  const { companyId } = shop.merchant
+  const known = [...Object.values(OFFICE_PATHS), ...Object.keys(officePathsOf(companyId)), '/device'].sort()
+  const listed = Object.values(LANDS).flatMap((paths) => Object.keys(paths))
+  assert.deepEqual(listed.sort(), known, 'a new link needs its screen here')
+
+  const admin = await insertPerson(shop.host.db, 'SuperAdmin', companyId, await openPasswords().hash(PASSWORD))
+  const emails = { Manager: (await registerManager(base())).email, SuperAdmin: admin.email }
+  for (const role of ['Manager', 'SuperAdmin'] as const) {
+    const ofCompany = officePathsOf(companyId) as Record<string, string>
+    const links = Object.entries(LANDS[role]).map(([path, ends]) => [ofCompany[path] ?? path, ends] as const)
+    const [[first] = ['']] = links
+    const { page, context } = await visit(browser, `${base()}/app${first}`, DESK)
+    const title = page.locator('h1').first()
+    for (const [path] of links.toReversed()) {
+      await jump(page, path)
+      await page.waitForURL((url) => url.pathname === '/app/login' && (url.searchParams.get('then') ?? '/') === path)
+      assert.equal(await title.innerText(), 'Log in', path)
     }
-    await page.getByRole('heading', { level: 1, name: LANDS[link] ?? '' }).waitFor()
-    assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, `/app${link}`)
+    await logInOnPage(page, base(), emails[role])
+    for (const [path, [heading, part]] of links) {
+      if (path !== first) await goTo(page, path)
+      await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+      const { pathname, search } = new URL(page.url())
+      assert.equal(pathname + search, `/app${path}`)
+      if (part) await page.locator('[aria-pressed="true"]', { hasText: part }).waitFor()
+      if (path.includes(companyId))
+        assert.equal(await page.locator('nav').first().getByLabel('Company').inputValue(), companyId)
+    }
     await context.close()
   }
+  const { page, context } = await visit(browser, `${base()}/app/invitation?token=x`, DESK)
+  await page.getByRole('heading', { level: 1, name: 'Welcome. Choose your password' }).waitFor()
+  await context.close()
 })

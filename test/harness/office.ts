@@ -49,15 +49,19 @@ export async function enterOffice(
   return tab
 }
 
+/** To a path of the running office, as its own links do: nothing is loaded anew. */
+export const jump = (page: Page, path: string): Promise<unknown> =>
+  page.evaluate(
+    `history.pushState({}, '', ${JSON.stringify(`/app${path}`)}); dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+
 /** Moves inside the running office, so that the session stays, and waits until everything is there. */
 export async function goTo(page: Page, path: string): Promise<void> {
   const h1 = page.locator('#content h1').first()
   const before = await h1.innerText()
   const [pathname = ''] = path.split('?')
   const isSame = new URL(page.url()).pathname === `/app${pathname === '/' ? '' : pathname}`
-  await page.evaluate(
-    `history.pushState({}, '', ${JSON.stringify(`/app${path}`)}); dispatchEvent(new PopStateEvent('popstate'))`,
-  )
+  await jump(page, path)
   await eventually(
     () => h1.innerText({ timeout: 5000 }).catch(() => before),
     (text) => isSame || text !== before,

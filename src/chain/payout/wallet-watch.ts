@@ -3,6 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Db, Tx } from '../../db/db.ts'
 import { type Clock, DAY } from '../../kernel/clock.ts'
 import { formatDecimal } from '../../kernel/money.ts'
+import { OFFICE_PATHS } from '../../kernel/office-paths.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
 import { readChainView } from './payout-view.ts'
@@ -23,7 +24,7 @@ export type WalletWatchDeps = {
   clock: Clock
   log: FastifyBaseLogger
   chains: readonly WatchedChain[]
-  alarm(tx: Tx, alarm: { subject: string; paragraphs: string[] }): Promise<void>
+  alarm(tx: Tx, alarm: { subject: string; paragraphs: string[]; path: string }): Promise<void>
 }
 
 const WEEK_DAYS = 7n
@@ -72,6 +73,7 @@ function words({ name }: Network, { wallet, address, units, dailyUnits }: Wallet
         ? 'Fund it, or bring deposits home: comptoir sweep. Payouts wait while it is empty and go on by themselves.'
         : 'Send native coin to it. Payouts wait while it is empty and go on by themselves.',
     ],
+    path: OFFICE_PATHS.wallets,
   }
 }
 

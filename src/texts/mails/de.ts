@@ -5,6 +5,7 @@ const notYou = 'Waren Sie das nicht, ändern Sie sofort Ihr Passwort und verstä
 export const de: MailTexts = {
   greeting: (name) => `Guten Tag ${name},`,
   closing: 'Diese Nachricht kommt von einer Maschine; Antworten liest niemand.',
+  screens: { home: 'Backoffice öffnen', account: 'Mein Konto ansehen', keys: 'API-Schlüssel ansehen' },
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Bestätigen Sie Ihre E-Mail-Adresse',

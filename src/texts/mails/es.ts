@@ -5,6 +5,7 @@ const notYou = 'Si no ha sido usted, cambie ahora mismo la contraseña y avise a
 export const es: MailTexts = {
   greeting: (name) => `Hola, ${name}:`,
   closing: 'Este mensaje lo envía una máquina; nadie lee las respuestas.',
+  screens: { home: 'Abrir el panel', account: 'Revisar mi cuenta', keys: 'Ver las claves de API' },
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confirme su dirección de correo',

@@ -5,6 +5,7 @@ const notYou = 'Si ce n’était pas vous, changez tout de suite de mot de passe
 export const fr: MailTexts = {
   greeting: (name) => `Bonjour ${name},`,
   closing: 'Ce message est envoyé par une machine ; personne ne lit les réponses.',
+  screens: { home: 'Ouvrir le back-office', account: 'Vérifier mon compte', keys: 'Voir les clés d’API' },
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confirmez votre adresse e-mail',

@@ -5,6 +5,7 @@ const notYou = 'Se non è stato lei, cambi subito la password e avvisi il gestor
 export const it: MailTexts = {
   greeting: (name) => `Buongiorno ${name},`,
   closing: 'Questo messaggio è inviato da una macchina; nessuno legge le risposte.',
+  screens: { home: 'Apri il back office', account: 'Controlla il mio account', keys: 'Vedi le chiavi API' },
   kinds: {
     verifyEmail: ({ url }) => ({
       subject: 'Confermi il suo indirizzo e-mail',

@@ -1,0 +1,17 @@
+/** Screens of the back office that mails lead to, below its address. A browser test opens each, through the login. */
+export const OFFICE_PATHS = {
+  home: '/',
+  account: '/account',
+  keys: '/keys',
+  people: '/people',
+  failedWebhooks: '/webhooks?status=failed',
+  system: '/operator?tab=system',
+  wallets: '/operator?tab=wallets',
+} as const
+
+/** The same for an operator, who sees one company at a time. */
+export const officePathsOf = (companyId: string) => ({
+  money: `/money?company=${companyId}`,
+  mispayments: `/mispayments?company=${companyId}&status=open`,
+  screening: `/identity?company=${companyId}&tab=screening`,
+})
