@@ -6,16 +6,22 @@ import type { UserRole } from '../../src/http/actor.ts'
 import { newEmail, PASSWORD, totpOf, waitForMail } from '../harness/accounts.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { countCodes, DESK, enterOffice, goTo, logInOnPage, nextCode } from '../harness/office.ts'
-import { HOSTILE, type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { ATTACK, HOSTILE, type OfficeWorld, openOffice } from '../harness/office-world.ts'
 import { createPaidBy, newAddress } from '../harness/refunds.ts'
 import { eventually } from '../harness/service.ts'
 
 let world: OfficeWorld
 let browser: Browser
+/** A second way to pay, whose provider is never asked. */
+const GATEPAY = {
+  CHANNEL_GATEPAY_BASE_URL: 'http://127.0.0.1:9',
+  CHANNEL_GATEPAY_CLIENT_ID: 'test',
+  CHANNEL_GATEPAY_SECRET: 'test',
+}
 const base = (): string => world.shop.host.baseUrl
 
 before(async () => {
-  world = await openOffice()
+  world = await openOffice(ATTACK, GATEPAY)
   browser = await startBrowser()
 })
 after(async () => {
@@ -201,6 +207,11 @@ test('a SuperManager works in each of three companies, and each shows only its o
   await inDialog(page).getByLabel('Identifier').fill('CLUB-1')
   await inDialog(page).getByRole('button', { name: 'Add a till' }).click()
   await page.locator('#content').getByText('CLUB-1').waitFor()
+  // turned off by mistake: one press puts it back
+  await click(page, 'Turn off')
+  await page.locator('#content').getByText('Off', { exact: true }).waitFor()
+  await page.getByRole('status').getByRole('button', { name: 'Undo' }).click()
+  await page.locator('#content').getByText('Active', { exact: true }).waitFor()
   await open('Orders')
   await page.getByText('No orders yet').waitFor()
   await page.locator('#content').getByRole('link', { name: 'New order' }).click()
@@ -226,6 +237,67 @@ test('a SuperManager works in each of three companies, and each shows only its o
   await page.getByRole('heading', { name: 'Maud Lefèvre' }).waitFor()
   assert.equal(await page.getByText('Tina Terzi').count(), 0)
   assert.equal(await page.evaluate('"hacked" in window'), false)
+  await context.close()
+})
+
+test('a manager sorts, names, limits and turns off a channel; payers see it at once, and undo puts it back', async () => {
+  const { shop } = world
+  const { page, context } = await enter('Manager', '/shop?tab=channels')
+  const row = (name: string) => page.locator('#content ol > li', { hasText: name })
+  const names = () => page.locator('#content ol > li strong').allInnerTexts()
+  const undo = () => page.getByRole('status').getByRole('button', { name: 'Undo' }).last().click()
+  const isSorted = (...wanted: string[]) => eventually(names, (shown) => shown.join() === wanted.join())
+  await isSorted('Wallet (USDC)', 'Gate Pay')
+  await page.getByRole('button', { name: 'Move Gate Pay up' }).click()
+  await isSorted('Gate Pay', 'Wallet (USDC)')
+  await undo()
+  await isSorted('Wallet (USDC)', 'Gate Pay')
+  await row('Gate Pay').getByRole('button', { name: 'Words and limits' }).click()
+  await inDialog(page).getByLabel('Smallest order (EUR)').fill('20,5')
+  await inDialog(page).getByLabel('Language').selectOption('de')
+  await inDialog(page)
+    .getByRole('textbox', { name: /^Name on the payment page/ })
+    .fill(HOSTILE.slice(0, 40))
+  await inDialog(page)
+    .getByRole('textbox', { name: /^Line below the name/ })
+    .fill('see https://evil.example')
+  await inDialog(page).getByRole('button', { name: 'Save' }).click()
+  await inDialog(page).getByRole('alert').getByText('texts.de.hint').waitFor()
+  await inDialog(page)
+    .getByRole('textbox', { name: /^Line below the name/ })
+    .fill('Aus Ihrem Konto')
+  await inDialog(page).getByRole('button', { name: 'Save' }).click()
+  await row('Gate Pay').getByText('From 20.50 EUR').waitFor()
+  const { code } = await shop.create({ amount: '30.00' })
+  const payer = await visit(browser, `${base()}/pay?code=${code}&lang=de`, DESK)
+  await payer.page.getByText(HOSTILE.slice(0, 40)).waitFor()
+  await payer.page.getByText('Aus Ihrem Konto').waitFor()
+  assert.equal(await payer.page.evaluate('"hacked" in window || document.querySelector("img[src=x]") !== null'), false)
+  // what an order of this size is offered
+  await page.getByLabel('For an order of (EUR)').fill('20')
+  await row('Gate Pay').getByText('Not offered').waitFor()
+  await page.getByLabel('For an order of (EUR)').fill('30')
+  await row('Gate Pay').getByText('Offered', { exact: true }).waitFor()
+  await row('Gate Pay').getByRole('button', { name: 'Turn off' }).click()
+  await row('Gate Pay').getByText('Turned off').waitFor()
+  await payer.page.reload()
+  await payer.page.getByText('Wir warten auf Ihre Zahlung').first().waitFor()
+  assert.equal(await payer.page.getByText('Aus Ihrem Konto').count(), 0, 'the only way left is taken at once')
+  await undo()
+  await row('Gate Pay').getByText('Offered', { exact: true }).waitFor()
+  await row('Gate Pay').getByRole('button', { name: 'Use your own account' }).click()
+  await inDialog(page).getByLabel('Client ID').fill('mine')
+  await inDialog(page).getByLabel('Payment secret').fill('mine')
+  await inDialog(page).getByRole('button', { name: 'Save' }).click()
+  await row('Gate Pay').getByText('The provider does not answer. Nothing is known').waitFor()
+  await row('Gate Pay').getByText('Your own account').waitFor()
+  await page.locator('nav').first().getByLabel('Language').selectOption('it')
+  await row('Wallet').getByRole('button', { name: 'Usa il suo wallet' }).click()
+  await inDialog(page).getByLabel('Chiave pubblica del conto (xpub)').fill('xpub-mistyped')
+  await inDialog(page).getByLabel('Primo indirizzo di questo conto').fill(newAddress())
+  await inDialog(page).getByRole('button', { name: 'Salva' }).click()
+  await inDialog(page).getByText('Questa non è la chiave pubblica di un conto.').waitFor()
+  await payer.context.close()
   await context.close()
 })
 

@@ -3,10 +3,11 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import type { UserRole } from '../../src/http/actor.ts'
-import { listAxeFaults } from '../harness/axe.ts'
+import { listAxeFaults, listFaultsOfBothSchemes } from '../harness/axe.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
 import { DESK, enterOffice, goTo } from '../harness/office.ts'
 import { HOSTILE, type OfficeWorld, openOffice } from '../harness/office-world.ts'
+import { createPaid } from '../harness/refunds.ts'
 
 /* What the operator sees, and axe on the pages that the walk through all screens does not reach. */
 
@@ -25,16 +26,6 @@ after(async () => {
 const enter = (role: UserRole, path = '') =>
   enterOffice(browser, world.shop.host.baseUrl, { email: world.people[role].email, path })
 
-/** What axe finds in both schemes. */
-async function faultsOf(page: Page): Promise<string[]> {
-  const faults: string[] = []
-  for (const scheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-    faults.push(...(await listAxeFaults(page)).map((fault) => `${scheme}: ${fault}`))
-  }
-  return faults
-}
-
 test('the operator reads doctor’s list, queues, processes, and how each endpoint of a chain answers', async () => {
   const { page, context } = await enter('SuperAdmin', '/operator?tab=system')
   for (const name of ['database', 'schema', 'mail']) await page.getByText(name, { exact: true }).waitFor()
@@ -43,7 +34,7 @@ test('the operator reads doctor’s list, queues, processes, and how each endpoi
   const chain = page.getByRole('region', { name: /\(31337\)$/ })
   assert.match(await chain.innerText(), /Up to date/)
   assert.match(await chain.getByRole('row').nth(1).innerText(), /^1\s+Answers\s+\d+/)
-  assert.deepEqual(await faultsOf(page), [])
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
   await context.close()
 })
 
@@ -61,7 +52,7 @@ test('wallets show what is left and what may leave, and the plan of a sweep move
   await page.getByText('Stays where it is (1)').click()
   await page.getByText('its order is AWAITING').waitFor()
   assert.equal((await world.shop.host.db.many(sql`select 1 from sweeps`)).length, 0)
-  assert.deepEqual(await faultsOf(page), [])
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
   await context.close()
 })
 
@@ -78,6 +69,7 @@ test('a company’s limits are changed in place, and none of them changes by acc
   const before = await read()
   await page.getByRole('article').filter({ hasText: 'Söhne' }).getByRole('button', { name: 'Limits' }).click()
   const dialog = page.getByRole('dialog')
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
   await dialog.getByLabel('Largest order').fill('2500')
   await dialog.getByLabel('Manager: at once', { exact: true }).fill('50')
   await dialog.getByRole('button', { name: 'Save' }).click()
@@ -141,6 +133,11 @@ const DIALOGS: [string, (page: Page) => Promise<void>][] = [
         .first()
         .click(),
   ],
+  ['/refunds', (page) => page.getByRole('button', { name: 'Propose an address' }).first().click()],
+  ['/mispayments', (page) => page.getByRole('button', { name: 'Accept', exact: true }).first().click()],
+  ['/shop?tab=channels', (page) => page.getByRole('button', { name: 'Words and limits' }).click()],
+  ['/shop?tab=channels', (page) => page.getByRole('button', { name: 'Use your own wallet' }).click()],
+  ['/shop?tab=tills', (page) => page.getByRole('button', { name: 'Add a till' }).click()],
   ['/money?tab=books', (page) => page.locator('td button').first().click()],
 ]
 
@@ -151,13 +148,37 @@ test('axe finds no fault on open dialogs, in both schemes', async () => {
     await goTo(page, path)
     await open(page)
     await page.getByRole('dialog').waitFor()
-    for (const scheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-      faults.push(...(await listAxeFaults(page)).map((fault) => `${scheme} ${path}: ${fault}`))
-    }
+    faults.push(...(await listFaultsOfBothSchemes(page)).map((fault) => `${path}: ${fault}`))
     await page.keyboard.press('Escape')
   }
   assert.deepEqual(faults, [])
+  await context.close()
+})
+
+test('money that left its chain after it counted is decided about on the screen: who bears the loss, and why', async () => {
+  const { shop } = world
+  // no reorganisation takes the wallets' money away
+  await shop.chain.mine(10)
+  const { code } = await createPaid(shop, { amount: '33.00' })
+  await shop.chain.reorg(4)
+  const { page, context } = await enter('SuperAdmin', `/mispayments?status=open&company=${shop.merchant.companyId}`)
+  const card = page.locator('article', { hasText: 'left the chain' })
+  await card.waitFor()
+  for (const name of ['Accept', 'Refund', 'Ignore']) assert.equal(await card.getByRole('button', { name }).count(), 0)
+  await card.getByRole('button', { name: 'Decide who bears it' }).click()
+  const dialog = page.getByRole('dialog')
+  assert.deepEqual(await listFaultsOfBothSchemes(page), [])
+  await dialog.getByLabel('Who bears the loss').selectOption('operator')
+  await dialog.getByLabel(/^Reason/).fill('the node told us too early')
+  await dialog.getByRole('button', { name: 'Decide who bears it' }).click()
+  await page.getByText('Nothing to decide').or(card).first().waitFor()
+  await card.waitFor({ state: 'detached' })
+  await goTo(page, `/mispayments?company=${shop.merchant.companyId}`)
+  const decided = page.locator('article', { hasText: 'The operator bears the loss.' })
+  await decided.getByText('the node told us too early').waitFor()
+  const rows = await shop.host.db.many<{ borneBy: string; decidedBy: string }>(sql`
+    select m.borne_by, m.decided_by from mispayments m join orders o on o.id = m.order_id where o.code = ${code}`)
+  assert.deepEqual(rows, [{ borneBy: 'operator', decidedBy: `user:${world.people.SuperAdmin.id}` }])
   await context.close()
 })
 
@@ -166,10 +187,7 @@ test('axe finds no fault on the pages before the login', async () => {
   for (const path of ['/login', '/register', '/forgot', '/reset?token=x', '/invitation?token=x', '/verify?token=x']) {
     const { page, context } = await visit(browser, `${world.shop.host.baseUrl}/app${path}`, DESK)
     await page.locator('h1').first().waitFor()
-    for (const scheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce' })
-      faults.push(...(await listAxeFaults(page)).map((fault) => `${scheme} ${path}: ${fault}`))
-    }
+    faults.push(...(await listFaultsOfBothSchemes(page)).map((fault) => `${path}: ${fault}`))
     await context.close()
   }
   assert.deepEqual(faults, [])

@@ -21,7 +21,7 @@ export const HOSTILE = `<img src=x onerror="window.hacked=1">'"&{{7*7}}`
 
 /** What strangers typed: an attack in tests, something to look at in pictures. */
 export type Typed = { goods: string; alias: string; company: string; reason: string }
-const ATTACK: Typed = { goods: HOSTILE, alias: `INV-1001 ${HOSTILE}`, company: HOSTILE, reason: HOSTILE }
+export const ATTACK: Typed = { goods: HOSTILE, alias: `INV-1001 ${HOSTILE}`, company: HOSTILE, reason: HOSTILE }
 
 const NAMES: Record<UserRole, [string, string]> = {
   SuperAdmin: ['Otto', 'Operator'],
@@ -126,9 +126,12 @@ async function plant({ host, merchant }: Shop, people: OfficeWorld['people'], co
     update mispayments set reason = ${HOSTILE} where company_id = ${companyId}`)
 }
 
-/** @param typed what strangers typed; by default an attack, in every place */
-export async function openOffice(typed: Typed = ATTACK): Promise<OfficeWorld> {
-  const shop = await openShop({ allEvents: true, env: payoutEnv })
+/**
+ * @param typed what strangers typed; by default an attack, in every place
+ * @param env more settings of the service
+ */
+export async function openOffice(typed: Typed = ATTACK, env: Record<string, string> = {}): Promise<OfficeWorld> {
+  const shop = await openShop({ allEvents: true, env: async (chain) => ({ ...(await payoutEnv(chain)), ...env }) })
   const people = await insertPeople(shop, typed)
   const orders = await trade(shop, typed)
   if (typed === ATTACK) await plant(shop, people, orders.paid)
