@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { OFFICE_PATHS, officePathsOf } from '../config/office-paths.ts'
 import type { Db } from '../db/db.ts'
 import { findUnreconciled } from '../db/restored-queries.ts'
 import type { Clock } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
-import { OFFICE_PATHS, officePathsOf } from '../kernel/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import {
   type DifferenceSource,

@@ -1,6 +1,6 @@
+import { OFFICE_PATHS } from '../config/office-paths.ts'
 import { escapeHtml } from '../kernel/html.ts'
 import type { Lang } from '../kernel/lang.ts'
-import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type { MailKind, MailKinds, MailText, OfficeScreen } from '../texts/mail-texts.ts'
 import type { MailOrder } from './mail.ts'

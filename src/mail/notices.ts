@@ -1,5 +1,5 @@
+import { OFFICE_PATHS } from '../config/office-paths.ts'
 import type { Lang } from '../kernel/lang.ts'
-import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type {
   EmailChangeFacts,

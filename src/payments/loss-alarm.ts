@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { officePathsOf } from '../config/office-paths.ts'
 import { formatDecimal } from '../kernel/money.ts'
-import { officePathsOf } from '../kernel/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { NoticeLoss } from './payment-report.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
+import { OFFICE_PATHS } from '../config/office-paths.ts'
 import type { Db } from '../db/db.ts'
-import { OFFICE_PATHS } from '../kernel/office-paths.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
 import type { DenyList } from './sources/deny-list.ts'
 

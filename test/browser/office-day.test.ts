@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { OFFICE_PATHS, officePathsOf } from '../../src/kernel/office-paths.ts'
+import { OFFICE_PATHS, officePathsOf } from '../../src/config/office-paths.ts'
 import { openPasswords } from '../../src/users/password.ts'
 import { newEmail, PASSWORD, registerManager } from '../harness/accounts.ts'
 import { startBrowser, visit } from '../harness/browser.ts'
@@ -128,7 +128,7 @@ test('every link of a mail lands on its screen, through the login, and nobody se
   const text = globSync('**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'))
   const written = text.flatMap((source) => [...source.matchAll(/officeUrl\}(\/[^`]*)`/g)].map(([, path = '']) => path))
   const byHand = [...new Set(written.map((path) => path.replace(/\$\{\w+\}/, 'x')))].sort()
-  assert.deepEqual(byHand, ['/device', '/invitation?token=x'], 'a new link belongs in src/kernel/office-paths.ts')
+  assert.deepEqual(byHand, ['/device', '/invitation?token=x'], 'a new link belongs in src/config/office-paths.ts')
   const { companyId } = shop.merchant
   const known = [...Object.values(OFFICE_PATHS), ...Object.keys(officePathsOf(companyId)), '/device'].sort()
   const listed = Object.values(LANDS).flatMap((paths) => Object.keys(paths))
