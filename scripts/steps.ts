@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import type { JobResult } from './test-jobs.ts'
+import type { TestResult } from './test-jobs.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 
@@ -32,7 +32,9 @@ function runNode(args: readonly string[]): Promise<Ended> {
   })
 }
 
-async function runTool(name: string, args: string[]): Promise<Omit<JobResult, 'job'>> {
+export type CheckResult = Omit<TestResult, 'section' | 'title'>
+
+async function runTool(name: string, args: string[]): Promise<CheckResult> {
   const startedAt = Date.now()
   const { code, output } = await runNode(args)
   const failures = code === 0 ? [] : [{ name, place: '', error: output.trim() }]
@@ -42,7 +44,7 @@ async function runTool(name: string, args: string[]): Promise<Omit<JobResult, 'j
 const TSC = 'node_modules/typescript-compiler/bin/tsc'
 
 /** Strict type check of everything: what Node runs, and the back office against the API of this checkout. */
-export async function checkTypes(): Promise<Omit<JobResult, 'job'>> {
+export async function checkTypes(): Promise<CheckResult> {
   const node = await runTool('types', [TSC, '--noEmit'])
   const printed = await runTool('types of the API', ['scripts/office-api.ts'])
   const office = await runTool('types of the back office', [TSC, '--noEmit', '-p', 'web/office'])

@@ -1,15 +1,13 @@
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { ROOT } from './steps.ts'
-import { type Job, readDurations } from './test-jobs.ts'
+import { type Job, readDurations, TOGETHER } from './test-jobs.ts'
 
 export type Section = {
   name: 'unit' | 'integration' | 'browser'
   patterns: string[]
   except?: readonly string[]
   testTimeoutMs: number
-  /** All files in one process: they open nothing that another could trip over. */
-  together: boolean
 }
 
 export const SECTIONS: Section[] = [
@@ -17,19 +15,20 @@ export const SECTIONS: Section[] = [
     name: 'unit',
     patterns: ['{src,sandbox,sdk,cli}/**/*.test.ts', 'test/{tidy,house}.test.ts'],
     testTimeoutMs: 60_000,
-    together: true,
   },
   {
     name: 'integration',
     patterns: ['test/*.test.ts'],
     except: ['test/tidy.test.ts', 'test/house.test.ts'],
     testTimeoutMs: 300_000,
-    together: false,
   },
-  { name: 'browser', patterns: ['test/browser/*.test.ts'], testTimeoutMs: 300_000, together: false },
+  { name: 'browser', patterns: ['test/browser/*.test.ts'], testTimeoutMs: 300_000 },
 ]
 
 const UNKNOWN_SECONDS = 10
+/** A file that takes longer has a process of its own; shorter ones share one up to so many seconds. */
+const SHORT_SECONDS = 12
+const SHARED_SECONDS = 30
 
 export function listFiles(section: Section): string[] {
   const files = globSync(section.patterns, { cwd: ROOT, exclude: (path) => path.includes('node_modules') })
@@ -49,22 +48,42 @@ export function findFiles(path: string): string[] {
   return found
 }
 
-/** The processes of a run, the longest first, so that the last ones to end are short. */
-export function planJobs(files: readonly string[]): Job[] {
+/** Which files go into one process: all units; of the others the short ones, as many as make a good half minute. */
+function groupFiles(files: readonly string[], secondsOf: (file: string) => number): string[][] {
+  const groups: string[][] = files.filter((file) => secondsOf(file) > SHORT_SECONDS).map((file) => [file])
+  let [group, sum]: [string[], number] = [[], 0]
+  for (const file of files.filter((file) => secondsOf(file) <= SHORT_SECONDS)) {
+    if (group.length === 0 || sum + secondsOf(file) > SHARED_SECONDS) {
+      ;[group, sum] = [[], 0]
+      groups.push(group)
+    }
+    group.push(file)
+    sum += secondsOf(file)
+  }
+  return groups
+}
+
+/**
+ * The processes of a run, the longest first, so that the last ones to end are short.
+ * @param apart each file by itself
+ */
+export function planJobs(files: readonly string[], { apart }: { apart: boolean }): Job[] {
   const durations = readDurations()
   const secondsOf = (file: string): number => durations[file] ?? UNKNOWN_SECONDS
-  const jobs = SECTIONS.flatMap((section): Job[] => {
-    const own = listFiles(section).filter((file) => files.includes(file))
+  const jobs = SECTIONS.flatMap(({ name, testTimeoutMs, ...section }): Job[] => {
+    const own = listFiles({ name, testTimeoutMs, ...section }).filter((file) => files.includes(file))
+    const single = (file: string): string[] => [file]
     if (own.length === 0) return []
-    const { name, testTimeoutMs } = section
-    const common = { section: name, testTimeoutMs }
-    if (section.together)
-      return [{ ...common, title: `${own.length} unit test files`, files: own, seconds: UNKNOWN_SECONDS }]
-    return own.map((file) => ({
-      ...common,
-      title: file,
-      files: [file],
-      seconds: secondsOf(file),
+    if (name === TOGETHER)
+      return [
+        { section: name, title: `${own.length} unit test files`, files: own, seconds: UNKNOWN_SECONDS, testTimeoutMs },
+      ]
+    return (apart ? own.map(single) : groupFiles(own, secondsOf)).map((group) => ({
+      section: name,
+      title: group.join(' '),
+      files: group,
+      seconds: group.reduce((sum, file) => sum + secondsOf(file), 0),
+      testTimeoutMs,
     }))
   })
   return jobs.sort((left, right) => right.seconds - left.seconds)

@@ -4,10 +4,17 @@ import { inspect } from 'node:util'
 /** What one process of tests says about itself, a line of JSON for each event. `scripts/test-jobs.ts` reads it. */
 export type ReportLine =
   | { kind: 'start'; name: string }
+  | { kind: 'pass' | 'skip'; name: string }
   | { kind: 'fail'; name: string; place: string; error: string }
-  | { kind: 'totals'; passed: number; failed: number; cancelled: number; skipped: number }
+  /** A file of a shared process is through. */
+  | { kind: 'file'; name: string; seconds: number }
+  | { kind: 'end' }
 
+/** What stands in a shared process's output before that of a file. */
+export const FILE_MARK = '== '
 const MAX_ERROR = 2500
+/** The files of a shared process (`scripts/test-shared.ts`), each a test at the top. */
+const SHARED = new Set(process.env.TEST_FILES?.split(','))
 
 /** The error that the test threw, without the runner's own wrapping. */
 function describeError(error: Error): string {
@@ -15,26 +22,38 @@ function describeError(error: Error): string {
   return text.length > MAX_ERROR ? `${text.slice(0, MAX_ERROR)} …` : text
 }
 
-function describe(event: TestEvent): ReportLine | undefined {
-  if (event.type === 'test:start') return { kind: 'start', name: event.data.name }
-  if (event.type === 'test:fail') {
-    const { name, file, line, column, details } = event.data
-    // a suite fails because a test in it failed, which is reported by itself
-    if (details.type === 'suite' && 'failureType' in details.error && details.error.failureType === 'subtestsFailed')
-      return undefined
-    return { kind: 'fail', name, place: `${file}:${line}:${column}`, error: describeError(details.error) }
-  }
-  if (event.type === 'test:summary' && event.data.file === undefined) {
-    const { tests, passed, cancelled, skipped, todo } = event.data.counts
-    return { kind: 'totals', passed, failed: tests - passed - cancelled - skipped - todo, cancelled, skipped }
-  }
-  return undefined
+type TestPass = Extract<TestEvent, { type: 'test:pass' }>['data']
+type TestFail = Extract<TestEvent, { type: 'test:fail' }>['data']
+
+function describeFailure({ name, file, line, column, details }: TestFail): ReportLine[] {
+  // a suite fails because a test in it failed, which is reported by itself
+  const type: string | undefined = 'failureType' in details.error ? String(details.error.failureType) : undefined
+  if (type === 'subtestsFailed' && (details.type === 'suite' || SHARED.has(name))) return []
+  return [{ kind: 'fail', name, place: `${file}:${line}:${column}`, error: describeError(details.error) }]
 }
 
-/** A reporter for `node --test`: failures and totals as JSON lines. */
+function describeEnd(data: TestPass | TestFail, lines: ReportLine[]): ReportLine[] {
+  const isFile = data.nesting === 0 && SHARED.has(data.name)
+  return isFile ? [...lines, { kind: 'file', name: data.name, seconds: data.details.duration_ms / 1000 }] : lines
+}
+
+function describePass(data: TestPass): ReportLine[] {
+  if (data.skip !== undefined || data.todo !== undefined) return [{ kind: 'skip', name: data.name }]
+  const counts = data.details.type !== 'suite' && !(data.nesting === 0 && SHARED.has(data.name))
+  return counts ? [{ kind: 'pass', name: data.name }] : []
+}
+
+function describe(event: TestEvent): ReportLine[] {
+  if (event.type === 'test:start') return [{ kind: 'start', name: event.data.name }]
+  if (event.type === 'test:fail') return describeEnd(event.data, describeFailure(event.data))
+  if (event.type === 'test:pass') return describeEnd(event.data, describePass(event.data))
+  return event.type === 'test:summary' && event.data.file === undefined ? [{ kind: 'end' }] : []
+}
+
+/** A reporter for `node --test`: what passed and failed as JSON lines. */
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  for await (const event of source) {
-    const line = describe(event)
-    if (line) yield `${JSON.stringify(line)}\n`
-  }
+  for await (const event of source)
+    yield describe(event)
+      .map((line) => `${JSON.stringify(line)}\n`)
+      .join('')
 }

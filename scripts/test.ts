@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
 import { watchCores } from './test-cores.ts'
 import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
-import { endJobs, type Failure, type Job, type JobResult, readDurations, runJob } from './test-jobs.ts'
+import { endJobs, type Failure, type Job, type JobResult, readDurations, runJob, type TestResult } from './test-jobs.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 
 /*
@@ -15,8 +15,7 @@ import { startTestServer, type TestServer } from './test-server.ts'
  * npm test -- --test-name-pattern=expire        only tests with such a title; options of `node --test` are passed on
  * npm test -- --record                  everything, and writes down how long each file takes
  */
-type Step = { section: string; title: string; run(): Promise<StepResult> }
-type StepResult = Omit<JobResult, 'job'>
+type Step = { section: string; run(): Promise<JobResult> }
 
 const CHECKS = { types: checkTypes, lint: checkLint }
 const SECTION_NAMES = ['types', 'lint', ...SECTIONS.map(({ name }) => name)]
@@ -57,31 +56,40 @@ function readRequest(args: readonly string[]): Request {
   }
 }
 
-function jobStep(job: Job, index: number, { options, named }: Request): Step {
-  let tries = 0
+let reports = 0
+
+function jobStep(job: Job, { options, named }: Request): Step {
   return {
     section: job.section,
-    title: job.title,
     run: async () => {
-      tries += 1
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
       const env = { ...inherited, NODE_COMPILE_CACHE: join(scratch, 'compiled'), ...(await server)?.env }
-      return runJob(job, { env, options, named, reportFile: join(scratch, `report-${index}-${tries}`) })
+      reports += 1
+      return runJob(job, { env, options, named, reportFile: join(scratch, `report-${reports}`) })
     },
   }
 }
 
+const planFiles = (files: readonly string[], request: Request, apart: boolean): Step[] =>
+  planJobs(files, { apart }).map((job) => jobStep(job, request))
+
 function planSteps(request: Request): Step[] {
   const checks = Object.entries(CHECKS)
     .filter(([name]) => request.names.includes(name))
-    .map(([name, run]): Step => ({ section: name, title: name, run }))
-  return [...checks, ...planJobs(request.files).map((job, index) => jobStep(job, index, request))]
+    .map(([name, check]): Step => {
+      const run = async (): Promise<JobResult> => ({
+        results: [{ section: name, title: name, ...(await check()) }],
+        unrun: [],
+      })
+      return { section: name, run }
+    })
+  return [...checks, ...planFiles(request.files, request, request.named)]
 }
 
-function printResult(step: Step, { passed, failures, leftOut, seeds, seconds }: StepResult): void {
+function printResult({ title, passed, failures, leftOut, seeds, seconds }: TestResult): void {
   const mark = failures.length === 0 ? '✔' : '✖'
   const counts = failures.length === 0 ? `${passed} passed` : `${passed} passed, ${failures.length} failed`
-  console.log(`${mark} ${step.title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s`)
+  console.log(`${mark} ${title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s`)
   for (const line of [...leftOut, ...seeds]) console.log(`    ${line}`)
   for (const failure of failures) printFailure(failure)
 }
@@ -95,7 +103,7 @@ function printFailure({ name, place, error }: Failure): void {
  * Runs the steps in their order. Two at once, and more as long as the cores are idle: most files wait for a clock, a
  * block or a process for much of their time.
  */
-async function runSteps(steps: Step[], done: (step: Step, result: StepResult) => void): Promise<void> {
+async function runSteps(steps: Step[], done: (result: JobResult) => Step[]): Promise<void> {
   const cores = watchCores()
   const running = new Set<Promise<void>>()
   const waiting = [...steps]
@@ -113,36 +121,39 @@ async function runSteps(steps: Step[], done: (step: Step, result: StepResult) =>
     startedAt = Date.now()
     const run = step.run().then((result) => {
       running.delete(run)
-      done(step, result)
+      waiting.push(...done(result))
     })
     running.add(run)
   }
   cores.stop()
 }
 
-type Finished = { step: Step; result: StepResult; again?: true }
+type Finished = { result: TestResult; again?: true }
 
 const MAX_SECOND_TRIES = 3
 
 /**
- * Promises about time hold on a machine that is not overloaded, and here two files share its cores. A file that failed
- * runs once more by itself, and the summary says so; more than a few failures are no accident and stand.
+ * Promises about time hold on a machine that is not overloaded, and here several files share its cores. A file that
+ * failed runs once more by itself, and the summary says so; more than a few failures are no accident and stand.
  */
-async function tryAgain(finished: Finished[]): Promise<void> {
-  const failed = finished.filter(({ step, result }) => result.failures.length > 0 && step.title.startsWith('test/'))
+async function tryAgain(finished: Finished[], request: Request): Promise<void> {
+  const failed = finished.filter(({ result }) => result.failures.length > 0 && result.title.startsWith('test/'))
   if (interrupted || failed.length === 0 || failed.length > MAX_SECOND_TRIES) return
   printTitle('once more, alone')
   for (const one of failed) {
-    const result = await one.step.run()
-    printResult(one.step, result)
-    if (result.failures.length === 0) Object.assign(one, { result, again: true })
+    for (const step of planFiles([one.result.title], request, true)) {
+      const [result] = (await step.run()).results
+      if (!result) continue
+      printResult(result)
+      if (result.failures.length === 0) Object.assign(one, { result, again: true })
+    }
   }
 }
 
 function printSummary(finished: Finished[], seconds: number): boolean {
   printTitle(`summary (${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s)`)
   for (const name of SECTION_NAMES) {
-    const own = finished.filter(({ step }) => step.section === name)
+    const own = finished.filter(({ result }) => result.section === name)
     if (own.length === 0) continue
     const passed = own.reduce((sum, { result }) => sum + result.passed, 0)
     const failed = own.reduce((sum, { result }) => sum + result.failures.length, 0)
@@ -153,7 +164,8 @@ function printSummary(finished: Finished[], seconds: number): boolean {
   if (left.length > 0)
     console.log(`\nLeft out:\n${left.map((line) => `  ${line.replace(/^left out: /, '')}`).join('\n')}`)
   const again = finished.filter((one) => one.again)
-  if (again.length > 0) console.log(`\nPassed only alone:\n${again.map(({ step }) => `  ${step.title}`).join('\n')}`)
+  if (again.length > 0)
+    console.log(`\nPassed only alone:\n${again.map(({ result }) => `  ${result.title}`).join('\n')}`)
   const failures = finished.flatMap(({ result }) => result.failures)
   if (failures.length > 0) {
     console.log('\nFailed:')
@@ -169,8 +181,8 @@ function printSummary(finished: Finished[], seconds: number): boolean {
 function record(finished: Finished[]): void {
   const measured = Object.fromEntries(
     finished
-      .filter(({ step }) => step.title.endsWith('.test.ts'))
-      .map(({ step, result }) => [step.title, Math.max(1, Math.round(result.seconds))]),
+      .filter(({ result }) => result.title.endsWith('.test.ts'))
+      .map(({ result }) => [result.title, Math.max(1, Math.round(result.seconds))]),
   )
   const all = Object.entries({ ...readDurations(), ...measured }).sort(([left], [right]) => (left < right ? -1 : 1))
   writeFileSync(join(ROOT, 'scripts/test-durations.json'), `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`)
@@ -185,11 +197,12 @@ async function main(args: string[]): Promise<boolean> {
   }
   const finished: Finished[] = []
   const startedAt = Date.now()
-  await runSteps(steps, (step, result) => {
-    finished.push({ step, result })
-    if (!interrupted) printResult(step, result)
+  await runSteps(steps, ({ results, unrun }) => {
+    finished.push(...results.map((result) => ({ result })))
+    if (!interrupted) results.forEach(printResult)
+    return planFiles(unrun, request, true)
   })
-  await tryAgain(finished)
+  await tryAgain(finished, request)
   await cleanUp()
   if (request.record) record(finished)
   return printSummary(finished, (Date.now() - startedAt) / 1000)
