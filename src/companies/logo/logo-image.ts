@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { ResizeFit, Transformer } from '@napi-rs/image'
 import { invalid } from '../../kernel/errors.ts'
 import type { Logo } from './logo-queries.ts'
 
@@ -53,6 +52,8 @@ export async function readLogo(bytes: Buffer): Promise<Logo> {
   const { width, height } = size
   if (width < 16 || height < 16 || width > MAX_SIDE || height > MAX_SIDE)
     throw invalid('image', `must be from 16 to ${MAX_SIDE} pixels wide and high, not ${width} × ${height}`)
+  // native code that few services ever need
+  const { ResizeFit, Transformer } = await import('@napi-rs/image')
   try {
     const image = new Transformer(bytes).rotate()
     if (width > BOX.width || height > BOX.height) image.resize({ ...BOX, fit: ResizeFit.Inside })
