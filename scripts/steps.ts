@@ -43,13 +43,19 @@ async function runTool(name: string, args: string[]): Promise<CheckResult> {
 
 const TSC = 'node_modules/typescript-compiler/bin/tsc'
 
-/** Strict type check of everything: what Node runs, and the back office against the API of this checkout. */
+/** Type check of everything: what Node runs, the back office against the API of this checkout, the pages' scripts. */
 export async function checkTypes(): Promise<CheckResult> {
   const node = await runTool('types', [TSC, '--noEmit'])
   const printed = await runTool('types of the API', ['scripts/office-api.ts'])
   const office = await runTool('types of the back office', [TSC, '--noEmit', '-p', 'web/office'])
-  const failures = [...node.failures, ...printed.failures, ...office.failures]
-  return { ...node, passed: failures.length === 0 ? 1 : 0, failures, seconds: node.seconds + office.seconds }
+  const pages = await runTool('types of the pages’ scripts', [TSC, '-p', 'web'])
+  const failures = [node, printed, office, pages].flatMap((part) => part.failures)
+  return {
+    ...node,
+    passed: failures.length === 0 ? 1 : 0,
+    failures,
+    seconds: node.seconds + printed.seconds + office.seconds + pages.seconds,
+  }
 }
 
 /** Format and lint of everything; warnings and hints do not count. */

@@ -5,6 +5,7 @@
  */
 ;(() => {
   /** In the language of the page. */
+  /** @type {any} */
   const WORDS = '__WORDS__'
   const REJECTED = 4001
   const UNAUTHORIZED = 4100
@@ -108,7 +109,7 @@
     if (!root) return
     const asked = order()
     const sent = recall(asked)
-    const focus = document.activeElement?.closest?.('#wallet button')?.dataset.uuid
+    const focus = /** @type {any} */ (document.activeElement)?.closest?.('#wallet button')?.dataset.uuid
     const slow = sent && !sent.mined && Date.now() - sent.at > SLOW_MS
     const buttons = sent ? (slow ? [retryButton(asked)] : []) : [...wallets.values()].map(walletButton)
     const status = element('p', { className: state.warns ? 'note' : 'hint', textContent: state.text })
@@ -116,7 +117,7 @@
     // the code asks for the same money again
     root.className = sent ? 'sent' : ''
     root.replaceChildren(...buttons, ...(state.text ? [status] : []), ...(sent ? [transactionLine(asked, sent)] : []))
-    if (focus) root.querySelector(`[data-uuid="${CSS.escape(focus)}"]`)?.focus()
+    if (focus) /** @type {any} */ (root.querySelector(`[data-uuid="${CSS.escape(focus)}"]`))?.focus()
   }
 
   /* ---- one payment ---- */
@@ -160,7 +161,7 @@
 
   /** A failure on the way leaves open whether it arrived. */
   async function post(path, fields) {
-    const token = document.querySelector('[name=token]')?.value ?? ''
+    const token = /** @type {any} */ (document.querySelector('[name=token]'))?.value ?? ''
     const body = new URLSearchParams({ ...fields, token })
     const url = new URL(path, new URL(live.dataset.wallet, location.href))
     const answer = await fetch(url, { method: 'POST', body }).catch(() => null)
@@ -267,10 +268,16 @@
     wallets.set(uuid, { uuid, name: String(name).slice(0, 40), icon, provider })
     draw()
   }
-  addEventListener('eip6963:announceProvider', ({ detail }) => detail?.info && add(detail.info, detail.provider))
+  addEventListener(
+    'eip6963:announceProvider',
+    (/** @type {any} */ { detail }) => detail?.info && add(detail.info, detail.provider),
+  )
   dispatchEvent(new Event('eip6963:requestProvider'))
   // wallets from before EIP-6963
-  setTimeout(() => wallets.size === 0 && window.ethereum && add({ uuid: 'injected', name: '' }, window.ethereum), 300)
+  setTimeout(
+    () => wallets.size === 0 && window.ethereum && add({ uuid: 'injected', name: '', icon: '' }, window.ethereum),
+    300,
+  )
 
   new MutationObserver(draw).observe(live, { childList: true })
   const known = order()

@@ -9,7 +9,7 @@
   }
   const names = { order: 'order', state: 'state', paid: 'paid', closed: 'closed' }
   for (const name of Object.keys(names)) {
-    document.addEventListener(`comptoir:${name}`, ({ detail, target }) => {
+    document.addEventListener(`comptoir:${name}`, (/** @type {any} */ { detail, target }) => {
       const { code, state } = detail
       say(`comptoir:${name} · ${target.id} · ${[state, code].filter(Boolean).join(' · ')}`)
       if (name === 'paid') target.closest('article')?.classList.add('paid')

@@ -328,7 +328,8 @@
 
   /** Makes buttons of all marked elements that are none yet. */
   function scan(root = document) {
-    for (const element of root.querySelectorAll('[data-comptoir], [data-comptoir-session]')) {
+    for (const found of root.querySelectorAll('[data-comptoir], [data-comptoir-session]')) {
+      const element = /** @type {HTMLElement} */ (found)
       if (element.dataset.comptoirReady) continue
       element.dataset.comptoirReady = 'yes'
       new BuyButton().init(optionsOf(element), element)

@@ -6,6 +6,7 @@ const words = JSON.parse(document.getElementById('words').textContent)
 const lang = document.documentElement.lang
 // a cashier in Zürich reads other numbers than one in Berlin
 const locale = navigator.language.startsWith(lang) ? navigator.language : lang
+/** @type {(id: string) => any} what the page holds, as the element that it is */
 const byId = (id) => document.getElementById(id)
 const INFO = 'till.info'
 const CURRENCY = 'till.currency'
@@ -378,6 +379,7 @@ openKeypad('keys', typeDigit)
 openKeypad('pin-keys', (key) => void typePin(key))
 
 document.addEventListener('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
+  if (!(target instanceof Element)) return
   if (ctrlKey || metaKey || altKey || /^(INPUT|SELECT)$/.test(target.tagName)) return
   const typed = /^\d$/.test(key) ? key : key === 'Backspace' ? 'back' : undefined
   if (screen === 'pin' && typed !== undefined) void typePin(typed)

@@ -5,6 +5,7 @@ import { stateOf } from './watch.js'
 const words = JSON.parse(document.getElementById('words').textContent)
 const { lang } = document.documentElement
 const locale = navigator.language.startsWith(lang) ? navigator.language : lang
+/** @type {(id: string) => any} */
 const byId = (id) => document.getElementById(id)
 const LOOK_MS = 1500
 /** How long thanks and refusals stay. */

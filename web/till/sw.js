@@ -5,7 +5,7 @@ const MORE = ['/till/display.js', '/till/till.css', '/till/icon.svg', '/till/man
 const FILES = [...SHELL, ...MORE]
 const WAIT_MS = 3000
 
-self.addEventListener('install', (event) => {
+self.addEventListener('install', (/** @type {any} */ event) => {
   event.waitUntil(
     caches
       .open(CACHE)
@@ -14,7 +14,7 @@ self.addEventListener('install', (event) => {
   )
 })
 
-self.addEventListener('activate', (event) => {
+self.addEventListener('activate', (/** @type {any} */ event) => {
   const clean = caches
     .keys()
     .then((names) => Promise.all(names.filter((name) => name !== CACHE).map((name) => caches.delete(name))))
@@ -33,7 +33,7 @@ async function answer(request, path) {
   }
 }
 
-self.addEventListener('fetch', (event) => {
+self.addEventListener('fetch', (/** @type {any} */ event) => {
   const { origin, pathname } = new URL(event.request.url)
   if (event.request.method !== 'GET' || origin !== location.origin || !FILES.includes(pathname)) return
   event.respondWith(answer(event.request, pathname))
