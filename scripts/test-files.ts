@@ -1,7 +1,7 @@
 import { existsSync, globSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { ROOT } from './steps.ts'
-import { type Job, readDurations, TOGETHER } from './test-jobs.ts'
+import { type Duration, type Job, readDurations, TOGETHER } from './test-jobs.ts'
 
 export type Section = {
   name: 'unit' | 'integration' | 'browser'
@@ -25,7 +25,8 @@ export const SECTIONS: Section[] = [
   { name: 'browser', patterns: ['test/browser/*.test.ts'], testTimeoutMs: 300_000 },
 ]
 
-const UNKNOWN_SECONDS = 10
+const UNKNOWN: Duration = { seconds: 10, cpu: 5 }
+const UNITS: Duration = { seconds: 10, cpu: 12 }
 /** A file that takes longer has a process of its own; shorter ones share one up to so many seconds. */
 const SHORT_SECONDS = 12
 const SHARED_SECONDS = 30
@@ -69,20 +70,20 @@ function groupFiles(files: readonly string[], secondsOf: (file: string) => numbe
  */
 export function planJobs(files: readonly string[], { apart }: { apart: boolean }): Job[] {
   const durations = readDurations()
-  const secondsOf = (file: string): number => durations[file] ?? UNKNOWN_SECONDS
+  const durationOf = (file: string): Duration => durations[file] ?? UNKNOWN
+  const secondsOf = (file: string): number => durationOf(file).seconds
   const jobs = SECTIONS.flatMap(({ name, testTimeoutMs, ...section }): Job[] => {
     const own = listFiles({ name, testTimeoutMs, ...section }).filter((file) => files.includes(file))
     const single = (file: string): string[] => [file]
     if (own.length === 0) return []
     if (name === TOGETHER)
-      return [
-        { section: name, title: `${own.length} unit test files`, files: own, seconds: UNKNOWN_SECONDS, testTimeoutMs },
-      ]
+      return [{ section: name, title: `${own.length} unit test files`, files: own, ...UNITS, testTimeoutMs }]
     return (apart ? own.map(single) : groupFiles(own, secondsOf)).map((group) => ({
       section: name,
       title: group.join(' '),
       files: group,
       seconds: group.reduce((sum, file) => sum + secondsOf(file), 0),
+      cpu: group.reduce((sum, file) => sum + durationOf(file).cpu, 0),
       testTimeoutMs,
     }))
   })

@@ -9,8 +9,9 @@ export type Job = {
   section: string
   title: string
   files: string[]
-  /** How long it took last, all files together. */
+  /** What it took last, all files together. */
   seconds: number
+  cpu: number
   testTimeoutMs: number
 }
 
@@ -27,6 +28,8 @@ export type TestResult = {
   /** Lines with a seed: a random test says how to repeat it. */
   seeds: string[]
   seconds: number
+  /** Processor time, of the process and of those it waited for; the database's is its own. */
+  cpu: number
 }
 
 /** `unrun`: the files that had no turn, because the process that they shared ended early. */
@@ -67,9 +70,14 @@ function describeEnding(lines: ReportLine[], { code, signal, output }: Ending): 
 }
 
 /** `end` is undefined when it came to its end by itself. */
-type Part = { job: Job; title: string; lines: ReportLine[]; output: string; seconds: number; end?: Failure | undefined }
+type Part = Pick<Ending, 'lines' | 'output' | 'seconds'> & {
+  job: Job
+  title: string
+  cpu: number
+  end?: Failure | undefined
+}
 
-function readPart({ job, title, lines, output, seconds, end }: Part, named: boolean): TestResult {
+function readPart({ job, title, lines, output, seconds, cpu, end }: Part, named: boolean): TestResult {
   const count = (kind: ReportLine['kind']): number => lines.filter((line) => line.kind === kind).length
   const passed = count('pass')
   const failures: Failure[] = lines.flatMap((line) => (line.kind === 'fail' ? [line] : []))
@@ -89,8 +97,11 @@ function readPart({ job, title, lines, output, seconds, end }: Part, named: bool
     leftOut: said.filter((line) => line.startsWith('left out:')),
     seeds: said.filter((line) => /seed\b/i.test(line)).slice(0, 5),
     seconds,
+    cpu,
   }
 }
+
+const cpuOf = (line: ReportLine | undefined): number => (line?.kind === 'file' || line?.kind === 'end' ? line.cpu : 0)
 
 /** The part of the output and of the report that belongs to one file of a shared process. */
 function cutPart(job: Job, file: string, ending: Ending): Part | undefined {
@@ -101,8 +112,10 @@ function cutPart(job: Job, file: string, ending: Ending): Part | undefined {
   const own = lines.slice(begin, close < 0 ? undefined : close + 1)
   const [, said = ''] = `\n${output}`.split(`\n${FILE_MARK}${file}\n`)
   const closing = own.at(-1)
+  const before = cpuOf(lines.slice(0, begin).findLast((line) => line.kind === 'file'))
+  const cpu = Math.max(0, cpuOf(closing) - before)
   const [seconds, end] = closing?.kind === 'file' ? [closing.seconds, undefined] : [0, describeEnding(own, ending)]
-  return { job, title: file, lines: own, output: said.split(`\n${FILE_MARK}`)[0] ?? '', seconds, end }
+  return { job, title: file, lines: own, output: said.split(`\n${FILE_MARK}`)[0] ?? '', seconds, cpu, end }
 }
 
 function readShared(job: Job, ending: Ending): JobResult {
@@ -131,7 +144,8 @@ export async function runJob(job: Job, { env, reportFile, options, named }: RunO
   const ending = { ...ended, lines: readReport(reportFile) }
   if (shared && job.section !== TOGETHER) return readShared(job, ending)
   const end = endedWell(ending) ? undefined : describeEnding(ending.lines, ending)
-  return { results: [readPart({ ...ending, job, title: job.title, end }, named)], unrun: [] }
+  const cpu = cpuOf(ending.lines.at(-1))
+  return { results: [readPart({ ...ending, job, title: job.title, cpu, end }, named)], unrun: [] }
 }
 
 function runNode(args: string[], env: NodeJS.ProcessEnv, deadlineMs: number): Promise<Omit<Ending, 'lines'>> {
@@ -155,10 +169,13 @@ function runNode(args: string[], env: NodeJS.ProcessEnv, deadlineMs: number): Pr
   })
 }
 
-/** How long each file took when it was last recorded (`npm test -- --record`), for starting the longest first. */
-export function readDurations(): Record<string, number> {
+/** Seconds by the clock and of processor time. */
+export type Duration = { seconds: number; cpu: number }
+
+/** What each file took when it was last recorded (`npm test -- --record`), for planning the next run. */
+export function readDurations(): Record<string, Duration> {
   try {
-    return JSON.parse(readFileSync(join(ROOT, 'scripts/test-durations.json'), 'utf8')) as Record<string, number>
+    return JSON.parse(readFileSync(join(ROOT, 'scripts/test-durations.json'), 'utf8')) as Record<string, Duration>
   } catch {
     return {}
   }

@@ -1,11 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
-import { watchCores } from './test-cores.ts'
 import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
 import { endJobs, type Failure, type Job, type JobResult, readDurations, runJob, type TestResult } from './test-jobs.ts'
+import { type Planned, runPlanned } from './test-schedule.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 
 /*
@@ -15,16 +14,13 @@ import { startTestServer, type TestServer } from './test-server.ts'
  * npm test -- --test-name-pattern=expire        only tests with such a title; options of `node --test` are passed on
  * npm test -- --record                  everything, and writes down how long each file takes
  */
-type Step = { section: string; run(): Promise<JobResult> }
+type Step = Planned<JobResult>
+
+/** The checkers use several threads. */
+const CHECK_SHARE = 1.5
 
 const CHECKS = { types: checkTypes, lint: checkLint }
 const SECTION_NAMES = ['types', 'lint', ...SECTIONS.map(({ name }) => name)]
-/** More than this many at once would disturb each other's times. */
-const MOST_AT_ONCE = 6
-/** Another file starts when less than this share of the cores is busy, and the file before had time to begin. */
-const BUSY = 0.8
-const SETTLE_MS = 2000
-
 let server: Promise<TestServer> | undefined
 let interrupted = false
 const scratch = mkdtempSync(join(tmpdir(), 'comptoir-test-'))
@@ -60,7 +56,7 @@ let reports = 0
 
 function jobStep(job: Job, { options, named }: Request): Step {
   return {
-    section: job.section,
+    share: job.cpu / job.seconds,
     run: async () => {
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
       const env = { ...inherited, NODE_COMPILE_CACHE: join(scratch, 'compiled'), ...(await server)?.env }
@@ -78,18 +74,20 @@ function planSteps(request: Request): Step[] {
     .filter(([name]) => request.names.includes(name))
     .map(([name, check]): Step => {
       const run = async (): Promise<JobResult> => ({
-        results: [{ section: name, title: name, ...(await check()) }],
+        results: [{ section: name, title: name, cpu: 0, ...(await check()) }],
         unrun: [],
       })
-      return { section: name, run }
+      return { share: CHECK_SHARE, run }
     })
   return [...checks, ...planFiles(request.files, request, request.named)]
 }
 
-function printResult({ title, passed, failures, leftOut, seeds, seconds }: TestResult): void {
+function printResult({ title, passed, failures, leftOut, seeds, seconds, cpu }: TestResult): void {
   const mark = failures.length === 0 ? '✔' : '✖'
   const counts = failures.length === 0 ? `${passed} passed` : `${passed} passed, ${failures.length} failed`
-  console.log(`${mark} ${title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s`)
+  console.log(
+    `${mark} ${title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s ${cpu.toFixed(1).padStart(6)} s CPU`,
+  )
   for (const line of [...leftOut, ...seeds]) console.log(`    ${line}`)
   for (const failure of failures) printFailure(failure)
 }
@@ -97,35 +95,6 @@ function printResult({ title, passed, failures, leftOut, seeds, seconds }: TestR
 function printFailure({ name, place, error }: Failure): void {
   console.log(`\n  ✖ ${name}${place === '' ? '' : `\n    ${place.replace(`${ROOT}/`, '')}`}`)
   console.log(`${error.replaceAll(/^/gm, '      ').replaceAll(`${ROOT}/`, '')}\n`)
-}
-
-/**
- * Runs the steps in their order. Two at once, and more as long as the cores are idle: most files wait for a clock, a
- * block or a process for much of their time.
- */
-async function runSteps(steps: Step[], done: (result: JobResult) => Step[]): Promise<void> {
-  const cores = watchCores()
-  const running = new Set<Promise<void>>()
-  const waiting = [...steps]
-  let startedAt = 0
-  const hasRoom = (): boolean => {
-    if (running.size < availableParallelism()) return true
-    return running.size < MOST_AT_ONCE && Date.now() - startedAt > SETTLE_MS && cores.busy() < BUSY
-  }
-  while ((waiting.length > 0 && !interrupted) || running.size > 0) {
-    const step = !interrupted && hasRoom() ? waiting.shift() : undefined
-    if (!step) {
-      await Promise.race([...running, sleep(SETTLE_MS / 4)])
-      continue
-    }
-    startedAt = Date.now()
-    const run = step.run().then((result) => {
-      running.delete(run)
-      waiting.push(...done(result))
-    })
-    running.add(run)
-  }
-  cores.stop()
 }
 
 type Finished = { result: TestResult; again?: true }
@@ -178,11 +147,13 @@ function printSummary(finished: Finished[], seconds: number): boolean {
   return passed > 0 && failures.length === 0
 }
 
+const atLeast = (value: number, least: number): number => Math.max(least, Math.round(value * 10) / 10)
+
 function record(finished: Finished[]): void {
   const measured = Object.fromEntries(
     finished
       .filter(({ result }) => result.title.endsWith('.test.ts'))
-      .map(({ result }) => [result.title, Math.max(1, Math.round(result.seconds))]),
+      .map(({ result: { title, seconds, cpu } }) => [title, { seconds: atLeast(seconds, 1), cpu: atLeast(cpu, 0.1) }]),
   )
   const all = Object.entries({ ...readDurations(), ...measured }).sort(([left], [right]) => (left < right ? -1 : 1))
   writeFileSync(join(ROOT, 'scripts/test-durations.json'), `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`)
@@ -197,11 +168,12 @@ async function main(args: string[]): Promise<boolean> {
   }
   const finished: Finished[] = []
   const startedAt = Date.now()
-  await runSteps(steps, ({ results, unrun }) => {
+  const done = ({ results, unrun }: JobResult): Step[] => {
     finished.push(...results.map((result) => ({ result })))
     if (!interrupted) results.forEach(printResult)
     return planFiles(unrun, request, true)
-  })
+  }
+  await runPlanned(steps, { cores: availableParallelism(), done, stopped: () => interrupted })
   await tryAgain(finished, request)
   await cleanUp()
   if (request.record) record(finished)

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** `share`: how many cores it keeps busy while it runs, from what it took last. */
+export type Planned<Result> = { share: number; run(): Promise<Result> }
+
+/** More than this many at once would disturb each other's times, however idle they are. */
+const MOST_AT_ONCE = 10
+/** What starts loads its code first, which is more than its share. */
+const SETTLE_MS = 700
+
+/**
+ * Runs everything: in the given order, except that what the cores have no room for lets others go first, which wait for
+ * a clock, a block or a process for much of their time.
+ * @param done gets each result and may answer with more to run
+ * @param stopped nothing new starts once this is true
+ */
+export async function runPlanned<Result>(
+  planned: readonly Planned<Result>[],
+  { cores, done, stopped }: { cores: number; done(result: Result): Planned<Result>[]; stopped(): boolean },
+): Promise<void> {
+  const waiting = [...planned]
+  const running = new Map<Planned<Result>, Promise<void>>()
+  let startedAt = 0
+  const findNext = (): Planned<Result> | undefined => {
+    if (stopped() || running.size >= MOST_AT_ONCE) return undefined
+    if (running.size >= cores && Date.now() - startedAt < SETTLE_MS) return undefined
+    const busy = [...running.keys()].reduce((sum, { share }) => sum + share, 0)
+    return waiting.find(({ share }) => running.size === 0 || busy + share <= cores)
+  }
+  while ((waiting.length > 0 && !stopped()) || running.size > 0) {
+    const next = findNext()
+    if (!next) {
+      await Promise.race([...running.values(), sleep(SETTLE_MS)])
+      continue
+    }
+    startedAt = Date.now()
+    waiting.splice(waiting.indexOf(next), 1)
+    const run = next.run().then((result) => {
+      running.delete(next)
+      waiting.push(...done(result))
+    })
+    running.set(next, run)
+  }
+}
