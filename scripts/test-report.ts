@@ -19,7 +19,7 @@ const SHARED = new Set(process.env.TEST_FILES?.split(','))
 
 const TICKS_A_SECOND = 100
 
-/** Seconds of processor time, also of children that ended where the kernel tells. Source: proc_pid_stat(5), 14 to 17. */
+/** Seconds of processor time, on Linux also of children that ended. Source: proc_pid_stat(5), fields 14 to 17. */
 function readCpu(): number {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8')

@@ -1,27 +1,8 @@
 import { parseArgs } from 'node:util'
-import {
-  ADMIN_USAGE,
-  AUDIT_USAGE,
-  LEDGER_USAGE,
-  type OperatorCommand,
-  runAdmin,
-  runAudit,
-  runLedger,
-} from './commands/admin.ts'
-import { AGE_ORDERS_USAGE, runAgeOrders } from './commands/age-orders.ts'
-import { BACKUP_USAGE, RESTORE_USAGE, runBackup } from './commands/backup/backup.ts'
-import { RECONCILE_USAGE, runReconcile } from './commands/backup/reconcile.ts'
-import { runRestore } from './commands/backup/restore.ts'
+import type { OperatorCommand } from './commands/admin.ts'
 import { type Commands, runCommand } from './commands/command.ts'
-import { runDoctor } from './commands/doctor.ts'
-import { INIT_USAGE, runInit } from './commands/init/init.ts'
-import { startProgress } from './commands/progress.ts'
-import { RESCAN_USAGE, runRescan } from './commands/rescan.ts'
-import { readEnv, runServe } from './commands/serve/serve-command.ts'
-import { runSweepCommand, SWEEP_USAGE } from './commands/sweep.ts'
+import { readEnv } from './commands/read-env.ts'
 import { ConfigError, loadConfig } from './config/config.ts'
-import { startEmbeddedPostgres } from './db/embedded/embedded.ts'
-import { migrate } from './db/migrate.ts'
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
@@ -51,76 +32,112 @@ function printTable(facts: Record<string, unknown>, file: string): void {
 const readJsonFlag = (args: string[]): { json: boolean } =>
   parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
 
-async function runMigrate(args: string[]): Promise<undefined> {
-  const { json } = readJsonFlag(args)
-  const config = loadConfig(readEnv())
-  const outside = config.databaseDirectUrl ?? config.databaseUrl
-  const server = outside === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
-  try {
-    const connectionString = outside ?? server?.connectionString ?? ''
-    const applied = await migrate(connectionString, { onApplied: startProgress(say, 'Migrations', 'applied') })
-    if (json) print(JSON.stringify({ applied }))
-    else print(applied.length === 0 ? 'The schema is the newest already.' : `Applied: ${applied.join(', ')}`)
-  } finally {
-    await server?.stop()
-  }
-}
-
 const JSON_FLAG = '  --json   for programs'
 
 const COMMANDS: Commands = {
   serve: {
     summary: 'run the service (also without a command)',
-    usage: 'comptoir serve\n\nRuns what ROLES says: API, workers, in the sandbox all of it. Settings: .env.example',
-    run: (args) => runServe(args, { say, print, printTable }),
+    load: async () => {
+      const { runServe } = await import('./commands/serve/serve-command.ts')
+      return {
+        usage: 'comptoir serve\n\nRuns what ROLES says: API, workers, in the sandbox all of it. Settings: .env.example',
+        run: (args) => runServe(args, { say, print, printTable }),
+      }
+    },
   },
   migrate: {
     summary: 'bring the database to the newest schema',
-    usage: `comptoir migrate [--json]\n\n${JSON_FLAG}`,
-    run: runMigrate,
+    load: async () => {
+      const { runMigrate } = await import('./commands/migrate.ts')
+      return { usage: `comptoir migrate [--json]\n\n${JSON_FLAG}`, run: asOperator(runMigrate) }
+    },
   },
   init: {
     summary: 'write a live configuration, step by step',
-    usage: INIT_USAGE,
-    run: (args) => runInit(args, process.env, say),
+    load: async () => {
+      const { INIT_USAGE, runInit } = await import('./commands/init/init.ts')
+      return { usage: INIT_USAGE, run: (args) => runInit(args, process.env, say) }
+    },
   },
   doctor: {
     summary: 'look at everything that the service needs, and say what to do',
-    usage: `comptoir doctor [--json]\n\nChanges nothing. Exit code 1 when a check fails.\n${JSON_FLAG}`,
-    run: (args) => runDoctor(readEnv(), readJsonFlag(args)),
+    load: async () => {
+      const { runDoctor } = await import('./commands/doctor.ts')
+      return {
+        usage: `comptoir doctor [--json]\n\nChanges nothing. Exit code 1 when a check fails.\n${JSON_FLAG}`,
+        run: (args) => runDoctor(readEnv(), readJsonFlag(args)),
+      }
+    },
   },
   admin: {
     summary: 'the operator’s own work on accounts and keys',
-    usage: ADMIN_USAGE,
-    run: runOperatorCommand(runAdmin),
+    load: async () => {
+      const { ADMIN_USAGE, runAdmin } = await import('./commands/admin.ts')
+      return { usage: ADMIN_USAGE, run: asOperator(runAdmin) }
+    },
   },
-  audit: { summary: 'verify the audit log', usage: AUDIT_USAGE, run: runOperatorCommand(runAudit) },
-  ledger: { summary: 'verify the books', usage: LEDGER_USAGE, run: runOperatorCommand(runLedger) },
+  audit: {
+    summary: 'verify the audit log',
+    load: async () => {
+      const { AUDIT_USAGE, runAudit } = await import('./commands/admin.ts')
+      return { usage: AUDIT_USAGE, run: asOperator(runAudit) }
+    },
+  },
+  ledger: {
+    summary: 'verify the books',
+    load: async () => {
+      const { LEDGER_USAGE, runLedger } = await import('./commands/admin.ts')
+      return { usage: LEDGER_USAGE, run: asOperator(runLedger) }
+    },
+  },
   backup: {
     summary: 'an encrypted copy of the embedded database',
-    usage: BACKUP_USAGE,
-    run: runOperatorCommand(runBackup),
+    load: async () => {
+      const { BACKUP_USAGE, runBackup } = await import('./commands/backup/backup.ts')
+      return { usage: BACKUP_USAGE, run: asOperator(runBackup) }
+    },
   },
-  restore: { summary: 'put a backup into a new place', usage: RESTORE_USAGE, run: runOperatorCommand(runRestore) },
+  restore: {
+    summary: 'put a backup into a new place',
+    load: async () => {
+      const [{ RESTORE_USAGE }, { runRestore }] = await Promise.all([
+        import('./commands/backup/backup.ts'),
+        import('./commands/backup/restore.ts'),
+      ])
+      return { usage: RESTORE_USAGE, run: asOperator(runRestore) }
+    },
+  },
   reconcile: {
     summary: 'after a restore: compare with chains and providers',
-    usage: RECONCILE_USAGE,
-    run: runOperatorCommand(runReconcile),
+    load: async () => {
+      const { RECONCILE_USAGE, runReconcile } = await import('./commands/backup/reconcile.ts')
+      return { usage: RECONCILE_USAGE, run: asOperator(runReconcile) }
+    },
   },
-  rescan: { summary: 'read a chain again from a block on', usage: RESCAN_USAGE, run: runOperatorCommand(runRescan) },
+  rescan: {
+    summary: 'read a chain again from a block on',
+    load: async () => {
+      const { RESCAN_USAGE, runRescan } = await import('./commands/rescan.ts')
+      return { usage: RESCAN_USAGE, run: asOperator(runRescan) }
+    },
+  },
   'age-orders': {
     summary: 'sandbox: give a demo shop a past',
-    usage: AGE_ORDERS_USAGE,
-    run: runOperatorCommand(runAgeOrders),
+    load: async () => {
+      const { AGE_ORDERS_USAGE, runAgeOrders } = await import('./commands/age-orders.ts')
+      return { usage: AGE_ORDERS_USAGE, run: asOperator(runAgeOrders) }
+    },
   },
   sweep: {
     summary: 'bring deposits home: plan, sign, send',
-    usage: SWEEP_USAGE,
-    run: runSweepCommand(() => loadConfig(readEnv()), say),
+    load: async () => {
+      const { runSweepCommand, SWEEP_USAGE } = await import('./commands/sweep.ts')
+      return { usage: SWEEP_USAGE, run: runSweepCommand(() => loadConfig(readEnv()), say) }
+    },
   },
 }
 
-function runOperatorCommand(work: OperatorCommand): (args: string[]) => Promise<boolean | undefined> {
+function asOperator(work: OperatorCommand): (args: string[]) => Promise<boolean | undefined> {
   return (args) => work(loadConfig(readEnv()), args, say)
 }
 

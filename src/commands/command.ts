@@ -4,15 +4,14 @@ export class UsageError extends Error {
 }
 
 export type Command = {
-  /** One line for the list of commands. */
-  summary: string
   /** Its usage, one option per line. */
   usage: string
   /** False: it found a fault (exit code 1). @throws UsageError, or Error with a sentence */
   run(args: string[]): Promise<boolean | undefined>
 }
 
-export type Commands = Readonly<Record<string, Command>>
+/** `summary`: one line for the list; `load`: only what this command needs, so that a quick one is quick. */
+export type Commands = Readonly<Record<string, { summary: string; load(): Promise<Command> }>>
 
 const printList = (commands: Commands): string => {
   const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(10)} ${summary}`)
@@ -36,11 +35,12 @@ export async function runCommand(
     out.print(printList(commands))
     return 0
   }
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) {
+  const entry = Object.hasOwn(commands, name) ? commands[name] : undefined
+  if (!entry) {
     out.say(`There is no command "${name}".\n\n${printList(commands)}`)
     return 2
   }
+  const command = await entry.load()
   if (rest.includes('--help') || rest.includes('-h')) {
     out.print(command.usage)
     return 0

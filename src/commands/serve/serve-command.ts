@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { parseArgs, parseEnv } from 'node:util'
+import { parseArgs } from 'node:util'
 import { Registry } from 'prom-client'
 import { loadForStart, readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { startMetricsServer } from '../../http/health/metrics-server.ts'
 import { collectStartGarbage } from '../../kernel/start-garbage.ts'
 import { Closers, openOwned, type Running, serve } from '../../serve.ts'
+import { readEnv } from '../read-env.ts'
 import { countProcesses, type Parent, startParent } from './parent.ts'
 
 type Say = (line: string) => void
@@ -13,11 +13,6 @@ type Say = (line: string) => void
 const STOP_MS = 4800
 /** Several processes may need their whole time to let go. */
 const STOP_ALL_MS = 16_000
-
-/** The environment, and beneath it `.env`, read anew each time. */
-export function readEnv(): NodeJS.ProcessEnv {
-  return existsSync('.env') ? { ...parseEnv(readFileSync('.env', 'utf8')), ...process.env } : process.env
-}
 
 function onSignals(stop: () => Promise<void>, { forMs, reload }: { forMs: number; reload: (() => void) | null }): void {
   let stopping = false
