@@ -3,12 +3,23 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { pino } from 'pino'
+import { mnemonicToAccount } from 'viem/accounts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
+import { DEFAULT_ACCOUNT, openAccount, signBatch, signerOfAccount } from '../src/chain/sweep/sweep-batch.ts'
+import { makeBatch, planSweep } from '../src/chain/sweep/sweep-plan.ts'
+import { storeBatch } from '../src/chain/sweep/sweep-send.ts'
+import { TRANSFER_TOPIC, toTopic } from '../src/chain/transfer-logs.ts'
 import { type Db, openDb, sql } from '../src/db/db.ts'
 import { CRASH_POINTS, type CrashPoint } from '../src/kernel/crash-point.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type OrderStatus, TRANSITIONS, type Trigger } from '../src/orders/order-states.ts'
+import { logInSuperAdmin } from './harness/accounts.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { newAddress, payoutEnv } from './harness/refunds.ts'
 import { type Served, startServed } from './harness/served.ts'
 import {
   type Answer,
@@ -22,6 +33,9 @@ import {
 } from './harness/service.ts'
 import { chainEnv, type Instructions, type OrderData } from './harness/shop.ts'
 
+/** A phrase of BIP-39's published test vectors: nothing of worth may ever come to its addresses. */
+const PHRASE = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+const PRICE_UNITS = 54_000_000n
 const DESTINATION = '0x00000000000000000000000000000000000000aa'
 
 let chain: TestChain
@@ -51,11 +65,13 @@ class Life {
   readonly baseUrl: string
   served: Served
   readonly world: World
+  readonly #env: Record<string, string>
   deaths = 0
-  constructor(world: World, port: number, point: CrashPoint) {
+  constructor(world: World, port: number, point: CrashPoint, env: Record<string, string> = {}) {
     this.world = world
     this.port = port
     this.baseUrl = `http://127.0.0.1:${port}`
+    this.#env = env
     this.served = this.#start({ CRASH_POINT: point })
   }
   #start(more: Record<string, string>): Served {
@@ -70,14 +86,17 @@ class Life {
       LIMIT_COMPANY_PER_MINUTE: '0',
       ...chainEnv(chain),
       CHAIN_31337_XPUB: this.world.xpub,
+      ...this.#env,
       ...more,
     })
   }
-  async revive(): Promise<void> {
-    if (this.served.child.exitCode === null && this.served.child.signalCode === null) return
+  isDead = (): boolean => this.served.child.exitCode !== null || this.served.child.signalCode !== null
+  /** @param point where it dies next */
+  async revive(point?: CrashPoint): Promise<void> {
+    if (!this.isDead()) return
     assert.equal(this.served.child.signalCode, 'SIGKILL', this.served.words())
     this.deaths += 1
-    this.served = this.#start({})
+    this.served = this.#start(point ? { CRASH_POINT: point } : {})
     await this.served.ready()
   }
   /** The same request until it is answered: what a careful client does. */
@@ -173,10 +192,115 @@ async function liveThrough(point: CrashPoint): Promise<number> {
   }
 }
 
+/** An order that is paid to an address of the world's wallet. */
+async function payOrder(life: Life): Promise<string> {
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: 'TILL-1' }
+  const { data } = await life.insist<{ code: string }>('POST', 'request', { body })
+  const choice = { body: { paymentChannel: 'crypto' } }
+  const accepted = await life.insist<Instructions>('POST', `accept/${data.code}`, choice)
+  await chain.pay({ to: accepted.data.toAddress, units: PRICE_UNITS })
+  await chain.mine(4)
+  await eventually(
+    () => life.insist('POST', `confirm/${data.code}`, {}),
+    ({ status }) => status === 200,
+    30_000,
+  )
+  return accepted.data.toAddress.toLowerCase()
+}
+
+/** Transfers of USDC to an address, as the chain has them. */
+const countArrivals = async (to: string): Promise<number> =>
+  (
+    await chain.call<unknown[]>('eth_getLogs', {
+      ...{ address: chain.usdcAddress, fromBlock: '0x0' },
+      topics: [TRANSFER_TOPIC, null, toTopic(to)],
+    })
+  ).length
+
+/** What a dead process had claimed is free, as it is a minute later. */
+async function endLeases({ db }: World): Promise<void> {
+  for (const table of [sql`settlements`, sql`sweeps`])
+    await db.run(sql`update ${table} set lease_until = null, next_check_at = now() where next_check_at is not null`)
+  await db.run(sql`update chain_payouts set lease_until = null`)
+}
+
+async function moneyOut(): Promise<void> {
+  const database = await createTestDatabase()
+  const db = openDb({ connectionString: database.connectionString })
+  const account = openAccount(PHRASE, { path: DEFAULT_ACCOUNT, passphrase: '' })
+  const world = {
+    ...{ database, db, merchant: await insertMerchant(db, openVault(TEST_MASTER_KEY)) },
+    xpub: mnemonicToAccount(PHRASE, { path: DEFAULT_ACCOUNT as "m/44'/60'/0'" }).getHdKey().publicExtendedKey,
+  }
+  const keys = await payoutEnv(chain)
+  const life = new Life(world, await freePort(), 'payout:after-submit', keys)
+  const rpc = createRpc({ url: chain.rpcUrl })
+  try {
+    await life.served.ready()
+    const swept = await payOrder(life)
+    const [company, home] = [newAddress(), newAddress()]
+    await db.run(sql`update companies set settlement_address = ${company}, settlement_network = 31337`)
+    const admin = await logInSuperAdmin({ db, baseUrl: life.baseUrl })
+    const { companyId } = world.merchant
+    const { data: settlement, text } = await admin.post<{ _id: string }>('settlements', { companyId })
+    assert.ok(settlement, text)
+    await admin.post(`settlements/${settlement._id}/approve`)
+    await eventually(async () => life.isDead(), Boolean, 30_000)
+    await life.revive('sweep:after-submit')
+    await endLeases(world)
+    const statusOf = async (table: 'settlements' | 'sweeps'): Promise<string | undefined> => {
+      await chain.mine()
+      await db.run(sql`update ${table === 'sweeps' ? sql`sweeps` : sql`settlements`} set next_check_at = now()
+        where next_check_at > now()`)
+      const rows = await db.many<{ status: string }>(
+        table === 'sweeps' ? sql`select status from sweeps` : sql`select status from settlements`,
+      )
+      assert.ok(rows.length <= 1)
+      return rows[0]?.status
+    }
+    await eventually(
+      () => statusOf('settlements'),
+      (status) => status === 'paid',
+      30_000,
+    )
+    const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+    const own = { network, rpc, relayerSigner: null, maxFeeWei: null }
+    const plan = await planSweep(db, own, { minUnits: 1n, screenFromUnits: 1n, limit: 10 })
+    const batch = await makeBatch([plan], { to: () => home, validSeconds: 86_400, now: new Date() })
+    const deps = { db, clock: Date.now, log: pino({ level: 'silent' }), chains: [own], book: async () => {} }
+    await storeBatch(deps, await signBatch(batch, signerOfAccount(account)), { sentBy: 'test', outside: false })
+    await eventually(async () => life.isDead(), Boolean, 30_000)
+    await life.revive()
+    await endLeases(world)
+    await eventually(
+      () => statusOf('sweeps'),
+      (status) => status === 'done',
+      30_000,
+    )
+    assert.equal(life.deaths, 2)
+    assert.deepEqual([await countArrivals(company), await countArrivals(home)], [1, 1])
+    const { owed } = await db.one<{ owed: string }>(sql`select units::text as owed from settlements`)
+    assert.equal(await chain.balanceOf(company), BigInt(owed))
+    assert.deepEqual([await chain.balanceOf(swept), await chain.balanceOf(home)], [0n, PRICE_UNITS])
+    const verdict = await verifyLedger(db)
+    assert.equal(verdict.difference, null, describeVerdict(verdict))
+  } finally {
+    await life.served.end()
+    await rpc.close()
+    await db.close()
+    await database.drop()
+  }
+}
+
 describe('a process that dies', { concurrency: 4 }, () => {
-  for (const point of CRASH_POINTS) {
+  for (const point of CRASH_POINTS.filter((one) => !one.endsWith(':after-submit'))) {
     test(`at ${point} leaves an order from which everything goes on`, async () => {
       assert.equal(await liveThrough(point), 1)
     })
   }
+
+  test(
+    'right after a settlement left, and again after a sweep left, has each on the chain once and the books right',
+    moneyOut,
+  )
 })

@@ -15,6 +15,8 @@ export const CRASH_POINTS = [
   'refund:before-send',
   'refund:after-send',
   'refund:after-settle',
+  'payout:after-submit',
+  'sweep:after-submit',
 ] as const
 export type CrashPoint = (typeof CRASH_POINTS)[number]
 

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { keccak256 } from 'viem/utils'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
+import { crashPoint } from '../../kernel/crash-point.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Hex, type Rpc, RpcError } from '../endpoints/rpc.ts'
 import type { Network } from '../networks.ts'
@@ -281,6 +282,8 @@ export async function broadcast(deps: PayoutDeps, payout: Payout, view: ChainVie
       })
     }
   }
+  // a sweep is authorized by its address, not by our wallet
+  crashPoint(deps.refundSigner === null ? 'sweep:after-submit' : 'payout:after-submit')
   await updatePayoutTransactionSent(deps.db, payout, newest.txHash, view.number)
   return change(deps, payout, { status: 'sent', providerStatus: `sent in transaction ${newest.txHash}` })
 }
