@@ -173,7 +173,7 @@ test('another company’s records are not there', async () => {
   assert.equal((await decide({ ...record, _id: '0'.repeat(24) } as Listed, 'accept')).status, 404)
 })
 
-test('ether sent by mistake is recorded: at once when the payer names it, else when the payment is over', async () => {
+test('ether, and a token on no list that calls itself USDC, are recorded: at once when the payer names it, else when the payment is over', async () => {
   const send = async (to: string, value: string): Promise<string> => {
     const txHash = await shop.chain.call<string>('eth_sendTransaction', { from: shop.chain.payer, to, value })
     await shop.chain.mine(2)
@@ -184,6 +184,23 @@ test('ether sent by mistake is recorded: at once when the payer names it, else w
       ...{ kind, status, amount, asset: (rest as unknown as { asset: string }).asset },
     }))
   const mistake = { kind: 'wrong_token', status: 'open', amount: '0.001000000000000000', asset: 'ETH' }
+
+  const fake = await shop.chain.deployOtherToken()
+  const [head, tail] = [fake.toLowerCase().slice(0, 6), fake.toLowerCase().slice(-4)]
+  const lookAlike = { kind: 'wrong_token', status: 'open', amount: null, asset: `USDC (${head}…${tail})` }
+
+  const misled = await shop.createAwaiting()
+  const fakeHash = await shop.chain.pay({ to: misled.toAddress, units: misled.units, token: fake })
+  await shop.makeFinal()
+  const nameFake = () =>
+    shop.host.call<{ counted: boolean; reason: string }>('POST', `transaction/${misled.code}`, {
+      as: shop.merchant,
+      body: { txHash: fakeHash },
+    })
+  await eventually(nameFake, ({ data }) => /It sent USDC \(0x.*\), not USDC/.test(data.reason))
+  await nameFake()
+  assert.deepEqual(await etherOf(misled), [lookAlike])
+  assert.equal((await shop.story(misled.orderId)).status, 'AWAITING')
 
   const open = await shop.createAwaiting()
   const txHash = await send(open.toAddress, '0x38d7ea4c68000')
@@ -206,13 +223,15 @@ test('ether sent by mistake is recorded: at once when the payer names it, else w
   const quiet = await shop.createAwaiting()
   await send(quiet.toAddress, '0x38d7ea4c68000')
   await send(quiet.toAddress, '0x1')
-  assert.deepEqual(await recordsOf(quiet), [], 'no log tells of it')
+  await shop.chain.pay({ to: quiet.toAddress, units: 3n, token: fake })
+  await shop.makeFinal()
+  assert.deepEqual(await recordsOf(quiet), [], 'no log of a token that we know tells of it')
   await shop.host.call('POST', `cancel/${quiet.code}`, { as: shop.merchant })
   await eventually(
     () => etherOf(quiet),
-    (list) => list.length > 0,
+    (list) => list.length > 1,
     20_000,
   )
-  assert.deepEqual(await etherOf(quiet), [{ ...mistake, amount: '0.001000000000000001' }])
+  assert.deepEqual(await etherOf(quiet), [lookAlike, { ...mistake, amount: '0.001000000000000001' }])
   await checkBooks()
 })

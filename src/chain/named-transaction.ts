@@ -1,13 +1,25 @@
 import { findHead } from './chain-queries.ts'
+import { strangersAmong } from './deposits/look-alikes.ts'
 import { noticeNative } from './deposits/native-coin.ts'
+import { readTokenNames } from './deposits/token-name.ts'
 import type { Rpc } from './endpoints/rpc.ts'
 import { confirmationsNeeded, confirmationsOf, isFinal } from './finality.ts'
 import { isUsdc } from './networks.ts'
 import type { Receipt } from './payout/receipt.ts'
 import { type ChainReader, provenEndpoints, recordMissed } from './rescan.ts'
 import type { Transfer } from './transfer.ts'
-import { blockCall, type LogFilter, type RpcBlock, readTransfers, toBlock, tokensOf } from './transfer-logs.ts'
-import { listTransfersTo } from './transfer-queries.ts'
+import {
+  type Block,
+  blockCall,
+  type LogFilter,
+  type RpcBlock,
+  type RpcLog,
+  readTransfers,
+  toBlock,
+  tokensOf,
+  toTopic,
+} from './transfer-logs.ts'
+import { type FoundTransfer, listTransfersTo } from './transfer-queries.ts'
 
 export type TransactionVerdict = {
   found: boolean
@@ -63,6 +75,21 @@ async function findNativeReceiver(
   return to
 }
 
+/** What came of a token that the network's list does not know, with what it calls itself. */
+async function readStrangers(
+  { db, network }: ChainReader,
+  rpc: Rpc,
+  { filter, logs, blocks }: { filter: LogFilter; logs: readonly RpcLog[]; blocks: ReadonlyMap<string, Block> },
+): Promise<FoundTransfer[]> {
+  const receivers = new Set(filter.addresses === 'all' ? [] : filter.addresses.map(toTopic))
+  const ours = logs.filter(({ topics }) => receivers.has(topics[2]?.toLowerCase() ?? ''))
+  const strangers = strangersAmong(network, ours)
+  const names = await readTokenNames(rpc, [...strangers.keys()])
+  const tokens = new Map([...names].map(([token, { label }]) => [token, label]))
+  const { chainId } = network
+  return readTransfers(db, { chainId, filter: { ...filter, tokens } }, [...strangers.values()].flat(), blocks)
+}
+
 /**
  * Looks up a transaction that a person names. What it pays to these addresses is recorded as the scanner would record
  * it: only from blocks that were read, each proven to be the chain's own.
@@ -100,7 +127,9 @@ export async function recordNamedTransaction(
     at: block.at,
   }
   const scope = { chainId, filter }
-  const found = await readTransfers(db, scope, receipt.logs, new Map([[block.hash, block]]))
+  const blocks = new Map([[block.hash, block]])
+  const known = await readTransfers(db, scope, receipt.logs, blocks)
+  const found = known.length > 0 ? known : await readStrangers(reader, rpc, { filter, logs: receipt.logs, blocks })
   if (found.length === 0) {
     const other = await findNativeReceiver(reader, rpc, { addresses: filter.addresses, txHash })
     if (other === undefined) return verdict(true, false, `It pays nothing to this order on ${name}.`)

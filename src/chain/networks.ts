@@ -110,8 +110,10 @@ const MAIN: Known[] = [
 ]
 
 /**
- * Aave's test reserves (aave-address-book, AaveV3Sepolia) call themselves USDC and USDT too, and faucets hand them out;
- * EURC is Circle's (developers.circle.com, "EURC Contract Addresses").
+ * Aave's test reserves (aave-address-book, AaveV3Sepolia and AaveV3BaseSepolia) call themselves USDC and USDT too, and
+ * faucets hand them out; EURC is Circle's (developers.circle.com, "EURC Contract Addresses"). On Arbitrum and OP
+ * Sepolia Aave lends Circle's own USDC, and Amoy has no other one that is known: there the name that a contract gives
+ * itself tells (deposits/look-alikes.ts).
  */
 const TEST: Known[] = [
   {
@@ -130,7 +132,11 @@ const TEST: Known[] = [
     name: 'Base Sepolia',
     usdc: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
     rules: 'base',
-    others: { EURC: '0x808456652fdb597867f38412077A9182bf77359F' },
+    others: {
+      'USDC (Aave)': '0xba50Cd2A20f6DA35D788639E581bca8d0B5d4D5f',
+      'USDT (Aave)': '0x0a215D8ba66387DCA84B284D18c3B4ec3de6E54a',
+      EURC: '0x808456652fdb597867f38412077A9182bf77359F',
+    },
   },
   { chainId: 80002, name: 'Polygon Amoy', usdc: '0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582', rules: 'polygon' },
   { chainId: 421614, name: 'Arbitrum Sepolia', usdc: '0x75faf114eafb1BDbe2F0316DF893fd58CE46AA4d', rules: 'arbitrum' },

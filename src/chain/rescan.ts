@@ -62,7 +62,7 @@ export async function readLogRange(
 }
 
 /** The blocks that contain the logs, if they belong to the chain. */
-async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Promise<Map<string, Block>> {
+export async function fetchCanonical(endpoint: Endpoint, logs: readonly RpcLog[]): Promise<Map<string, Block>> {
   const numbers = [...new Set(logs.map((log) => BigInt(log.blockNumber)))]
   const answers = await endpoint.rpc.batch<RpcBlock | null>(numbers.map(blockCall))
   const blocks = answers.flatMap((block) => (block ? [toBlock(block)] : []))

@@ -48,7 +48,7 @@ export type RpcLog = {
  */
 export type LogFilter = {
   addresses: readonly string[] | 'all'
-  /** Symbol by contract, in lower case. */
+  /** Symbol by contract, in lower case; empty: of every contract. */
   tokens: ReadonlyMap<string, string>
   at: Date
 }
@@ -81,8 +81,8 @@ export type LogRange = { blockHash: string } | { fromBlock: Hex; toBlock: Hex }
 
 /** The eth_getLogs calls of a filter, each with at most `topicCount` receivers; none if nothing is watched. */
 export function logsCalls({ addresses, tokens }: LogFilter, where: LogRange, topicCount: number): RpcCall[] {
-  const address = [...tokens.keys()]
-  const call = (topics: unknown[]): RpcCall => ({ method: 'eth_getLogs', params: [{ address, topics, ...where }] })
+  const contracts = tokens.size === 0 ? {} : { address: [...tokens.keys()] }
+  const call = (topics: unknown[]): RpcCall => ({ method: 'eth_getLogs', params: [{ ...contracts, topics, ...where }] })
   if (addresses === 'all') return [call([TRANSFER_TOPIC])]
   const parts = Math.ceil(addresses.length / topicCount)
   return Array.from({ length: parts }, (_, index) => {

@@ -33,8 +33,9 @@ export interface DepositChecks {
    */
   auditDeposits(network: number, addresses: readonly string[]): Promise<void>
   /**
-   * Looks for native coin at these addresses, on every chain that is set up and answers.
-   * @returns those that hold more than was recorded
+   * Looks for native coin at these addresses, and for tokens that only call themselves USDC, on every chain that is set
+   * up and answers.
+   * @returns those that received more than was recorded
    */
-  noticeNative(addresses: readonly string[]): Promise<string[]>
+  noticeMistakes(addresses: readonly string[]): Promise<string[]>
 }

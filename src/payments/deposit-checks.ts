@@ -111,7 +111,7 @@ export async function auditEndedDeposits(deps: DepositCheckDeps): Promise<boolea
   if (ended.length === 0) return false
   const unread = new Set(await auditByNetwork(deps, ended))
   const audited = ended.filter((deposit) => !unread.has(deposit))
-  const gained = await deps.deposits.noticeNative(audited.map(({ depositAddress }) => depositAddress))
+  const gained = await deps.deposits.noticeMistakes(audited.map(({ depositAddress }) => depositAddress))
   if (gained.length > 0) await pollDepositAddresses(deps, gained)
   if (audited.length > 0) await updateDepositsAudited(deps.db, audited, new Date(deps.clock()))
   return ended.length === BATCH && unread.size === 0

@@ -2,7 +2,8 @@ import { HOUR } from '../../kernel/clock.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Hex, Rpc } from '../endpoints/rpc.ts'
 import { type ChainReader, provenEndpoints, rescan } from '../rescan.ts'
-import { blockCall, type RpcBlock, type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
+import { type RpcLog, TRANSFER_TOPIC, toHex, toTopic } from '../transfer-logs.ts'
+import { findBlockBefore } from './block-before.ts'
 import {
   claimAuditPage,
   type DepositFinding,
@@ -34,21 +35,6 @@ async function readBalances(
     params: [{ to: token, data: BALANCE_OF + toTopic(address).slice(2) }, { blockHash }],
   }))
   return (await rpc.batch<Hex>(calls)).map((answer) => BigInt(answer))
-}
-
-/** The last block mined before a time. @throws RpcError */
-async function findBlockBefore(rpc: Rpc, at: Date, head: bigint): Promise<bigint> {
-  const seconds = BigInt(Math.floor(at.getTime() / 1000))
-  let low = 0n
-  let high = head
-  while (low < high) {
-    const middle = (low + high + 1n) / 2n
-    const { method, params } = blockCall(middle)
-    const block = await rpc.call<RpcBlock | null>(method, ...params)
-    if (block && BigInt(block.timestamp) < seconds) low = middle
-    else high = middle - 1n
-  }
-  return low
 }
 
 /** Outflows of each address, continuing where the last audit ended. @throws RpcError */

@@ -19,6 +19,15 @@ export async function listKeyedAmong(q: Queryable, addresses: readonly string[])
   return rows.map(({ address }) => address)
 }
 
+/** The same, each with when it was given out. */
+export const listKeyedSince = (
+  q: Queryable,
+  addresses: readonly string[],
+): Promise<{ address: string; createdAt: Date }[]> =>
+  q.many(sql`
+    select address, created_at from deposit_addresses where key_id is not null
+      and address = any(${addresses.map((one) => one.toLowerCase())}::text[]) order by address`)
+
 /** Those of the addresses that are watched until then at the latest. */
 export async function listWatchEnding(q: Queryable, addresses: readonly string[], by: Date): Promise<string[]> {
   const rows = await q.many<{ address: string }>(sql`

@@ -1,4 +1,5 @@
 import { auditDeposits } from '../../chain/deposits/deposit-audit.ts'
+import { noticeLookAlikes } from '../../chain/deposits/look-alikes.ts'
 import { noticeNative } from '../../chain/deposits/native-coin.ts'
 import { RpcError } from '../../chain/endpoints/rpc.ts'
 import { recordNamedTransaction } from '../../chain/named-transaction.ts'
@@ -40,10 +41,9 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
       const reason = 'The network is not set up here.'
       return answers[0] ?? { found: false, counted: false, waiting: false, reason, addresses: [] }
     },
-    async noticeNative(addresses) {
-      const found = await Promise.all(
-        readers.map((reader) => noticeNative(reader, addresses).catch((): string[] => [])),
-      )
+    async noticeMistakes(addresses) {
+      const looks = readers.flatMap((reader) => [noticeNative(reader, addresses), noticeLookAlikes(reader, addresses)])
+      const found = await Promise.all(looks.map((look) => look.catch((): string[] => [])))
       return [...new Set(found.flat())]
     },
     async auditDeposits(network, addresses) {

@@ -1,0 +1,65 @@
+import { findHead } from '../chain-queries.ts'
+import type { Endpoint } from '../endpoints/endpoint.ts'
+import { type ChainReader, fetchCanonical, provenEndpoints, readLogRange, recordMissed } from '../rescan.ts'
+import { type LogFilter, type RpcLog, readTransfers, TRANSFER_TOPIC, tokensOf } from '../transfer-logs.ts'
+import { findBlockBefore } from './block-before.ts'
+import { listKeyedSince } from './native-coin-queries.ts'
+import { readTokenNames } from './token-name.ts'
+
+/** No further back than so many questions of a node's own size. */
+const MOST_QUESTIONS = 20n
+/** Anyone can make tokens and send them about: so many are asked for their names in one round. */
+const MOST_TOKENS = 20
+
+/** Transfers of contracts that the network's list does not know, by contract. */
+export function strangersAmong(network: ChainReader['network'], logs: readonly RpcLog[]): Map<string, RpcLog[]> {
+  const known = tokensOf(network)
+  const strange = logs.filter(
+    ({ address, topics }) => topics[0] === TRANSFER_TOPIC && topics.length === 3 && !known.has(address.toLowerCase()),
+  )
+  return Map.groupBy(strange, ({ address }) => address.toLowerCase())
+}
+
+async function readStrangers(
+  { network }: ChainReader,
+  endpoint: Endpoint,
+  { addresses, since, head }: { addresses: readonly string[]; since: Date; head: bigint },
+): Promise<Map<string, RpcLog[]>> {
+  const filter: LogFilter = { addresses, tokens: new Map(), at: since }
+  const first = await findBlockBefore(endpoint.rpc, since, head)
+  const least = head - MOST_QUESTIONS * endpoint.limits.blockSpan
+  return strangersAmong(
+    network,
+    await readLogRange(endpoint, filter, { from: first > least ? first : least, to: head }),
+  )
+}
+
+/**
+ * Looks for tokens that call themselves USDC and are not, at deposit addresses that keys made. No list names them all,
+ * on test networks least of all; so the transfers of every contract to these addresses are read, and their contracts
+ * asked for their names. @returns addresses that received one
+ * @throws RpcError if no endpoint answers
+ */
+export async function noticeLookAlikes(reader: ChainReader, addresses: readonly string[]): Promise<string[]> {
+  const { db, network, log } = reader
+  const { chainId } = network
+  const keyed = await listKeyedSince(db, addresses)
+  const head = keyed.length === 0 ? undefined : await findHead(db, chainId)
+  if (!head) return []
+  const [endpoint] = await provenEndpoints(reader)
+  if (!endpoint) return []
+  const since = new Date(Math.min(...keyed.map(({ createdAt }) => createdAt.getTime())))
+  const asked = keyed.map(({ address }) => address)
+  const strangers = await readStrangers(reader, endpoint, { addresses: asked, since, head: head.number })
+  const names = await readTokenNames(endpoint.rpc, [...strangers.keys()].slice(0, MOST_TOKENS))
+  const tokens = new Map([...names].flatMap(([token, { label, isLookAlike }]) => (isLookAlike ? [[token, label]] : [])))
+  if (tokens.size === 0) return []
+  const logs = [...tokens.keys()].flatMap((token) => strangers.get(token) ?? [])
+  const blocks = await fetchCanonical(endpoint, logs)
+  const standing = logs.filter(({ blockHash }) => blocks.has(blockHash))
+  const found = await readTransfers(db, { chainId, filter: { addresses: asked, tokens, at: since } }, standing, blocks)
+  if ((await recordMissed(reader, found)) === 0) return []
+  const receivers = [...new Set(found.map(({ toAddress }) => toAddress))]
+  log.warn({ chainId, tokens: [...tokens.keys()], receivers }, 'a token that calls itself USDC came; it pays nothing')
+  return receivers
+}
