@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { pino } from 'pino'
+import { auditNextPage } from '../src/chain/deposits/deposit-audit.ts'
+import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
+import { createRpc } from '../src/chain/endpoints/rpc.ts'
+import { networkFor } from '../src/chain/networks.ts'
 import { sql } from '../src/db/db.ts'
+import { HOUR } from '../src/kernel/clock.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { createPaid, newAddress, payoutEnv, refundReaches, revert, withProof } from './harness/refunds.ts'
@@ -173,6 +179,25 @@ test('another company’s records are not there', async () => {
   assert.equal((await decide({ ...record, _id: '0'.repeat(24) } as Listed, 'accept')).status, 404)
 })
 
+/** The hourly round over all addresses, at the end of this one's time. @returns where native coin was noticed */
+async function auditLastHours(address: string): Promise<string[]> {
+  const { host, chain } = shop
+  const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
+  const rpc = createRpc({ url: chain.rpcUrl })
+  const reader = { db: host.db, network, endpoints: openEndpoints(network, [rpc]), log: pino({ level: 'silent' }) }
+  await host.db.run(sql`update deposit_addresses set watched_until = now() + interval '3 hours'
+    where address = ${address.toLowerCase()}`)
+  const newest = BigInt(await chain.call<string>('eth_blockNumber'))
+  await eventually(
+    () => host.db.one<{ number: bigint }>(sql`select number from chain_heads where chain_id = ${chain.chainId}`),
+    ({ number }) => number >= newest,
+  )
+  const noticed: string[] = []
+  while (await auditNextPage(reader, Date.now() + 2 * HOUR, async (found) => void noticed.push(...found)));
+  await rpc.close()
+  return noticed
+}
+
 test('ether, and a token on no list that calls itself USDC, are recorded: at once when the payer names it, else when the payment is over', async () => {
   const send = async (to: string, value: string): Promise<string> => {
     const txHash = await shop.chain.call<string>('eth_sendTransaction', { from: shop.chain.payer, to, value })
@@ -233,5 +258,8 @@ test('ether, and a token on no list that calls itself USDC, are recorded: at onc
     20_000,
   )
   assert.deepEqual(await etherOf(quiet), [lookAlike, { ...mistake, amount: '0.001000000000000001' }])
+  // what comes after that is noticed before the address is watched no longer
+  await send(quiet.toAddress, '0x38d7ea4c68000')
+  assert.deepEqual(await auditLastHours(quiet.toAddress), [quiet.toAddress.toLowerCase()])
   await checkBooks()
 })

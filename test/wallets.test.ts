@@ -13,7 +13,7 @@ import { type WatchedChain, watchWallets } from '../src/chain/payout/wallet-watc
 import { openCryptoChannel } from '../src/channels/crypto/adapter.ts'
 import { sql } from '../src/db/db.ts'
 import { formatDecimal } from '../src/kernel/money.ts'
-import { deriveAddress } from '../src/kernel/xpub.ts'
+import { deriveAddress, parseXpub } from '../src/kernel/xpub.ts'
 import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { newTestXpub } from './harness/chain.ts'
@@ -229,4 +229,18 @@ test('the index of every address is exported, with the gap limit that a wallet n
   })
   assert.ok(rows.at(-1)?.includes(paid.code))
   assert.match(text, /the longest row without any is 22\. .*set the gap limit to 23 or more/)
+  const { companyId } = shop.merchant
+  const none = await run(['addresses', '--company', companyId])
+  assert.equal(none.code, 2)
+  assert.match(none.text, /has no wallet of its own with an xpub/)
+  const xpub = newTestXpub()
+  const { id: keyId } = parseXpub(xpub)
+  const address = deriveAddress(xpub, 0)
+  await shop.host.db.run(sql`insert into deposit_keys (id, xpub, company_id) values (${keyId}, ${xpub}, ${companyId})`)
+  await shop.host.db.run(sql`
+    insert into deposit_addresses (address, company_id, reference, key_id, key_index, watched_until)
+    values (${address.toLowerCase()}, ${companyId}, 'own', ${keyId}, 0, now())`)
+  const own = (await run(['addresses', '--company', companyId])).stdout.trim().split('\n')
+  assert.equal(own.length, 2, 'the company’s own addresses and no other')
+  assert.ok(own[1]?.startsWith(`0/0,0,${address},${companyId},,`), own[1])
 })

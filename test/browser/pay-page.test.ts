@@ -280,6 +280,36 @@ test('too little money, in the payer’s language; a payment that the network re
   await context.close()
 })
 
+test('a signature that the token refuses, no coin for the fee, and a payment that no block takes have their words', async () => {
+  const key = `0x${randomBytes(32).toString('hex')}` as const
+  const address = privateKeyToAddress(key)
+  await mint(world.chain.call, address, DUE)
+  const { page, context, owner, button, attempt } = await openWithWallet(key)
+  const fails = async (say: RegExp): Promise<void> => {
+    assert.match(await attempt(), say)
+    await page.locator('#wallet .note').evaluate((note) => note.remove())
+  }
+  owner.signature = `0x${'11'.repeat(64)}1b`
+  await fails(/The payment was not accepted: no USDC left your account/)
+  // a contract wallet signs in a form that the relayer cannot use
+  owner.signature = `0x${'22'.repeat(80)}`
+  await fails(/This account has no ETH on Sandbox chain for the network fee/)
+  await world.chain.call('anvil_setBalance', address, '0x56bc75e2d63100000')
+  await button.click()
+  await page.getByText('Waiting for Sandbox chain to include it in a block').waitFor()
+  await page.evaluate(`for (const [name, text] of Object.entries(localStorage)) {
+    const sent = JSON.parse(text)
+    localStorage.setItem(name, JSON.stringify({ ...sent, at: sent.at - 181_000 }))
+  }`)
+  await page.reload()
+  await page.getByText('has not included your payment yet. Do not pay again').waitFor()
+  assert.equal(await button.count(), 0)
+  await page.getByRole('button', { name: 'It failed in my wallet: pay again' }).click()
+  await button.waitFor()
+  await world.chain.call('anvil_dropAllTransactions')
+  await context.close()
+})
+
 test('amount and address are copied whole', async () => {
   const { code, toAddress } = await world.createAccepted()
   const { page, context } = await open(code, { permissions: ['clipboard-read', 'clipboard-write'] })

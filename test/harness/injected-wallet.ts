@@ -13,6 +13,8 @@ export type Owner = {
   refuses: Partial<Record<string, number>>
   /** Every method that the page asked for. */
   asked: string[]
+  /** What it gives as a signature instead of its own; null: it signs. */
+  signature: string | null
   /** Happens elsewhere before the wallet says what its account holds. */
   meanwhile: (() => Promise<void>) | null
   /** What the page wanted to add, as it said it. */
@@ -53,6 +55,7 @@ export async function injectWallet(
     asked: [],
     added: [],
     meanwhile: null,
+    signature: null,
   }
 
   const switchTo = (chainId: number): Answer => {
@@ -80,6 +83,7 @@ export async function injectWallet(
     }
     if (method === 'eth_sendTransaction') return { result: await send(first) }
     if (method === 'eth_signTypedData_v4') {
+      if (owner.signature !== null) return { result: owner.signature }
       const { types, domain, message, primaryType } = JSON.parse(second)
       return { result: await account.signTypedData({ types, domain, message, primaryType }) }
     }
