@@ -8,7 +8,8 @@ import { type Clock, DAY } from '../../kernel/clock.ts'
 import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { scopeOf } from '../order-service.ts'
-import { countNeeds, listChannels, listDays } from './summary-queries.ts'
+import { countNeeds, listSales } from './summary-queries.ts'
+import { sumChannels, sumDays } from './summary-sums.ts'
 
 const Amount = Type.String({ description: 'USDC, decimal text with 6 digits.' })
 
@@ -41,7 +42,7 @@ type Summary = Static<typeof SummarySchema>
 /** The longest life of an order before it is paid: a link of a month and its grace. */
 const OLDEST_MS = 60 * DAY
 const USDC_DIGITS = 6
-const decimal = (units: string): string => formatDecimal(BigInt(units), USDC_DIGITS)
+const decimal = (units: bigint): string => formatDecimal(units, USDC_DIGITS)
 const NOTHING = {
   mispayments: 0n,
   unmatched: 0n,
@@ -63,25 +64,21 @@ async function readSummary(
   const own = scopeOf(actor)
   const scope = companyId === undefined ? own : { ...own, companyIds: [companyId] }
   const now = clock()
-  const since = new Date(now - (days - 1) * DAY)
-  const firstId = (since.getTime() - OLDEST_MS).toString(16).padStart(12, '0').padEnd(24, '0')
-  const [rows, channels, needs] = await Promise.all([
-    reads.read((q) => listDays(q, scope, { since, firstId })),
-    reads.read((q) => listChannels(q, scope, { since, firstId })),
+  const sinceMs = now - (days - 1) * DAY
+  const firstId = (sinceMs - OLDEST_MS).toString(16).padStart(12, '0').padEnd(24, '0')
+  const [sales, needs] = await Promise.all([
+    reads.read((q) => listSales(q, scope, firstId)),
     // a cashier decides none of these
     actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
   ])
   return {
-    days: rows.map(({ day, created, paid, paidUnits, refundedUnits }) => ({
-      day,
-      created: Number(created),
-      paid: Number(paid),
+    days: sumDays(sales, sinceMs, now).map(({ paidUnits, refundedUnits, ...day }) => ({
+      ...day,
       paidAmount: decimal(paidUnits),
       refundedAmount: decimal(refundedUnits),
     })),
-    channels: channels.map(({ channel, paid, paidUnits }) => ({
-      paymentChannel: channel,
-      paid: Number(paid),
+    channels: sumChannels(sales, sinceMs).map(({ paidUnits, ...channel }) => ({
+      ...channel,
       paidAmount: decimal(paidUnits),
     })),
     needs: {

@@ -6,12 +6,14 @@ import { resume } from './api/session.ts'
 import { StepUp } from './frame/StepUp.tsx'
 import { startScheme } from './frame/scheme.ts'
 import { Toasts } from './kit/toasts.tsx'
-import { router } from './router.tsx'
+import { preloadScreen, router } from './router.tsx'
 import './styles.css'
 import { startLang } from './texts/lang.ts'
 
 startScheme()
 const root = document.getElementById('root')
+// the screen's own file comes while the session is asked for
+preloadScreen()
 await Promise.all([startLang(), resume()])
 if (root) {
   createRoot(root).render(

@@ -229,6 +229,14 @@ export const router = createRouter({
   defaultErrorComponent: RouteFailed,
 })
 
+type Lazy = { options: { component?: { preload?(): unknown } } }
+
+/** Fetches the file of the screen that the address names, before it is known who asks. */
+export function preloadScreen(): void {
+  const routes: Record<string, Lazy> = router.routesById
+  for (const match of router.matchRoutes(router.latestLocation)) routes[match.routeId]?.options.component?.preload?.()
+}
+
 declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router
