@@ -57,6 +57,8 @@ export function startSandboxProcess(options: {
 }): Promise<SandboxProcess> {
   const entry = join(import.meta.dirname, '../sandbox/main.ts')
   const args = [
+    // short-lived objects get 6 MB instead of 48
+    '--max-semi-space-size=2',
     entry,
     '--data-dir',
     options.dataDir,

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -42,30 +43,29 @@ function keep(name: string, text: string): void {
   }
 }
 
-/** Loading the compiler costs a second and leaves listeners on the process that would end it on any stray rejection. */
-function loadCompiler(): { compile(input: string, callbacks: object): string } {
-  const events = ['uncaughtException', 'unhandledRejection'] as const
-  const before = events.map((event) => process.rawListeners(event))
-  const compiler = require('solc') as { compile(input: string, callbacks: object): string }
-  for (const [index, event] of events.entries()) {
-    for (const listener of process.rawListeners(event)) {
-      if (!before[index]?.includes(listener)) process.removeListener(event, listener as () => void)
-    }
-  }
-  return compiler
-}
+type Compiler = { compile(input: string, callbacks: object): string }
 
-function build(name: string, source: string): string {
+/** Runs the compiler, in this process. @throws Error with its faults */
+function compile(name: string): string {
   const file = `${name}.sol`
-  const input = { language: 'Solidity', sources: { [file]: { content: source } }, settings: SETTINGS }
+  const content = readFileSync(join(import.meta.dirname, file), 'utf8')
+  const input = { language: 'Solidity', sources: { [file]: { content } }, settings: SETTINGS }
   const importFile = (path: string) => ({ contents: readFileSync(require.resolve(path), 'utf8') })
-  const output = JSON.parse(loadCompiler().compile(JSON.stringify(input), { import: importFile })) as Output
+  const compiler = require('solc') as Compiler
+  const output = JSON.parse(compiler.compile(JSON.stringify(input), { import: importFile })) as Output
   const faults = (output.errors ?? []).filter((error) => error.severity === 'error')
   const code = output.contracts?.[file]?.[name]?.evm.bytecode.object
   if (faults.length > 0 || !code) {
     throw new Error(`${file} does not compile:\n${faults.map((fault) => fault.formattedMessage).join('\n')}`)
   }
   return `0x${code}`
+}
+
+/** A process of its own: the compiler keeps 90 MB for good, and ends its process on any stray rejection. */
+function build(name: string): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [import.meta.filename, name], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${name}.sol was not compiled:\n${stderr}`)
+  return stdout
 }
 
 /**
@@ -85,10 +85,12 @@ function bytecodeOf(name: 'TestUSDC' | 'SanctionsOracle'): string {
     (text) => text !== undefined && /^0x[0-9a-f]+$/.test(text),
   )
   if (cached !== undefined) return cached
-  const code = build(name, source)
+  const code = build(name)
   keep(file, code)
   return code
 }
 
 export const testUsdcBytecode = (): string => bytecodeOf('TestUSDC')
 export const sanctionsOracleBytecode = (): string => bytecodeOf('SanctionsOracle')
+
+if (import.meta.main) process.stdout.write(compile(process.argv[2] ?? ''))
