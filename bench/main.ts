@@ -9,6 +9,7 @@ import { benchOrders } from './orders.ts'
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
  * --flame                       with orders and webhooks: writes docs/flames/*.svg instead of measuring
  * BENCH_NODE_OPTIONS            for the service, for example "--cpu-prof --cpu-prof-dir=profiles"
+ * BENCH_NODES, BENCH_PROCESSES  of nodes: how many at once (1,2,4), and how many processes of one service (1,2)
  * BENCH_EXPORT_ORDERS           orders in the files of exports (1000000)
  * BENCH_OFFICE_ORDERS           orders in the list of the back office (100000)
  * BENCH_GROWTH_ORDERS           orders that are stored at last in growth (10000000: about 10 GB, and half an hour)

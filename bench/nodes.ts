@@ -5,15 +5,19 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import type { Load, LoadResult } from './http-load.ts'
-import { type BenchService, startService } from './service.ts'
+import { type BenchService, startService, untilIdle } from './service.ts'
 
 /*
- * Whether nodes add up: creations by 64 callers against 1, 2 and 4 API processes on one database, and who spent the
- * machine's time. On a machine of few cores the load generator and PostgreSQL take theirs, so the last column says what
- * one processor second of the service's own yields: it stays level while nodes add up.
+ * Whether nodes add up: creations by 64 callers against 1, 2 and 4 API processes on one database, and against one
+ * service with PROCESSES=1 and 2, which shares its port among processes. And who spent the machine's time: on one of few
+ * cores the load generators and PostgreSQL take theirs, so the last columns say what one processor second of the
+ * service's own yields. That stays level where nodes add up.
  */
-const { BENCH_NODES = '1,2,4', BENCH_ROUNDS = '3', BENCH_SECONDS = '5', BENCH_CALLERS = '64' } = process.env
-const counts = BENCH_NODES.split(',').map(Number)
+const { BENCH_NODES = '1,2,4', BENCH_PROCESSES = '1,2', BENCH_ROUNDS = '3' } = process.env
+const { BENCH_SECONDS = '5', BENCH_CALLERS = '64' } = process.env
+const numbersOf = (list: string): number[] => list.split(',').filter(Boolean).map(Number)
+const counts = numbersOf(BENCH_NODES)
+const processes = numbersOf(BENCH_PROCESSES)
 const callers = Number(BENCH_CALLERS.split(',').at(-1))
 
 type Figures = {
@@ -49,12 +53,15 @@ const parentOf = (pid: number): number => {
 
 const secondsOf = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + ticksOf(pid), 0) / TICKS_A_SECOND
 
-/** The server and its backends. */
-function databasePids(cluster: string): number[] {
-  const server = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0])
+/** A process and what it started. */
+function withChildren(parent: number): number[] {
   const all = globSync('/proc/[0-9]*').map((path) => Number(path.slice('/proc/'.length)))
-  return [server, ...all.filter((pid) => parentOf(pid) === server)]
+  return [parent, ...all.filter((pid) => parentOf(pid) === parent)]
 }
+
+/** The server and its backends. */
+const databasePids = (cluster: string): number[] =>
+  withChildren(Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]))
 
 function createRequest({ facts: { apiKey, apiSecret } }: BenchService): string {
   const body = JSON.stringify({
@@ -75,7 +82,8 @@ async function drive(generator: ChildProcess, load: Load): Promise<LoadResult> {
 async function measure(nodes: readonly BenchService[], cluster: string): Promise<Figures> {
   const generators = nodes.map(() => fork(join(import.meta.dirname, 'http-load.ts')))
   const pidsOf = (children: readonly ChildProcess[]): number[] => children.map(({ pid = 0 }) => pid)
-  const groups = { service: pidsOf(nodes.map(({ child }) => child)), generator: pidsOf(generators) }
+  const services = pidsOf(nodes.map(({ child }) => child)).flatMap(withChildren)
+  const groups = { service: services, generator: pidsOf(generators) }
   const load = (seconds: number): Promise<LoadResult[]> =>
     Promise.all(
       nodes.map((node, index) => {
@@ -107,16 +115,36 @@ async function measure(nodes: readonly BenchService[], cluster: string): Promise
 const middle = (rows: readonly Figures[]): Figures =>
   [...rows].sort((left, right) => left.perSecond - right.perSecond)[Math.floor(rows.length / 2)] as Figures
 
-function printRow(count: number, row: Figures, first: number): void {
+function printRow(name: string, row: Figures, first: Figures): void {
   const { perSecond, p50Ms, failed, service, database, generator } = row
   const all = service + database + generator
-  const share = (seconds: number): string => `${Math.round((seconds / all) * 100)} %`.padStart(6)
-  const yields = Math.round((perSecond * Number(BENCH_SECONDS)) / service)
-  process.stdout.write(
-    `${String(count).padStart(5)}  ${perSecond.toFixed(0).padStart(9)}  ${(perSecond / first).toFixed(2).padStart(6)}  ` +
-      `${p50Ms.toFixed(1).padStart(7)}  ${share(service)}  ${share(database)}  ${share(generator)}  ` +
-      `${(all / Number(BENCH_SECONDS)).toFixed(2).padStart(5)}  ${String(yields).padStart(7)}${failed > 0 ? `  ${failed} failed` : ''}\n`,
-  )
+  const share = (seconds: number): string => `${Math.round((seconds / all) * 100)} %`
+  const yieldOf = (one: Figures): number => (one.perSecond * Number(BENCH_SECONDS)) / one.service
+  const cells = [
+    perSecond.toFixed(0),
+    (perSecond / first.perSecond).toFixed(2),
+    p50Ms.toFixed(1),
+    ...[service, database, generator].map(share),
+    (all / Number(BENCH_SECONDS)).toFixed(2),
+    yieldOf(row).toFixed(0),
+    (yieldOf(row) / yieldOf(first)).toFixed(2),
+  ]
+  const note = failed > 0 ? `  ${failed} failed` : ''
+  process.stdout.write(`${name.padEnd(16)}${cells.map((cell) => cell.padStart(10)).join('')}${note}\n`)
+}
+
+const HEADS = ['created/s', 'ratio', 'p50 ms', 'service', 'database', 'load', 'cores', 'per CPU s', 'ratio']
+
+type Contender = { name: string; nodes: readonly BenchService[] }
+
+/** All in turns, so that each has the same neighbours on the machine; ratios are to the first. */
+async function compare(contenders: readonly Contender[], cluster: string): Promise<void> {
+  const rows = contenders.map(() => [] as Figures[])
+  for (let round = 0; round < Number(BENCH_ROUNDS); round += 1)
+    for (const [index, { nodes }] of contenders.entries()) rows[index]?.push(await measure(nodes, cluster))
+  process.stdout.write(`\n${''.padEnd(16)}${HEADS.map((head) => head.padStart(10)).join('')}\n`)
+  const first = middle(rows[0] ?? [])
+  for (const [index, { name }] of contenders.entries()) printRow(name, middle(rows[index] ?? []), first)
 }
 
 /** `npm run bench -- nodes` */
@@ -130,22 +158,34 @@ export async function run(): Promise<void> {
     // a chain that is named and never asked: no sandbox starts beside the measurement
     ...{ CHAIN_31337_RPC_URL: 'http://127.0.0.1:9', CHAIN_31337_USDC: `0x${'0'.repeat(40)}` },
   }
-  const nodes: BenchService[] = []
+  const started: BenchService[] = []
+  const start = async (name: string, more = {}): Promise<BenchService> => {
+    const service = await startService(join(folder, name), { env: { ...env, ...more } })
+    started.push(service)
+    return service
+  }
   try {
-    for (let index = 0; index < Math.max(...counts); index += 1)
-      nodes.push(await startService(join(folder, `node-${index}`), { env }))
     const model = cpus()[0]?.model.trim()
     process.stdout.write(
-      `Creations by ${callers} callers, ${availableParallelism()} × ${model}; medians of ${BENCH_ROUNDS} turns of ${BENCH_SECONDS} s.\n` +
-        'nodes  created/s  times 1  p50 ms  service  database  load   cores  orders per CPU second of the service\n',
+      `Creations by ${callers} callers, ${availableParallelism()} × ${model}; medians of ${BENCH_ROUNDS} turns of ${BENCH_SECONDS} s.\n`,
     )
-    const rows = new Map(counts.map((count) => [count, [] as Figures[]]))
-    for (let round = 0; round < Number(BENCH_ROUNDS); round += 1)
-      for (const count of counts) rows.get(count)?.push(await measure(nodes.slice(0, count), join(folder, 'postgres')))
-    const first = middle(rows.get(counts[0] ?? 1) ?? []).perSecond
-    for (const [count, list] of rows) printRow(count, middle(list), first)
+    const nodes: BenchService[] = []
+    for (let index = 0; index < Math.max(0, ...counts); index += 1) nodes.push(await start(`node-${index}`))
+    await untilIdle(nodes)
+    const cluster = join(folder, 'postgres')
+    if (counts.length > 0)
+      await compare(
+        counts.map((count) => ({ name: `${count} node${count === 1 ? '' : 's'}`, nodes: nodes.slice(0, count) })),
+        cluster,
+      )
+    for (const node of started.splice(0)) await node.stop()
+    const whole: Contender[] = []
+    for (const count of processes)
+      whole.push({ name: `PROCESSES=${count}`, nodes: [await start(`all-${count}`, { PROCESSES: String(count) })] })
+    await untilIdle(started)
+    if (whole.length > 0) await compare(whole, cluster)
   } finally {
-    await Promise.all(nodes.map((node) => node.stop()))
+    await Promise.all(started.map((node) => node.stop()))
     await server.stop()
     rmSync(folder, { recursive: true, force: true })
   }

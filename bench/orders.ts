@@ -13,7 +13,7 @@ import type { Load, LoadResult } from './http-load.ts'
 import { LIMIT_CREATE, LIMIT_DATABASE, LIMIT_READ, makeLimitDatabase } from './independent-limit.ts'
 import { KNOWN_ORDERS, type Limit, type LimitWork, openLimit } from './limit.ts'
 import { childrenCpuUs, cpuUs, databaseCpuUs } from './processor-time.ts'
-import { freePort, startService } from './service.ts'
+import { freePort, startService, untilIdle } from './service.ts'
 
 /** Twelve digits, as the limit's numbers have. */
 const readCode = (index: number): string => `readread0000${index.toString(16).padStart(12, '0')}`
@@ -169,12 +169,8 @@ async function compare(contest: Contest, contenders: Contenders): Promise<Figure
   return results
 }
 
-/** By then the service has compiled all its schemas, which it does in the background. */
-const SETTLED_MS = 15_000
-
 /** Profiles the service at each number of callers, warmed up; the limits do not run. */
 async function paint({ what, requests }: Contest, { generator, service, dataDir, limit }: Contenders): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, SETTLED_MS - process.uptime() * 1000)))
   for (const callers of callersOf) {
     const load = { callers, seconds, requests, port: service.port }
     await loadService(load, { generator, service, dataDir, limit })
@@ -295,6 +291,7 @@ export async function benchOrders(): Promise<void> {
   try {
     const limit = openLimit(folder, server.connectionString)
     await makeLimitDatabase(server.connectionString)
+    await untilIdle([service])
     process.stdout.write(
       `${cpus().length} × ${cpus()[0]?.model.trim()}, Node ${process.versions.node}, ${rounds} rounds of ${seconds} s in turns, medians\n`,
     )

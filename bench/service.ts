@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cpuUs } from './processor-time.ts'
 
 /** What the sandbox writes down about itself. */
 export type Facts = {
@@ -58,6 +59,27 @@ export async function startService(
       child.kill('SIGTERM')
       if (child.exitCode === null) await once(child, 'exit')
     },
+  }
+}
+
+const BACKGROUND_MS = 11_000
+const LOOK_MS = 1000
+/** Of a second. */
+const IDLE_US = 50_000
+const LONGEST_MS = 90_000
+
+/**
+ * Ten seconds after its start a service compiles what was not asked for yet, in the background. Resolves when these
+ * have done so, or after a minute and a half.
+ */
+export async function untilIdle(services: readonly Pick<BenchService, 'child'>[]): Promise<void> {
+  const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+  const endMs = performance.now() + LONGEST_MS
+  await wait(BACKGROUND_MS)
+  const spent = (): number => services.reduce((sum, { child }) => sum + cpuUs(child.pid), 0)
+  for (let before = spent(); performance.now() < endMs; before = spent()) {
+    await wait(LOOK_MS)
+    if (!(spent() - before > IDLE_US * services.length)) return
   }
 }
 

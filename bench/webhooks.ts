@@ -10,6 +10,7 @@ import { openDb, sql } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { openVault } from '../src/kernel/vault.ts'
+import { profileHere, wantsFlame, writeFlame } from './flame.ts'
 import { type Goal, printGoals } from './goals.ts'
 import { cpuUs, databaseCpuUs } from './processor-time.ts'
 import { type Contender, openComptoir, openGraphileWorker, openPgBoss, type Place } from './webhooks-contenders.ts'
@@ -197,8 +198,24 @@ const CONTENDERS: [string, (place: Place) => Promise<Contender>][] = [
 ]
 const { BENCH_SENDERS = CONTENDERS.map(([name]) => name).join() } = process.env
 
+/** Profiles our sender, to many receivers and to one; the deliveries are enqueued before. */
+const paint = (): Promise<void> =>
+  withPlace(async (bench) => {
+    for (const [name, receivers] of [
+      ['many', 256],
+      ['one', 1],
+    ] as const) {
+      const contender = await openComptoir(bench.place, receivers)
+      const profile = await profileHere(() => measureThroughput(contender, bench))
+      await contender.stop()
+      writeFlame(`webhooks-${name}`, `${contender.name}: processor time of the sender`, profile)
+    }
+  })
+
 /** Deliveries per second and delay from commit to arrival: our sender, graphile-worker and pg-boss, one by one. */
-export const run = (): Promise<void> =>
+export const run = (): Promise<void> => (wantsFlame ? paint() : compareSenders())
+
+const compareSenders = (): Promise<void> =>
   withPlace(async (bench) => {
     const rows: Figures[] = []
     const contenders = CONTENDERS.filter(([name]) => BENCH_SENDERS.split(',').includes(name))
