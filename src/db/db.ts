@@ -3,6 +3,7 @@ import { AppError } from '../kernel/errors.ts'
 import { assertHoldsNone, whileHolding } from './held.ts'
 import { openShares } from './shares.ts'
 import { type Sql, sql } from './sql.ts'
+import { parseTimestamp } from './timestamps.ts'
 
 export { joinSql, json, type Sql, sql, unnamed } from './sql.ts'
 
@@ -48,9 +49,11 @@ export interface Db extends Queryable {
 }
 
 const INT8 = 20
+const TIMESTAMPTZ = 1184
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === INT8) return (text: string) => BigInt(text)
+    if (oid === TIMESTAMPTZ && format === 'text') return parseTimestamp
     return pg.types.getTypeParser(oid, format)
   },
 }
@@ -66,9 +69,9 @@ function camelCase(column: string): string {
   return name
 }
 
-function toRow(fields: readonly { name: string }[], values: readonly unknown[]): Record<string, unknown> {
+function toRow(names: readonly string[], values: readonly unknown[]): Record<string, unknown> {
   const row: Record<string, unknown> = {}
-  for (const [index, field] of fields.entries()) row[camelCase(field.name)] = values[index]
+  for (let index = 0; index < names.length; index += 1) row[names[index] ?? ''] = values[index]
   return row
 }
 
@@ -134,7 +137,8 @@ async function execute(runner: Runner, statement: Sql, named: boolean): Promise<
 function queryable(runner: Runner, named: boolean): Queryable {
   const many = async <Row>(statement: Sql): Promise<Row[]> => {
     const result = await execute(runner, statement, named)
-    return result.rows.map((values) => toRow(result.fields, values) as Row)
+    const names = result.fields.map(({ name }) => camelCase(name))
+    return result.rows.map((values) => toRow(names, values) as Row)
   }
   const maybe = async <Row>(statement: Sql): Promise<Row | undefined> => (await many<Row>(statement))[0]
   return {

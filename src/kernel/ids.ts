@@ -17,22 +17,28 @@ function takeRandom(count: number): Buffer {
 }
 
 let lastMs = 0
+/** `lastMs` in hex: writing a number of this size takes as long as the rest of an id. */
+let lastHead = ''
 let sequence = 0
 
 /** 24 hex characters that sort by creation: 48 bits of milliseconds, a 16-bit counter, 32 random bits. */
 export function newId(nowMs: number = Date.now()): string {
   if (nowMs > lastMs) {
-    lastMs = nowMs
+    setLast(nowMs)
     sequence = takeRandom(1)[0] ?? 0
   } else {
     sequence += 1
     if (sequence > 0xffff) {
-      lastMs += 1
+      setLast(lastMs + 1)
       sequence = 0
     }
   }
-  const head = lastMs.toString(16).padStart(12, '0') + sequence.toString(16).padStart(4, '0')
-  return head + takeRandom(4).toString('hex')
+  return lastHead + sequence.toString(16).padStart(4, '0') + takeRandom(4).toString('hex')
+}
+
+function setLast(ms: number): void {
+  lastMs = ms
+  lastHead = ms.toString(16).padStart(12, '0')
 }
 
 /**

@@ -47,8 +47,8 @@ export const paymentUrlOf = (payUrl: string, code: string): string => `${payUrl}
 /** A rate without trailing zeros: "1.08". */
 export const formatRate = (rate: bigint): string => formatDecimal(rate, RATE_EXPONENT).replace(/\.?0+$/, '')
 
-/** The order as its company sees it. */
-export function viewOrder(order: Order, payUrl: string): OrderView {
+/** The order for readers without a credential of its company: what is not `webhookUrl`. */
+export function viewOrderPublicly(order: Order, payUrl: string): Omit<OrderView, 'webhookUrl'> {
   return {
     _id: order.id,
     code: order.code,
@@ -59,7 +59,6 @@ export function viewOrder(order: Order, payUrl: string): OrderView {
     toAsset: order.to.asset,
     status: order.status,
     paymentChannel: order.paymentChannel,
-    webhookUrl: order.webhookUrl,
     alias: order.alias,
     goods: order.goods,
     createdAt: order.createdAt.toISOString(),
@@ -77,6 +76,12 @@ export function viewOrder(order: Order, payUrl: string): OrderView {
   }
 }
 
+/** The order as its company sees it. */
+export const viewOrder = (order: Order, payUrl: string): OrderView => ({
+  ...viewOrderPublicly(order, payUrl),
+  webhookUrl: order.webhookUrl,
+})
+
 /** Without what leads to the payer’s page: a reference can be guessed. */
 export type ReferenceView = Static<typeof ReferenceOrderSchema>
 
@@ -88,9 +93,3 @@ export const viewOrderByReference = (order: Order, payUrl: string): ReferenceVie
   shortCode: null,
   paymentUrl: null,
 })
-
-/** The order for readers without a credential of its company: the same without `webhookUrl`. */
-export function viewOrderPublicly(order: Order, payUrl: string): OrderView {
-  const { webhookUrl: _hidden, ...rest } = viewOrder(order, payUrl)
-  return rest
-}

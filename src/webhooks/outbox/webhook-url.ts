@@ -21,8 +21,24 @@ export const bareHost = (hostname: string): string => hostname.replace(/^\[|\]$/
 
 const isLocalName = (host: string): boolean => host === 'localhost' || host.endsWith('.localhost')
 
-/** What is wrong with a webhook address, as a sentence for the merchant, or null. Names are not looked up here. */
+const KEPT_ADDRESSES = 1000
+const keptGood = new WeakMap<WebhookUrlRules, Set<string>>()
+
+/**
+ * What is wrong with a webhook address, as a sentence for the merchant, or null. Names are not looked up here. A shop
+ * gives the same address with each order, so what was found good under these rules is kept.
+ */
 export function webhookUrlFault(text: string, rules: WebhookUrlRules): string | null {
+  const good = keptGood.get(rules) ?? new Set()
+  if (good.has(text)) return null
+  const fault = findFault(text, rules)
+  if (fault !== null) return fault
+  if (good.size >= KEPT_ADDRESSES) good.clear()
+  keptGood.set(rules, good.add(text))
+  return null
+}
+
+function findFault(text: string, rules: WebhookUrlRules): string | null {
   if (text.length > 2048) return 'The address is longer than 2048 characters.'
   if (hasControlCharacter(text)) return 'The address contains a space or a control character.'
   if (!URL.canParse(text)) return 'This is not a valid URL. Write it like https://shop.example/webhooks.'
