@@ -13,7 +13,7 @@ export const wantsFlame = process.argv.includes('--flame')
 const SAMPLE_US = 200
 const [WIDTH, ROW, HEAD] = [1200, 16, 40]
 /** Narrower boxes are left out: they could not be read, and make the file large. */
-const NARROWEST = 2
+const NARROWEST = 4
 const CHARACTER = 6.2
 
 type Frame = { functionName: string; url: string; lineNumber: number }
@@ -34,6 +34,10 @@ const placeOf = ({ url, lineNumber }: Frame): string => {
   return path === '' ? '' : `${path}:${lineNumber + 1}`
 }
 
+/** Waiting, and the profiler's own start and end. */
+const isNotWork = ({ functionName, url }: Frame): boolean =>
+  functionName === '(idle)' || functionName === '(program)' || url === 'node:inspector'
+
 /** What was sampled as a tree in which equal callees of a box are one. Waiting is left out. */
 function treeOf({ nodes, samples = [], timeDeltas = [] }: Profile): Box {
   const byId = new Map(nodes.map((node) => [node.id, node]))
@@ -44,7 +48,7 @@ function treeOf({ nodes, samples = [], timeDeltas = [] }: Profile): Box {
     const node = byId.get(id)
     if (node === undefined) return 0
     const name = node.callFrame.functionName || '(anonymous)'
-    if (name === '(idle)' || name === '(program)') return 0
+    if (isNotWork(node.callFrame)) return 0
     const place = placeOf(node.callFrame)
     const box = name === '(root)' ? above : (above.children.get(`${name} ${place}`) ?? newBox(name, place))
     if (box !== above) above.children.set(`${name} ${place}`, box)
@@ -102,14 +106,15 @@ export function selfTimes(
   { nodes, samples = [], timeDeltas = [] }: Profile,
   most = 15,
 ): [name: string, share: number][] {
+  const working = nodes.filter(({ callFrame }) => !isNotWork(callFrame))
   const names = new Map(
-    nodes.map(({ id, callFrame }) => [id, `${callFrame.functionName || '(anonymous)'} ${placeOf(callFrame)}`]),
+    working.map(({ id, callFrame }) => [id, `${callFrame.functionName || '(anonymous)'} ${placeOf(callFrame)}`]),
   )
   const own = new Map<string, number>()
   let all = 0
   for (const [index, id] of samples.entries()) {
-    const name = names.get(id) ?? ''
-    if (name.startsWith('(idle)') || name.startsWith('(program)')) continue
+    const name = names.get(id)
+    if (name === undefined) continue
     const us = Math.max(0, timeDeltas[index] ?? 0)
     all += us
     own.set(name, (own.get(name) ?? 0) + us)

@@ -46,13 +46,21 @@ async function waitForCount(receiver: ChildProcess, count: number): Promise<void
 }
 
 /** A backlog that waits in the table, then the start: deliveries/s between the first and the last arrival. */
-async function measureThroughput(
-  contender: Contender,
-  { receiver, dataDir }: Bench,
-  backlog = BACKLOG,
-): Promise<Throughput> {
+async function measureThroughput(contender: Contender, bench: Bench, backlog = BACKLOG): Promise<Throughput> {
+  await fill(contender, bench, backlog)
+  return measureDraining(contender, bench, backlog)
+}
+
+async function fill(contender: Contender, { receiver }: Bench, backlog: number): Promise<void> {
   receiver.send('reset')
   for (let done = 0; done < backlog; done += CHUNK) await contender.enqueue(CHUNK)
+}
+
+async function measureDraining(
+  contender: Contender,
+  { receiver, dataDir }: Bench,
+  backlog: number,
+): Promise<Throughput> {
   const spent = (): number[] => [cpuUs(process.pid), databaseCpuUs(dataDir), cpuUs(receiver.pid)]
   const before = spent()
   await contender.start()
@@ -206,7 +214,8 @@ const paint = (): Promise<void> =>
       ['one', 1],
     ] as const) {
       const contender = await openComptoir(bench.place, receivers)
-      const profile = await profileHere(() => measureThroughput(contender, bench))
+      await fill(contender, bench, BACKLOG)
+      const profile = await profileHere(() => measureDraining(contender, bench, BACKLOG))
       await contender.stop()
       writeFlame(`webhooks-${name}`, `${contender.name}: processor time of the sender`, profile)
     }
