@@ -9,9 +9,9 @@ import { type BenchService, startService, untilIdle } from './service.ts'
 
 /*
  * Whether nodes add up: creations by 64 callers against 1, 2 and 4 API processes on one database, and against one
- * service with PROCESSES=1 and 2, which shares its port among processes. And who spent the machine's time: on one of few
- * cores the load generators and PostgreSQL take theirs, so the last columns say what one processor second of the
- * service's own yields. That stays level where nodes add up.
+ * service with PROCESSES=1 and 2, which shares its port among processes. And who spent the machine's time: where it has
+ * few cores, the load generators and PostgreSQL take theirs. The last columns say what one processor second of the
+ * service's own yields; that stays level where nodes add up.
  */
 const { BENCH_NODES = '1,2,4', BENCH_PROCESSES = '1,2', BENCH_ROUNDS = '3' } = process.env
 const { BENCH_SECONDS = '5', BENCH_CALLERS = '64' } = process.env
