@@ -2,6 +2,20 @@ import type { FastifyBaseLogger } from 'fastify'
 
 export type Ticker = { wake(): void; stop(): Promise<void> }
 
+/** Periods that share out their time: a longer one meets others seldom. */
+const SHORT_MS = 5000
+
+/**
+ * Where in its period a job runs. Jobs begin together; without this they would ask for a connection of their own at the
+ * same moment of every second, for good, and each keeps seven megabytes of the database server.
+ */
+function phaseOf(name: string, intervalMs: number): number {
+  if (intervalMs > SHORT_MS) return intervalMs
+  let hash = 0
+  for (const char of name) hash = (hash * 31 + char.charCodeAt(0)) % 997
+  return (intervalMs * hash) / 997
+}
+
 /**
  * Repeats `work`: at once, then `intervalMs` after it ended, and at once again after `wake` or when it returned true
  * (there is more). A failure is logged and tried again, later each time up to half a minute.
@@ -15,6 +29,7 @@ export function startTicker(
   let stopped = false
   let again = false
   let failures = 0
+  let nextMs = phaseOf(name, intervalMs)
   let wakeUp = (): void => {}
   const pause = (delayMs: number): Promise<void> =>
     new Promise((resolve) => {
@@ -36,7 +51,8 @@ export function startTicker(
         log.warn({ err: error, job: name, failures }, 'job failed')
       }
       if (stopped || ((again || more) && failures === 0)) continue
-      await pause(failures === 0 ? intervalMs : Math.min(30_000, 500 * 2 ** failures))
+      await pause(failures === 0 ? nextMs : Math.min(30_000, 500 * 2 ** failures))
+      nextMs = intervalMs
     }
   }
   const running = loop()
