@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { startTestServer } from '../scripts/test-server.ts'
 import { printGoals } from './goals.ts'
+import { cpuUs, databaseCpuUs } from './processor-time.ts'
 
 const ORDERS = Number(process.env.BENCH_EXPORT_ORDERS ?? 1_000_000)
 const ROUNDS = 2
@@ -98,10 +99,10 @@ function readMemory(pid: number): { peak: number; now: number } {
   return { peak: Math.round(mb('VmHWM')), now: Math.round(mb('VmRSS')) }
 }
 
-/** Seconds of processor time that a process used so far, all its threads together. */
-function readCpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) / 100
+/** Seconds of processor time that were used so far: by the service with all its threads, and by PostgreSQL. */
+const readCpuSeconds = (pid: number, databaseUrl: string) => {
+  const socketDir = new URL(databaseUrl).searchParams.get('host') ?? ''
+  return { service: cpuUs(pid) / 1e6, database: databaseCpuUs(dirname(socketDir)) / 1e6 }
 }
 
 const resetPeak = (pid: number): void => writeFileSync(`/proc/${pid}/clear_refs`, '5')
@@ -179,17 +180,22 @@ async function copy(databaseUrl: string, query: string): Promise<number> {
 
 type Measured = { seconds: number; peakMb: number }
 
-async function measure(pid: number, facts: Facts, format: string): Promise<Measured> {
+async function measure(
+  pid: number,
+  { facts, databaseUrl }: { facts: Facts; databaseUrl: string },
+  format: string,
+): Promise<Measured> {
   resetPeak(pid)
   const before = readMemory(pid)
-  const cpuBefore = readCpuSeconds(pid)
+  const cpuBefore = readCpuSeconds(pid, databaseUrl)
   const startedAt = performance.now()
   const bytes = await download(facts, format)
   const seconds = (performance.now() - startedAt) / 1000
   const { peak } = readMemory(pid)
+  const cpu = readCpuSeconds(pid, databaseUrl)
   console.log(
-    `${format.padEnd(5)} ${ORDERS} orders  ${seconds.toFixed(1)} s (${(readCpuSeconds(pid) - cpuBefore).toFixed(1)} s of ` +
-      `the service's processor time)  ${Math.round(bytes / 1e6)} MB file  ` +
+    `${format.padEnd(5)} ${ORDERS} orders  ${seconds.toFixed(1)} s (processor time: service ` +
+      `${(cpu.service - cpuBefore.service).toFixed(1)} s, PostgreSQL ${(cpu.database - cpuBefore.database).toFixed(1)} s)  ${Math.round(bytes / 1e6)} MB file  ` +
       `service: ${before.now} MB before, VmHWM ${peak} MB at its peak (${peak - before.now} MB more)`,
   )
   return { seconds, peakMb: peak }
@@ -201,13 +207,15 @@ async function compare(pid: number, facts: Facts, databaseUrl: string): Promise<
   const csv: Measured[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const [name, query] of Object.entries(COPIES)) {
+      const cpuBefore = readCpuSeconds(pid, databaseUrl).database
       const seconds = await copy(databaseUrl, query)
-      console.log(`${name.padEnd(24)} ${seconds.toFixed(1)} s`)
+      const cpu = readCpuSeconds(pid, databaseUrl).database - cpuBefore
+      console.log(`${name.padEnd(24)} ${seconds.toFixed(1)} s (processor time: PostgreSQL ${cpu.toFixed(1)} s)`)
       if (query === COPIES['COPY of the same query']) copied.push(seconds)
     }
-    csv.push(await measure(pid, facts, 'csv'))
+    csv.push(await measure(pid, { facts, databaseUrl }, 'csv'))
   }
-  const xlsx = await measure(pid, facts, 'xlsx')
+  const xlsx = await measure(pid, { facts, databaseUrl }, 'xlsx')
   const sum = (values: number[]): number => values.reduce((all, value) => all + value, 0)
   const ratio = sum(copied) / sum(csv.map(({ seconds }) => seconds))
   const peak = Math.max(xlsx.peakMb, ...csv.map(({ peakMb }) => peakMb))

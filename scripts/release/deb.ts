@@ -47,11 +47,14 @@ if ! getent passwd comptoir >/dev/null; then
   adduser --system --group --home /var/lib/comptoir --no-create-home --quiet comptoir
 fi
 install -d -m 0700 -o root -g root /etc/comptoir
+install -d -m 0700 -o comptoir -g comptoir /var/lib/comptoir
 if [ -d /run/systemd/system ]; then systemctl daemon-reload; systemctl try-restart comptoir || true; fi
 `
 
+/** Configuration and data stay, also on purge: the master key and the books are among them. */
 const PRERM = `#!/bin/sh
 set -e
+rm -rf /opt/comptoir/node_modules/.cache
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then systemctl disable --now comptoir || true; fi
 `
 
