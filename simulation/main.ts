@@ -28,6 +28,8 @@ const { values } = parseArgs({
     plant: { type: 'string' },
     plants: { type: 'boolean', default: false },
     story: { type: 'string' },
+    // every story, so many times as there are orders
+    each: { type: 'boolean', default: false },
     // no story that waits for an order's end: a sample for tests
     short: { type: 'boolean', default: false },
   },
@@ -97,6 +99,7 @@ try {
     rate: Number(values.rate),
     isCalm: values.calm,
     isShort: values.short,
+    isEach: values.each,
     only: values.story ?? planted?.story ?? null,
   })
   const seconds = (realNow() - loadedAt) / 1000

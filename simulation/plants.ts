@@ -12,10 +12,18 @@ export type Plant = {
   needsFaults?: boolean
   /** The story that meets it soonest. */
   story: string
+  /** How many nodes: with one, what it remembers is all there is. */
+  nodes?: number
   edits: readonly Edit[]
 }
 
 const one = (file: string, find: string, replace: string): readonly Edit[] => [{ file, find, replace }]
+
+const FORGOTTEN_LOSS: Edit = {
+  file: 'src/ledger/payable-queries.ts',
+  find: "kind = 'orphaned' and status = 'open'",
+  replace: "kind = 'orphaned' and status = 'never'",
+}
 
 export const PLANTS: readonly Plant[] = [
   {
@@ -25,6 +33,32 @@ export const PLANTS: readonly Plant[] = [
       'src/payments/mispayments/standing.ts',
       'units > decided ? units - decided : 0n',
       'units + 0n * decided',
+    ),
+  },
+  {
+    ...{ name: 'lost-money-refunded', number: 2, story: 'orphaned' },
+    fault: 'money that left the chain after PAID is refunded',
+    edits: [
+      {
+        file: 'src/refunds/refund-cover.ts',
+        find: 'if (openLoss === 0n) return',
+        replace: 'if (openLoss >= 0n) return',
+      },
+      FORGOTTEN_LOSS,
+    ],
+  },
+  {
+    ...{ name: 'lost-money-settled', number: 2, story: 'lostThenSettled' },
+    fault: 'money that left the chain after PAID is settled',
+    edits: [FORGOTTEN_LOSS],
+  },
+  {
+    ...{ name: 'loss-after-settlement-forgotten', number: 2, story: 'lossAfterSettlement' },
+    fault: 'a company bears a loss after its settlement, and is paid in full all the same',
+    edits: one(
+      'src/ledger/ledger-service.ts',
+      "leg(by === 'operator' ? 'losses' : 'company_payable', units)",
+      "leg(by === 'operator' ? 'losses' : 'losses', units)",
     ),
   },
   {
@@ -40,6 +74,25 @@ export const PLANTS: readonly Plant[] = [
       { file: 'src/chain/scan.ts', find: 'if (served !== chainId) throw', replace: 'if (served < 0) throw' },
       { file: 'src/chain/scan.ts', find: 'genesis !== genesisHash)', replace: "genesis === '')" },
     ],
+  },
+  {
+    ...{ name: 'empty-logs-believed', number: 4, story: 'emptyLogs' },
+    fault: 'an empty answer is believed although the block’s header shows a transfer',
+    edits: one('src/chain/checked-logs.ts', "const sure = suspicion === 'none'", "const sure = suspicion !== 'never'"),
+  },
+  {
+    ...{ name: 'agreement-outvotes-header', number: 4, story: 'emptyLogs' },
+    fault: 'two nodes that both find nothing are believed against the block’s header',
+    edits: one(
+      'src/chain/checked-logs.ts',
+      'return strong ? fromReceipts',
+      "return strong && block.hash === '' ? fromReceipts",
+    ),
+  },
+  {
+    ...{ name: 'late-by-our-clock', number: 5, story: 'lastMinute' },
+    fault: 'a payment is late by when it was read, not by its block',
+    edits: one('src/channels/crypto/adapter.ts', 'at: transfer.blockAt', 'at: new Date()'),
   },
   {
     ...{ name: 'expired-unread', number: 5, story: 'lastMinute' },
@@ -61,6 +114,20 @@ export const PLANTS: readonly Plant[] = [
       'src/kernel/polling.ts',
       'if (await start(item)) started += 1',
       'if (await start(item)) { started += 1; await Promise.all(underWay) }',
+    ),
+  },
+  {
+    ...{ name: 'lease-too-short', number: 7, story: 'slowRefund' },
+    fault: 'a lease ends before the call that it covers: two nodes send one refund',
+    edits: one('src/db/polling.ts', 'LEASE_MS = MINUTE', 'LEASE_MS = MINUTE / 20'),
+  },
+  {
+    ...{ name: 'memo-dropped', number: 8, story: 'memo' },
+    fault: 'Whitepay: an address is shown without the memo that it needs',
+    edits: one(
+      'src/channels/whitepay-non-custody/wallet-orders.ts',
+      "if (fieldOf(body, order, 'memo')) {",
+      "if (fieldOf(body, order, 'memo') === '') {",
     ),
   },
   {
@@ -88,6 +155,28 @@ export const PLANTS: readonly Plant[] = [
     edits: one('src/channels/binance/refunds.ts', '|| said < units)', '|| said !== units)'),
   },
   {
+    ...{ name: 'decimals-for-francs', number: 9, story: 'noDecimals' },
+    fault: 'an amount in a currency without decimals is taken for hundredths',
+    edits: one('src/kernel/money.ts', 'XPF: 0', 'XPF: 2'),
+  },
+  {
+    ...{ name: 'francs-at-cryptopay', number: 9, story: 'noDecimals' },
+    fault: 'Crypto.com is offered for a currency that it does not know',
+    edits: one('src/channels/cryptopay/adapter.ts', "'EUR,CHF,USD,GBP'", "'EUR,CHF,USD,GBP,XPF'"),
+  },
+  {
+    ...{ name: 'circuit-sticks', number: 10, story: 'refusedKey' },
+    fault: 'a trial that failed leaves its circuit half-open for ever',
+    edits: [
+      { file: 'src/kernel/circuit.ts', find: '&& now - this.#trial.startedAt < TRIAL_MS', replace: '&& now > 0' },
+      {
+        file: 'src/kernel/circuit.ts',
+        find: 'if (trial !== null && this.#trial === trial) this.#trial = null',
+        replace: 'if (trial === null) this.#trial = null',
+      },
+    ],
+  },
+  {
     ...{ name: 'refused-for-ever', number: 10, story: 'refusedKey' },
     fault: 'one refused credential takes a channel away until restart',
     edits: one(
@@ -100,6 +189,15 @@ export const PLANTS: readonly Plant[] = [
     ...{ name: 'prices-apart', number: 11, story: 'pricesApart' },
     fault: 'two price sources 4 % apart pass a limit of 2 %',
     edits: one('src/rates/rate-median.ts', '> low * BigInt(percent)', '> low * BigInt(2 * percent)'),
+  },
+  {
+    ...{ name: 'frozen-feed', number: 11, story: 'frozenFeed', nodes: 1 },
+    fault: 'a price source that answers and never moves is believed',
+    edits: one(
+      'src/rates/rate-freshness.ts',
+      'return now - since > MAX_SAME_MS[from] ?',
+      'return now - since > 1000 * DAY ?',
+    ),
   },
   {
     ...{ name: 'dust-locks', number: 11, story: 'dust' },

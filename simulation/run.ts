@@ -1,7 +1,7 @@
 import { HDKey } from '@scure/bip32'
 import { loadConfig } from '../src/config/config.ts'
 import { Broken, must } from './stories/acts.ts'
-import { makeTrouble, type Repertoire, tellStory } from './stories/journeys.ts'
+import { makeTrouble, type Repertoire, tellEach, tellStory } from './stories/journeys.ts'
 import type { VirtualDatabase } from './virtual/database.ts'
 import type { Network } from './virtual/network.ts'
 import { runIn, type Scheduler } from './virtual/scheduler.ts'
@@ -28,13 +28,16 @@ export type RunOptions = {
   isShort: boolean
   /** Only this story. */
   only: string | null
+  /** Every story, so often. */
+  isEach: boolean
   say(line: string): void
   /** After so many orders. */
   progress(orders: number): void
 }
 
 const SHOPS_AT_ONCE = 8
-const ORDERS_PER_SHOP = 400
+/** A company's books are recomputed before each of its refunds: a small one is as good, and takes less. */
+const ORDERS_PER_SHOP = 60
 const MINUTE = 60_000
 const UPKEEP_EVERY = 1000
 
@@ -55,11 +58,12 @@ function mustRefusePrivateKey(): void {
   throw new Broken('a private key as CHAIN_31337_XPUB does not stop the start')
 }
 
-/** What autovacuum does in life, at moments that depend on the run alone. */
+/** What autovacuum does in life, at moments that depend on the run alone; often while the tables are small. */
 async function keepTidy({ oracle }: World, number: number): Promise<void> {
-  await oracle.many('vacuum (analyze) delivery_due, jobs, idempotency_keys, payments, chain_blocks')
-  const isPowerOfTwo = Number.isInteger(Math.log2(number / UPKEEP_EVERY))
+  const isPowerOfTwo = number >= 32 && Number.isInteger(Math.log2(number))
   if (isPowerOfTwo || number % (50 * UPKEEP_EVERY) === 0) await oracle.many('vacuum (analyze)')
+  else if (number % UPKEEP_EVERY === 0)
+    await oracle.many('vacuum (analyze) delivery_due, jobs, idempotency_keys, payments, chain_blocks')
 }
 
 async function tellAll(world: World, options: RunOptions): Promise<void> {
@@ -72,16 +76,19 @@ async function tellAll(world: World, options: RunOptions): Promise<void> {
   }
   const trouble = makeTrouble(world, repertoire)
   for (let number = 0; number < options.orders; number += 1) {
-    if (number % UPKEEP_EVERY === 0) {
-      await keepTidy(world, number)
-      if (number > 0) progress(number)
-    }
+    await keepTidy(world, number)
+    if (number > 0 && number % UPKEEP_EVERY === 0) progress(number)
     if (number % ORDERS_PER_SHOP === 0 || world.shops.length < SHOPS_AT_ONCE) await world.openShop()
     begin(tellStory(world, world.random.pick(world.shops.slice(-SHOPS_AT_ONCE)), repertoire))
     await scheduler.sleep((-Math.log(1 - world.random.next()) * 1000) / options.rate)
   }
   await trouble.end()
   while (running.size > 0) await Promise.race(running)
+}
+
+async function tellOfEach(world: World, { orders }: RunOptions): Promise<void> {
+  for (let number = 0; number < SHOPS_AT_ONCE; number += 1) await world.openShop()
+  await tellEach(world, orders)
 }
 
 const TOTALS = `select
@@ -126,7 +133,7 @@ export async function simulate(options: RunOptions): Promise<void> {
       say(`nodes are up after ${scheduler.steps} steps`)
       weather.isBad = !options.isCalm
       makeWeather(world)
-      await tellAll(world, options)
+      await (options.isEach ? tellOfEach(world, options) : tellAll(world, options))
       weather.isBad = false
       weather.isNoisy = false
       await scheduler.sleep(MINUTE)

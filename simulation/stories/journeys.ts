@@ -4,6 +4,7 @@ import { count, type World } from '../world/world.ts'
 import { channelOf, inDecimal, MINUTE, must, pauseMs, pauseMsOf, pay, SECOND } from './acts.ts'
 import * as money from './money-stories.ts'
 import { OrderStory } from './order-story.ts'
+import * as slow from './slow-stories.ts'
 
 type Journey = money.Journey
 
@@ -45,7 +46,7 @@ const refund: Journey = async (story) => {
   must(isRight && (reply.status !== 200 || data.total === 1), `the list of its refunds is ${JSON.stringify(data)}`)
 }
 
-/** Journeys and how often they are drawn; 0: only by name, because they turn the clock of everyone. */
+/** Journeys and how often they are drawn. */
 const JOURNEYS: readonly [Journey, number][] = [
   [abandon, 15],
   [cancel, 8],
@@ -54,12 +55,14 @@ const JOURNEYS: readonly [Journey, number][] = [
   [refund, 8],
   [money.decidedUnder, 1],
   [money.orphaned, 0.5],
-  [money.settledFirst, 0.3],
+  [slow.settledFirst, 0.3],
+  [slow.lostThenSettled, 0.1],
+  [slow.lossAfterSettlement, 0.1],
+  [slow.noDecimals, 0.3],
   [money.otherCoin, 1],
   [money.refundUnderWay, 0.3],
   [money.lastAttempt, 0.3],
   [money.dust, 0.5],
-  [money.takenBack, 0],
 ]
 /** These trouble everyone, so they are told one after another. */
 const TROUBLES: readonly Journey[] = [
@@ -69,7 +72,11 @@ const TROUBLES: readonly Journey[] = [
   money.hangingProvider,
   money.refusedKey,
   money.pricesApart,
+  slow.slowRefund,
+  slow.memo,
 ]
+/** These turn the clock of everyone, which ends the patience of others: they are told alone. */
+const ALONE: readonly Journey[] = [slow.takenBack, slow.frozenFeed]
 const TROUBLE_PAUSE_MS = MINUTE
 const SHORT: readonly Journey[] = [cancel, buy, changeMind, refund]
 
@@ -78,7 +85,7 @@ export type Repertoire = { isShort: boolean; only: string | null }
 
 function draw({ random }: World, { isShort, only }: Repertoire): Journey {
   if (only !== null) {
-    const all = [...JOURNEYS.map(([journey]) => journey), ...TROUBLES]
+    const all = [...JOURNEYS.map(([journey]) => journey), ...TROUBLES, ...ALONE]
     const named = all.find(({ name }) => name === only)
     if (named) return named
     throw new Error(`There is no story "${only}": ${all.map(({ name }) => name).join(', ')}`)
@@ -123,4 +130,15 @@ export function makeTrouble(world: World, { isShort, only }: Repertoire): { end(
       return told
     },
   }
+}
+
+/** Tells every story there is: side by side what does not meddle, then what does, one after another. */
+export async function tellEach(world: World, times: number): Promise<void> {
+  const shop = (): Shop => world.random.pick(world.shops)
+  const inTurn = async (journeys: readonly Journey[]): Promise<void> => {
+    for (const journey of journeys) await tell(world, shop(), journey)
+  }
+  const quiet = JOURNEYS.flatMap(([journey]) => Array.from({ length: times }, () => tell(world, shop(), journey)))
+  await Promise.all([...quiet, inTurn(TROUBLES)])
+  await inTurn(ALONE)
 }

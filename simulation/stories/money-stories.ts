@@ -3,7 +3,6 @@ import {
   accepted,
   Broken,
   decide,
-  HOUR,
   inDecimal,
   MINUTE,
   must,
@@ -86,40 +85,19 @@ export const lastMinute: Journey = async (story) => {
   const { toAddress } = await accepted(story, 'crypto')
   await sleep(15 * MINUTE - 12 * SECOND)
   for (const node of world.endpoints) node.trouble = 'down'
-  world.chain.pay(toAddress ?? '', story.due)
+  const lastMs = Date.now() + 12 * SECOND
+  const hash = world.chain.pay(toAddress ?? '', story.due)
   story.expected = 'paid'
   await sleep(90 * SECOND)
   for (const node of world.endpoints) node.trouble = 'none'
   must(await story.reaches(PAID), 'a payment in time is not PAID after the outage')
   const { events } = await story.facts()
-  must(!events.some(({ trigger }) => trigger === 'expire'), 'an order expired while its chain was not read')
-}
-
-/** 6: everything was settled; a refund has no cover, and is refused with the reason. */
-export const settledFirst: Journey = async (story) => {
-  const { world } = story
-  await story.moveToOwnShop(5050)
-  must(await pay(story, 'crypto'), 'the payer cannot pay')
-  must(await story.reaches(PAID), 'a full payment is not PAID')
-  story.expected = 'paid'
-  const { companyId } = story.shop.merchant
-  const made = await decide<{ _id: string; amount: string }>(story, 'settlements', { companyId })
-  must(made.status === 200, `a settlement answers ${made.text}`)
-  const approved = await decide(story, `settlements/${made.data._id}/approve`, {})
-  must(approved.status === 200, `its approval answers ${approved.text}`)
-  const isPaid = async (): Promise<boolean> => {
-    const { status } = await world.oracle.one<{ status: string }>(
-      'select status from settlements where company_id = $1',
-      [companyId],
-    )
-    return status === 'paid'
-  }
-  for (let tries = 0; tries < 100 && !(await isPaid()); tries += 1) await sleep(3 * SECOND)
-  must(await isPaid(), 'an approved settlement is not paid')
-  const got = world.chain.balanceAt(story.shop.settlementAddress)
-  must(inDecimal(got) === made.data.amount, `${got} were settled, not ${made.data.amount}`)
-  const refused = await story.post('revert', { reason: 'it broke' })
-  must(refused.code === 'REFUND_NOT_COVERED', `a refund without cover answers ${refused.status} ${refused.code}`)
+  // a reorganisation may have put it into a later block
+  const isInTime = (world.chain.find(hash)?.block?.timestamp ?? 0) * 1000 <= lastMs
+  must(
+    !isInTime || !events.some(({ trigger }) => trigger === 'expire'),
+    'an order expired while its chain was not read',
+  )
 }
 
 /** 7: one provider hangs with many refunds; another one's refund goes on. */
@@ -128,7 +106,7 @@ export const hangingProvider: Journey = async (story) => {
   const others = await Promise.all(
     Array.from({ length: 6 }, async () => {
       const other = new OrderStory(world, shop, 'hangingProvider')
-      await other.create(4050)
+      await other.createSold(4050)
       must(await pay(other, 'binance'), 'the payer cannot pay')
       must(await other.reaches(PAID), 'a full payment is not PAID')
       return other
@@ -195,13 +173,15 @@ export const lastAttempt: Journey = async (story) => {
 /** 10: a provider refuses our credentials for a moment; its channel comes back by itself. */
 export const refusedKey: Journey = async (story) => {
   const { world, shop } = story
-  world.providers.stories.arm('credentials-refused', { provider: 'gatepay', seconds: 20 })
-  for (let tries = 0; tries < 3; tries += 1)
+  world.providers.stories.arm('credentials-refused', { provider: 'gatepay', seconds: 150 })
+  // longer than the first pause, so that a trial fails, too
+  for (let tries = 0; tries < 30; tries += 1) {
     await shop.once('POST', `accept/${story.code}`, { paymentChannel: 'gatepay' })
-  await sleep(25 * SECOND)
+    await sleep(5 * SECOND)
+  }
   for (let tries = 0; tries < 100; tries += 1) {
     const later = new OrderStory(world, shop, 'refusedKey')
-    await later.create(4050)
+    await later.createSold(4050)
     const reply = await shop.once<{ status: string }>('POST', `accept/${later.code}`, { paymentChannel: 'gatepay' })
     if (reply?.data?.status === 'AWAITING') return
     await sleep(6 * SECOND)
@@ -231,25 +211,4 @@ export const dust: Journey = async (story) => {
   must(status === 200, `after dust, another channel answers ${text}`)
   if (await pay(story, 'binance')) story.expected = 'paid'
   must(await story.reaches(PAID), 'a full payment is not PAID')
-}
-
-/** 3: a provider takes its word back. What it paid is not paid out, until that is explained. */
-export const takenBack: Journey = async (story) => {
-  const { world } = story
-  await story.moveToOwnShop(5050)
-  const payment = paymentAt(story, await accepted(story, 'binance'))
-  await world.providers.pay(payment)
-  must(await story.reaches(PAID), 'a full payment is not PAID')
-  story.expected = 'paid'
-  payment.state = 'closed'
-  world.scheduler.jump(25 * HOUR)
-  await sleep(3 * MINUTE)
-  const { companyId } = story.shop.merchant
-  const refused = await decide(story, 'settlements', { companyId })
-  must(refused.code === 'BOOKS_DIFFER', `money that a provider denies is settled: ${refused.status} ${refused.code}`)
-  payment.state = 'paid'
-  world.scheduler.jump(25 * HOUR)
-  await sleep(3 * MINUTE)
-  const made = await decide(story, 'settlements', { companyId })
-  must(made.status === 200, `after the explanation, a settlement answers ${made.text}`)
 }

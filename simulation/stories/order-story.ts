@@ -11,8 +11,13 @@ const MINUTE = 60 * SECOND
 const LOOKS = 60
 const LOOK_MS = 40 * SECOND
 
-type OrderData = { code: string; order: { _id: string; toAmount: string } }
-export type Instructions = { toAddress: string | null; providerReference: string | null; status: string }
+type OrderData = { code: string; order: { _id: string; toAmount: string; fromAmount: string } }
+export type Instructions = {
+  toAddress: string | null
+  checkoutUrl: string | null
+  providerReference: string | null
+  status: string
+}
 
 /** One order and its payer, from the shop's request to the last webhook. */
 export class OrderStory {
@@ -22,6 +27,7 @@ export class OrderStory {
   code = ''
   id = ''
   due = 0n
+  fromAmount = ''
   expected: Expected = 'either'
   /** The provider was paid in another currency: what arrived in USDC is its own reckoning. */
   isConverted = false
@@ -33,12 +39,12 @@ export class OrderStory {
   }
 
   /** @returns false when nothing is sold now */
-  async create(cents: number): Promise<boolean> {
-    const amount = `${Math.floor(cents / 100)}.${String(cents % 100).padStart(2, '0')}`
+  async create(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR'): Promise<boolean> {
+    const amount = fromAsset === 'XPF' ? String(units) : (units / 100).toFixed(2)
     const { merchantIdentifier } = this.shop.merchant
     const body = {
       amount,
-      fromAsset: 'EUR',
+      fromAsset,
       merchantIdentifier,
       anonymous: true,
       webhookUrl: `http://${this.shop.host}/`,
@@ -48,6 +54,7 @@ export class OrderStory {
     if (reply.status !== 200) throw new Error(`create: ${reply.text}`)
     this.code = reply.data.code
     this.id = reply.data.order._id
+    this.fromAmount = reply.data.order.fromAmount
     this.due = unitsOf(reply.data.order.toAmount)
     this.shop.orders += 1
     count(this.world, 'orders')
@@ -61,7 +68,12 @@ export class OrderStory {
     await first.post('cancel')
     await first.end()
     this.shop = await this.world.openPrivateShop()
-    await this.create(cents)
+    await this.createSold(cents)
+  }
+
+  /** Comes back until there is a rate. */
+  async createSold(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR'): Promise<void> {
+    while (!(await this.create(units, fromAsset))) await sleep(20 * SECOND)
   }
 
   accept(channel: string): Promise<Reply<Instructions>> {

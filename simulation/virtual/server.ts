@@ -57,7 +57,9 @@ const HURRIED = [
   'synchronous_commit = off',
   'autovacuum = off',
   "checkpoint_timeout = '1h'",
-  "max_wal_size = '16GB'",
+  // kept in memory, as the tables are
+  "max_wal_size = '256MB'",
+  "min_wal_size = '80MB'",
 ]
 
 /**

@@ -7,11 +7,13 @@ import { describeVerdict, verifyLedger } from '../../src/ledger/ledger-verify.ts
 import { TEST_MASTER_KEY } from '../../test/harness/service.ts'
 import { TEST_XPUB } from '../../test/harness/shop.ts'
 import type { RunOptions } from '../run.ts'
+import type { HttpRequest } from '../virtual/network.ts'
 import { SimulatedChain } from './chain.ts'
 import { ChainNode } from './chain-node.ts'
 import { openDesk } from './desk.ts'
 import { Market } from './market.ts'
 import { Cluster } from './nodes.ts'
+import { watchRefunds } from './refund-watch.ts'
 import { openShop, SERVICE, type Shop } from './shops.ts'
 import { WebhookWatch } from './webhook-watch.ts'
 import { count, type World } from './world.ts'
@@ -30,12 +32,18 @@ function configOf(chain: SimulatedChain, credentials: Record<string, string>): C
     CHAIN_31337_XPUB: TEST_XPUB,
     CHAIN_31337_REFUND_KEY: KEYS.refund,
     CHAIN_31337_RELAYER_KEY: KEYS.relayer,
+    CHANNEL_WHITEPAY_HOST_TO_HOST: 'true',
     ...credentials,
   })
 }
 
+type Trouble = Pick<World, 'hanging' | 'slow' | 'memo'>
+
+const startsAny = (paths: Iterable<string>, { url }: HttpRequest): string | undefined =>
+  [...paths].find((path) => url.pathname.startsWith(path))
+
 /** The imitations of the sandbox, at `providers.example`. */
-async function openProviders({ network, scheduler }: RunOptions, chain: SimulatedChain) {
+async function openProviders({ network, scheduler }: RunOptions, chain: SimulatedChain, trouble: Trouble) {
   const built = await buildProviders({
     url: 'http://providers.example',
     chain: { chainId: 31337, usdcAddress: chain.token, payerAddress: chain.token, pay: async () => ({ txHash: '0x' }) },
@@ -43,16 +51,18 @@ async function openProviders({ network, scheduler }: RunOptions, chain: Simulate
     now: () => Math.floor(scheduler.nowMs),
   })
   await built.app.ready()
-  const hanging = new Set<string>()
-  network.listen('providers.example', async ({ method, url, headers, body }) => {
-    if ([...hanging].some((path) => url.pathname.startsWith(path))) return null
+  network.listen('providers.example', async (request) => {
+    const { method, url, headers, body } = request
+    if (startsAny(trouble.hanging, request)) return null
+    await scheduler.sleep(trouble.slow.get(startsAny(trouble.slow.keys(), request) ?? '') ?? 0)
     const payload = body === '' ? {} : { payload: body }
     const asked = { method: method as 'GET', url: url.pathname + url.search, headers, ...payload }
     const answer = await built.app.inject(asked)
     const texts = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
-    return { status: answer.statusCode, headers: Object.fromEntries(texts), body: answer.payload }
+    const told = trouble.memo === null ? answer.payload : withMemo(answer.payload, trouble.memo)
+    return { status: answer.statusCode, headers: Object.fromEntries(texts), body: told }
   })
-  return { credentials: built.credentials, providers: built.payerConsole, hanging }
+  return { credentials: built.credentials, providers: built.payerConsole }
 }
 
 /** The chain, its two nodes and the wallets that pay from it. */
@@ -67,11 +77,23 @@ function openChain({ network, scheduler }: RunOptions) {
   return { chain, endpoints, purse }
 }
 
+/** Whitepay's answer with a memo beside the address of the deposit. */
+function withMemo(text: string, memo: string): string {
+  try {
+    const body = JSON.parse(text) as { order?: Record<string, unknown> }
+    if (!body.order) return text
+    return JSON.stringify({ ...body, order: { ...body.order, memo } })
+  } catch {
+    return text
+  }
+}
+
 /** Everything around the service, and the service's nodes, none of which runs yet. */
 export async function buildWorld(options: RunOptions): Promise<World> {
   const { scheduler, database, network, oracle, weather, conditions } = options
   const { chain, endpoints, purse } = openChain(options)
-  const { credentials, providers, hanging } = await openProviders(options, chain)
+  const trouble: Trouble = { hanging: new Set(), slow: new Map(), memo: null }
+  const { credentials, providers } = await openProviders(options, chain, trouble)
   const market = new Market(scheduler.random)
   network.listen('market.example', (request) => market.answer(request))
   const config = configOf(chain, credentials)
@@ -84,7 +106,8 @@ export async function buildWorld(options: RunOptions): Promise<World> {
   const cluster = new Cluster({ scheduler, database, config, vault, onLog, changed })
   network.listen('pay.example', (request) => cluster.serve(request))
   const webhooks = new WebhookWatch(scheduler, conditions)
-  network.observe = webhooks.observe
+  const refundsOnce = watchRefunds(scheduler)
+  network.observe = (request) => webhooks.observe(request) ?? refundsOnce(request)
   const db = openDb({ connectionString: 'postgresql://office@database/simulation?sslmode=disable' })
   const byHost = new Map<string, Shop>()
   const shops: Shop[] = []
@@ -97,9 +120,14 @@ export async function buildWorld(options: RunOptions): Promise<World> {
     byHost.set(shop.host, shop)
     return shop
   }
-  return {
+  return Object.assign(trouble, {
     ...{ scheduler, random: scheduler.random, chain, endpoints, cluster, shops, oracle, weather, counts, market },
-    ...{ providers, hanging, purse, webhooks, conditions },
+    ...{ providers, purse, webhooks, conditions },
+    jump(ms: number) {
+      const fromMs = scheduler.nowMs
+      scheduler.jump(ms)
+      conditions.noteJump(fromMs, ms)
+    },
     async verifyBooks() {
       const verdict = await verifyLedger(db)
       return verdict.difference === null ? null : describeVerdict(verdict)
@@ -111,5 +139,5 @@ export async function buildWorld(options: RunOptions): Promise<World> {
       return shop
     },
     openPrivateShop: newShop,
-  }
+  })
 }

@@ -152,19 +152,23 @@ export class SimulatedChain {
   }
 
   mine(): SimulatedBlock {
+    const waiting = this.#pool
+    this.#pool = []
+    return this.#add(waiting, Math.floor(this.#now() / 1000))
+  }
+
+  #add(transactions: readonly ChainTransaction[], timestamp: number): SimulatedBlock {
     const number = this.blocks.length
     const block: SimulatedBlock = {
       number,
       hash: toHex(this.#random.bytes(32)),
       parentHash: this.blocks.at(-1)?.hash ?? `0x${'0'.repeat(64)}`,
-      timestamp: Math.max(Math.floor(this.#now() / 1000), (this.blocks.at(-1)?.timestamp ?? 0) + 1),
+      timestamp: Math.max(timestamp, (this.blocks.at(-1)?.timestamp ?? 0) + 1),
       logs: [],
       logsBloom: '0x',
       transactions: [],
     }
-    const waiting = this.#pool
-    this.#pool = []
-    for (const transaction of waiting) this.#include(block, transaction)
+    for (const transaction of transactions) this.#include(block, transaction)
     block.logsBloom = this.#bloomOf(block.logs)
     this.blocks.push(block)
     this.#byHash.set(block.hash, block)
@@ -255,16 +259,11 @@ export class SimulatedChain {
    * Other blocks take the place of the newest ones. What was in them waits again, or is lost for good.
    * @returns the transactions that are lost
    */
-  reorganise(depth: number, losesShare: number, loses?: Hex): ChainTransaction[] {
-    const from = Math.max(1, this.blocks.length - depth)
-    const dropped = this.blocks.splice(from)
-    for (const { hash } of dropped) this.#byHash.delete(hash)
+  reorganise(depth: number, losesShare: number): ChainTransaction[] {
+    const dropped = this.#drop(this.blocks.length - depth)
     const lost: ChainTransaction[] = []
     for (const transaction of dropped.flatMap((block) => block.transactions)) {
-      this.#undo(transaction)
-      const isDrawn = transaction.authorization === null && this.#random.chance(losesShare)
-      const isLost = isDrawn || transaction.hash === loses
-      if (isLost) lost.push(transaction)
+      if (transaction.authorization === null && this.#random.chance(losesShare)) lost.push(transaction)
       else this.#pool.push(transaction)
     }
     for (const _ of dropped) this.mine()
@@ -294,9 +293,22 @@ export class SimulatedChain {
   lose(hash: string): ChainTransaction {
     const place = this.#places.get(hash as Hex)
     if (!place) throw new Error(`${hash} is in no block`)
-    const [lost] = this.reorganise(this.blocks.length - place.block, 0, hash as Hex)
-    if (!lost) throw new Error(`${hash} was not lost`)
-    return lost
+    for (const { transactions, timestamp } of this.#drop(place.block))
+      this.#add(
+        transactions.filter((one) => one.hash !== hash),
+        timestamp,
+      )
+    this.mine()
+    this.reorganisations += 1
+    return place.transaction
+  }
+
+  /** @returns the blocks from there on, with nothing left of what they did */
+  #drop(from: number): SimulatedBlock[] {
+    const dropped = this.blocks.splice(Math.max(1, from))
+    for (const { hash } of dropped) this.#byHash.delete(hash)
+    for (const transaction of dropped.flatMap(({ transactions }) => transactions)) this.#undo(transaction)
+    return dropped
   }
 
   /** A transfer that a reorganisation lost comes back. */

@@ -17,6 +17,8 @@ export class Conditions {
   readonly #scheduler: Scheduler
   readonly #times: Record<Cause, number[]> = { database: [], node: [] }
 
+  readonly #jumps: { fromMs: number; ms: number }[] = []
+
   constructor(scheduler: Scheduler) {
     this.#scheduler = scheduler
   }
@@ -37,8 +39,19 @@ export class Conditions {
     return !this.#was('database', fromMs) && !this.#was('node', fromMs)
   }
 
+  /** The clock jumped ahead: what was due meanwhile is late by that. */
+  noteJump(fromMs: number, ms: number): void {
+    this.#jumps.push({ fromMs, ms })
+    this.note('database')
+  }
+
   /** How late a webhook may be that was due then. */
   allowedMs(fromMs: number): number {
+    const jumps = this.#jumps.filter((jump) => jump.fromMs + jump.ms >= fromMs)
+    return jumps.reduce((sum, { ms }) => sum + ms, this.#patienceMs(fromMs))
+  }
+
+  #patienceMs(fromMs: number): number {
     if (this.#was('database', fromMs)) return LATE_BY_DATABASE_MS
     return this.#was('node', fromMs) ? LATE_BY_NODE_MS : PROMPT_MS
   }

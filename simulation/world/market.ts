@@ -7,6 +7,9 @@ export class Market {
   #price = 1.08
   /** What the second source's price is multiplied by. */
   distance = 1
+  /** The second source answers what it answered before. */
+  isFrozen = false
+  #second = ''
 
   constructor(random: Random) {
     this.#random = random
@@ -16,9 +19,10 @@ export class Market {
     this.#price *= 1 + (this.#random.next() - 0.5) / 10_000
     const headers = { 'content-type': 'application/json' }
     const isKraken = url.pathname.startsWith('/0/public')
+    if (!this.isFrozen || this.#second === '') this.#second = (this.#price * this.distance).toFixed(8)
     const body = isKraken
       ? { error: [], result: { USDCEUR: { a: [(1 / this.#price).toFixed(8), '1', '1.000'] } } }
-      : { data: { currency: 'EUR', rates: { USDC: (this.#price * this.distance).toFixed(8) } } }
+      : { data: { currency: 'EUR', rates: { USDC: this.#second } } }
     return { status: 200, headers, body: JSON.stringify(body) }
   }
 }

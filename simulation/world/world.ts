@@ -26,10 +26,16 @@ export type World = {
   market: Market
   /** Paths of providers that take requests and never answer. */
   hanging: Set<string>
+  /** Paths of providers that answer late, and by how many milliseconds. */
+  slow: Map<string, number>
+  /** What Whitepay asks payers to write beside the deposit address. */
+  memo: string | null
   /** The wallet that pays refunds and settlements, and what it held at first. */
   purse: { address: string; units: bigint }
   /** Recomputes all books. @returns the difference in words, or null */
   verifyBooks(): Promise<string | null>
+  /** All clocks jump ahead, as after a machine that was suspended. */
+  jump(ms: number): void
   /** A new company among those where payers buy. */
   openShop(): Promise<Shop>
   /** A new company for one story alone. */
