@@ -36,8 +36,8 @@ export async function drill(seed: number, orders: number, say: (line: string) =>
     const { code, words, seconds } = await run([...told, '--each', '--calm', '--nodes', '2'])
     note(code === 0, `every story without a plant, ${seconds} s: ${code === 0 ? 'nothing is wrong' : faultIn(words)}`)
   }
-  const tryPlant = async ({ name, number, story, needsFaults, nodes = 2 }: Plant): Promise<void> => {
-    const weather = needsFaults ? ['--orders', '100'] : ['--calm']
+  const tryPlant = async ({ name, number, story, needsFaults, nodes = 2, times }: Plant): Promise<void> => {
+    const weather = [...(needsFaults ? [] : ['--calm']), ...(times === undefined ? [] : ['--orders', String(times)])]
     const { code, words, seconds } = await run([...told, '--nodes', String(nodes), '--plant', name, ...weather])
     note(code === 1, `${number} ${name} (${story}), ${seconds} s: ${code === 1 ? faultIn(words) : 'NOT FOUND'}`)
   }

@@ -12,6 +12,8 @@ export type Plant = {
   needsFaults?: boolean
   /** The story that meets it soonest. */
   story: string
+  /** How often the story is told, where it draws what happens. */
+  times?: number
   /** How many nodes: with one, what it remembers is all there is. */
   nodes?: number
   edits: readonly Edit[]
@@ -145,7 +147,7 @@ export const PLANTS: readonly Plant[] = [
     edits: one('src/channels/cryptopay/refunds.ts', "isRequested ? 'pending'", "isRequested ? 'settled'"),
   },
   {
-    ...{ name: 'lost-answer-refunds-twice', number: 9, story: 'refundUnderWay' },
+    ...{ name: 'lost-answer-refunds-twice', number: 9, story: 'refundUnderWay', times: 4 },
     fault: 'Crypto.com: a refund whose answer was lost is sent again',
     edits: one('src/channels/cryptopay/refunds.ts', 'if (!attempted) return', 'if (reference === null) return'),
   },
@@ -162,7 +164,11 @@ export const PLANTS: readonly Plant[] = [
   {
     ...{ name: 'francs-at-cryptopay', number: 9, story: 'noDecimals' },
     fault: 'Crypto.com is offered for a currency that it does not know',
-    edits: one('src/channels/cryptopay/adapter.ts', "'EUR,CHF,USD,GBP'", "'EUR,CHF,USD,GBP,XPF'"),
+    edits: one(
+      'src/channels/cryptopay/adapter.ts',
+      'if (list(FIATS).includes(fiat.asset)) return',
+      'if (list(FIATS).includes(fiat.asset) || fiat.units > 0n) return',
+    ),
   },
   {
     ...{ name: 'circuit-sticks', number: 10, story: 'refusedKey' },
@@ -219,7 +225,7 @@ export const PLANTS: readonly Plant[] = [
     ],
   },
   {
-    ...{ name: 'lost-connection-ends-node', number: 0, story: 'buy', needsFaults: true },
+    ...{ name: 'lost-connection-ends-node', number: 0, story: 'buy', needsFaults: true, times: 100 },
     fault: 'a connection that breaks in the middle of a transaction ends the process',
     edits: one('src/db/db.ts', "client.on('error', noteLost)", ''),
   },

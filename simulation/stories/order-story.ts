@@ -57,6 +57,7 @@ export class OrderStory {
     this.fromAmount = reply.data.order.fromAmount
     this.due = unitsOf(reply.data.order.toAmount)
     this.shop.orders += 1
+    this.shop.restsSinceMs = Number.POSITIVE_INFINITY
     count(this.world, 'orders')
     return true
   }
@@ -125,6 +126,8 @@ export class OrderStory {
     const facts = await this.facts()
     count(this.world, `ended ${facts.order.status}`)
     this.shop.received.delete(this.id)
+    this.shop.ended += 1
+    if (this.shop.ended === this.shop.orders) this.shop.restsSinceMs = this.world.scheduler.nowMs
     this.world.webhooks.forget(this.id)
     for (const payment of facts.payments) {
       const kept = providerPayment(this.world, payment)

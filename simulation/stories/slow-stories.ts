@@ -132,6 +132,7 @@ export const frozenFeed: Journey = async (story) => {
     const late = new OrderStory(world, shop, 'frozenFeed')
     if (!(await late.create(4050))) return false
     await late.post('cancel')
+    await late.end()
     return true
   }
   for (let minutes = 0; minutes < 100; minutes += 5) {

@@ -112,6 +112,28 @@ export class Oracle {
     })
   }
 
+  /**
+   * In one transaction, between two statements of the service.
+   * @returns false when a row is locked: nothing happened
+   */
+  together(statements: readonly [string, unknown[]][]): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const work = async (): Promise<boolean> => {
+        await this.#client.query('begin')
+        try {
+          for (const [text, values] of statements) await this.#client.query(text, values)
+          await this.#client.query('commit')
+          return true
+        } catch (error) {
+          await this.#client.query('rollback')
+          if ((error as { code?: string }).code === '55P03') return false
+          throw error
+        }
+      }
+      this.#scheduler.after(0, () => work().then(resolve, reject), null)
+    })
+  }
+
   async one<Row>(text: string, values: unknown[] = []): Promise<Row> {
     const [row] = await this.many<Row>(text, values)
     if (row === undefined) throw new Error(`expected a row from ${text}`)

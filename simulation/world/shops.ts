@@ -26,6 +26,11 @@ export class Shop {
   /** By order. */
   readonly received = new Map<string, Received[]>()
   orders = 0
+  /** Orders that have come to rest. */
+  ended = 0
+  /** Since when all have. */
+  restsSinceMs = Number.POSITIVE_INFINITY
+  isArchived = false
   readonly #scheduler: Scheduler
 
   constructor(number: number, merchant: Merchant, scheduler: Scheduler) {

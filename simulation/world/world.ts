@@ -20,7 +20,10 @@ export type World = {
   endpoints: ChainNode[]
   providers: PayerConsole
   cluster: Cluster
+  /** Where payers buy. */
   shops: Shop[]
+  /** All that are in the database. */
+  everyShop: Set<Shop>
   oracle: Oracle
   desk: Desk
   market: Market
