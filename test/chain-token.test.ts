@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { encodeFunctionData, parseAbi } from 'viem/utils'
+import { printBytecode, SHIPPED } from '../sandbox/chain/compile.ts'
 import { DEPLOYER } from '../sandbox/chain/throwaway-keys.ts'
 import { mint } from '../sandbox/chain/token.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
@@ -154,4 +156,9 @@ describe('the test token, where USDC matters', () => {
     await send(chain.payer, pay)
     await assert.rejects(send(chain.payer, encodeFunctionData({ abi: ABI, functionName: 'pause' })))
   })
+})
+
+it('the bytecode beside the contracts is what the compiler makes of them', () => {
+  const hint = 'run: node sandbox/chain/compile.ts --write'
+  assert.equal(readFileSync(SHIPPED, 'utf8'), printBytecode(), hint)
 })

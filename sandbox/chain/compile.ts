@@ -13,6 +13,12 @@ const SETTINGS = {
   outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
 }
 
+const CONTRACTS = ['TestUSDC', 'SanctionsOracle'] as const
+type Contract = (typeof CONTRACTS)[number]
+type Shipped = { key: string; code: string }
+
+export const SHIPPED = join(import.meta.dirname, 'bytecode.json')
+
 type Output = {
   errors?: { severity: string; formattedMessage: string }[]
   contracts?: Record<string, Record<string, { evm: { bytecode: { object: string } } }>>
@@ -68,19 +74,28 @@ function build(name: string): string {
   return stdout
 }
 
-/**
- * Creation code of a contract in this folder, without constructor arguments, as 0x-hex. Compiled at first use (about
- * 3 s of CPU), later read from a cache under the hash of everything it depends on.
- */
-function bytecodeOf(name: 'TestUSDC' | 'SanctionsOracle'): string {
+/** What the code follows from: source, compiler and library with their versions, settings. */
+function keyOf(name: Contract): string {
   const source = readFileSync(join(import.meta.dirname, `${name}.sol`), 'utf8')
   const versions = ['solc', '@openzeppelin/contracts'].map((dependency) => {
     const folder = dirname(require.resolve(`${dependency}/package.json`))
     return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version
   })
-  const file = `${createHash('sha256')
+  return createHash('sha256')
     .update(JSON.stringify([source, versions, SETTINGS]))
-    .digest('hex')}.hex`
+    .digest('hex')
+}
+
+/**
+ * Creation code of a contract in this folder, without constructor arguments, as 0x-hex. It is kept beside the contract,
+ * under the key of everything that it depends on; after a change it is compiled at first use (about 3 s of CPU) and
+ * cached.
+ */
+function bytecodeOf(name: Contract): string {
+  const key = keyOf(name)
+  const { [name]: shipped } = JSON.parse(readFileSync(SHIPPED, 'utf8')) as Partial<Record<Contract, Shipped>>
+  if (shipped?.key === key) return shipped.code
+  const file = `${key}.hex`
   const cached = CACHE_FOLDERS.map((folder) => readText(join(folder, file))).find(
     (text) => text !== undefined && /^0x[0-9a-f]+$/.test(text),
   )
@@ -93,4 +108,15 @@ function bytecodeOf(name: 'TestUSDC' | 'SanctionsOracle'): string {
 export const testUsdcBytecode = (): string => bytecodeOf('TestUSDC')
 export const sanctionsOracleBytecode = (): string => bytecodeOf('SanctionsOracle')
 
-if (import.meta.main) process.stdout.write(compile(process.argv[2] ?? ''))
+/** What `bytecode.json` has to hold. */
+export const printBytecode = (): string => {
+  const all = CONTRACTS.map((name) => [name, { key: keyOf(name), code: build(name) } satisfies Shipped])
+  return `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`
+}
+
+if (import.meta.main) {
+  const [name = ''] = process.argv.slice(2)
+  // node sandbox/chain/compile.ts --write, after a contract, the compiler or the library changed
+  if (name === '--write') writeFileSync(SHIPPED, printBytecode())
+  else process.stdout.write(compile(name))
+}
