@@ -14,16 +14,19 @@ import { type Db, openDb, sql } from '../src/db/db.ts'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { startTestChain, type TestChain } from '../test/harness/chain.ts'
+import { openSale, type Sale } from './chain-orders.ts'
 import { quantile } from './service.ts'
 
 /*
  * What watching a chain costs: CPU of this process (the node and PostgreSQL are others) and bytes on the wire, for one
- * new block. BENCH_WATCHED: most addresses (1000000); BENCH_ROUNDS: blocks of each row (30).
+ * new block, with up to 10 000 open orders; what is watched beyond them are orders that are over.
+ * BENCH_WATCHED: most addresses (1000000); BENCH_ROUNDS: blocks of each row (30).
  */
 
 const MOST = Number(process.env.BENCH_WATCHED ?? 1_000_000)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 30)
 const WARM_UP = 10
+const OPEN_ORDERS = 10_000
 const OURS = 3
 /** Addresses inserted at a time. */
 const PART = 50_000
@@ -35,7 +38,7 @@ function countBytes(): () => number {
   return () => sockets.reduce((sum, { bytesRead, bytesWritten }) => sum + bytesRead + bytesWritten, 0)
 }
 
-type World = { db: Db; chain: TestChain; bytes(): number }
+type World = { db: Db; chain: TestChain; sale: Sale; bytes(): number }
 
 async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'comptoir-bench-chain-'))
@@ -45,7 +48,9 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
   try {
     await migrate(server.connectionString)
     const db = openDb({ connectionString: server.connectionString, max: 4 })
-    await work({ db, chain, bytes })
+    const sale = await openSale(server.connectionString, chain)
+    await work({ db, chain, sale, bytes })
+    await sale.stop()
     await db.close()
   } finally {
     await chain.stop()
@@ -54,7 +59,7 @@ async function withWorld(work: (world: World) => Promise<void>): Promise<void> {
   }
 }
 
-/** Watched addresses up to a number; those of `i` and the same `i` are the same in every run. */
+/** Addresses of orders that are over and still watched; those of the same `i` are the same in every run. */
 async function watch(db: Db, from: number, to: number): Promise<void> {
   await db.run(sql`insert into deposit_keys (id, xpub) values ('bench', 'bench') on conflict do nothing`)
   for (let start = from; start < to; start += PART) await watchPart(db, start, Math.min(to, start + PART))
@@ -64,7 +69,7 @@ async function watch(db: Db, from: number, to: number): Promise<void> {
 async function watchPart(db: Db, from: number, to: number): Promise<void> {
   await db.run(sql`
     insert into deposit_addresses (address, company_id, reference, key_id, key_index, watched_until)
-    select '0x' || left(encode(sha256(i::text::bytea), 'hex'), 40), 'bench', i::text, 'bench', i, now() + interval '30 days'
+    select '0x' || left(encode(sha256(i::text::bytea), 'hex'), 40), 'bench', i::text, 'bench', i, now() + interval '29 days'
     from generate_series(${from}::integer, ${to - 1}::integer) i`)
 }
 
@@ -119,7 +124,7 @@ const listSome = async (db: Db, limit: number): Promise<string[]> =>
 
 /** The scanner as it runs, over more and more addresses. */
 async function benchTicks(world: World, sizes: readonly number[]): Promise<void> {
-  const { db, chain } = world
+  const { db, chain, sale } = world
   const network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
   const rpc = createRpc({ url: chain.rpcUrl })
   const endpoints = openEndpoints(network, [rpc])
@@ -133,23 +138,45 @@ async function benchTicks(world: World, sizes: readonly number[]): Promise<void>
   })
   const tick: Way = { name: 'tick', work: () => scanner.tick() }
   print('\n## One tick of the reader, with a new block\n')
-  print(row(['watched addresses', 'transfers in the block', 'CPU ms p50', 'p95', 'KiB on the wire']))
-  print(row(['---:', '---:', '---:', '---:', '---:']))
+  const columns = ['open orders', 'watched addresses', 'transfers in the block', 'CPU ms p50', 'p95', 'KiB on the wire']
+  print(row(columns))
+  print(row(columns.map(() => '---:')))
   let known = 0
   for (const size of sizes) {
-    await watch(db, known, size)
+    const orders = Math.min(size, OPEN_ORDERS)
+    await sale.open(orders)
+    await watch(db, Math.max(known, orders), size)
     known = size
     const watched = await listSome(db, 1000)
     for (const transfers of [0, 20, 200]) {
       const [cost] = await measure(world, watched, transfers, [tick])
-      if (cost) print(row([size, transfers, ...cpuOf(cost), kibOf(cost)]))
+      if (cost) print(row([orders, size, transfers, ...cpuOf(cost), kibOf(cost)]))
     }
   }
   const still = { ...world, chain: { ...chain, mine: async () => {} } }
   const [idle] = await measure(still, [], 0, [tick])
-  if (idle) print(row([`${known}, no new block`, '–', ...cpuOf(idle), kibOf(idle)]))
+  if (idle) print(row([OPEN_ORDERS, `${known}, no new block`, '–', ...cpuOf(idle), kibOf(idle)]))
   await scanner.stop()
   await rpc.close()
+}
+
+/** All that the service does about these orders: reading, polling, expiring, auditing. */
+async function benchService({ db, chain, sale }: World): Promise<void> {
+  const watched = await listSome(db, 1000)
+  print('\n## The whole service, one block a second\n')
+  print(row(['open orders', 'of them paid in each block', 'CPU ms a second p50', 'p95']))
+  print(row(['---:', '---:', '---:', '---:']))
+  await sale.start()
+  for (const paid of [0, OURS]) {
+    const cpuMs = await sale.run(ROUNDS, async (second) => {
+      for (let nth = 0; nth < paid; nth += 1) {
+        const to = watched[second * paid + nth] ?? ''
+        await chain.send({ to, units: 54_000_000n })
+      }
+      await chain.mine()
+    })
+    print(row([OPEN_ORDERS, paid, ...cpuOf({ cpuMs, bytes: [] })]))
+  }
 }
 
 /** Ways to find the transfers of the newest block. */
@@ -197,6 +224,7 @@ export async function run(): Promise<void> {
   await withWorld(async (world) => {
     const sizes = [1000, 10_000, 100_000, 1_000_000].filter((size) => size <= MOST)
     await benchTicks(world, sizes)
+    await benchService(world)
     await benchWays(
       world,
       [1000, 2000, 10_000].filter((size) => size <= MOST),

@@ -6,6 +6,7 @@ import { listSweepable } from '../src/chain/sweep/sweep-queries.ts'
 import { sql } from '../src/db/db.ts'
 import { deriveAddress } from '../src/kernel/xpub.ts'
 import { verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { listPaymentsByTransfers } from '../src/payments/payment-queries.ts'
 import { type Client, logIn, registerManager } from './harness/accounts.ts'
 import { newTestXpub } from './harness/chain.ts'
 import { payoutEnv } from './harness/refunds.ts'
@@ -215,6 +216,8 @@ test('money that matches no order is listed, pays the order that a person names,
     'the closest amount first',
   )
   assert.equal(await needs(), open + 1)
+  const polled = async () => (await listPaymentsByTransfers(shop.host.db, [found._id])).map(({ orderId }) => orderId)
+  assert.deepEqual(await polled(), [], 'no payment is asked about for money that it does not take')
   // one person decides, however often the button is pressed
   const answers = await Promise.all(
     [order, order, other].map(({ code }) => manager.post(`unmatched-transfers/${found._id}/match`, { code })),
@@ -224,6 +227,7 @@ test('money that matches no order is listed, pays the order that a person names,
   await becomes(winner.code, 'PAID')
   assert.equal(await statusOf(loser.code), 'AWAITING')
   assert.equal((await unmatchedOf(short)).status, 'matched')
+  assert.deepEqual(await polled(), [winner.orderId])
   assert.equal(await needs(), open)
   const again = await manager.post(`unmatched-transfers/${found._id}/ignore`, { reason: 'not mine' })
   assert.match(again.error.message, /counts for order .* already/)

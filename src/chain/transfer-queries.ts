@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../db/db.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Head, Transfer } from './transfer.ts'
 
@@ -103,17 +103,22 @@ export const listTransfersTo = (q: Queryable, addresses: readonly string[]): Pro
  * Transfers to these addresses (any spelling), each with how far its chain is read, from one snapshot. Finality must be
  * judged on these pairs: read one after the other, a reorganisation in between would let a lost transfer look final.
  */
-export async function listPlacedTransfers(
-  q: Queryable,
-  addresses: readonly string[],
-): Promise<{ transfer: Transfer; head: Head }[]> {
+export const listPlacedTransfers = (q: Queryable, addresses: readonly string[]): Promise<PlacedTransfer[]> =>
+  listPlaced(q, sql`to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])`)
+
+/** The same of some transfers. */
+export const listPlacedById = (q: Queryable, ids: readonly string[]): Promise<PlacedTransfer[]> =>
+  listPlaced(q, sql`id = any(${[...ids]}::text[])`)
+
+export type PlacedTransfer = { transfer: Transfer; head: Head }
+
+async function listPlaced(q: Queryable, which: Sql): Promise<PlacedTransfer[]> {
   type HeadColumns = { headNumber: bigint; headHash: string; headScannedAt: Date }
   type Row = TransferRow & HeadColumns & Pick<Head, 'safeNumber' | 'finalizedNumber'>
   const rows = await q.many<Row>(sql`
     select t.*, h.number as head_number, h.hash as head_hash, h.safe_number, h.finalized_number,
       coalesce(h.scanned_at, 'epoch') as head_scanned_at
-    from (select ${COLUMNS} from chain_transfers
-      where to_address = any(${addresses.map((address) => address.toLowerCase())}::text[])) as t
+    from (select ${COLUMNS} from chain_transfers where ${which}) as t
     join chain_heads as h on h.chain_id = t.chain_id and h.number is not null
     order by t.first_seen_at, t.chain_id, t.block_number, t.log_index`)
   return rows.map(({ headNumber, headHash, headScannedAt, safeNumber, finalizedNumber, units, ...row }) => ({

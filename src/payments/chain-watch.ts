@@ -1,5 +1,5 @@
 import { listChangedTransfers } from '../chain/transfer-queries.ts'
-import { pollDepositAddresses } from './payment-jobs.ts'
+import { pollTransfers } from './payment-jobs.ts'
 import { findChainCursor, updateChainCursor } from './payment-queries.ts'
 import type { PaymentDeps } from './payment-service.ts'
 
@@ -15,7 +15,10 @@ export async function followChain(deps: PaymentDeps, chainId: number): Promise<b
   const changed = await listChangedTransfers(deps.db, { chainId, afterChange, limit: BATCH })
   const last = changed.at(-1)
   if (!last) return false
-  await pollDepositAddresses(deps, [...new Set(changed.map((transfer) => transfer.toAddress))])
+  await pollTransfers(
+    deps,
+    changed.map(({ id }) => id),
+  )
   await updateChainCursor(deps.db, chainId, last.change)
   return changed.length === BATCH
 }

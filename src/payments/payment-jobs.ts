@@ -1,6 +1,12 @@
 import { renewItem } from '../db/poll-queries.ts'
 import { type PollSpec, pollNow } from '../db/polling.ts'
-import { findPayment, listPaymentsByDepositAddress, PAYMENT_POLLS } from './payment-queries.ts'
+import {
+  findPayment,
+  listPaymentsByDepositAddress,
+  listPaymentsByTransfers,
+  PAYMENT_POLLS,
+  type Payment,
+} from './payment-queries.ts'
 import { type PaymentDeps, pollPayment } from './payment-service.ts'
 
 /** Payments without a final answer, for the polling engine. */
@@ -16,8 +22,14 @@ export const paymentPolls = (deps: PaymentDeps): PollSpec => ({
  * Polls the payments of these addresses now, each under its lease, so that an older reading of the chain never follows
  * a newer one. Failures and payments already being polled are left to the engine.
  */
-export async function pollDepositAddresses(deps: PaymentDeps, addresses: readonly string[]): Promise<void> {
-  const payments = await listPaymentsByDepositAddress(deps.db, addresses)
+export const pollDepositAddresses = async (deps: PaymentDeps, addresses: readonly string[]): Promise<void> =>
+  pollAll(deps, await listPaymentsByDepositAddress(deps.db, addresses))
+
+/** The same for the payments that these transfers may pay. */
+export const pollTransfers = async (deps: PaymentDeps, transferIds: readonly string[]): Promise<void> =>
+  pollAll(deps, await listPaymentsByTransfers(deps.db, transferIds))
+
+async function pollAll(deps: PaymentDeps, payments: readonly Payment[]): Promise<void> {
   for (const payment of payments) {
     await renewItem(deps.db, PAYMENT_POLLS.table, payment, new Date(deps.clock()))
     await pollNow(deps, PAYMENT_POLLS, payment, (db) => pollPayment({ ...deps, db }, payment)).catch(() => undefined)

@@ -1,3 +1,4 @@
+import { listTakers } from '../chain/deposits/reservation-queries.ts'
 import type { ChannelId, Instructions } from '../channels/channel.ts'
 import { json, type Queryable, sql, type Tx } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
@@ -249,6 +250,20 @@ export async function listPaymentsByDepositAddress(q: Queryable, addresses: read
           and r.reference = left(payments.merchant_reference, 26) and r.until_at < now() - interval '7 days')
         or exists (select 1 from unmatched_transfers u where u.company_id = payments.company_id
           and u.reference = left(payments.merchant_reference, 26)))`)
+  return rows.map(toPayment)
+}
+
+/** Payments that these transfers may pay: of an address that several share, those that take one of them. */
+export async function listPaymentsByTransfers(q: Queryable, transferIds: readonly string[]): Promise<Payment[]> {
+  const takers = await listTakers(q, transferIds)
+  const rows = await q.many<Row>(sql`
+    select ${COLUMNS} from payments where deposit_address in (select d.address from deposit_addresses d
+      join chain_transfers t on t.to_address = d.address where t.id = any(${[...transferIds]}::text[]) and d.key_id is not null)
+    union all
+    select ${COLUMNS} from payments where (merchant_reference, company_id) in (
+      select * from unnest(${takers.map(({ reference }) => reference)}::text[],
+        ${takers.map(({ companyId }) => companyId)}::text[])) and deposit_address in (
+      select address from deposit_addresses where key_id is null)`)
   return rows.map(toPayment)
 }
 

@@ -1,4 +1,4 @@
-import { type Queryable, sql, type Tx } from '../../db/db.ts'
+import { type Queryable, type Sql, sql, type Tx } from '../../db/db.ts'
 
 /** Which payment a shared address serves. @see migrations/0280_own_wallets.sql */
 export type Reservation = {
@@ -107,13 +107,30 @@ export const IS_RESERVED = sql`(
   or exists (select 1 from deposit_reservations r
     where r.address = t.to_address and r.sender = t.from_address and ${IS_SENT}))`
 
+/** Which reservations `r` take which transfers `t`; each way by an index of its own. */
+const TAKES = (columns: Sql, only: Sql): Sql => sql`
+  select ${columns} from deposit_reservations r join chain_transfers t on t.to_address = r.address and t.units = r.units
+  where ${only} and ${SERVES}
+  union select ${columns} from deposit_reservations r join chain_transfers t on t.to_address = r.address
+  where ${only} and r.units is null and ${SERVES}
+  union select ${columns} from deposit_reservations r join chain_transfers t on t.to_address = r.address
+  where ${only} and r.units <> t.units and ${IS_SENT}`
+
 /** Ids of the transfers that belong to one reservation, by what it asked for or by a person's decision. */
-export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<Set<string>> {
+export async function listReservedTransfers(q: Queryable, { companyId, reference }: Reservation): Promise<string[]> {
+  const mine = sql`r.company_id = ${companyId} and r.reference = ${reference}`
   const rows = await q.many<{ id: string }>(sql`
-    select t.id from deposit_reservations r join chain_transfers t on t.to_address = r.address
-    where r.company_id = ${companyId} and r.reference = ${reference}
-      and case when r.units is null or t.units = r.units then ${SERVES} else ${IS_SENT} end
-    union
-    select transfer_id from unmatched_transfers where company_id = ${companyId} and reference = ${reference}`)
-  return new Set(rows.map(({ id }) => id))
+    ${TAKES(sql`t.id`, mine)}
+    union select transfer_id from unmatched_transfers where company_id = ${companyId} and reference = ${reference}`)
+  return rows.map(({ id }) => id)
 }
+
+/** The reservations that some transfers belong to: of the payments of a shared address only these have news. */
+export const listTakers = (
+  q: Queryable,
+  transferIds: readonly string[],
+): Promise<{ companyId: string; reference: string }[]> =>
+  q.many(sql`
+    ${TAKES(sql`r.company_id, r.reference`, sql`t.id = any(${[...transferIds]}::text[])`)}
+    union select company_id, reference from unmatched_transfers
+    where transfer_id = any(${[...transferIds]}::text[]) and reference is not null`)

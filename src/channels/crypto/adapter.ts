@@ -11,7 +11,7 @@ import { isUsdc, type Network } from '../../chain/networks.ts'
 import { checkManualTransfer } from '../../chain/payout/manual-transfer.ts'
 import type { Payouts } from '../../chain/payout/payout.ts'
 import type { Head, Transfer } from '../../chain/transfer.ts'
-import { listPlacedTransfers } from '../../chain/transfer-queries.ts'
+import { listPlacedById, listPlacedTransfers } from '../../chain/transfer-queries.ts'
 import type { Db, Tx } from '../../db/db.ts'
 import { DAY } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
@@ -179,11 +179,12 @@ export function openCryptoChannel({ db, payable, health, mustConfirm = false, as
     async fetchPayment({ companyId, merchantReference: reference, providerReference }) {
       const native = await listNativeDeposits(db, providerReference)
       const reserved = assign && (await findReservation(db, { companyId, reference }))
+      if (reserved) {
+        const mine = await listPlacedById(db, await listReservedTransfers(db, reserved))
+        return reportOf(providerReference, mine, networks)
+      }
       const placed = await listPlacedTransfers(db, [providerReference])
-      if (!reserved) return withNative(reportOf(providerReference, placed, networks), native, networks)
-      const own = await listReservedTransfers(db, reserved)
-      const mine = placed.filter(({ transfer }) => own.has(transfer.id))
-      return reportOf(providerReference, mine, networks)
+      return withNative(reportOf(providerReference, placed, networks), native, networks)
     },
     refundsToAddress: true,
     async refundPayment(refund) {
