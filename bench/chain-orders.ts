@@ -61,6 +61,17 @@ async function copy(db: Db, { companyId, id, paymentId }: Model, from: number, t
   for (const table of [sql`orders`, sql`payments`, sql`deposit_addresses`]) await db.run(sql`analyze ${table}`)
 }
 
+/** As if the orders had come evenly until now, whatever was measured since they were made. */
+const age = (db: Db): Promise<number> =>
+  db.run(sql`
+    update payments set opened_at = now() - make_interval(secs => aged.age), checks = aged.checks,
+      next_check_at = now() + make_interval(secs => aged.next - aged.age)
+    from (select nth.id, nth.age, count(*) filter (where polled_at <= nth.age) as checks,
+        min(polled_at) filter (where polled_at > nth.age) as next
+      from (select id, (row_number() over (order by id))::integer % ${AGE_SECONDS}::integer as age from payments) as nth
+      cross join unnest(${POLLED_AT}::integer[]) as polled_at group by 1, 2) as aged
+    where payments.id = aged.id`)
+
 /** The service on the database, with one order that waits for its money. */
 export async function openSale(connectionString: string, chain: TestChain): Promise<Sale> {
   const host = await startTestService({ connectionString, env: chainEnv(chain) })
@@ -79,7 +90,10 @@ export async function openSale(connectionString: string, chain: TestChain): Prom
       if (count > known) await copy(host.db, model, known, count)
       known = Math.max(known, count)
     },
-    start: () => host.service.startWorkers(),
+    async start() {
+      await age(host.db)
+      await host.service.startWorkers()
+    },
     async run(seconds, each) {
       const cpuMs: number[] = []
       for (let second = -WARM_UP; second < seconds; second += 1) {

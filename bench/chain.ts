@@ -224,10 +224,10 @@ export async function run(): Promise<void> {
   await withWorld(async (world) => {
     const sizes = [1000, 10_000, 100_000, 1_000_000].filter((size) => size <= MOST)
     await benchTicks(world, sizes)
-    await benchService(world)
     await benchWays(
       world,
       [1000, 2000, 10_000].filter((size) => size <= MOST),
     )
+    await benchService(world)
   })
 }
