@@ -6,14 +6,10 @@ import { Select } from '../../kit/fields.tsx'
 import { EndlessList, LogRow } from '../../kit/lists.tsx'
 import { Badge, Copy, Empty, Money, Page, Time, type Tone } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
+import { EVENT_KINDS } from './kinds.ts'
 import { texts } from './texts.ts'
 
 const LIMIT = 50
-const KINDS = [
-  ...['order.initial', 'order.pending', 'order.awaiting', 'order.waiting_chain_confirmation', 'order.paid'],
-  ...['order.cancelled', 'order.error', 'order.expired', 'order.kyt_failed'],
-  ...['order.refunding', 'order.refunded', 'order.full_refunded'],
-]
 const TONES: Record<string, Tone> = {
   'order.paid': 'good',
   'order.error': 'bad',
@@ -46,7 +42,7 @@ function Feed() {
         className="max-w-xs"
         value={event ?? ''}
         onChange={({ target }) => go({ event: target.value || undefined })}
-        options={[['', core.all], ...KINDS.map((kind) => [kind, kind] as const)]}
+        options={[['', core.all], ...EVENT_KINDS.map((kind) => [kind, kind] as const)]}
       />
       <EndlessList
         queryKey={['events', company, event]}

@@ -87,7 +87,10 @@ function bodyOf({ amount, minAmount, maxAmount, ...rest }: Record<string, string
   return { ...rest, ...amounts } as Body<'createStaticLink'>
 }
 
-function NewStaticLink({ onClose }: { onClose(): void }) {
+type NewProps = { till?: { _id: string; identifier: string }; onClose(): void; onDone?(): void }
+
+/** @param till the one that it is for; else one is chosen */
+export function NewStaticLink({ till, onClose, onDone = onClose }: NewProps) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
@@ -95,7 +98,7 @@ function NewStaticLink({ onClose }: { onClose(): void }) {
   const action = useAction({
     run: (values: Record<string, string>) => call('POST /api/next/static-links', { body: bodyOf(values), query }),
     done: core.saved,
-    onDone: onClose,
+    onDone,
   })
   return (
     <Dialog title={t.add} onClose={onClose}>
@@ -107,10 +110,18 @@ function NewStaticLink({ onClose }: { onClose(): void }) {
             error={action.error}
             onSend={(values) => action.mutate(values)}
           >
-            <Field label={t.name} name="name" required maxLength={120} placeholder={t.nameHint} />
+            <Field
+              label={t.name}
+              name="name"
+              required
+              maxLength={120}
+              placeholder={t.nameHint}
+              defaultValue={till?.identifier}
+            />
             <Select
               label={t.till}
               name="merchantIdentifier"
+              defaultValue={till?._id}
               options={data.collectors.map(({ _id, identifier }) => [_id, identifier] as const)}
             />
             <div className="grid grid-cols-[1fr_7rem] gap-x-3">

@@ -7,6 +7,7 @@ import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Loaded, Notice, Page } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import { Created } from './Created.tsx'
+import { Kinds } from './Kinds.tsx'
 import { texts } from './texts.ts'
 
 const CURRENCIES = ['EUR', 'CHF', 'USD', 'GBP', 'XPF'] as const
@@ -35,15 +36,18 @@ function NewForm({ kind }: { kind: Kind }) {
       ) : (
         <OneCompany>
           {() => (
-            <div className="panel max-w-xl p-5">
-              <Loaded
-                query={tills}
-                isEmpty={(data) => data.collectors.length === 0}
-                empty={<Notice tone="warn">{t.noTill}</Notice>}
-              >
-                {(data) => <Fields kind={kind} tills={data.collectors} onCreated={setCreated} />}
-              </Loaded>
-            </div>
+            <>
+              <Kinds />
+              <div className="panel max-w-xl p-5">
+                <Loaded
+                  query={tills}
+                  isEmpty={(data) => data.collectors.length === 0}
+                  empty={<Notice tone="warn">{t.noTill}</Notice>}
+                >
+                  {(data) => <Fields kind={kind} tills={data.collectors} onCreated={setCreated} />}
+                </Loaded>
+              </div>
+            </>
           )}
         </OneCompany>
       )}

@@ -96,7 +96,7 @@ function Row({ button }: { button: Button }) {
   )
 }
 
-function NewButton({ onClose }: { onClose(): void }) {
+export function NewButton({ onClose, onDone = onClose }: { onClose(): void; onDone?(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const query = useCompanyQuery()
@@ -111,7 +111,7 @@ function NewButton({ onClose }: { onClose(): void }) {
         query,
       }),
     done: core.saved,
-    onDone: onClose,
+    onDone,
   })
   return (
     <Dialog title={t.addButton} onClose={onClose}>

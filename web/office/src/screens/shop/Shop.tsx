@@ -1,9 +1,9 @@
+import { lazy, Suspense } from 'react'
 import { useCan } from '../../api/session.ts'
 import { OneCompany } from '../../frame/company.tsx'
-import { Page } from '../../kit/parts.tsx'
+import { Loading, Page } from '../../kit/parts.tsx'
 import { Parts, usePart } from '../../kit/Tabs.tsx'
 import { useTexts } from '../../texts/lang.ts'
-import { Channels } from '../channels/Channels.tsx'
 import { Buttons } from './Buttons.tsx'
 import { Company } from './Company.tsx'
 import { Devices } from './Devices.tsx'
@@ -11,6 +11,8 @@ import { Face } from './Face.tsx'
 import { Rules } from './Rules.tsx'
 import { Tills } from './Tills.tsx'
 import { texts } from './texts.ts'
+
+const Channels = lazy(async () => ({ default: (await import('../channels/Channels.tsx')).Channels }))
 
 /** Who the shop is, where it sells, how it is paid, and by which rules. */
 export function Shop() {
@@ -43,7 +45,11 @@ export function Shop() {
               </div>
             )}
             {part === 'buttons' && <Buttons />}
-            {part === 'channels' && <Channels />}
+            {part === 'channels' && (
+              <Suspense fallback={<Loading />}>
+                <Channels />
+              </Suspense>
+            )}
             {part === 'rules' && <Rules companyId={companyId} />}
           </div>
         )}

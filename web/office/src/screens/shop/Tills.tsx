@@ -6,6 +6,8 @@ import { useCompanyQuery } from '../../frame/company.tsx'
 import { Check, Field, Form, Select } from '../../kit/fields.tsx'
 import { Badge, Dialog, Loaded, Panel, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
+import { NewStaticLink } from '../links/StaticLinks.tsx'
+import { texts as staticTexts } from '../links/static-texts.ts'
 import { texts } from './texts.ts'
 
 type Till = Schemas['Collector']
@@ -18,6 +20,15 @@ export function Tills() {
   const [ask, setAsk] = useState<Ask>(null)
   const points = useApi('GET /api/next/sales-points', { query: { ...company, limit: 100 } })
   const tills = useApi('GET /api/next/collectors/list', { query: { ...company, limit: 100 } })
+  const links = useApi(
+    'GET /api/next/static-links',
+    { query: { ...company, limit: 100 } },
+    { enabled: can('staticLinks.read') },
+  )
+  /** The one whose amount the customer types serves everything that is sold there. */
+  const posterOf = ({ identifier }: Till): string | undefined =>
+    links.data?.staticLinks.find((one) => one.merchantIdentifier === identifier && one.active && one.amount === null)
+      ?.posterUrl
   const button = (to: Ask, word: string) =>
     can('tills.write') && (
       <button type="button" className="btn" onClick={() => setAsk(to)}>
@@ -48,7 +59,7 @@ export function Tills() {
             <ul className="divide-y divide-line">
               {data.collectors.map((till) => (
                 <li key={till._id} className="py-3 first:pt-0 last:pb-0">
-                  <Row till={till} />
+                  <Row till={till} poster={posterOf(till)} />
                 </li>
               ))}
             </ul>
@@ -61,10 +72,12 @@ export function Tills() {
   )
 }
 
-function Row({ till }: { till: Till }) {
+function Row({ till, poster }: { till: Till; poster: string | undefined }) {
+  const fixed = useTexts(staticTexts)
   const t = useTexts(texts)
   const can = useCan()
   const [isOpen, setOpen] = useState(false)
+  const [isPrinting, setPrinting] = useState(false)
   const core = useCore()
   const turn = (active: boolean) => call('PUT /api/next/collectors/{id}', { path: { id: till._id }, body: { active } })
   const toggle = useAction({
@@ -92,8 +105,21 @@ function Row({ till }: { till: Till }) {
           <button type="button" className="btn" onClick={() => toggle.mutate(!till.active)}>
             {till.active ? t.turnOff : t.turnOn}
           </button>
+          {poster ? (
+            <a className="btn" href={poster} target="_blank" rel="noopener">
+              {fixed.poster}
+            </a>
+          ) : (
+            can('staticLinks.write') &&
+            till.active && (
+              <button type="button" className="btn" onClick={() => setPrinting(true)}>
+                {fixed.makeCode}
+              </button>
+            )
+          )}
         </div>
       )}
+      {isPrinting && <NewStaticLink till={till} onClose={() => setPrinting(false)} />}
       {isOpen && <Cashiers till={till} onClose={() => setOpen(false)} />}
     </>
   )
@@ -166,14 +192,16 @@ function NewPoint({ onClose }: { onClose(): void }) {
   )
 }
 
-function NewTill({ points, onClose }: { points: readonly Schemas['SalesPoint'][]; onClose(): void }) {
+type NewTillProps = { points: readonly Schemas['SalesPoint'][]; onClose(): void; onDone?(): void }
+
+export function NewTill({ points, onClose, onDone = onClose }: NewTillProps) {
   const t = useTexts(texts)
   const core = useCore()
   const action = useAction({
     run: (values: Record<string, string>) =>
       call('POST /api/next/collectors/add', { body: values as Body<'addCollector'> }),
     done: core.saved,
-    onDone: onClose,
+    onDone,
   })
   return (
     <Dialog title={t.addTill} onClose={onClose}>

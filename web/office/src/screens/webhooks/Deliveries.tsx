@@ -3,12 +3,15 @@ import { useAction, useApi } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { Field, Select } from '../../kit/fields.tsx'
 import { Table } from '../../kit/lists.tsx'
 import { LIVE_MS } from '../../kit/live.ts'
 import { Badge, Empty, Loaded, Pager, Panel, Refusal, Time, type Tone } from '../../kit/parts.tsx'
 import { StatusTabs, usePage } from '../../kit/Tabs.tsx'
 import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
+import { EVENT_KINDS } from '../events/kinds.ts'
+import { dayEnd, dayStart } from '../orders/views.ts'
 import { DeliveryDialog } from './DeliveryDialog.tsx'
 import { texts } from './texts.ts'
 
@@ -21,19 +24,51 @@ export function DeliveryStatus({ status }: { status: string }) {
   return <Badge tone={TONES[status] ?? 'plain'}>{wordFor(t.status, status)}</Badge>
 }
 
+/** Which deliveries are shown, and sent again. */
+function Filters() {
+  const t = useTexts(texts)
+  const core = useCore()
+  const [{ event, from, to }, go] = useAddress()
+  const put = (name: 'event' | 'from' | 'to') => (change: { target: { value: string } }) =>
+    go({ [name]: change.target.value || undefined, page: undefined })
+  return (
+    <div className="flex flex-wrap gap-x-3">
+      <Select
+        label={t.event}
+        value={event ?? ''}
+        onChange={put('event')}
+        options={[['', core.all], ...EVENT_KINDS.map((kind) => [kind, kind] as const)]}
+      />
+      <Field label={core.from} type="date" value={from ?? ''} onChange={put('from')} />
+      <Field label={core.to} type="date" value={to ?? ''} onChange={put('to')} />
+    </div>
+  )
+}
+
 export function Deliveries() {
   const t = useTexts(texts)
   const can = useCan()
-  const [{ status, delivery }, go] = useAddress()
+  const [{ status, delivery, event, from, to }, go] = useAddress()
   const [page, setPage] = usePage()
   const company = useCompanyQuery()
-  const filters = { ...company, ...(status ? { status: [status] } : {}) }
-  const query = { ...filters, page, limit: LIMIT } as Query<'listWebhookDeliveries'>
+  const filters = {
+    ...company,
+    ...(event ? { event: [event] } : {}),
+    ...(from ? { from: dayStart(from) } : {}),
+    ...(to ? { to: dayEnd(to) } : {}),
+  }
+  const query = {
+    ...filters,
+    ...(status ? { status: [status] } : {}),
+    page,
+    limit: LIMIT,
+  } as Query<'listWebhookDeliveries'>
   const list = useApi('GET /api/next/webhook-deliveries', { query }, { liveMs: LIVE_MS })
   const replay = useAction({
     run: () =>
       call('POST /api/next/webhook-deliveries/redeliver', {
-        body: { ...company, status: ['failed'] } as NonNullable<Body<'redeliverWebhooks'>>,
+        // of what is shown
+        body: { ...filters, status: ['failed', 'parked'] } as NonNullable<Body<'redeliverWebhooks'>>,
       }),
     onDone: ({ redelivered }) => say(t.replayed(redelivered)),
   })
@@ -41,6 +76,7 @@ export function Deliveries() {
   return (
     <>
       <StatusTabs label={t.deliveries} options={Object.entries(t.status)} />
+      <Filters />
       <Refusal error={replay.error} />
       <Panel
         title={t.deliveries}

@@ -1,0 +1,1 @@
+var e=[`order.initial`,`order.pending`,`order.awaiting`,`order.waiting_chain_confirmation`,`order.paid`,`order.cancelled`,`order.error`,`order.expired`,`order.kyt_failed`,`order.refunding`,`order.refunded`,`order.full_refunded`];export{e as t};
