@@ -97,7 +97,7 @@ export function flameSvg(profile: Profile, title: string): string {
   const height = HEAD + (deepest + 1) * ROW
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="monospace" font-size="10">` +
-    `<rect width="100%" height="100%" fill="#fff"/><text x="4" y="20" font-size="14">${escapeXml(title)}</text>\n${boxes.join('\n')}\n</svg>\n`
+    `<title>${escapeXml(title)}</title><rect width="100%" height="100%" fill="#fff"/><text x="4" y="20" font-size="14">${escapeXml(title)}</text>\n${boxes.join('\n')}\n</svg>\n`
   )
 }
 
