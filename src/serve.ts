@@ -28,6 +28,7 @@ import { API_SCOPES } from './http/actor.ts'
 import { startMetricsServer } from './http/health/metrics-server.ts'
 import { systemClock } from './kernel/clock.ts'
 import { armCrashPoint } from './kernel/crash-point.ts'
+import { collectStartGarbage } from './kernel/start-garbage.ts'
 import { openVault, type Vault } from './kernel/vault.ts'
 import { followEventClock } from './orders/feed/event-feed-queries.ts'
 import { assertSandboxInstalled, type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
@@ -257,7 +258,8 @@ const SETTLED_MS = 10_000
 /** What the start put off: schemas that no request needed yet, and compiled code for the next start. */
 function finishCompiling(app: FastifyInstance): void {
   flushCompileCache()
-  app.compileSchemas().catch((error: unknown) => app.log.error({ err: error }, 'a schema is broken'))
+  const noteBroken = (error: unknown): void => app.log.error({ err: error }, 'a schema is broken')
+  app.compileSchemas().then(collectStartGarbage).catch(noteBroken)
 }
 
 type StartedService = { app: FastifyInstance; metrics: Registry; stop: Closer; drain: Closer }

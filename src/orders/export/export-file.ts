@@ -7,9 +7,9 @@ import { type ExportPlace, eachExportedOrder } from './export-queries.ts'
 import { SHEET_END, sheetRow, sheetStart, xlsxFile } from './export-xlsx.ts'
 
 /** Orders in one statement. Two pages are in memory: 0.5 kB of CSV an order, 1.5 kB of XML. */
-const PAGE_ORDERS = { csv: 5000, xlsx: 2500 } as const
+const PAGE_ORDERS = { csv: 2500, xlsx: 1250 } as const
 /** Characters in one piece of the file. */
-const PIECE_CHARS = 1 << 17
+const PIECE_CHARS = 1 << 16
 
 /** Everything that determines a file; it is sent to the thread that writes it. */
 export type ExportPlan = {
