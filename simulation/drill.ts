@@ -23,9 +23,13 @@ const faultIn = (words: string): string => {
 
 /**
  * Tells every story without a fault, and then plants every fault in turn: each must be found, and nothing else.
+ * @param only these plants, and no story without one; empty: all
  * @returns whether it is so
  */
-export async function drill(seed: number, orders: number, say: (line: string) => void): Promise<boolean> {
+export async function drill(
+  { seed, orders, only }: { seed: number; orders: number; only: readonly string[] },
+  say: (line: string) => void,
+): Promise<boolean> {
   const told = ['--seed', String(seed), '--orders', String(orders)]
   let isGood = true
   const note = (isRight: boolean, line: string): void => {
@@ -41,7 +45,8 @@ export async function drill(seed: number, orders: number, say: (line: string) =>
     const { code, words, seconds } = await run([...told, '--nodes', String(nodes), '--plant', name, ...weather])
     note(code === 1, `${number} ${name} (${story}), ${seconds} s: ${code === 1 ? faultIn(words) : 'NOT FOUND'}`)
   }
-  const tasks = [tryEach, ...PLANTS.map((plant) => () => tryPlant(plant))]
+  const chosen = only.length === 0 ? PLANTS : PLANTS.filter(({ name }) => only.includes(name))
+  const tasks = [...(only.length === 0 ? [tryEach] : []), ...chosen.map((plant) => () => tryPlant(plant))]
   const work = async (): Promise<void> => {
     for (let task = tasks.shift(); task; task = tasks.shift()) await task()
   }

@@ -17,7 +17,7 @@ import { Oracle } from './world/oracle.ts'
  */
 const { values } = parseArgs({
   options: {
-    orders: { type: 'string', default: '200' },
+    orders: { type: 'string' },
     seed: { type: 'string' },
     nodes: { type: 'string', default: '2' },
     rate: { type: 'string', default: '20' },
@@ -37,15 +37,20 @@ const { values } = parseArgs({
 
 const START_MS = Date.parse('2030-03-01T08:00:00Z')
 const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
-const orders = Number(values.orders)
+const orders = Number(values.orders ?? (values.plants ? 1 : 200))
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const realNow = performance.now.bind(performance)
 const startedAt = realNow()
 
-if (values.plants) process.exit((await drill(seed, Number(values.orders), say)) ? 0 : 1)
+if (values.plants) {
+  const only = values.plant?.split(',') ?? []
+  process.exit((await drill({ seed, orders, only }, say)) ? 0 : 1)
+}
 say(`seed ${seed}, ${orders} orders`)
 const prepared = await prepareDatabase({ folder: values.folder ?? null, atMs: START_MS, guards: GUARDS })
 say(`database after ${Math.round(realNow() - startedAt)} ms`)
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void prepared.drop().finally(() => process.exit(1)))
 let failure: unknown = null
 try {
   const { connectionString } = prepared

@@ -149,7 +149,19 @@ export const PLANTS: readonly Plant[] = [
   {
     ...{ name: 'lost-answer-refunds-twice', number: 9, story: 'refundUnderWay', times: 4 },
     fault: 'Crypto.com: a refund whose answer was lost is sent again',
-    edits: one('src/channels/cryptopay/refunds.ts', 'if (!attempted) return', 'if (reference === null) return'),
+    edits: [
+      {
+        file: 'src/channels/cryptopay/refunds.ts',
+        find: 'if (!attempted) return',
+        replace: 'if (reference === null) return',
+      },
+      // the callback would tell in time that it was taken
+      {
+        file: 'src/channels/cryptopay/refunds.ts',
+        find: "refundId: DESCRIPTION.exec(textAt(object, 'description') ?? '')?.[1] ?? null",
+        replace: 'refundId: DESCRIPTION.exec(type)?.[1] ?? null',
+      },
+    ],
   },
   {
     ...{ name: 'last-attempt-for-ever', number: 9, story: 'lastAttempt' },
@@ -160,15 +172,6 @@ export const PLANTS: readonly Plant[] = [
     ...{ name: 'decimals-for-francs', number: 9, story: 'noDecimals' },
     fault: 'an amount in a currency without decimals is taken for hundredths',
     edits: one('src/kernel/money.ts', 'XPF: 0', 'XPF: 2'),
-  },
-  {
-    ...{ name: 'francs-at-cryptopay', number: 9, story: 'noDecimals' },
-    fault: 'Crypto.com is offered for a currency that it does not know',
-    edits: one(
-      'src/channels/cryptopay/adapter.ts',
-      'if (list(FIATS).includes(fiat.asset)) return',
-      'if (list(FIATS).includes(fiat.asset) || fiat.units > 0n) return',
-    ),
   },
   {
     ...{ name: 'circuit-sticks', number: 10, story: 'refusedKey' },

@@ -134,7 +134,7 @@ export async function simulate(options: RunOptions): Promise<void> {
       await (options.isEach ? tellOfEach(world, options) : tellAll(world, options, archive))
       weather.isBad = false
       weather.isNoisy = false
-      await scheduler.sleep(MINUTE)
+      await scheduler.sleep(options.isShort ? MINUTE / 6 : MINUTE)
       await checkTheEnd(world, archive)
       sayFigures(world, say)
       isDone = true

@@ -179,12 +179,14 @@ export const refusedKey: Journey = async (story) => {
     await shop.once('POST', `accept/${story.code}`, { paymentChannel: 'gatepay' })
     await sleep(5 * SECOND)
   }
-  for (let tries = 0; tries < 100; tries += 1) {
+  // the second pause is two minutes
+  for (let tries = 0; tries < 30; tries += 1) {
     const later = new OrderStory(world, shop, 'refusedKey')
     await later.createSold(4050)
     const reply = await shop.once<{ status: string }>('POST', `accept/${later.code}`, { paymentChannel: 'gatepay' })
     const isBack = reply?.data?.status === 'AWAITING'
     await later.post('cancel')
+    await sleep(8 * SECOND)
     await later.end()
     if (isBack) return
   }
