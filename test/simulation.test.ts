@@ -23,7 +23,7 @@ async function simulate(...options: string[]): Promise<Outcome> {
 
 test('two runs with one seed are the same to the last byte, and nothing is lost or doubled', async (t) => {
   t.diagnostic(`SEED=${SEED}`)
-  const [first, second] = await Promise.all([0, 1].map(() => simulate('--orders', '5', '--short', '--seed', SEED)))
+  const [first, second] = await Promise.all([0, 1].map(() => simulate('--orders', '3', '--short', '--seed', SEED)))
   assert.equal(first?.code, 0, first?.words)
   assert.equal(second?.code, 0, second?.words)
   assert.ok(first?.fingerprint)
@@ -31,7 +31,7 @@ test('two runs with one seed are the same to the last byte, and nothing is lost 
 })
 
 test('a planted fault is found, and its order is named', async () => {
-  const { code, words } = await simulate('--orders', '5', '--short', '--seed', SEED, '--plant', 'event-without-webhook')
+  const { code, words } = await simulate('--orders', '3', '--short', '--seed', SEED, '--plant', 'event-without-webhook')
   assert.equal(code, 1, words)
   assert.match(words, /the order \w+ of \w+: event \d, order\.(pending|cancelled), has no delivery/)
 })
