@@ -84,7 +84,11 @@ async function main(): Promise<void> {
   const { openOffice } = await import('../test/harness/office-world.ts')
   const { startBrowser, PHONE } = await import('../test/harness/browser.ts')
   const { DESK } = await import('../test/harness/office.ts')
-  const world = await openOffice(TYPED)
+  const { startProviders } = await import('../sandbox/providers/server.ts')
+  const chain = { chainId: 0, usdcAddress: '', payerAddress: '', pay: async () => ({ txHash: '' }) }
+  // every channel is there, and answers
+  const providers = await startProviders({ port: 0, chain, callbackBase: 'http://127.0.0.1' })
+  const world = await openOffice(TYPED, providers.credentials)
   const browser = await startBrowser()
   mkdirSync(OUT, { recursive: true })
   const { baseUrl } = world.shop.host
@@ -106,6 +110,7 @@ async function main(): Promise<void> {
   }
   await browser.close()
   await world.stop()
+  await providers.stop()
   await server.stop()
 }
 
