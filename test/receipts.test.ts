@@ -3,7 +3,7 @@ import { createPublicKey, verify } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { verifyReceipt } from '../cli/commands/receipt.ts'
 import { sql } from '../src/db/db.ts'
-import { newEmail, waitForMail } from './harness/accounts.ts'
+import { logInSuperAdmin, newEmail, waitForMail } from './harness/accounts.ts'
 import { openShop, type Shop } from './harness/shop.ts'
 
 let shop: Shop
@@ -90,4 +90,20 @@ test('who gave an e-mail gets the receipt, in the language chosen on the page an
   const link = /https?:\S+\/receipt\/\S+/.exec(mail.text)?.[0] ?? ''
   assert.equal((await fetch(link)).status, 200)
   await nameShop(null)
+})
+
+test('who has chosen no language is written to in the shop’s', async () => {
+  const { companyId } = shop.merchant
+  const admin = await logInSuperAdmin(shop.host)
+  const write = (customerLanguage: string | null) => admin.call('PUT', `companies/${companyId}`, { customerLanguage })
+  assert.equal((await write('xx')).status, 422)
+  assert.equal((await write('it')).data.customerLanguage, 'it')
+  const email = newEmail('payer')
+  const order = await shop.createAwaiting()
+  await shop.host.call('POST', `email/${order.code}`, { as: shop.merchant, body: { email } })
+  await shop.chain.pay({ to: order.toAddress, units: order.units })
+  await shop.makeFinal()
+  const mail = await waitForMail(shop.host.baseUrl, email, /receipt/)
+  assert.match(mail.subject, /^La sua ricevuta di /)
+  assert.equal((await write(null)).data.customerLanguage, null)
 })

@@ -3705,6 +3705,8 @@ export interface Operations {
         supportPhone?: string | null
         /** Terms that payers’ pages link to. */
         termsUrl?: string | null
+        /** Of mails to customers who have not chosen one on our pages; null: that of the company’s country. */
+        customerLanguage?: "en" | "fr" | "de" | "es" | "it" | null
         /** Hours after expiry within which a late payment counts. */
         lateAcceptHours?: number
         /** What a payment after cancelling does: count, or wait for a person. */

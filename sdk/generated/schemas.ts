@@ -241,6 +241,8 @@ export type Company = {
   supportPhone: string | null
   /** Terms that payers’ pages link to. */
   termsUrl: string | null
+  /** Of mails to customers who have not chosen one on our pages; null: that of the company’s country. */
+  customerLanguage: "en" | "fr" | "de" | "es" | "it" | null
   /** Set it with PUT /companies/{id}/logo. */
   logoUrl: string | null
   /** When it was created. UTC, with milliseconds. */

@@ -4,6 +4,7 @@ import type { KycLinks } from '../compliance/kyc-links.ts'
 import type { KycDeps } from '../compliance/kyc-service.ts'
 import type { Tx } from '../db/db.ts'
 import { DAY } from '../kernel/clock.ts'
+import type { Lang } from '../kernel/lang.ts'
 import { isLang } from '../kernel/lang.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import type { Vault } from '../kernel/vault.ts'
@@ -23,7 +24,7 @@ import { showFiat } from '../pages/shared/format.ts'
 import { findPayerContact, type PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
 import type { RefundLinks } from '../refunds/refund-link.ts'
-import { findMerchant } from '../refunds/refund-queries.ts'
+import { findMerchant, type Merchant } from '../refunds/refund-queries.ts'
 import { TEXTS } from '../texts/languages.ts'
 import type { WebhookDeps } from '../webhooks/api/delivery-service.ts'
 import type { RotationDeps } from '../webhooks/api/subscription-service.ts'
@@ -32,6 +33,8 @@ import { createWebhookAgent } from '../webhooks/sender/connector.ts'
 import type { FailureDeps } from '../webhooks/sender/webhook-jobs.ts'
 import type { Accounts } from './accounts.ts'
 import type { ServiceBase } from './service-base.ts'
+
+const langOf = ({ customerLanguage, country }: Merchant): Lang => customerLanguage ?? langOfCountry(country)
 
 /** By mail, when the payer's address for it is known; the merchant sees the same link in the refund. */
 export function openAskForAddress(deps: {
@@ -42,7 +45,7 @@ export function openAskForAddress(deps: {
   return async (tx, order, refund, email) => {
     if (email === null) return
     const company = await findMerchant(tx, order.companyId)
-    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const data = refundAddressNotice(lang, {
       merchant: company.name,
       amount: formatDecimal(refund.units, 6),
@@ -75,7 +78,7 @@ export function openMailReceipt(deps: {
     const to = await readEmail(tx, order)
     if (to === null) return
     const company = await findMerchant(tx, order.companyId)
-    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const amount = showFiat(order.from, TEXTS[lang].locale)
     const data = receiptNotice(lang, { merchant: company.name, amount, shortCode: order.shortCode, url: urlOf(order) })
     await deps.mailer.send(tx, { to, lang, kind: 'notice', data })
@@ -87,7 +90,7 @@ export const openTellEmailChanged =
   (mailer: Accounts['mailer']): PayerDeps['tellEmailChanged'] =>
   async (tx, order, oldEmail) => {
     const company = await findMerchant(tx, order.companyId)
-    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const data = emailChangedNotice(lang, { merchant: company.name, shortCode: order.shortCode })
     await mailer.send(tx, { to: oldEmail, lang, kind: 'notice', data })
   }
@@ -96,7 +99,7 @@ export const openTellEmailChanged =
 export function openAskPayer({ mailer, links }: { mailer: Accounts['mailer']; links: KycLinks }): KycDeps['askPayer'] {
   return async (tx, order, kyc, email) => {
     const company = await findMerchant(tx, order.companyId)
-    const lang = (await findPayerLanguage(tx, order)) ?? langOfCountry(company.country)
+    const lang = (await findPayerLanguage(tx, order)) ?? langOf(company)
     const url = links.urlOf(order.code, kyc.id)
     const facts = { merchant: company.name, shortCode: order.shortCode, url, closer: askedLevel(kyc) === 'enhanced' }
     await mailer.send(tx, { to: email, lang, kind: 'notice', data: kycNotice(lang, facts) })

@@ -1,4 +1,5 @@
 import { json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
+import type { Lang } from '../kernel/lang.ts'
 import type { RefundLimits } from './company-refund-limits.ts'
 
 export type Company = {
@@ -34,6 +35,8 @@ export type Company = {
   supportEmail: string | null
   supportPhone: string | null
   termsUrl: string | null
+  /** Of mails to customers who have chosen none; null: that of the country. */
+  customerLanguage: Lang | null
   /** The hash by which the logo is served. */
   logo: string | null
   createdAt: Date
@@ -44,7 +47,7 @@ const COLUMNS = sql`id, name, kind, country, siret, approved, settlement_address
   identity_threshold_amount, tolerance_bps, tolerance_max_units, late_accept_hours, late_after_cancel,
   requote_hours, link_quote_minutes, (reserve_units / 1000000)::numeric(38, 6)::text as settlement_reserve, refund_approval,
   refund_limits, fee_bps, kyc_threshold_amount as kyc_threshold, kyc_limit_amount as kyc_limit,
-  display_name, legal_name, brand_color, support_email, support_phone, terms_url,
+  display_name, legal_name, brand_color, support_email, support_phone, terms_url, customer_language,
   (select hash from company_logos l where l.company_id = companies.id) as logo, created_at, updated_at`
 
 export async function findCompany(q: Queryable, id: string): Promise<Company | undefined> {
@@ -107,7 +110,7 @@ export async function updateCompany(tx: Tx, company: Company, at: Date): Promise
       kyc_threshold_amount = ${company.kycThreshold}, kyc_limit_amount = ${company.kycLimit},
       display_name = ${company.displayName}, legal_name = ${company.legalName}, brand_color = ${company.brandColor},
       support_email = ${company.supportEmail}, support_phone = ${company.supportPhone},
-      terms_url = ${company.termsUrl}, version = version + 1,
+      terms_url = ${company.termsUrl}, customer_language = ${company.customerLanguage}, version = version + 1,
       updated_at = ${at} where id = ${company.id}`)
 }
 

@@ -1,4 +1,5 @@
 import { type TInteger, type TSchema, Type } from 'typebox'
+import { LANGS, type Lang } from '../kernel/lang.ts'
 import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
 import { LIMITED_ROLES } from './company-refund-limits.ts'
 
@@ -7,6 +8,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema, options: { desc
 export const Id = Type.String({ pattern: '^[0-9a-f]{24}$', description: '24 hex characters.' })
 export const IdParams = Type.Object({ id: Id })
 const Country = Type.String({ pattern: '^[A-Z]{2}$', description: 'ISO 3166-1 alpha-2.', examples: ['FR'] })
+const MAIL_LANGUAGE = 'Of mails to customers who have not chosen one on our pages; null: that of the company’s country.'
 const LateMoneySchema = Type.Unsafe<'accept' | 'hold'>(Type.String({ enum: ['accept', 'hold'] }))
 const CompanyName = Type.String({ minLength: 1, maxLength: MAX_COMPANY_NAME, pattern: NAME_PATTERN })
 const Decimal = Type.String({ pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['1000.00'] })
@@ -104,6 +106,7 @@ export const CompanySchema = Type.Object(
     supportEmail: Nullable(Type.String()),
     supportPhone: Nullable(Type.String()),
     termsUrl: Nullable(Type.String()),
+    customerLanguage: Nullable(Type.String({ enum: [...LANGS] }), { description: MAIL_LANGUAGE }),
     logoUrl: Nullable(Type.String({ description: 'Set it with PUT /companies/{id}/logo.' })),
     createdAt: Type.String({ format: 'date-time' }),
     updatedAt: Type.String({ format: 'date-time' }),
@@ -123,6 +126,9 @@ export const CompanyChangeBody = Type.Object({
   supportEmail: Type.Optional(Nullable(Type.String({ format: 'email', maxLength: 254 }))),
   supportPhone: Type.Optional(Nullable(Type.String({ pattern: '^\\+?[0-9][0-9 ()./-]{4,29}$' }))),
   termsUrl: Type.Optional(Nullable(Type.String({ maxLength: 2048 }))),
+  customerLanguage: Type.Optional(
+    Nullable(Type.Unsafe<Lang>(Type.String({ enum: [...LANGS] })), { description: MAIL_LANGUAGE }),
+  ),
   lateAcceptHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),
   lateAfterCancel: Type.Optional(LateMoneySchema),
   requoteHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760 })),

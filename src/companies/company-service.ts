@@ -63,6 +63,7 @@ export const viewCompany = (
   supportEmail: company.supportEmail,
   supportPhone: company.supportPhone,
   termsUrl: company.termsUrl,
+  customerLanguage: company.customerLanguage,
   logoUrl: company.logo && `${payUrl}/logo/${company.logo}`,
   createdAt: company.createdAt.toISOString(),
   updatedAt: company.updatedAt.toISOString(),
@@ -87,6 +88,7 @@ export type CompanyChange = Partial<
     | 'supportEmail'
     | 'supportPhone'
     | 'termsUrl'
+    | 'customerLanguage'
   >
 > &
   Partial<OperatorChange> & { refundLimits?: RefundLimitsChange }

@@ -1,6 +1,7 @@
 import type { ChannelId } from '../channels/channel.ts'
 import { joinSql, json, type Queryable, type Sql, sql, type Tx, unnamed } from '../db/db.ts'
 import type { PollTopic } from '../db/polling.ts'
+import type { Lang } from '../kernel/lang.ts'
 import type { AddressProof } from './destination/address-proof.ts'
 
 export const REFUND_STATUSES = [
@@ -233,8 +234,12 @@ export async function findKeyMaker(q: Queryable, keyId: string): Promise<string 
 }
 
 /** The shop as its payers know it. */
-export const findMerchant = (q: Queryable, companyId: string): Promise<{ name: string; country: string | null }> =>
-  q.one(sql`select coalesce(display_name, name) as name, country from companies where id = ${companyId}`)
+/** Who writes to payers, and in which language where a payer has chosen none. */
+export type Merchant = { name: string; country: string | null; customerLanguage: Lang | null }
+
+export const findMerchant = (q: Queryable, companyId: string): Promise<Merchant> =>
+  q.one(sql`
+    select coalesce(display_name, name) as name, country, customer_language from companies where id = ${companyId}`)
 
 /** USDC as decimal text; null: no limit. */
 export type RoleLimit = { single: string | null; day: string | null }

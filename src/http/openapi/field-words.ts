@@ -365,6 +365,7 @@ const COMPANIES: Record<string, Word> = {
   legalName: ['The company that payers buy from, as registered.', 'Café de la Gare SARL'],
   brandColor: ['Colour of buttons on payers’ pages, made darker or lighter until it can be read.', '#7a1f3d'],
   supportEmail: ['Where payers ask for help.', 'help@shop.example'],
+  customerLanguage: ['Language of mails to customers who have chosen none; null: by the country.', 'fr'],
   supportPhone: ['Where payers call for help.', '+33 1 23 45 67 89'],
   termsUrl: ['Terms that payers’ pages link to.', 'https://shop.example/terms'],
   image: ['The picture, in base64.', 'iVBORw0KGgo='],

@@ -1,9 +1,9 @@
 import { type ChangeEvent, useId, useState } from 'react'
 import { call, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
-import { Field, Form } from '../../kit/fields.tsx'
+import { Field, Form, Select } from '../../kit/fields.tsx'
 import { Loaded, Panel, Refusal } from '../../kit/parts.tsx'
-import { useCore, useTexts } from '../../texts/lang.ts'
+import { LANG_NAMES, LANGS, useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './face-texts.ts'
 
 const MAX_BYTES = 200_000
@@ -30,7 +30,15 @@ export function Face({ companyId }: { companyId: string }) {
 function Words({ company }: { company: Schemas['Company'] }) {
   const t = useTexts(texts)
   const core = useCore()
-  const names = ['displayName', 'legalName', 'brandColor', 'supportEmail', 'supportPhone', 'termsUrl'] as const
+  const names = [
+    'displayName',
+    'legalName',
+    'brandColor',
+    'supportEmail',
+    'supportPhone',
+    'termsUrl',
+    'customerLanguage',
+  ] as const
   const action = useAction({
     run: (values: Record<string, string>) => {
       const body = Object.fromEntries(names.map((name) => [name, values[name]?.trim() || null]))
@@ -68,6 +76,13 @@ function Words({ company }: { company: Schemas['Company'] }) {
         />
       </div>
       <Field label={t.terms} name="termsUrl" type="url" maxLength={2048} defaultValue={given('termsUrl')} />
+      <Select
+        label={t.language}
+        name="customerLanguage"
+        defaultValue={given('customerLanguage')}
+        options={[['', t.byCountry], ...LANGS.map((lang) => [lang, LANG_NAMES[lang]] as const)]}
+        hint={t.languageHint}
+      />
     </Form>
   )
 }
