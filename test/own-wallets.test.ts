@@ -238,26 +238,35 @@ test('money that matches no order is listed, pays the order that a person names,
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })
 
-test('a transfer that is set aside, matched after all, and then leaves the chain is a loss of its order; back, it counts', async () => {
+test('set aside, matched after all, and then gone from the chain: a loss of its order; what was undecided is gone', async () => {
   const order = await place()
   const before = await shop.chain.call<string>('evm_snapshot')
   const dust = await pay(order, 9_999n)
-  const gone = await pay(order, 1_500_000n)
-  const found = await unmatchedOf(gone)
-  assert.equal((await unmatchedOf(dust)).status, 'open')
+  const lone = await unmatchedOf(await pay(order, 1_500_000n))
+  const found = await unmatchedOf(await pay(order, order.units + 5n))
+  await unmatchedOf(dust)
   assert.ok(
     (await listUnmatched()).every(({ txHash }) => txHash !== dust),
     'dust is shown only when asked for',
   )
   const aside = await manager.post(`unmatched-transfers/${found._id}/ignore`, { reason: 'the owner’s own money' })
   assert.equal(aside.status, 200, aside.text)
+  assert.equal(await statusOf(order.code), 'AWAITING')
+  assert.equal((await manager.post(`unmatched-transfers/${found._id}/match`, { code: order.code })).status, 200)
+  await becomes(order.code, 'PAID')
   await shop.chain.call('evm_revert', before)
-  await shop.chain.mine(FINAL_AFTER + 3)
-  const left = await unmatchedOf(gone, ({ onChain }) => !onChain)
-  assert.equal(left.status, 'ignored')
-  const early = await manager.post(`unmatched-transfers/${found._id}/match`, { code: order.code })
-  assert.match(early.error.message, /left the chain/)
-  assert.equal((await unmatchedOf(dust)).status, 'gone')
+  await shop.chain.mine(4 * FINAL_AFTER)
+  const kinds = async (): Promise<string[]> => {
+    const path = `mispayments?code=${order.code}`
+    const { data } = await manager.get<{ mispayments: { kind: string; status: string; units: string }[] }>(path)
+    return data.mispayments.filter(({ status }) => status === 'open').map(({ kind, units }) => `${kind} ${units}`)
+  }
+  await eventually(kinds, (list) => list.includes(`orphaned ${order.units}`))
+  assert.equal(await statusOf(order.code), 'PAID')
+  await unmatchedOf(lone.txHash, ({ status }) => status === 'gone')
+  const late = await manager.post(`unmatched-transfers/${lone._id}/match`, { code: order.code })
+  assert.match(late.error.message, /left the chain/)
+  assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })
 
 test('another company sees no transfer of this one, and cannot decide about it or match it to an order of its own', async () => {
