@@ -76,7 +76,7 @@ test('a test event is sent from the page, and a hostile answer shows as text', a
   receiver.answer('/hook', (_request, response) => void response.writeHead(418).end(HOSTILE))
   const { page, context } = await enter('/webhooks')
   await page.getByLabel('Your server’s address').fill(`${receiver.url}/hook`)
-  await page.getByLabel('Event', { exact: true }).selectOption('order.refunded')
+  await page.getByRole('region', { name: 'Send a test event' }).getByLabel('Event').selectOption('order.refunded')
   await page.getByRole('button', { name: 'Send the test event' }).click()
   await page.getByText('Not delivered').waitFor()
   await page.getByText('418').waitFor()

@@ -51,7 +51,7 @@ test('the secret is shown after a fresh code that is asked for in place, and rot
   assert.equal(await page.getByText(/whsec_/).count(), 0, 'nothing is shown before the code')
   await page.getByRole('button', { name: 'Send me a code by email' }).click()
   await page.getByLabel('Code from your email').fill(await nextCode(base(), email, before))
-  await page.getByRole('button', { name: 'Confirm' }).click()
+  await page.getByRole('button', { name: 'Confirm', exact: true }).click()
   const secret = await page.getByText(/^whsec_/).innerText()
   await click(page, 'Make a new secret')
   await inDialog(page).getByRole('button', { name: 'Make a new secret' }).click()
