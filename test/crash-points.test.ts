@@ -59,22 +59,26 @@ async function openWorld(): Promise<World> {
   return { database, db, merchant: await insertMerchant(db, openVault(TEST_MASTER_KEY)), xpub: newTestXpub() }
 }
 
-/** A service that dies once at the point and is started again without it, as an operator's supervisor would. */
+/** A service that dies at each of its points in turn and is started again, as an operator's supervisor would. */
 class Life {
   readonly port: number
   readonly baseUrl: string
   served: Served
   readonly world: World
   readonly #env: Record<string, string>
+  readonly #points: readonly CrashPoint[]
   deaths = 0
-  constructor(world: World, port: number, point: CrashPoint, env: Record<string, string> = {}) {
+  constructor(world: World, port: number, points: readonly CrashPoint[], env: Record<string, string> = {}) {
     this.world = world
     this.port = port
     this.baseUrl = `http://127.0.0.1:${port}`
     this.#env = env
-    this.served = this.#start({ CRASH_POINT: point })
+    this.#points = points
+    this.served = this.#start()
   }
-  #start(more: Record<string, string>): Served {
+  /** Armed with the next point, as long as one is left. */
+  #start(): Served {
+    const point = this.#points[this.deaths]
     return startServed({
       DATABASE_URL: this.world.database.connectionString,
       DATA_DIR: join(dataDir, String(this.port)),
@@ -87,16 +91,15 @@ class Life {
       ...chainEnv(chain),
       CHAIN_31337_XPUB: this.world.xpub,
       ...this.#env,
-      ...more,
+      ...(point === undefined ? {} : { CRASH_POINT: point }),
     })
   }
   isDead = (): boolean => this.served.child.exitCode !== null || this.served.child.signalCode !== null
-  /** @param point where it dies next */
-  async revive(point?: CrashPoint): Promise<void> {
+  async revive(): Promise<void> {
     if (!this.isDead()) return
     assert.equal(this.served.child.signalCode, 'SIGKILL', this.served.words())
     this.deaths += 1
-    this.served = this.#start(point ? { CRASH_POINT: point } : {})
+    this.served = this.#start()
     await this.served.ready()
   }
   /** The same request until it is answered: what a careful client does. */
@@ -142,10 +145,11 @@ async function checkStory(db: Db, code: string, key: string): Promise<void> {
   assert.deepEqual(books, { held: '54000000', reserved: '54000000', refunds: 1n, deliveries: 0n })
 }
 
-async function liveThrough(point: CrashPoint): Promise<number> {
+/** @returns how often it died */
+async function liveThrough(points: readonly CrashPoint[]): Promise<number> {
   const world = await openWorld()
-  const life = new Life(world, await freePort(), point)
-  const key = `crash ${point}`
+  const life = new Life(world, await freePort(), points)
+  const key = `crash ${points[0]}`
   const as = (step: string): Record<string, string> => ({ 'idempotency-key': `${key} ${step}` })
   try {
     await life.served.ready()
@@ -180,7 +184,7 @@ async function liveThrough(point: CrashPoint): Promise<number> {
         await life.revive()
         return life.insist<OrderData>('GET', `status/${code}`, {})
       },
-      ({ data }) => data.status === 'REFUNDING' && (life.deaths > 0 || !point.startsWith('refund:')),
+      ({ data }) => data.status === 'REFUNDING' && life.deaths === points.length,
       60_000,
     )
     await checkStory(world.db, code, key)
@@ -233,7 +237,7 @@ async function moneyOut(): Promise<void> {
     xpub: mnemonicToAccount(PHRASE, { path: DEFAULT_ACCOUNT as "m/44'/60'/0'" }).getHdKey().publicExtendedKey,
   }
   const keys = await payoutEnv(chain)
-  const life = new Life(world, await freePort(), 'payout:after-submit', keys)
+  const life = new Life(world, await freePort(), ['payout:after-submit', 'sweep:after-submit'], keys)
   const rpc = createRpc({ url: chain.rpcUrl })
   try {
     await life.served.ready()
@@ -246,7 +250,7 @@ async function moneyOut(): Promise<void> {
     assert.ok(settlement, text)
     await admin.post(`settlements/${settlement._id}/approve`)
     await eventually(async () => life.isDead(), Boolean, 30_000)
-    await life.revive('sweep:after-submit')
+    await life.revive()
     await endLeases(world)
     const statusOf = async (table: 'settlements' | 'sweeps'): Promise<string | undefined> => {
       await chain.mine()
@@ -292,10 +296,21 @@ async function moneyOut(): Promise<void> {
   }
 }
 
+/** One point of each step of an order in a life, in the order of the steps, until each point had its turn. */
+function planLives(): CrashPoint[][] {
+  const all = CRASH_POINTS.filter((point) => !point.endsWith(':after-submit'))
+  const steps = Object.values(Object.groupBy(all, (point) => point.split(':')[0] ?? ''))
+  const lives = Array.from({ length: Math.max(...steps.map((points = []) => points.length)) }, (_, turn) =>
+    steps.flatMap((points = []) => points[turn] ?? []),
+  )
+  assert.deepEqual(lives.flat().sort(), all.sort())
+  return lives
+}
+
 describe('a process that dies', { concurrency: 4 }, () => {
-  for (const point of CRASH_POINTS.filter((one) => !one.endsWith(':after-submit'))) {
-    test(`at ${point} leaves an order from which everything goes on`, async () => {
-      assert.equal(await liveThrough(point), 1)
+  for (const points of planLives()) {
+    test(`at ${points.join(', then at ')} leaves an order from which everything goes on`, async () => {
+      assert.equal(await liveThrough(points), points.length)
     })
   }
 

@@ -149,7 +149,7 @@ const done = () =>
   )
 
 /** `DEPOSITS=200 npm test -- test/sweep.test.ts` brings as many home as a busy week leaves. */
-const DEPOSITS = Number(process.env.DEPOSITS ?? 40)
+const DEPOSITS = Number(process.env.DEPOSITS ?? 20)
 
 test('many deposits are planned, signed offline, sent, killed on the way, and come home to the unit', async () => {
   const orders = await createManyPaid(DEPOSITS)
