@@ -73,6 +73,7 @@ const CHANNELS: Cases = {
   },
   checkChannelAccount: {
     row: 'channels.accounts',
+    silent: true,
     async make(place) {
       await ask(place.home.boss, 'PUT', 'channel-accounts/gatepay', { settings: GATEPAY })
       return { params: { channel: 'gatepay' }, query: choice(place) }
