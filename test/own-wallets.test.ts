@@ -235,6 +235,13 @@ test('money that matches no order is listed, pays the order that a person names,
   await becomes(loser.code, 'PAID')
   // of the price and three units more, the tolerance is the payer's
   assert.equal((await heldBy(loser.orderId)).own_account, String(loser.units))
+  // what was set aside is not taken by an order that asks for the same amount seconds later
+  const early = await unmatchedOf(await pay(loser, 54_000_020n))
+  await manager.post(`unmatched-transfers/${early._id}/ignore`, { reason: 'a test of the owner’s' })
+  const next = await place()
+  assert.equal(next.units, 54_000_020n)
+  const confirmed = await manager.post(`confirm_conversion/confirm/${next.code}`)
+  assert.equal(confirmed.error.code, 'PAYMENT_NOT_RECEIVED')
   assert.equal((await verifyLedger(shop.host.db)).difference, null)
 })
 
