@@ -133,7 +133,7 @@ export const PLANTS: readonly Plant[] = [
     ),
   },
   {
-    ...{ name: 'balance-for-deposit', number: 8, story: 'otherCoin' },
+    ...{ name: 'balance-for-deposit', number: 8, story: 'otherCoin', times: 4 },
     fault: 'Whitepay: what reached the balance is taken for what was deposited',
     edits: one(
       'src/channels/whitepay/status-map.ts',

@@ -152,7 +152,7 @@ export const frozenFeed: Journey = async (story) => {
     for (let tries = 0; tries < 4; tries += 1)
       if (!(await isSold())) {
         world.market.isFrozen = false
-        must(minutes >= HOUR / MINUTE - 10, `nothing is sold after ${minutes} minutes of one price`)
+        must(minutes >= HOUR / MINUTE / 2, `nothing is sold after ${minutes} minutes of one price`)
         return
       }
   }
