@@ -1,5 +1,5 @@
 import { bloomOf, falsePositiveRate, mayContain, readBloom } from './bloom.ts'
-import type { Endpoint } from './endpoints/endpoint.ts'
+import type { Endpoint, EndpointFault } from './endpoints/endpoint.ts'
 import type { Endpoints } from './endpoints/endpoints.ts'
 import { type Rpc, type RpcCall, RpcError } from './endpoints/rpc.ts'
 import { ChainDoubt, type RpcBlock, type RpcLog } from './transfer-logs.ts'
@@ -44,10 +44,16 @@ async function askEach<Answer>(
   return opinions.flat()
 }
 
+/** One that is down may take its whole timeout, and one that served another chain knows nothing of our heights. */
+const ASKED_THOUGH_OUT: Record<'money' | 'other', readonly EndpointFault[]> = {
+  money: ['outvoted', 'behind', 'down', 'foreign'],
+  other: ['outvoted', 'behind'],
+}
+
 /**
  * Answers of the other endpoints. Where no trusted one answers, those that are out may still contradict: no endpoint is
- * believed alone because the others lied or failed a moment ago. One that is down is asked about money only, because it
- * may take its whole timeout.
+ * believed alone because the others lied or failed a moment ago. Money is asked about by the hash of its block, which
+ * an endpoint of another chain does not know; it has no opinion then.
  */
 async function askOthers<Answer>(
   { endpoints, endpoint }: Panel,
@@ -56,8 +62,8 @@ async function askOthers<Answer>(
   const others = endpoints.usable().filter((other) => other !== endpoint)
   const trusted = await askEach(others, { ask, keyOf, waits: true })
   if (trusted.length > 0) return trusted
-  const faults = isMoney ? ['outvoted', 'behind', 'down'] : ['outvoted', 'behind']
-  const out = endpoints.all.filter((other) => other !== endpoint && faults.includes(other.fault() ?? ''))
+  const asked = ASKED_THOUGH_OUT[isMoney ? 'money' : 'other']
+  const out = endpoints.all.filter((other) => other !== endpoint && asked.some((fault) => fault === other.fault()))
   return askEach(out, { ask, keyOf, waits: false })
 }
 

@@ -3,7 +3,7 @@ import type { Random } from './random.ts'
 import type { RpcProxy } from './rpc-proxy.ts'
 
 /** The blocks from one height on are other ones, well chained. */
-const otherHistory =
+export const otherHistory =
   (from: bigint): RpcProxy['faults']['alter'] =>
   ({ method }, result) => {
     const block = result as { number: string; parentHash: string } | null
