@@ -11,6 +11,7 @@ import { openRateLimits } from '../src/http/limits/rate-limits.ts'
 import { buildServer } from '../src/http/server.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
+import { addressRoutes } from '../src/webhooks/api/address-routes.ts'
 import { deliveryRoutes } from '../src/webhooks/api/delivery-routes.ts'
 import {
   subscriptionRoutes,
@@ -96,6 +97,7 @@ before(async () => {
   }
   attempts = new AttemptSender(createWebhookAgent(SANDBOX_RULES))
   const deps = { db, vault, clock: systemClock, wake: sender.wake, audit, attempts, rules: SANDBOX_RULES }
+  await app.register(addressRoutes, { prefix: '/api/next', ...deps })
   await app.register(deliveryRoutes, { prefix: '/api/next', ...deps })
   await app.register(subscriptionRoutes, { prefix: '/api/next', ...deps })
   await app.register(webhookSecretRoutes, { prefix: '/api/users', ...deps })
@@ -120,6 +122,7 @@ async function deliver(path: string, count = 1, companyId = shop.id): Promise<st
 type Delivery = {
   id: string
   event: string
+  url: string
   status: string
   attempts: {
     number: number
@@ -258,6 +261,79 @@ const statusCount = async (companyId: string, status: string): Promise<number> =
   const statement = sql`select count(*) as count from delivery_states where company_id = ${companyId} and status = ${status}`
   return Number((await world.db.one<{ count: bigint }>(statement)).count)
 }
+
+type Address = {
+  url: string
+  nextAttemptAt: string | null
+  lastDeliveryAt: string
+  lastFailure: { at: string; statusCode: number | null; errorCode: string | null } | null
+} & Record<'deliveries' | 'delivered' | 'pending' | 'failed' | 'parked', number>
+type AddressPage = { addresses: Address[]; total: number; days: number }
+
+const addressesOf = async (actor: Actor, query = ''): Promise<AddressPage> =>
+  (await call('GET', `/api/next/webhook-addresses${query}`, actor)).data as AddressPage
+const pathsOf = ({ addresses }: AddressPage): string[] => addresses.map(({ url }) => url.slice(receiver.url.length))
+
+test('each address is listed with what arrived, waits and failed, and its last failure', async () => {
+  const company = await world.newCompany()
+  const owner = actorAs('Manager', company.id)
+  receiver.answer('/well', 200)
+  receiver.answer('/ill', 503)
+  const [parked = '', failed = ''] = await deliver('/well', 4, company.id)
+  await waitFor('the good ones', async () => (await statusCount(company.id, 'delivered')) === 4)
+  await world.db.run(sql`update deliveries set status = 'parked' where id = ${parked}`)
+  await world.db.run(sql`update deliveries set status = 'failed' where id = ${failed}`)
+  await world.insert([world.newDelivery(company.id, `${receiver.url}/ill`, { at: new Date(Date.now() + 1) })])
+  sender.wake()
+  const last = async () => (await addressesOf(owner)).addresses[0]
+  await waitFor('its failure', async () => (await last())?.lastFailure?.statusCode === 503)
+  const page = await addressesOf(owner)
+  assert.deepEqual([pathsOf(page), page.total, page.days], [['/ill', '/well'], 2, 30])
+  const [ill, well] = page.addresses
+  const counts = (of?: Address) => [of?.deliveries, of?.delivered, of?.pending, of?.failed, of?.parked]
+  assert.deepEqual(
+    [counts(ill), counts(well)],
+    [
+      [1, 0, 1, 0, 0],
+      [4, 2, 0, 1, 1],
+    ],
+  )
+  assert.deepEqual([well?.lastFailure, well?.nextAttemptAt], [null, null])
+  assert.ok(Date.parse(ill?.nextAttemptAt ?? '') > Date.parse(ill?.lastFailure?.at ?? ''), 'the retry comes after it')
+  const oneUrl = encodeURIComponent(`${receiver.url}/ill`)
+  const { deliveries } = (await call('GET', `/api/next/webhook-deliveries?url=${oneUrl}`, owner)).data as {
+    deliveries: Delivery[]
+  }
+  assert.deepEqual(
+    deliveries.map(({ url, status }) => [url, status]),
+    [[`${receiver.url}/ill`, 'pending']],
+  )
+})
+
+test('addresses keep to the days and to one company, at most 100 of them, and an operator names the company', async () => {
+  const company = await world.newCompany()
+  const owner = actorAs('Manager', company.id)
+  const at = (days: number) => new Date(Date.now() - days * 86_400_000)
+  const old = [2, 40, 89].map((days) => world.newDelivery(company.id, `${receiver.url}/${days}`, { at: at(days) }))
+  await world.insert(old)
+  assert.deepEqual(pathsOf(await addressesOf(owner)), ['/2'])
+  assert.deepEqual(pathsOf(await addressesOf(owner, '?days=1')), [])
+  assert.deepEqual(pathsOf(await addressesOf(owner, '?days=90')), ['/2', '/40', '/89'])
+  for (const days of ['0', '91', 'x'])
+    assert.equal((await call('GET', `/api/next/webhook-addresses?days=${days}`, owner)).status, 422, days)
+  const stranger = actorAs('Manager', other.id)
+  assert.equal((await call('GET', `/api/next/webhook-addresses?companyId=${company.id}`, stranger)).status, 404)
+  assert.ok(!pathsOf(await addressesOf(stranger)).includes('/2'))
+  const admin = actorAs('SuperAdmin', null)
+  assert.equal((await call('GET', '/api/next/webhook-addresses', admin)).status, 422)
+  assert.deepEqual(pathsOf(await addressesOf(admin, `?companyId=${company.id}`)), ['/2'])
+  const many = Array.from({ length: 120 }, (_, index) =>
+    world.newDelivery(company.id, `${receiver.url}/many-${index}`, { at: new Date(Date.now() - index * 1000) }),
+  )
+  await world.insert(many)
+  const page = await addressesOf(owner)
+  assert.deepEqual([page.addresses.length, page.total, pathsOf(page)[0]], [100, 121, '/many-0'])
+})
 
 test('a delivery copied as curl and run in a shell arrives with the same bytes and a good signature', async () => {
   const company = await world.newCompany()

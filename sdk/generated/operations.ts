@@ -2020,6 +2020,8 @@ export interface Operations {
       status?: Array<string>
       /** The order’s code. */
       code?: string
+      /** The address, exactly as the order named it. */
+      url?: string
       /** createdAt at or after. */
       from?: string
       /** createdAt at or before. */
@@ -2162,6 +2164,8 @@ export interface Operations {
         status?: Array<string>
         /** The order’s code. */
         code?: string
+        /** The address, exactly as the order named it. */
+        url?: string
         /** createdAt at or after. */
         from?: string
         /** createdAt at or before. */
@@ -2204,6 +2208,49 @@ export interface Operations {
       responseBody: string | null
       /** What was sent. */
       body: string
+    }
+  }
+  /** The addresses that webhooks went to, with how they fare; the newest delivery first. Each address that orders named for webhooks and that had one in these days: how many arrived, wait and failed, and the last failure. At most 100, the newest delivery first; `total` counts all. Operators name a company. */
+  listWebhookAddresses: {
+    params: {
+      /** Deliveries of so many days until now. */
+      days?: number
+      /** Operators: this company only. */
+      companyId?: string
+    }
+    data: {
+      /** At most 100. */
+      addresses: Array<{
+        /** Address that was called. */
+        url: string
+        /** How many deliveries went to this address, or wait to. */
+        deliveries: number
+        /** How many of them arrived. */
+        delivered: number
+        /** How many wait for an attempt, or are being sent. */
+        pending: number
+        /** How many failed after their last attempt. */
+        failed: number
+        /** How many are set aside until they are sent again by hand. */
+        parked: number
+        /** When the newest delivery was created. */
+        lastDeliveryAt: string
+        /** The earliest next attempt; null when nothing waits. */
+        nextAttemptAt: string | null
+        /** The newest attempt that was not answered 2xx; null when all were. */
+        lastFailure: {
+          /** When that attempt began. */
+          at: string
+          /** HTTP status of the answer; null when there was none. */
+          statusCode: number | null
+          /** One of: http_status, redirect_refused, timeout, connect_timeout, dns_not_found, dns_timeout, dns_failed, connection_refused, connection_reset, host_unreachable, answer_cut_off, bad_answer, tls_certificate_expired, tls_wrong_host, tls_untrusted, tls_failed, address_refused, scheme_refused, send_failed, unknown_outcome. */
+          errorCode: string | null
+        } | null
+      }>
+      /** How many addresses there are, also beyond the 100. */
+      total: number
+      /** How many days this covers. */
+      days: number
     }
   }
   /** The events that this account receives. The events that are sent, and the optional ones that the operator can enable. */
@@ -4469,12 +4516,13 @@ export const OPERATIONS = {
   listEvents: { method: 'GET', path: '/api/next/events', query: ['after', 'limit', 'companyId'], keyed: false, json: true },
   listLatestEvents: { method: 'GET', path: '/api/next/events/latest', query: ['before', 'event', 'limit', 'companyId'], keyed: false, json: true },
   getSummary: { method: 'GET', path: '/api/next/summary', query: ['days', 'companyId'], keyed: false, json: true },
-  listWebhookDeliveries: { method: 'GET', path: '/api/next/webhook-deliveries', query: ['event', 'status', 'code', 'from', 'to', 'companyId', 'page', 'limit'], keyed: false, json: true },
+  listWebhookDeliveries: { method: 'GET', path: '/api/next/webhook-deliveries', query: ['event', 'status', 'code', 'url', 'from', 'to', 'companyId', 'page', 'limit'], keyed: false, json: true },
   getWebhookDelivery: { method: 'GET', path: '/api/next/webhook-deliveries/{id}', query: [], keyed: false, json: true },
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
   redeliverWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/{id}/redeliver', query: [], keyed: true, json: true },
   redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: [], keyed: true, json: true },
   sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
+  listWebhookAddresses: { method: 'GET', path: '/api/next/webhook-addresses', query: ['days', 'companyId'], keyed: false, json: true },
   getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
   changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: [], keyed: false, json: true },
   register: { method: 'POST', path: '/api/next/auth/register', query: ['lang'], keyed: true, json: true },

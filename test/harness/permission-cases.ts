@@ -110,6 +110,13 @@ const WEBHOOKS: Cases = {
     row: 'webhooks.deliveries',
     make: async (place) => ({ query: choice(place), shows: (await delivery(place)).id }),
   },
+  listWebhookAddresses: {
+    row: 'webhooks.deliveries',
+    async make(place) {
+      await delivery(place)
+      return { query: choice(place), shows: place.world.shop.receiver.url }
+    },
+  },
   getWebhookDelivery: {
     row: 'webhooks.deliveries',
     async make(place) {

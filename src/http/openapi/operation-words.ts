@@ -152,6 +152,9 @@ const WEBHOOKS: Record<string, OperationWords> = {
   listWebhookDeliveries: {
     does: 'One entry for each (order, event), with the attempts to send it. The id is the `Service-Webhook-Id`.',
   },
+  listWebhookAddresses: {
+    does: 'Each address that orders named for webhooks and that had one in these days: how many arrived, wait and failed, and the last failure. At most 100, the newest delivery first; `total` counts all. Operators name a company.',
+  },
   getWebhookDelivery: { does: 'A delivery with its attempts and the request as it was sent.' },
   getWebhookDeliveryAsCurl: { does: 'A `curl` command that sends the same body with a fresh signature.' },
   redeliverWebhook: { does: 'Sends the same bytes under the same id once more.', refuses: CHANGED },

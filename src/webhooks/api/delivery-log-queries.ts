@@ -10,6 +10,7 @@ export type DeliveryFilter = {
   event: string | null
   /** The order's code. */
   code: string | null
+  url: string | null
   from: Date | null
   to: Date | null
 }
@@ -41,13 +42,14 @@ export type AttemptRow = {
 }
 
 function conditionsOf(filter: DeliveryFilter): Sql {
-  const { companyIds, statuses, event, code, from, to } = filter
+  const { companyIds, statuses, event, code, url, from, to } = filter
   const conditions: Sql[] = []
   if (companyIds !== null) conditions.push(sql`d.company_id = any (${[...companyIds]}::text[])`)
   if (statuses.length > 0) conditions.push(sql`d.status = any (${[...statuses]}::text[])`)
   if (event !== null) conditions.push(sql`d.event = ${event}`)
   if (code !== null)
     conditions.push(sql`(d.company_id, d.order_id) in (select company_id, id from orders where code = ${code})`)
+  if (url !== null) conditions.push(sql`d.url = ${url}`)
   if (from !== null) conditions.push(sql`d.created_at >= ${from}`)
   if (to !== null) conditions.push(sql`d.created_at <= ${to}`)
   return joinSql(conditions, ' and ')

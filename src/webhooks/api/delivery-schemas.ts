@@ -59,6 +59,7 @@ const DeliveryFilterSchema = {
     Type.Array(Type.String({ maxLength: 100 }), { description: 'Repeat it, or separate by commas.' }),
   ),
   code: Type.Optional(Type.String({ maxLength: 64, description: 'The order’s code.' })),
+  url: Type.Optional(Type.String({ maxLength: 2048, description: 'The address, exactly as the order named it.' })),
   from: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or after.' })),
   to: Type.Optional(Type.String({ format: 'date-time', description: 'createdAt at or before.' })),
   companyId: CompanyId,
@@ -78,6 +79,38 @@ export const RedeliverBody = Type.Union([Type.Object(DeliveryFilterSchema), Type
 export const DeliveryParams = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{32}$' }) })
 
 export const AccountQuery = Type.Object({ companyId: CompanyId })
+
+export const AddressQuery = Type.Object({
+  days: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 90, default: 30, description: 'Deliveries of so many days until now.' }),
+  ),
+  companyId: CompanyId,
+})
+export type AddressQuery = Static<typeof AddressQuery>
+
+export const AddressSchema = Type.Object({
+  url: Type.String(),
+  deliveries: Type.Integer(),
+  delivered: Type.Integer(),
+  pending: Type.Integer(),
+  failed: Type.Integer(),
+  parked: Type.Integer(),
+  lastDeliveryAt: Type.String({ format: 'date-time', description: 'When the newest delivery was created.' }),
+  nextAttemptAt: nullable(
+    Type.String({ format: 'date-time', description: 'The earliest next attempt; null when nothing waits.' }),
+  ),
+  lastFailure: Type.Union([
+    Type.Object(
+      {
+        at: Type.String({ format: 'date-time', description: 'When that attempt began.' }),
+        statusCode: nullable(Type.Integer()),
+        errorCode: nullable(Type.String({ description: `One of: ${FAILURES.join(', ')}.` })),
+      },
+      { description: 'The newest attempt that was not answered 2xx; null when all were.' },
+    ),
+    Type.Null(),
+  ]),
+})
 
 export const TestBody = Type.Object({
   url: Type.String({ maxLength: 2048, description: 'The receiver; checked like a webhookUrl.' }),

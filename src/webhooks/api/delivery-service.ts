@@ -52,6 +52,7 @@ const toFilter = (actor: Actor, input: DeliveryFilterInput): queries.DeliveryFil
   statuses: statusesOf(input.status),
   event: input.event ?? null,
   code: input.code ?? null,
+  url: input.url ?? null,
   from: input.from === undefined ? null : new Date(input.from),
   to: input.to === undefined ? null : new Date(input.to),
 })

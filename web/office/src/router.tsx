@@ -131,7 +131,7 @@ const money = createRoute({
 const webhooks = createRoute({
   getParentRoute: () => inside,
   path: 'webhooks',
-  validateSearch: readWords('status', 'delivery', 'event', 'from', 'to'),
+  validateSearch: readWords('status', 'delivery', 'event', 'from', 'to', 'address'),
   component: lazyRouteComponent(() => import('./screens/webhooks/Webhooks.tsx'), 'Webhooks'),
 })
 const keys = createRoute({

@@ -14,6 +14,7 @@ export type Address = {
   delivery?: string | undefined
   check?: string | undefined
   request?: string | undefined
+  address?: string | undefined
   event?: string | undefined
   action?: string | undefined
   actor?: string | undefined

@@ -41,7 +41,10 @@ export function CompanyPicker() {
 }
 
 /** Another company's list starts at its beginning, without the filters of the one before. */
-const NONE = { status: undefined, search: undefined, delivery: undefined, check: undefined, page: undefined }
+const NONE = {
+  ...{ status: undefined, search: undefined, delivery: undefined },
+  ...{ address: undefined, check: undefined, page: undefined },
+}
 
 function Picker() {
   const core = useCore()

@@ -12,6 +12,7 @@ import { say } from '../../kit/toasts.tsx'
 import { useCore, useTexts, wordFor } from '../../texts/lang.ts'
 import { EVENT_KINDS } from '../events/kinds.ts'
 import { dayEnd, dayStart } from '../orders/views.ts'
+import { ChosenAddress } from './Addresses.tsx'
 import { DeliveryDialog } from './DeliveryDialog.tsx'
 import { texts } from './texts.ts'
 
@@ -48,12 +49,13 @@ function Filters() {
 export function Deliveries() {
   const t = useTexts(texts)
   const can = useCan()
-  const [{ status, delivery, event, from, to }, go] = useAddress()
+  const [{ status, delivery, event, from, to, address }, go] = useAddress()
   const [page, setPage] = usePage()
   const company = useCompanyQuery()
   const filters = {
     ...company,
     ...(event ? { event: [event] } : {}),
+    ...(address ? { url: address } : {}),
     ...(from ? { from: dayStart(from) } : {}),
     ...(to ? { to: dayEnd(to) } : {}),
   }
@@ -77,6 +79,7 @@ export function Deliveries() {
     <>
       <StatusTabs label={t.deliveries} options={Object.entries(t.status)} />
       <Filters />
+      <ChosenAddress />
       <Refusal error={replay.error} />
       <Panel
         title={t.deliveries}

@@ -1,7 +1,8 @@
 import { useCan } from '../../api/session.ts'
-import { OneCompany } from '../../frame/company.tsx'
+import { OneCompany, useCompanyId } from '../../frame/company.tsx'
 import { Page } from '../../kit/parts.tsx'
 import { useTexts } from '../../texts/lang.ts'
+import { Addresses } from './Addresses.tsx'
 import { Deliveries } from './Deliveries.tsx'
 import { Secret } from './Secret.tsx'
 import { Subscriptions } from './Subscriptions.tsx'
@@ -11,8 +12,10 @@ import { texts } from './texts.ts'
 export function Webhooks() {
   const t = useTexts(texts)
   const can = useCan()
+  const companyId = useCompanyId()
   return (
     <Page title={t.title} lead={t.lead}>
+      {companyId !== null && <Addresses />}
       <Deliveries />
       <OneCompany>
         {(companyId) => (
