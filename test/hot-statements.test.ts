@@ -89,6 +89,7 @@ async function sell(merchant: Merchant): Promise<void> {
   await shop.reaches(data.code, 'PAID')
   assert.equal((await call('POST', `confirm/${data.code}`)).status, 200)
   await waitFor('the webhook', () => receiver.at(`/${merchant.companyId}`).some(({ body }) => body.includes('PAID')))
+  assert.equal((await call('GET', '/api/next/webhook-addresses')).status, 200)
   type Deliveries = { deliveries: { id: string }[] }
   const look = async () => (await call<Deliveries>('GET', '/api/next/webhook-deliveries?status=delivered')).data
   const [first] = (await eventually(look, ({ deliveries }) => deliveries.length > 0)).deliveries

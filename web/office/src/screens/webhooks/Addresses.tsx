@@ -4,17 +4,18 @@ import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { formatCount } from '../../kit/format.ts'
 import { Table } from '../../kit/lists.tsx'
-import { LIVE_MS } from '../../kit/live.ts'
 import { Badge, Empty, Loaded, Panel, Time } from '../../kit/parts.tsx'
 import { useLang, useTexts } from '../../texts/lang.ts'
 import { texts } from './address-texts.ts'
 
+/** It adds up a month of deliveries, so less often than the list below. */
+const SUMMARY_MS = 60_000
 type WebhookAddress = Data<'listWebhookAddresses'>['addresses'][number]
 
 /** Where webhooks go and how each address fares. A click shows its deliveries only, another one all again. */
 export function Addresses() {
   const t = useTexts(texts)
-  const list = useApi('GET /api/next/webhook-addresses', { query: useCompanyQuery() }, { liveMs: LIVE_MS })
+  const list = useApi('GET /api/next/webhook-addresses', { query: useCompanyQuery() }, { liveMs: SUMMARY_MS })
   return (
     <Panel title={t.title} flush>
       <Loaded
@@ -29,7 +30,9 @@ export function Addresses() {
         {({ addresses, total }) => (
           <>
             <p className="px-4 py-3 text-sm text-soft">{t.lead}</p>
-            <Rows addresses={addresses} />
+            <div className="max-h-96 overflow-y-auto">
+              <Rows addresses={addresses} />
+            </div>
             {total > addresses.length && (
               <p className="border-t border-line px-4 py-3 text-sm text-soft">{t.newest(addresses.length, total)}</p>
             )}
@@ -50,7 +53,19 @@ function Rows({ addresses }: { addresses: readonly WebhookAddress[] }) {
       rows={addresses}
       keyOf={({ url }) => url}
       columns={[
-        { head: t.address, cell: ({ url }) => <Choice url={url} /> },
+        {
+          head: t.address,
+          cell: ({ url, lastFailure }) => (
+            <>
+              <Choice url={url} />
+              {lastFailure && (
+                <span className="mt-1 block sm:hidden">
+                  <Failure failure={lastFailure} />
+                </span>
+              )}
+            </>
+          ),
+        },
         { head: t.delivered, isNumber: true, width: 'hidden sm:table-cell', cell: ({ delivered }) => count(delivered) },
         { head: t.pending, isNumber: true, width: 'hidden sm:table-cell', cell: ({ pending }) => count(pending) },
         { head: t.failed, isNumber: true, cell: ({ failed, parked }) => count(failed + parked) },
@@ -59,7 +74,11 @@ function Rows({ addresses }: { addresses: readonly WebhookAddress[] }) {
           width: 'hidden md:table-cell',
           cell: ({ lastDeliveryAt }) => <Time at={lastDeliveryAt} ago />,
         },
-        { head: t.lastFailure, cell: ({ lastFailure }) => <Failure failure={lastFailure} /> },
+        {
+          head: t.lastFailure,
+          width: 'hidden sm:table-cell',
+          cell: ({ lastFailure }) => <Failure failure={lastFailure} />,
+        },
       ]}
     />
   )
