@@ -11,7 +11,6 @@ import { openRateLimits } from '../src/http/limits/rate-limits.ts'
 import { buildServer } from '../src/http/server.ts'
 import { systemClock } from '../src/kernel/clock.ts'
 import { newId } from '../src/kernel/ids.ts'
-import { addressRoutes } from '../src/webhooks/api/address-routes.ts'
 import { deliveryRoutes } from '../src/webhooks/api/delivery-routes.ts'
 import {
   subscriptionRoutes,
@@ -97,7 +96,6 @@ before(async () => {
   }
   attempts = new AttemptSender(createWebhookAgent(SANDBOX_RULES))
   const deps = { db, vault, clock: systemClock, wake: sender.wake, audit, attempts, rules: SANDBOX_RULES }
-  await app.register(addressRoutes, { prefix: '/api/next', ...deps })
   await app.register(deliveryRoutes, { prefix: '/api/next', ...deps })
   await app.register(subscriptionRoutes, { prefix: '/api/next', ...deps })
   await app.register(webhookSecretRoutes, { prefix: '/api/users', ...deps })

@@ -2181,35 +2181,6 @@ export interface Operations {
       limit: number
     }
   }
-  /** Send a test event to a receiver. One webhook with a made-up order, signed with your secret, sent once and at once. Its body holds `"test": true` and the code `TEST-ORDER`. At most ten a minute. */
-  sendTestWebhook: {
-    params: {
-      body: {
-        /** The receiver; checked like a webhookUrl. */
-        url: string
-        /** Operators: this company only. */
-        companyId?: string
-        /** What happened. */
-        event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
-      }
-    }
-    data: {
-      /** The Service-Webhook-Id. */
-      id: string
-      /** Whether the server answered 2xx. */
-      delivered: boolean
-      /** HTTP status of the answer; null when there was none. */
-      statusCode: number | null
-      /** Why there was no answer; null when there was one. */
-      errorCode: string | null
-      /** Milliseconds until the answer. */
-      durationMs: number
-      /** The first 1024 bytes of the answer. */
-      responseBody: string | null
-      /** What was sent. */
-      body: string
-    }
-  }
   /** The addresses that webhooks went to, with how they fare; the newest delivery first. Each address that orders named for webhooks and that had one in these days: how many arrived, wait and failed, and the last failure. At most 100, the newest delivery first; `total` counts all. Operators name a company. */
   listWebhookAddresses: {
     params: {
@@ -2251,6 +2222,35 @@ export interface Operations {
       total: number
       /** How many days this covers. */
       days: number
+    }
+  }
+  /** Send a test event to a receiver. One webhook with a made-up order, signed with your secret, sent once and at once. Its body holds `"test": true` and the code `TEST-ORDER`. At most ten a minute. */
+  sendTestWebhook: {
+    params: {
+      body: {
+        /** The receiver; checked like a webhookUrl. */
+        url: string
+        /** Operators: this company only. */
+        companyId?: string
+        /** What happened. */
+        event?: "order.initial" | "order.pending" | "order.awaiting" | "order.waiting_chain_confirmation" | "order.paid" | "order.cancelled" | "order.error" | "order.expired" | "order.kyt_failed" | "order.refunding" | "order.refunded" | "order.full_refunded" | "kyc.pending" | "kyc.approved" | "kyc.refused" | "kyc.edd_completed"
+      }
+    }
+    data: {
+      /** The Service-Webhook-Id. */
+      id: string
+      /** Whether the server answered 2xx. */
+      delivered: boolean
+      /** HTTP status of the answer; null when there was none. */
+      statusCode: number | null
+      /** Why there was no answer; null when there was one. */
+      errorCode: string | null
+      /** Milliseconds until the answer. */
+      durationMs: number
+      /** The first 1024 bytes of the answer. */
+      responseBody: string | null
+      /** What was sent. */
+      body: string
     }
   }
   /** The events that this account receives. The events that are sent, and the optional ones that the operator can enable. */
@@ -4521,8 +4521,8 @@ export const OPERATIONS = {
   getWebhookDeliveryAsCurl: { method: 'GET', path: '/api/next/webhook-deliveries/{id}/curl', query: [], keyed: false, json: false },
   redeliverWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/{id}/redeliver', query: [], keyed: true, json: true },
   redeliverWebhooks: { method: 'POST', path: '/api/next/webhook-deliveries/redeliver', query: [], keyed: true, json: true },
-  sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
   listWebhookAddresses: { method: 'GET', path: '/api/next/webhook-addresses', query: ['days', 'companyId'], keyed: false, json: true },
+  sendTestWebhook: { method: 'POST', path: '/api/next/webhook-deliveries/test', query: [], keyed: true, json: true },
   getWebhookSubscriptions: { method: 'GET', path: '/api/next/webhook-subscriptions', query: ['companyId'], keyed: false, json: true },
   changeWebhookSubscriptions: { method: 'PUT', path: '/api/next/webhook-subscriptions', query: [], keyed: false, json: true },
   register: { method: 'POST', path: '/api/next/auth/register', query: ['lang'], keyed: true, json: true },

@@ -25,7 +25,6 @@ import { passkeyRoutes } from '../sessions/passkey-routes.ts'
 import { passwordRoutes } from '../sessions/password-routes.ts'
 import { sessionRoutes } from '../sessions/session-routes.ts'
 import { userRoutes } from '../users/user-routes.ts'
-import { addressRoutes } from '../webhooks/api/address-routes.ts'
 import { deliveryRoutes } from '../webhooks/api/delivery-routes.ts'
 import { subscriptionRoutes, webhookRotationRoutes, webhookSecretRoutes } from '../webhooks/api/subscription-routes.ts'
 import { testEventRoutes } from '../webhooks/api/test-event-routes.ts'
@@ -87,7 +86,6 @@ export async function registerApi(
       await scope.register(summaryRoutes, { db, reads, clock })
       await scope.register(deliveryRoutes, trade.webhooks)
       await scope.register(testEventRoutes, { ...trade.rotation, limits: accounts.limits })
-      await scope.register(addressRoutes, trade.webhooks)
       await scope.register(subscriptionRoutes, trade.webhooks)
       await scope.register(authRoutes, { ...auth, prefix: '/auth' })
       await scope.register(sessionRoutes, { ...auth, prefix: '/auth' })

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
+import { listAddresses } from './address-service.ts'
 import * as schemas from './delivery-schemas.ts'
 import * as service from './delivery-service.ts'
 
@@ -98,8 +99,35 @@ const redeliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (
   )
 }
 
-/** The delivery log and redelivery. */
+/** Where webhooks go, under `/webhook-addresses`. */
+const addressRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
+  app.get(
+    '/webhook-addresses',
+    {
+      config: { permission: 'webhooks.deliveries' },
+      schema: {
+        operationId: 'listWebhookAddresses',
+        summary: 'The addresses that webhooks went to, with how they fare; the newest delivery first',
+        tags,
+        querystring: schemas.AddressQuery,
+        response: {
+          200: Envelope(
+            Type.Object({
+              addresses: Type.Array(schemas.AddressSchema, { description: 'At most 100.' }),
+              total: Type.Integer({ description: 'How many addresses there are, also beyond the 100.' }),
+              days: Type.Integer(),
+            }),
+          ),
+        },
+      },
+    },
+    async (request) => ok(await listAddresses(deps, actorOf(request), request.query)),
+  )
+}
+
+/** The delivery log, redelivery, and the addresses. */
 export const deliveryRoutes: FastifyPluginAsyncTypebox<service.WebhookDeps> = async (app, deps) => {
   await logRoutes(app, deps)
   await redeliveryRoutes(app, deps)
+  await addressRoutes(app, deps)
 }
