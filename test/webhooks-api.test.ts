@@ -331,6 +331,9 @@ test('addresses keep to the days and to one company, at most 100 of them, and an
   await world.insert(many)
   const page = await addressesOf(owner)
   assert.deepEqual([page.addresses.length, page.total, pathsOf(page)[0]], [100, 121, '/many-0'])
+  // the next test counts what the receiver gets
+  sender.wake()
+  await waitFor('all of them', async () => (await statusCount(company.id, 'delivered')) === 123)
 })
 
 test('a delivery copied as curl and run in a shell arrives with the same bytes and a good signature', async () => {
