@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { PNG } from 'pngjs'
 import { sql } from '../src/db/db.ts'
+import { type Client, logIn, type Person, register, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import type { Answer } from './harness/service.ts'
 import { openShop, type Shop } from './harness/shop.ts'
@@ -59,4 +62,157 @@ test('a transaction that pays something else is refused and says why; one pays o
   assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 422])
   const refused = answers.find(({ status }) => status === 422)
   assert.match(JSON.stringify(refused?.error.details), /another refund or settlement/)
+})
+
+type Kept = RefundData & {
+  settledByHand: boolean
+  proof: null | { mime: string; size: number; sha256: string; by: string; at: string }
+}
+
+/** A person of the merchant’s company, with a fresh second factor. */
+async function joinShop(role: string): Promise<Person> {
+  const { baseUrl, db } = shop.host
+  const { companyId } = shop.merchant
+  const person =
+    role === 'Manager' ? await registerManager(baseUrl) : await register(baseUrl, { role, companyName: companyId })
+  await db.run(sql`update users set company_id = ${companyId}, approved_at = now() where id = ${person.userId}`)
+  await freshen(person)
+  return person
+}
+
+const freshen = ({ userId }: Person) =>
+  shop.host.db.run(sql`update sessions set second_factor_at = now() where user_id = ${userId}`)
+
+/** A refund of a channel whose provider cannot refund. */
+async function startManual(): Promise<RefundData> {
+  const refund = await startRefund(newAddress())
+  await shop.host.db.run(sql`update refunds set channel = 'coinbase' where id = ${refund._id}`)
+  await shop.host.db.run(sql`
+    update payments set channel = 'coinbase' where id = (select payment_id from refunds where id = ${refund._id})`)
+  return refund
+}
+
+/** With a comment, as cameras leave their place and time in a file. */
+function drawPng(width: number, height: number): Buffer {
+  const png = PNG.sync.write(new PNG({ width, height }))
+  return Buffer.concat([png, Buffer.from('GPS 48.8584 2.2945')])
+}
+
+const PDF = Buffer.from('%PDF-1.7\n1 0 obj <</JS (app.alert(1))>> endobj\n%%EOF\n')
+
+async function sendFile({ token }: Client, id: string, mime: string, file: Buffer) {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': mime }
+  const url = `${shop.host.baseUrl}/api/next/refunds/${id}/proof`
+  const answer = await fetch(url, { method: 'POST', headers, body: new Uint8Array(file) })
+  return { status: answer.status, text: await answer.text() }
+}
+
+const download = ({ token }: Client, id: string): Promise<Response> =>
+  fetch(`${shop.host.baseUrl}/api/next/refunds/${id}/proof`, { headers: { authorization: `Bearer ${token}` } })
+
+test('a proof file settles with its refund: redrawn, kept once, downloaded as an attachment, every step written down', async () => {
+  const boss = await joinShop('Manager')
+  const { _id: id } = await startManual()
+  const picture = drawPng(60, 40)
+  const words = { reference: `bank-${id}`, statement: 'sent by bank transfer' }
+  const refused = await boss.client.post(`refunds/${id}/settle`, {
+    ...words,
+    proof: PDF.subarray(0, 20).toString('base64'),
+  })
+  assert.deepEqual([refused.status, refused.error.details?.[0]?.path], [422, 'proof'], 'half a PDF settles nothing')
+  const early = await sendFile(boss.client, id, 'image/png', picture)
+  assert.deepEqual([early.status, /settled by hand/.test(early.text)], [409, true], early.text)
+  const settled = await boss.client.post<Kept>(`refunds/${id}/settle`, { ...words, proof: picture.toString('base64') })
+  assert.deepEqual(
+    [settled.status, settled.data?.status, settled.data?.settledByHand],
+    [200, 'settled', true],
+    settled.text,
+  )
+  const { proof } = settled.data
+  assert.deepEqual([proof?.mime, proof?.by], ['image/webp', `user:${boss.userId}`])
+  const answer = await download(boss.client, id)
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  assert.equal(bytes.toString('latin1', 8, 12), 'WEBP')
+  assert.equal(bytes.includes('GPS'), false, 'what hid behind the picture is gone')
+  assert.deepEqual([bytes.length, createHash('sha256').update(bytes).digest('hex')], [proof?.size, proof?.sha256])
+  const sent = [
+    'content-type',
+    'content-disposition',
+    'x-content-type-options',
+    'content-security-policy',
+    'cache-control',
+  ]
+  assert.deepEqual(
+    sent.map((header) => answer.headers.get(header)),
+    [
+      'image/webp',
+      `attachment; filename="refund-${id}.webp"`,
+      'nosniff',
+      "default-src 'none'; sandbox",
+      'private, no-store',
+    ],
+  )
+  const again = await sendFile(boss.client, id, 'application/pdf', PDF)
+  assert.deepEqual([again.status, /cannot be replaced/.test(again.text)], [409, true], again.text)
+  assert.equal((await boss.client.get<Kept>(`refunds/${id}`)).data.proof?.sha256, proof?.sha256)
+  const entries = await shop.host.db.many<{ actor: string; action: string; detail: string }>(
+    sql`select actor, action, detail from audit_log where object = ${`refund:${id}`} order by seq`,
+  )
+  const steps = entries.slice(-2)
+  assert.deepEqual(
+    steps.map(({ action, actor, detail }) => [action, actor, JSON.parse(detail).sha256]),
+    ['refund.settled_by_hand', 'refund.proof_read'].map((action) => [action, `user:${boss.userId}`, proof?.sha256]),
+  )
+  assert.equal(JSON.parse(steps[0]?.detail ?? '{}').sentSha256, createHash('sha256').update(picture).digest('hex'))
+})
+
+test('a proof added later is read by its bytes: a name or type proves nothing, 1 MB is the limit, and only one of many stays', async () => {
+  const boss = await joinShop('Manager')
+  const observer = await joinShop('Observer')
+  const cashier = await joinShop('Cashier')
+  const other = await registerManager(shop.host.baseUrl)
+  await freshen(other)
+  const { _id: id } = await startManual()
+  await boss.client.post(`refunds/${id}/settle`, { reference: `bank-${id}`, statement: 'sent by bank transfer' })
+  assert.equal((await download(boss.client, id)).status, 404, 'nothing there yet')
+  const wrong: [string, Buffer, number, RegExp][] = [
+    ['image/png', Buffer.from('<svg onload="alert(1)"/>'), 422, /PNG, JPEG or WebP picture, or a whole PDF/],
+    ['image/png', drawPng(60, 40).subarray(0, 50), 422, /cannot be read/],
+    ['image/png', PNG.sync.write(new PNG({ width: 5001, height: 16 })), 422, /from 16 to 5000 pixels/],
+    ['application/pdf', Buffer.concat([PDF, Buffer.alloc(1_000_000), PDF]), 422, /at most 1 MB/],
+    ['image/svg+xml', Buffer.from('<svg/>'), 415, /./],
+  ]
+  for (const [mime, file, status, words] of wrong) {
+    const answer = await sendFile(boss.client, id, mime, file)
+    assert.deepEqual([answer.status, words.test(answer.text)], [status, true], answer.text)
+  }
+  for (const { client } of [observer, cashier]) assert.equal((await sendFile(client, id, 'image/png', PDF)).status, 403)
+  assert.equal((await sendFile(other.client, id, 'application/pdf', PDF)).status, 404)
+  const files = [1, 2, 3, 4].map((page) => Buffer.concat([PDF, Buffer.from(`%${page}\n%%EOF`)]))
+  const answers = await Promise.all(files.map((file) => sendFile(boss.client, id, 'image/png', file)))
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409, 409])
+  const kept = files[answers.findIndex(({ status }) => status === 200)]
+  const answer = await download(observer.client, id)
+  assert.deepEqual(Buffer.from(await answer.arrayBuffer()), kept, 'a PDF stays as it was sent')
+  assert.equal(answer.headers.get('content-type'), 'application/pdf')
+  assert.match(answer.headers.get('content-disposition') ?? '', /^attachment; filename="refund-\w+\.pdf"$/)
+  assert.deepEqual([(await download(other.client, id)).status, (await download(cashier.client, id)).status], [404, 403])
+  const reader = await logIn(shop.host.baseUrl, boss.email)
+  const list = await reader.get<{ refunds: Kept[] }>('refunds')
+  const sha256 = createHash('sha256')
+    .update(kept ?? '')
+    .digest('hex')
+  assert.equal(list.data.refunds.find(({ _id }) => _id === id)?.proof?.sha256, sha256)
+})
+
+test('a refund that its channel sent takes no proof', async () => {
+  const boss = await joinShop('Manager')
+  const { _id: id } = await startManual()
+  await shop.host.db.run(sql`update refunds set status = 'settled', last_words = 'done' where id = ${id}`)
+  const answer = await sendFile(boss.client, id, 'application/pdf', PDF)
+  assert.deepEqual(
+    [answer.status, /Only a refund that was settled by hand/.test(answer.text)],
+    [409, true],
+    answer.text,
+  )
 })

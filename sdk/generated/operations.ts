@@ -532,6 +532,21 @@ export interface Operations {
         txHash: string | null
         /** The last status from the provider or the chain. */
         message: string | null
+        /** A person sent the money; only such a refund takes a proof file. */
+        settledByHand: boolean
+        /** The proof file: GET /refunds/{id}/proof. */
+        proof: {
+          /** Media type of the file. */
+          mime: "image/webp" | "application/pdf"
+          /** Bytes of the file. */
+          size: number
+          /** SHA-256 of the file as it is kept. */
+          sha256: string
+          /** Who said it. */
+          by: string
+          /** When it happened. UTC, with milliseconds. */
+          at: string
+        } | null
         /** When it was created. UTC, with milliseconds. */
         createdAt: string
         /** When it last changed. UTC, with milliseconds. */
@@ -619,6 +634,21 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person sent the money; only such a refund takes a proof file. */
+      settledByHand: boolean
+      /** The proof file: GET /refunds/{id}/proof. */
+      proof: {
+        /** Media type of the file. */
+        mime: "image/webp" | "application/pdf"
+        /** Bytes of the file. */
+        size: number
+        /** SHA-256 of the file as it is kept. */
+        sha256: string
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
       /** When it last changed. UTC, with milliseconds. */
@@ -722,6 +752,21 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person sent the money; only such a refund takes a proof file. */
+      settledByHand: boolean
+      /** The proof file: GET /refunds/{id}/proof. */
+      proof: {
+        /** Media type of the file. */
+        mime: "image/webp" | "application/pdf"
+        /** Bytes of the file. */
+        size: number
+        /** SHA-256 of the file as it is kept. */
+        sha256: string
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
       /** When it last changed. UTC, with milliseconds. */
@@ -806,6 +851,21 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person sent the money; only such a refund takes a proof file. */
+      settledByHand: boolean
+      /** The proof file: GET /refunds/{id}/proof. */
+      proof: {
+        /** Media type of the file. */
+        mime: "image/webp" | "application/pdf"
+        /** Bytes of the file. */
+        size: number
+        /** SHA-256 of the file as it is kept. */
+        sha256: string
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
       /** When it last changed. UTC, with milliseconds. */
@@ -901,6 +961,21 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person sent the money; only such a refund takes a proof file. */
+      settledByHand: boolean
+      /** The proof file: GET /refunds/{id}/proof. */
+      proof: {
+        /** Media type of the file. */
+        mime: "image/webp" | "application/pdf"
+        /** Bytes of the file. */
+        size: number
+        /** SHA-256 of the file as it is kept. */
+        sha256: string
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
       /** When it last changed. UTC, with milliseconds. */
@@ -947,6 +1022,8 @@ export interface Operations {
         reference: string
         /** How it was sent. */
         statement: string
+        /** PNG, JPEG, WebP or PDF in base64, at most 1 MB. */
+        proof?: string
       }
     }
     data: {
@@ -1015,6 +1092,21 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person sent the money; only such a refund takes a proof file. */
+      settledByHand: boolean
+      /** The proof file: GET /refunds/{id}/proof. */
+      proof: {
+        /** Media type of the file. */
+        mime: "image/webp" | "application/pdf"
+        /** Bytes of the file. */
+        size: number
+        /** SHA-256 of the file as it is kept. */
+        sha256: string
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
       /** When it last changed. UTC, with milliseconds. */
@@ -1022,6 +1114,113 @@ export interface Operations {
       /** When the money had arrived; null before. */
       settledAt: string | null
     }
+  }
+  /** Add the proof file of a refund settled by hand. PNG, JPEG, WebP or PDF, at most 1 MB, in base64; or send the file itself as the body, with its type in Content-Type. Pictures are redrawn without their metadata. A refund takes one file, which cannot be replaced. */
+  addRefundProof: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+      body: {
+        /** PNG, JPEG, WebP or PDF in base64, at most 1 MB. */
+        file: string
+      }
+    }
+    data: {
+      /** Internal identifier: 24 hex characters, in order of creation. */
+      _id: string
+      /** `_id` of the order. */
+      orderId: string
+      /** Of its order. */
+      code: string
+      /** Short form of the code, for reading aloud. */
+      shortCode: string
+      /** Set: money that never paid the order goes back. */
+      mispaymentId: string | null
+      /** Where the object stands. */
+      status: "needs_approval" | "needs_address" | "ready" | "submitted" | "settled" | "rejected" | "refused"
+      /** USDC, 6 digits. */
+      amount: string
+      /** The part above the order’s price. */
+      excessAmount: string
+      /** Refunded without cover by a SuperAdmin. */
+      withoutCover: boolean
+      /** Payment channel. */
+      channel: "binance" | "whitepay" | "whitepay-non-custody" | "cryptopay" | "crypto" | "gatepay" | "coinbase" | "kucoinpay"
+      /** Wallet address. */
+      address: string | null
+      /** Named without a proof: nothing goes there before the payer confirms it. */
+      proposedAddress: string | null
+      /** Who named it; a second person may vouch for it. */
+      proposedBy: string | null
+      /** Why this destination is trusted. */
+      addressProof: {
+        /** `stated`: the payer’s own, given before PAID. `payer`: confirmed on the refund page, by the link in the mail. `signature`: signed for. `attested`: a second person vouches for it. */
+        kind: "stated" | "payer" | "signature" | "attested"
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+        /** Where it was given. */
+        source?: "accept" | "payerInformation"
+        /** Address that signed. */
+        signer?: string
+        /** `destination`: the address signed for itself. `sender`: the address that paid. */
+        signerIs?: "destination" | "sender"
+        /** A person says how the payer asked for it. */
+        statement?: string
+        /** Where that can be looked up. */
+        evidence?: string
+      } | null
+      /** The payer got a mail with the link of the page for it. */
+      askedByMail: boolean
+      /** While the payer is asked: the link to hand over. Null when the payer got it by mail: whoever starts refunds could otherwise answer for the payer. */
+      addressUrl: string | null
+      /** While a proposed address waits: what its owner or the payer can sign instead. */
+      addressMessage: string | null
+      /** Chain id. */
+      network: number | null
+      /** Why, in words; kept in the history. */
+      reason: string | null
+      /** Why a SuperAdmin has to approve it: the company’s setting, or the role’s limit. */
+      approvalReason: "company" | "limit" | null
+      /** Who asked for it. */
+      requestedBy: string
+      /** Who decided. */
+      decidedBy: string | null
+      /** Hash of the transaction. */
+      txHash: string | null
+      /** The last status from the provider or the chain. */
+      message: string | null
+      /** A person sent the money; only such a refund takes a proof file. */
+      settledByHand: boolean
+      /** The proof file: GET /refunds/{id}/proof. */
+      proof: {
+        /** Media type of the file. */
+        mime: "image/webp" | "application/pdf"
+        /** Bytes of the file. */
+        size: number
+        /** SHA-256 of the file as it is kept. */
+        sha256: string
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      } | null
+      /** When it was created. UTC, with milliseconds. */
+      createdAt: string
+      /** When it last changed. UTC, with milliseconds. */
+      updatedAt: string
+      /** When the money had arrived; null before. */
+      settledAt: string | null
+    }
+  }
+  /** Download the proof file of a refund. Always as an attachment. The reading is in the audit log. */
+  downloadRefundProof: {
+    params: {
+      /** Identifier: 24 hex characters. */
+      id: string
+    }
+    data: Response
   }
   /** Report the transaction of a refund sent by hand. The transaction is checked on its chain. The refund is settled once it is final. */
   reportRefundTransaction: {
@@ -1099,6 +1298,21 @@ export interface Operations {
       txHash: string | null
       /** The last status from the provider or the chain. */
       message: string | null
+      /** A person sent the money; only such a refund takes a proof file. */
+      settledByHand: boolean
+      /** The proof file: GET /refunds/{id}/proof. */
+      proof: {
+        /** Media type of the file. */
+        mime: "image/webp" | "application/pdf"
+        /** Bytes of the file. */
+        size: number
+        /** SHA-256 of the file as it is kept. */
+        sha256: string
+        /** Who said it. */
+        by: string
+        /** When it happened. UTC, with milliseconds. */
+        at: string
+      } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
       /** When it last changed. UTC, with milliseconds. */
@@ -4482,6 +4696,8 @@ export const OPERATIONS = {
   setRefundAddress: { method: 'POST', path: '/api/next/refunds/{id}/address', query: [], keyed: true, json: true },
   refundMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/refund', query: [], keyed: true, json: true },
   settleRefund: { method: 'POST', path: '/api/next/refunds/{id}/settle', query: [], keyed: true, json: true },
+  addRefundProof: { method: 'POST', path: '/api/next/refunds/{id}/proof', query: [], keyed: true, json: true },
+  downloadRefundProof: { method: 'GET', path: '/api/next/refunds/{id}/proof', query: [], keyed: false, json: false },
   reportRefundTransaction: { method: 'POST', path: '/api/next/refunds/{id}/transaction', query: [], keyed: true, json: true },
   listMispayments: { method: 'GET', path: '/api/next/mispayments', query: ['companyId', 'status', 'kind', 'code', 'page', 'limit'], keyed: false, json: true },
   acceptMispayment: { method: 'POST', path: '/api/next/mispayments/{id}/accept', query: [], keyed: true, json: true },

@@ -3,6 +3,8 @@ import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
+import type { ProofFile } from './proof/proof-file.ts'
+import { BY_HAND, keepProof } from './proof/proof-service.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
@@ -22,7 +24,7 @@ export async function settleByHand(
   deps: MispaymentRefundDeps,
   context: RequestContext,
   refund: Refund,
-  proof: { reference: string; statement: string },
+  proof: { reference: string; statement: string; file: ProofFile | null },
 ): Promise<void> {
   const { actor } = context
   const payment = await findPayment(deps.db, refund.companyId, refund.paymentId)
@@ -34,7 +36,7 @@ export async function settleByHand(
     throw new AppError('OBJECT_CONFLICT', { message })
   }
   const by = `${actor.kind}:${actor.id}`
-  const { reference, statement } = proof
+  const { reference, statement, file } = proof
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') {
@@ -45,10 +47,17 @@ export async function settleByHand(
     if (await isRefundReferenceUsed(tx, current.companyId, current.channel, reference)) {
       throw new AppError('OBJECT_CONFLICT', { message: 'This reference already settled another refund.' })
     }
-    const providerStatus = `sent by hand: ${statement}`
+    const providerStatus = `${BY_HAND}${statement}`
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus })
+    if (file) await keepProof(deps, tx, current, { ...file, by })
     await context.remember(tx, null)
-    const detail = { refundId: current.id, reference, statement }
+    const ofFile = file && {
+      mime: file.mime,
+      size: file.bytes.length,
+      sha256: file.sha256,
+      sentSha256: file.sentSha256,
+    }
+    const detail = { refundId: current.id, reference, statement, ...ofFile }
     const { companyId } = current
     await deps.audit.write(tx, context, {
       companyId,

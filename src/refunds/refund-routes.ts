@@ -11,6 +11,10 @@ import { addressMessage } from './destination/address-proof.ts'
 import { readAddressMessage, setRefundAddress } from './destination/refund-address.ts'
 import { settleByHand } from './manual-refund.ts'
 import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund.ts'
+import { proofApi } from './proof/proof-api.ts'
+import { PROOF_BODY_BYTES, ProofText, readProof } from './proof/proof-file.ts'
+import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
+import { isSettledByHand } from './proof/proof-service.ts'
 import { approveRefund, dropRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { readTxHash, reportTransaction } from './refund-jobs.ts'
@@ -45,6 +49,7 @@ function viewQuestion(deps: MispaymentRefundDeps, refund: Refund, code: string) 
 }
 
 type Names = { code: string; shortCode: string }
+type Known = Names & { proof: ProofFacts | undefined }
 
 async function namesOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Refund): Promise<Names> {
   const order = await findOrderById(db, companyId, orderId)
@@ -52,12 +57,12 @@ async function namesOf({ db }: MispaymentRefundDeps, { companyId, orderId }: Ref
   return order
 }
 
-/** @param names of its order, if already known */
-async function viewRefund(deps: MispaymentRefundDeps, refund: Refund, names?: Names) {
-  return describeRefund(deps, refund, names ?? (await namesOf(deps, refund)))
+async function viewRefund(deps: MispaymentRefundDeps, refund: Refund) {
+  const [names, proof] = await Promise.all([namesOf(deps, refund), findProof(deps.db, refund)])
+  return describeRefund(deps, refund, { ...names, proof })
 }
 
-const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode }: Names) => ({
+const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode, proof }: Known) => ({
   ...viewQuestion(deps, refund, code),
   _id: refund.id,
   orderId: refund.orderId,
@@ -81,6 +86,10 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shor
   decidedBy: refund.decidedBy,
   txHash: refund.txHash,
   message: refund.providerStatus,
+  settledByHand: isSettledByHand(refund),
+  proof: proof
+    ? { mime: proof.mime, size: proof.size, sha256: proof.sha256, by: proof.by, at: proof.at.toISOString() }
+    : null,
   createdAt: refund.createdAt.toISOString(),
   updatedAt: refund.updatedAt.toISOString(),
   settledAt: refund.settledAt?.toISOString() ?? null,
@@ -134,9 +143,11 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         listRefunds(deps.db, filter, { limit, offset: (page - 1) * limit }),
         countRefundsListed(deps.db, filter),
       ])
-      const refunds = await Promise.all(
-        rows.map((row) => viewRefund(deps, row, { code: row.orderCode, shortCode: row.orderShortCode })),
-      )
+      const proofs = new Map((await listProofs(deps.db, rows)).map((proof) => [proof.refundId, proof]))
+      const refunds = rows.map((row) => {
+        const { orderCode: code, orderShortCode: shortCode } = row
+        return describeRefund(deps, row, { code, shortCode, proof: proofs.get(row.id) })
+      })
       return ok({ refunds, total, page, limit })
     },
   )
@@ -259,6 +270,7 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
   app.post(
     '/refunds/:id/settle',
     {
+      bodyLimit: PROOF_BODY_BYTES,
       config: { permission: 'refunds.settle' },
       schema: {
         operationId: 'settleRefund',
@@ -269,17 +281,20 @@ export const refundRoutes: FastifyPluginAsyncTypebox<MispaymentRefundDeps> = asy
         body: Type.Object({
           reference: Type.String({ minLength: 4, maxLength: 200, description: 'Id of the withdrawal or transfer.' }),
           statement: Type.String({ minLength: 4, maxLength: 500, description: 'How it was sent.' }),
+          proof: Type.Optional(ProofText),
         }),
         response: { 200: Envelope(RefundSchema) },
       },
     },
     async (request) => {
-      const actor = actorOf(request)
-      const refund = await findReachableRefund(deps, actor, request.params.id)
-      await settleByHand(deps, contextOf(request), refund, request.body)
+      const refund = await findReachableRefund(deps, actorOf(request), request.params.id)
+      const { reference, statement, proof } = request.body
+      const file = proof === undefined ? null : await readProof(proof, 'proof')
+      await settleByHand(deps, contextOf(request), refund, { reference, statement, file })
       return answer(refund)
     },
   )
+  await app.register(proofApi, { ...deps, findReachable: findReachableRefund.bind(null, deps), answer })
   app.post(
     '/refunds/:id/transaction',
     {

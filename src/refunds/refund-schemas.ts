@@ -139,6 +139,19 @@ export const RefundSchema = Type.Object({
   decidedBy: Nullable(Type.String()),
   txHash: Nullable(Type.String()),
   message: Nullable(Type.String({ description: 'The last status from the provider or the chain.' })),
+  settledByHand: Type.Boolean({ description: 'A person sent the money; only such a refund takes a proof file.' }),
+  proof: Nullable(
+    Type.Object(
+      {
+        mime: Type.String({ enum: ['image/webp', 'application/pdf'] }),
+        size: Type.Integer(),
+        sha256: Type.String(),
+        by: Type.String(),
+        at: Type.String({ format: 'date-time' }),
+      },
+      { description: 'The proof file: GET /refunds/{id}/proof.' },
+    ),
+  ),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
   settledAt: Nullable(Type.String({ format: 'date-time' })),

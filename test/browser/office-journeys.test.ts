@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
@@ -118,6 +119,34 @@ test('a mispayment is accepted: the order is paid and the queue is empty', async
   await context.close()
 })
 
+/** The refund of 10.50 goes back outside the service: its provider cannot refund. The manager uploads a proof. */
+async function settleWithProof(page: Page): Promise<void> {
+  const { db } = world.shop.host
+  const { paymentId } = await db.one<{ paymentId: string }>(sql`
+    update refunds set channel = 'coinbase', status = 'ready' where units = 10500000 and status = 'needs_address'
+    returning payment_id`)
+  await db.run(sql`update payments set channel = 'coinbase' where id = ${paymentId}`)
+  await goTo(page, '/refunds?status=ready')
+  const card = page.locator('article', { hasText: '10.50' })
+  await card.getByRole('button', { name: 'Settle by hand' }).click()
+  await inDialog(page).getByLabel('Reference of the transfer').fill('SEPA-2026-118')
+  await inDialog(page).getByLabel('What was done, when and by whom').fill('bank transfer by Maud')
+  const file = { name: 'transfer.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4\n%%EOF\n') }
+  const field = inDialog(page).getByLabel('Proof')
+  await field.setInputFiles({ ...file, buffer: Buffer.alloc(1_000_001) })
+  await inDialog(page).getByRole('button', { name: 'Settle by hand' }).click()
+  await inDialog(page).getByText('The file is larger than 1 MB.').waitFor()
+  await field.setInputFiles(file)
+  await inDialog(page).getByRole('button', { name: 'Settle by hand' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await goTo(page, '/refunds?status=settled')
+  const proof = card.getByRole('button', { name: 'Proof', exact: true })
+  await proof.waitFor()
+  const [saved] = await Promise.all([page.waitForEvent('download'), proof.click()])
+  assert.deepEqual(readFileSync(await saved.path()), file.buffer)
+  assert.equal(await card.getByRole('button', { name: 'Add the proof' }).count(), 0, 'it cannot be replaced')
+}
+
 test('a refund to a payer who must give an address: by a link to hand over, or asked by mail and settled on the chain', async () => {
   const { shop } = world
   const payer = newEmail('payer')
@@ -173,6 +202,7 @@ test('a refund to a payer who must give an address: by a link to hand over, or a
   )
   await goTo(page, `/orders/${code}`)
   await page.locator('header').getByText('Partly refunded').waitFor()
+  await settleWithProof(page)
   await context.close()
 })
 

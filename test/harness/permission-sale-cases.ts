@@ -1,12 +1,14 @@
 import { sql } from '../../src/db/db.ts'
 import { newEmail } from './accounts.ts'
 import {
+  byAdmin,
   byCode,
   type Cases,
   cancelOpen,
   choice,
   late,
   order,
+  type Place,
   paid,
   refund,
   session,
@@ -109,6 +111,34 @@ export const ORDERS: Cases = {
   },
 }
 
+const TINY_PDF = Buffer.from('%PDF-1.4\n%%EOF').toString('base64')
+
+/** A refund that a person must settle: its channel is not set up here. */
+async function manual(place: Place): Promise<string> {
+  const { id } = await refund(place, 'ready')
+  const { db } = place.world.shop.host
+  await db.run(sql`update refunds set channel = 'coinbase' where id = ${id}`)
+  await db.run(sql`
+    update payments set channel = 'coinbase' where id = (select payment_id from refunds where id = ${id})`)
+  return id
+}
+
+/** By company: a refund that takes a proof, used again without the last one. */
+const proven = new Map<string, string>()
+
+async function settledByHand(place: Place): Promise<string> {
+  const { companyId } = place.home
+  const known = proven.get(companyId)
+  if (known !== undefined) {
+    await place.world.shop.host.db.run(sql`delete from refund_proofs where refund_id = ${known}`)
+    return known
+  }
+  const id = await manual(place)
+  await byAdmin(place, `refunds/${id}/settle`, { reference: `R-${newId()}`, statement: 'sent by bank transfer' })
+  proven.set(companyId, id)
+  return id
+}
+
 export const MONEY: Cases = {
   revertOrder: { row: 'refunds.revert', make: (place) => ({ params: { code: paid(place, 'plain').code }, body: {} }) },
   listRefunds: {
@@ -149,12 +179,22 @@ export const MONEY: Cases = {
   settleRefund: {
     row: 'refunds.settle',
     async make(place) {
-      const { id } = await refund(place, 'ready')
-      const { db } = place.world.shop.host
-      await db.run(sql`update refunds set channel = 'coinbase' where id = ${id}`)
-      await db.run(sql`
-        update payments set channel = 'coinbase' where id = (select payment_id from refunds where id = ${id})`)
+      const id = await manual(place)
       return { params: { id }, body: { reference: `R-${newId()}`, statement: 'sent by bank transfer' } }
+    },
+  },
+  addRefundProof: {
+    row: 'refunds.settle',
+    make: async (place) => ({ params: { id: await settledByHand(place) }, body: { file: TINY_PDF } }),
+  },
+  downloadRefundProof: {
+    row: 'refunds.read',
+    async make(place) {
+      const id = await settledByHand(place)
+      await place.world.shop.host.db.run(sql`
+        insert into refund_proofs (company_id, refund_id, mime, bytes, sha256, added_by, added_at)
+        values (${place.home.companyId}, ${id}, 'application/pdf', ${Buffer.from(`%PDF-${id}`)}, ${'0'.repeat(64)}, 'user:x', now())`)
+      return { params: { id }, shows: id }
     },
   },
   reportRefundTransaction: {

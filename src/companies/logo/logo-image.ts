@@ -1,65 +1,15 @@
 import { createHash } from 'node:crypto'
 import { invalid } from '../../kernel/errors.ts'
+import { redrawPicture } from '../../kernel/pictures/picture.ts'
 import type { Logo } from './logo-queries.ts'
 
 export const MAX_LOGO_BYTES = 200_000
-/** A few kilobytes can unpack to gigabytes: sizes are read before anything is decoded. */
-const MAX_SIDE = 4000
 /** Shown 40 pixels high; three times that for sharp screens. */
-const BOX = { width: 480, height: 120 }
+const LIMITS = { path: 'image', maxSide: 4000, box: { width: 480, height: 120 } }
 
-type Size = { width: number; height: number }
-
-function sizeOfPng(bytes: Buffer): Size | null {
-  if (bytes.length < 24 || bytes.toString('latin1', 0, 8) !== '\x89PNG\r\n\x1a\n') return null
-  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
-}
-
-/** The frame header (SOF) of a JPEG, behind its other segments (ITU T.81, annex B). */
-function sizeOfJpeg(bytes: Buffer): Size | null {
-  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return null
-  for (let at = 2; at + 9 < bytes.length && bytes[at] === 0xff; ) {
-    const marker = bytes[at + 1] ?? 0
-    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
-    if (isFrame) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) }
-    at += 2 + bytes.readUInt16BE(at + 2)
-  }
-  return null
-}
-
-/** RFC 9649: lossy, lossless and extended files keep their size in three places. */
-function sizeOfWebp(bytes: Buffer): Size | null {
-  if (bytes.length < 30 || bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WEBP') {
-    return null
-  }
-  const kind = bytes.toString('latin1', 12, 16)
-  if (kind === 'VP8 ') return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
-  if (kind === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
-  if (kind !== 'VP8L') return null
-  const bits = bytes.readUInt32LE(21)
-  return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
-}
-
-/**
- * Reads a picture that a stranger sent and draws it anew: of the file itself, its metadata and whatever hides behind
- * them, nothing is kept.
- * @throws VALIDATION_FAILED at `image`
- */
+/** @throws VALIDATION_FAILED at `image` */
 export async function readLogo(bytes: Buffer): Promise<Logo> {
   if (bytes.length > MAX_LOGO_BYTES) throw invalid('image', 'must be at most 200 kB; make the picture smaller')
-  const size = sizeOfPng(bytes) ?? sizeOfJpeg(bytes) ?? sizeOfWebp(bytes)
-  if (!size) throw invalid('image', 'must be a PNG, JPEG or WebP picture')
-  const { width, height } = size
-  if (width < 16 || height < 16 || width > MAX_SIDE || height > MAX_SIDE)
-    throw invalid('image', `must be from 16 to ${MAX_SIDE} pixels wide and high, not ${width} × ${height}`)
-  // native code that few services ever need
-  const { ResizeFit, Transformer } = await import('@napi-rs/image')
-  try {
-    const image = new Transformer(bytes).rotate()
-    if (width > BOX.width || height > BOX.height) image.resize({ ...BOX, fit: ResizeFit.Inside })
-    const drawn = await image.webp(85)
-    return { hash: createHash('sha256').update(drawn).digest('hex').slice(0, 32), mime: 'image/webp', bytes: drawn }
-  } catch {
-    throw invalid('image', 'cannot be read; save the picture again and send the new file')
-  }
+  const drawn = await redrawPicture(bytes, LIMITS)
+  return { hash: createHash('sha256').update(drawn).digest('hex').slice(0, 32), mime: 'image/webp', bytes: drawn }
 }

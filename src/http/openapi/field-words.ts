@@ -84,6 +84,13 @@ const ORDERS: Record<string, Word> = {
   rate: ['Units of `toAsset` for one unit of `fromAsset`.', '1.08'],
   alias: ['Your reference of the order.', 'INV-2026-118'],
   reference: ['Your reference (alias); any characters.', 'INV-2026-118'],
+  'settleRefund.proof': ['A file that proves it, in base64; optional.', 'iVBORw0KGgo='],
+  'addRefundProof.file': ['The file, in base64.', 'iVBORw0KGgo='],
+  settledByHand: ['Whether a person sent the money; only such a refund takes a proof file.', true],
+  proof: ['The proof file of a refund settled by hand; null: none.'],
+  sha256: ['SHA-256 of the file as it is kept.', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+  mime: ['Media type of the file.', 'application/pdf'],
+  size: ['Bytes of the file.', 48213],
   'settleRefund.reference': ['Id of the withdrawal or transfer.', 'WD-88231'],
   'listMispayments.reference': [
     'The payment at its source: transaction and log index, or the provider’s id.',

@@ -82,7 +82,8 @@ const PAYMENTS: Record<string, OperationWords> = {
   approveRefund: { does: 'The operator approves a refund that waits for it.', refuses: MONEY },
   rejectRefund: { does: 'The operator refuses a refund. The order returns to the state before it.', refuses: MONEY },
   setRefundAddress: { refuses: MONEY },
-  settleRefund: { refuses: MONEY },
+  settleRefund: { refuses: [...MONEY, 'BODY_TOO_LARGE'] },
+  addRefundProof: { refuses: ['OBJECT_CONFLICT', 'BODY_TOO_LARGE'] },
   reportRefundTransaction: { refuses: MONEY },
   refundMispayment: { refuses: [...MONEY, 'CHANNEL_NOT_AVAILABLE', 'STEP_UP_REQUIRED'] },
   listMispayments: {

@@ -6,6 +6,7 @@ import { useSession } from '../../api/session.ts'
 import { useAddress } from '../../frame/address.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
 import { Field } from '../../kit/fields.tsx'
+import { saveAs } from '../../kit/files.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { Code, Dialog, Facts, Loaded, Money, Panel, TableFrame, Time } from '../../kit/parts.tsx'
 import { stringifySearch } from '../../search.ts'
@@ -18,11 +19,7 @@ const STEP = 50
 async function saveStatement(query: Record<string, unknown>): Promise<void> {
   const url = `/api/next/ledger${stringifySearch({ ...query, format: 'csv' })}`
   const response = await request({ method: 'GET', url, body: undefined, key: null })
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(await response.blob())
-  link.download = `statement-${new Date().toISOString().slice(0, 10)}.csv`
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+  saveAs({ blob: await response.blob(), name: `statement-${new Date().toISOString().slice(0, 10)}.csv` })
 }
 
 /** Accounts and entries of a period, as a statement to print or to load. */

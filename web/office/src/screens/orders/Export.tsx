@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { request } from '../../api/call.ts'
 import { useCompanyQuery } from '../../frame/company.tsx'
+import { type Saved, saveAs } from '../../kit/files.ts'
 import { formatCount } from '../../kit/format.ts'
 import { Icon } from '../../kit/icons.tsx'
 import { say } from '../../kit/toasts.tsx'
@@ -12,7 +13,6 @@ import { RowCollector } from './whole-rows.ts'
 
 type Format = 'csv' | 'xlsx'
 type Progress = { done: number; total: number; isResuming: boolean }
-type Saved = { blob: Blob; name: string }
 
 /** How often a broken connection is continued, and the pause before, which grows. */
 const TRIES = 6
@@ -76,14 +76,6 @@ async function loadSheet(ask: Ask, tell: Tell): Promise<Saved> {
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS * tries))
     }
   }
-}
-
-function saveAs({ blob, name }: Saved): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(blob)
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }
 
 /** The list's filters as a file, with the number of orders while it comes. */

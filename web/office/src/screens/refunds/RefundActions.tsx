@@ -1,15 +1,19 @@
 import { useState } from 'react'
-import { type Body, call } from '../../api/call.ts'
+import { type Body, call, request } from '../../api/call.ts'
 import { useAction } from '../../api/hooks.ts'
 import { useCan } from '../../api/session.ts'
-import { Area, Field, Form } from '../../kit/fields.tsx'
+import { Area, Field, Form, readForm } from '../../kit/fields.tsx'
+import { readBase64, saveAs } from '../../kit/files.ts'
+import { Icon } from '../../kit/icons.tsx'
 import { Offers } from '../../kit/lists.tsx'
 import { Dialog, Refusal } from '../../kit/parts.tsx'
 import { useCore, useTexts } from '../../texts/lang.ts'
 import type { Refund } from './RefundList.tsx'
 import { texts } from './texts.ts'
 
-type Ask = 'reject' | 'address' | 'transaction' | 'settle'
+type Ask = 'reject' | 'address' | 'transaction' | 'settle' | 'addProof'
+
+const MAX_PROOF_BYTES = 1_000_000
 
 /** What this person may do with a refund in this state. */
 export function RefundActions({ refund }: { refund: Refund }) {
@@ -21,20 +25,28 @@ export function RefundActions({ refund }: { refund: Refund }) {
     run: () => call('POST /api/next/refunds/{id}/approve', { path }),
     done: t.approved,
   })
+  const download = useAction({ run: () => saveProof(refund) })
   const isOpen = refund.status === 'ready' || refund.status === 'submitted'
   const offers: [Ask, boolean][] = [
     ['reject', refund.status === 'needs_approval' && can('refunds.decide')],
     ['address', refund.status === 'needs_address' && can('refunds.revert')],
     ['transaction', isOpen && refund.channel === 'crypto' && can('refunds.revert')],
     ['settle', isOpen && refund.channel !== 'crypto' && can('refunds.settle')],
+    ['addProof', refund.settledByHand && refund.proof === null && can('refunds.settle')],
   ]
   return (
     <>
-      <Refusal error={approve.error} />
+      <Refusal error={approve.error ?? download.error} />
       <Offers offers={offers} words={t} onAsk={setAsk}>
         {refund.status === 'needs_approval' && can('refunds.decide') && (
           <button type="button" className="btn btn-fill" onClick={() => approve.mutate(undefined)}>
             {t.approve}
+          </button>
+        )}
+        {refund.proof && (
+          <button type="button" className="btn" onClick={() => download.mutate(undefined)}>
+            <Icon name="download" size={18} />
+            {t.proofFile}
           </button>
         )}
       </Offers>
@@ -43,14 +55,25 @@ export function RefundActions({ refund }: { refund: Refund }) {
   )
 }
 
-function send(ask: Ask, id: string, { statement = '', ...values }: Record<string, string>): Promise<unknown> {
+async function saveProof({ _id, proof }: Refund): Promise<void> {
+  const response = await request({ method: 'GET', url: `/api/next/refunds/${_id}/proof`, body: undefined, key: null })
+  const ending = proof?.mime === 'application/pdf' ? 'pdf' : 'webp'
+  saveAs({ blob: await response.blob(), name: `refund-${_id}.${ending}` })
+}
+
+type Sent = { values: Record<string, string>; file: string | undefined }
+
+function send(ask: Ask, id: string, sent: Sent): Promise<unknown> {
+  const { statement = '', ...values } = sent.values
+  const { file } = sent
   const path = { id }
   if (ask === 'reject')
     return call('POST /api/next/refunds/{id}/reject', { path, body: values as Body<'rejectRefund'> })
   if (ask === 'settle') {
-    const body = { ...values, statement } as Body<'settleRefund'>
+    const body = { ...values, statement, ...(file ? { proof: file } : {}) } as Body<'settleRefund'>
     return call('POST /api/next/refunds/{id}/settle', { path, body })
   }
+  if (ask === 'addProof') return call('POST /api/next/refunds/{id}/proof', { path, body: { file: file ?? '' } })
   if (ask === 'transaction') {
     const body = values as Body<'reportRefundTransaction'>
     return call('POST /api/next/refunds/{id}/transaction', { path, body })
@@ -59,11 +82,26 @@ function send(ask: Ask, id: string, { statement = '', ...values }: Record<string
   return call('POST /api/next/refunds/{id}/address', { path, body })
 }
 
+function fileOf(form: HTMLFormElement): File | undefined {
+  const file = new FormData(form).get('file')
+  return file instanceof File && file.size > 0 ? file : undefined
+}
+
+function ProofField({ label, required = false }: { label: string; required?: boolean }) {
+  const t = useTexts(texts)
+  const accept = 'image/png,image/jpeg,image/webp,application/pdf'
+  return <Field label={label} name="file" type="file" accept={accept} hint={t.proofHint} required={required} />
+}
+
 function AskDialog({ ask, refund, onClose }: { ask: Ask; refund: Refund; onClose(): void }) {
   const t = useTexts(texts)
   const core = useCore()
   const action = useAction({
-    run: (values: Record<string, string>) => send(ask, refund._id, values),
+    run: async (form: HTMLFormElement) => {
+      const file = fileOf(form)
+      if (file && file.size > MAX_PROOF_BYTES) throw new Error(t.tooLarge)
+      return send(ask, refund._id, { values: readForm(form), file: file && (await readBase64(file)) })
+    },
     done: t.done,
     onDone: onClose,
   })
@@ -74,7 +112,7 @@ function AskDialog({ ask, refund, onClose }: { ask: Ask; refund: Refund; onClose
         tone={ask === 'reject' ? 'bad' : 'fill'}
         isBusy={action.isPending}
         error={action.error}
-        onSend={(values) => action.mutate(values)}
+        onSend={(_values, form) => action.mutate(form)}
       >
         {ask === 'reject' && <Area label={core.reason} name="reason" required maxLength={500} />}
         {ask === 'address' && (
@@ -94,9 +132,11 @@ function AskDialog({ ask, refund, onClose }: { ask: Ask; refund: Refund; onClose
           <>
             <p className="mb-4 text-soft">{t.settleText}</p>
             <Field label={t.reference} name="reference" required maxLength={200} />
-            <Area label={t.proof} name="statement" required minLength={10} maxLength={1000} />
+            <Area label={t.proof} name="statement" required minLength={10} maxLength={500} />
+            <ProofField label={`${t.proofFile} (${core.optional})`} />
           </>
         )}
+        {ask === 'addProof' && <ProofField label={t.proofFile} required />}
       </Form>
     </Dialog>
   )

@@ -2,6 +2,7 @@ import { type ChangeEvent, useId, useState } from 'react'
 import { call, type Schemas } from '../../api/call.ts'
 import { useAction, useApi } from '../../api/hooks.ts'
 import { Field, Form, Select } from '../../kit/fields.tsx'
+import { readBase64 } from '../../kit/files.ts'
 import { Loaded, Panel, Refusal } from '../../kit/parts.tsx'
 import { LANG_NAMES, LANGS, useCore, useTexts } from '../../texts/lang.ts'
 import { texts } from './face-texts.ts'
@@ -86,15 +87,6 @@ function Words({ company }: { company: Schemas['Company'] }) {
     </Form>
   )
 }
-
-/** Base64 without the `data:` part in front. */
-const readBase64 = (file: File): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const reader = new FileReader()
-    reader.onload = () => resolve(String(reader.result).split(',')[1] ?? '')
-    reader.onerror = () => reject(reader.error)
-    reader.readAsDataURL(file)
-  })
 
 function Logo({ company }: { company: Schemas['Company'] }) {
   const t = useTexts(texts)

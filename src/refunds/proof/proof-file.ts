@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import { Type } from 'typebox'
+import { invalid } from '../../kernel/errors.ts'
+import { redrawPicture, sizeOfPicture } from '../../kernel/pictures/picture.ts'
+
+const MAX_BYTES = 1_000_000
+/** Of the body: in JSON the file is base64, a third larger. */
+export const PROOF_BODY_BYTES = 1_400_000
+/** Small print stays legible. */
+const BOX = { width: 2400, height: 2400 }
+
+/** Longer than the file may be, so that a file too large is refused in words about files. */
+export const ProofText = Type.String({
+  minLength: 1,
+  maxLength: 2 * PROOF_BODY_BYTES,
+  pattern: '^[A-Za-z0-9+/]+={0,2}$',
+  description: 'PNG, JPEG, WebP or PDF in base64, at most 1 MB.',
+})
+
+export type ProofFile = {
+  mime: 'image/webp' | 'application/pdf'
+  bytes: Buffer
+  sha256: string
+  /** Of the file as it was sent; the same for a PDF. */
+  sentSha256: string
+}
+
+const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** A PDF ends in its last kilobyte (ISO 32000, annex H): one that was cut off shows nothing. */
+const isPdf = (bytes: Buffer): boolean =>
+  bytes.toString('latin1', 0, 5) === '%PDF-' && bytes.subarray(-1024).includes('%%EOF')
+
+/**
+ * Reads a file in base64 by its bytes, never by its name or declared type. Pictures are redrawn; a PDF is kept as is.
+ * @throws VALIDATION_FAILED at `path`
+ */
+export async function readProof(base64: string, path: string): Promise<ProofFile> {
+  const sent = Buffer.from(base64, 'base64')
+  if (sent.length > MAX_BYTES) throw invalid(path, 'must be at most 1 MB; send a smaller picture or fewer pages')
+  const sentSha256 = hashOf(sent)
+  if (isPdf(sent)) return { mime: 'application/pdf', bytes: sent, sha256: sentSha256, sentSha256 }
+  if (!sizeOfPicture(sent)) throw invalid(path, 'must be a PNG, JPEG or WebP picture, or a whole PDF')
+  const bytes = await redrawPicture(sent, { path, maxSide: 5000, box: BOX })
+  return { mime: 'image/webp', bytes, sha256: hashOf(bytes), sentSha256 }
+}

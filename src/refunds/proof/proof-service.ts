@@ -1,0 +1,54 @@
+import type { Tx } from '../../db/db.ts'
+import type { RequestContext } from '../../http/request-context.ts'
+import { AppError } from '../../kernel/errors.ts'
+import type { RefundDeps } from '../refund-deps.ts'
+import { lockRefund, type Refund } from '../refund-queries.ts'
+import type { ProofFile } from './proof-file.ts'
+import { findProofBytes, insertProof } from './proof-queries.ts'
+
+type ProofDeps = Pick<RefundDeps, 'db' | 'clock' | 'audit'>
+
+/** How the last words of a refund begin that a person settled. */
+export const BY_HAND = 'sent by hand: '
+
+/** Whether a person sent the money, and said so or named the transaction. */
+export const isSettledByHand = ({ status, byHand, providerStatus }: Refund): boolean =>
+  status === 'settled' && (byHand || providerStatus?.startsWith(BY_HAND) === true)
+
+/** Within the caller’s transaction. @throws OBJECT_CONFLICT when there is one: evidence is not overwritten */
+export async function keepProof(
+  { clock }: Pick<RefundDeps, 'clock'>,
+  tx: Tx,
+  refund: Refund,
+  file: ProofFile & { by: string },
+): Promise<void> {
+  if (await insertProof(tx, refund, { ...file, at: new Date(clock()) })) return
+  throw new AppError('OBJECT_CONFLICT', { message: 'This refund has its proof already. It cannot be replaced.' })
+}
+
+/** Adds the file to a refund that was settled by hand. @throws OBJECT_CONFLICT */
+export async function addProof(deps: ProofDeps, context: RequestContext, refund: Refund, file: ProofFile) {
+  const { companyId, id } = refund
+  const { actor } = context
+  await deps.db.tx(async (tx) => {
+    const current = await lockRefund(tx, companyId, id)
+    if (!current || !isSettledByHand(current))
+      throw new AppError('OBJECT_CONFLICT', { message: 'Only a refund that was settled by hand takes a proof.' })
+    await keepProof(deps, tx, current, { ...file, by: `${actor.kind}:${actor.id}` })
+    await context.remember(tx, null)
+    const { mime, sha256, sentSha256 } = file
+    const detail = { mime, size: file.bytes.length, sha256, sentSha256 }
+    await deps.audit.write(tx, context, { companyId, action: 'refund.proof_added', object: `refund:${id}`, detail })
+  })
+}
+
+/** Its bytes; the reading is written down. @throws OBJECT_NOT_FOUND when there is none */
+export function openProof(deps: ProofDeps, context: RequestContext, { companyId, id }: Refund) {
+  return deps.db.tx(async (tx) => {
+    const file = await findProofBytes(tx, { companyId, id })
+    if (!file) throw new AppError('OBJECT_NOT_FOUND', { message: 'This refund has no proof file.' })
+    const detail = { sha256: file.sha256 }
+    await deps.audit.write(tx, context, { companyId, action: 'refund.proof_read', object: `refund:${id}`, detail })
+    return file
+  })
+}
