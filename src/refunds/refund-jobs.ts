@@ -166,6 +166,8 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') return
+    // asked before a person named the transaction: that one is checked now
+    if (current.byHand && !refund.byHand) return
     const now = new Date(deps.clock())
     const manual = report.outcome === 'manual'
     const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
@@ -215,7 +217,7 @@ export async function reportTransaction(
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
   })
-  await applyRefundReport(deps, refund, report)
+  await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 
 /** Refunds that are to be sent, or have no final answer, for the polling engine: sent once, with the same id. */
