@@ -3,20 +3,32 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** `share`: how many cores it keeps busy while it runs, from what it took last. */
 export type Planned<Result> = { share: number; run(): Promise<Result> }
 
+type Run<Result> = {
+  cores: number
+  busy(): number
+  done(result: Result): Planned<Result>[]
+  stopped(): boolean
+}
+
 /** More than this many at once would disturb each other's times, however idle they are. */
 const MOST_AT_ONCE = 10
+/** So many for each core start whatever the plan says; more only where the cores really have room. */
+const SURE_PER_CORE = 2
+/** Nearly all of the last two seconds: something else keeps this machine busy, or it is slower than the recorded one. */
+const FULL = 0.97
 /** What starts loads its code first, which is more than its share. */
 const SETTLE_MS = 700
 
 /**
  * Runs everything: in the given order, except that what the cores have no room for lets others go first, which wait for
  * a clock, a block or a process for much of their time.
+ * @param busy share of the cores that was in use just now
  * @param done gets each result and may answer with more to run
  * @param stopped nothing new starts once this is true
  */
 export async function runPlanned<Result>(
   planned: readonly Planned<Result>[],
-  { cores, done, stopped }: { cores: number; done(result: Result): Planned<Result>[]; stopped(): boolean },
+  { cores, busy, done, stopped }: Run<Result>,
 ): Promise<void> {
   const waiting = [...planned]
   const running = new Map<Planned<Result>, Promise<void>>()
@@ -24,8 +36,9 @@ export async function runPlanned<Result>(
   const findNext = (): Planned<Result> | undefined => {
     if (stopped() || running.size >= MOST_AT_ONCE) return undefined
     if (running.size >= cores && Date.now() - startedAt < SETTLE_MS) return undefined
-    const busy = [...running.keys()].reduce((sum, { share }) => sum + share, 0)
-    return waiting.find(({ share }) => running.size === 0 || busy + share <= cores)
+    if (running.size >= cores * SURE_PER_CORE && busy() > FULL) return undefined
+    const taken = [...running.keys()].reduce((sum, { share }) => sum + share, 0)
+    return waiting.find(({ share }) => running.size === 0 || taken + share <= cores)
   }
   while ((waiting.length > 0 && !stopped()) || running.size > 0) {
     const next = findNext()

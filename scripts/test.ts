@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
+import { watchCores } from './test-cores.ts'
 import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
 import { endJobs, type Failure, type Job, type JobResult, readDurations, runJob, type TestResult } from './test-jobs.ts'
 import { type Planned, runPlanned } from './test-schedule.ts'
@@ -85,9 +86,8 @@ function planSteps(request: Request): Step[] {
 function printResult({ title, passed, failures, leftOut, seeds, seconds, cpu }: TestResult): void {
   const mark = failures.length === 0 ? '✔' : '✖'
   const counts = failures.length === 0 ? `${passed} passed` : `${passed} passed, ${failures.length} failed`
-  console.log(
-    `${mark} ${title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s ${cpu.toFixed(1).padStart(6)} s CPU`,
-  )
+  const spent = cpu > 0 ? ` ${cpu.toFixed(1).padStart(6)} s CPU` : ''
+  console.log(`${mark} ${title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s${spent}`)
   for (const line of [...leftOut, ...seeds]) console.log(`    ${line}`)
   for (const failure of failures) printFailure(failure)
 }
@@ -173,7 +173,9 @@ async function main(args: string[]): Promise<boolean> {
     if (!interrupted) results.forEach(printResult)
     return planFiles(unrun, request, true)
   }
-  await runPlanned(steps, { cores: availableParallelism(), done, stopped: () => interrupted })
+  const cores = watchCores()
+  await runPlanned(steps, { cores: availableParallelism(), busy: cores.busy, done, stopped: () => interrupted })
+  cores.stop()
   await tryAgain(finished, request)
   await cleanUp()
   if (request.record) record(finished)
