@@ -14,7 +14,7 @@ type Run<Result> = {
 const MOST_AT_ONCE = 10
 /** So many for each core start whatever the plan says; more only where the cores really have room. */
 const SURE_PER_CORE = 2
-/** Nearly all of the last two seconds: something else keeps this machine busy, or it is slower than the recorded one. */
+/** Nearly all of the last two seconds: the machine does something else, or is slower than the recorded one. */
 const FULL = 0.97
 /** What starts loads its code first, which is more than its share. */
 const SETTLE_MS = 700
