@@ -107,9 +107,11 @@ const webhookIds = (code: string, event: string): Set<string | undefined> =>
       .map(({ headers }) => headers['service-webhook-id']),
   )
 
-/** Shops that order all the time. @returns when each order was acknowledged */
-function startLoad(): { stop(): Promise<{ code: string; atMs: number }[]> } {
-  const made: { code: string; atMs: number }[] = []
+type Made = { code: string; atMs: number }[]
+
+/** Shops that order all the time. `made`: when each order was acknowledged */
+function startLoad(): { made: Made; stop(): Promise<Made> } {
+  const made: Made = []
   let going = true
   const shops = Array.from({ length: 6 }, async () => {
     while (going) {
@@ -118,6 +120,7 @@ function startLoad(): { stop(): Promise<{ code: string; atMs: number }[]> } {
     }
   })
   return {
+    made,
     async stop() {
       going = false
       await Promise.all(shops)
@@ -157,7 +160,10 @@ test('a backup under load holds every order that was acknowledged before it bega
     (refund) => refund?.status === 'submitted',
   )
   const load = startLoad()
-  await new Promise((resolve) => setTimeout(resolve, 700))
+  await eventually(
+    async () => load.made.length,
+    (orders) => orders > 30,
+  )
   const beganMs = Date.now()
   const backup = await runOperator(['backup', '--to', backups, '--json'], { ...env, DATA_DIR: before_ })
   const toBucket = await runOperator(['backup', '--to', BUCKET, '--json'], { ...env, DATA_DIR: before_ })
