@@ -72,13 +72,13 @@ export function planJobs(files: readonly string[], { apart }: { apart: boolean }
   const durations = readDurations()
   const durationOf = (file: string): Duration => durations[file] ?? UNKNOWN
   const secondsOf = (file: string): number => durationOf(file).seconds
-  const jobs = SECTIONS.flatMap(({ name, testTimeoutMs, ...section }): Job[] => {
-    const own = listFiles({ name, testTimeoutMs, ...section }).filter((file) => files.includes(file))
-    const single = (file: string): string[] => [file]
+  const jobs = SECTIONS.flatMap((section): Job[] => {
+    const { name, testTimeoutMs } = section
+    const own = listFiles(section).filter((file) => files.includes(file))
     if (own.length === 0) return []
     if (name === TOGETHER)
       return [{ section: name, title: `${own.length} unit test files`, files: own, ...UNITS, testTimeoutMs }]
-    return (apart ? own.map(single) : groupFiles(own, secondsOf)).map((group) => ({
+    return (apart ? own.map((file) => [file]) : groupFiles(own, secondsOf)).map((group) => ({
       section: name,
       title: group.join(' '),
       files: group,

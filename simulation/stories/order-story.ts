@@ -62,7 +62,7 @@ export class OrderStory {
     return true
   }
 
-  /** Another order, in a shop where nobody else buys; the first one is cancelled and judged by itself. */
+  /** Another order, in a shop without other buyers; the first one is cancelled and checked on its own. */
   async moveToOwnShop(cents: number): Promise<void> {
     const first = new OrderStory(this.world, this.shop, this.kind)
     Object.assign(first, { code: this.code, id: this.id, due: this.due, expected: 'unpaid' })

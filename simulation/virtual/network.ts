@@ -103,7 +103,7 @@ export class Network {
   readonly #options: NetworkOptions
   readonly #hosts = new Map<string, Host>()
   #hostOf: (name: string) => Host | undefined = () => undefined
-  /** Null: nobody looks. */
+  /** Null: requests are not watched. */
   observe: Observer | null = null
   requests = 0
 

@@ -75,7 +75,7 @@ async function findNativeReceiver(
   return to
 }
 
-/** What came of a token that the network's list does not know, with what it calls itself. */
+/** Transfers of tokens that the network's list does not hold, each under the name that the token gives itself. */
 async function readStrangers(
   { db, network }: ChainReader,
   rpc: Rpc,

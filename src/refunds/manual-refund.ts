@@ -3,7 +3,7 @@ import type { RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
-import type { ProofFile } from './proof/proof-file.ts'
+import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
 import { BY_HAND, keepProof } from './proof/proof-service.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
@@ -51,13 +51,7 @@ export async function settleByHand(
     await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus })
     if (file) await keepProof(deps, tx, current, { ...file, by })
     await context.remember(tx, null)
-    const ofFile = file && {
-      mime: file.mime,
-      size: file.bytes.length,
-      sha256: file.sha256,
-      sentSha256: file.sentSha256,
-    }
-    const detail = { refundId: current.id, reference, statement, ...ofFile }
+    const detail = { refundId: current.id, reference, statement, ...(file && proofAuditFacts(file)) }
     const { companyId } = current
     await deps.audit.write(tx, context, {
       companyId,

@@ -143,7 +143,7 @@ const LANDS: Record<'Manager' | 'SuperAdmin', Record<string, [heading: string | 
   },
 }
 
-test('every link of a mail lands on its screen, through the login, and nobody sees it before', async () => {
+test('every link of a mail lands on its screen after the login, and shows nothing before it', async () => {
   const root = join(import.meta.dirname, '../../src')
   const text = globSync('**/*.ts', { cwd: root }).map((file) => readFileSync(join(root, file), 'utf8'))
   const written = text.flatMap((source) => [...source.matchAll(/officeUrl\}(\/[^`]*)`/g)].map(([, path = '']) => path))

@@ -25,6 +25,11 @@ export type ProofFile = {
   sentSha256: string
 }
 
+/** What the audit log keeps of a file. */
+export const proofAuditFacts = ({ mime, bytes, sha256, sentSha256 }: ProofFile) => ({
+  ...{ mime, size: bytes.length, sha256, sentSha256 },
+})
+
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** A PDF ends in its last kilobyte (ISO 32000, annex H): one that was cut off shows nothing. */

@@ -3,7 +3,7 @@ import type { RequestContext } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { RefundDeps } from '../refund-deps.ts'
 import { lockRefund, type Refund } from '../refund-queries.ts'
-import type { ProofFile } from './proof-file.ts'
+import { type ProofFile, proofAuditFacts } from './proof-file.ts'
 import { findProofBytes, insertProof } from './proof-queries.ts'
 
 type ProofDeps = Pick<RefundDeps, 'db' | 'clock' | 'audit'>
@@ -36,13 +36,12 @@ export async function addProof(deps: ProofDeps, context: RequestContext, refund:
       throw new AppError('OBJECT_CONFLICT', { message: 'Only a refund that was settled by hand takes a proof.' })
     await keepProof(deps, tx, current, { ...file, by: `${actor.kind}:${actor.id}` })
     await context.remember(tx, null)
-    const { mime, sha256, sentSha256 } = file
-    const detail = { mime, size: file.bytes.length, sha256, sentSha256 }
+    const detail = proofAuditFacts(file)
     await deps.audit.write(tx, context, { companyId, action: 'refund.proof_added', object: `refund:${id}`, detail })
   })
 }
 
-/** Its bytes; the reading is written down. @throws OBJECT_NOT_FOUND when there is none */
+/** The file itself. The audit log records who downloaded it. @throws OBJECT_NOT_FOUND when there is none */
 export function openProof(deps: ProofDeps, context: RequestContext, { companyId, id }: Refund) {
   return deps.db.tx(async (tx) => {
     const file = await findProofBytes(tx, { companyId, id })
