@@ -135,6 +135,50 @@ test('the end of a payment is audited: a second transfer that the node hid is fo
   )
 })
 
+test('mistakes that a node will not show are looked for again, for a day, while other payments end', async () => {
+  const fake = await shop.chain.deployOtherToken()
+  const cancelled = async (): Promise<Payable> => {
+    const order = await shop.createAwaiting()
+    await shop.chain.pay({ to: order.toAddress, units: 3n, token: fake })
+    await shop.makeFinal()
+    await shop.host.call('POST', `cancel/${order.code}`, { as: shop.merchant })
+    return order
+  }
+  const auditOf = ({ orderId }: Payable) =>
+    shop.host.db.one<{ isAudited: boolean; isPostponed: boolean }>(sql`
+      select audited_at is not null as is_audited, audit_due_at > closed_at as is_postponed from payments
+      where order_id = ${orderId}`)
+  proxy.faults.wantsContract = true
+  const [order, old] = [await cancelled(), await cancelled()]
+  await shop.host.db.run(
+    sql`update payments set closed_at = now() - interval '25 hours', audit_due_at = null where order_id = ${old.orderId}`,
+  )
+  await eventually(
+    () => auditOf(order),
+    ({ isPostponed }) => isPostponed,
+  )
+  assert.deepEqual(await auditOf(order), { isAudited: false, isPostponed: true })
+  await eventually(
+    () => auditOf(old),
+    ({ isAudited }) => isAudited,
+  )
+  assert.deepEqual((await shop.story(order.orderId)).mispayments, [])
+  proxy.heal()
+  const { mispayments } = await eventually(
+    () => shop.story(order.orderId),
+    ({ mispayments }) => mispayments.length > 0,
+    20_000,
+  )
+  assert.deepEqual(
+    mispayments.map(({ kind, units }) => ({ kind, units })),
+    [{ kind: 'wrong_token', units: '3' }],
+  )
+  await eventually(
+    () => auditOf(order),
+    ({ isAudited }) => isAudited,
+  )
+})
+
 test('a balance that is less than what was recorded is a difference with an alarm, until what left explains it', async () => {
   const order = await shop.createAwaiting()
   await shop.chain.pay({ to: order.toAddress, units: order.units })

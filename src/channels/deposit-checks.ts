@@ -15,6 +15,14 @@ export type NamedTransaction = {
 /** Whether a chain's payments are seen soon; null where nothing stands against it. */
 export type NetworkFault = { network: number; reason: string }
 
+/** What payers sent to deposit addresses by mistake. */
+export type NoticedMistakes = {
+  /** Addresses that received more than was recorded. */
+  gained: readonly string[]
+  /** Networks that gave no answer, or not yet about every block: what came there is not known. */
+  silent: readonly number[]
+}
+
 /** Queries to the chains beyond the scanners' records; called by payments, answered by the wallet's channel. */
 export interface DepositChecks {
   /**
@@ -34,8 +42,7 @@ export interface DepositChecks {
   auditDeposits(network: number, addresses: readonly string[]): Promise<void>
   /**
    * Looks for native coin at these addresses, and for tokens that only call themselves USDC, on every chain that is set
-   * up and answers.
-   * @returns those that received more than was recorded
+   * up.
    */
-  noticeMistakes(addresses: readonly string[]): Promise<string[]>
+  noticeMistakes(addresses: readonly string[]): Promise<NoticedMistakes>
 }

@@ -15,15 +15,26 @@ export const listDepositsOfOrders = (
       as o (company_id, id) on o.company_id = p.company_id and o.id = p.order_id
     where p.deposit_address is not null and p.network is not null`)
 
-/** Payments that are over and were not compared with the chain since. */
-export const listUnauditedDeposits = (q: Queryable, limit: number): Promise<OrderDeposit[]> =>
+export type EndedDeposit = OrderDeposit & { closedAt: Date }
+
+/** Payments that are over, were not compared with the chain since, and are due. */
+export const listUnauditedDeposits = (q: Queryable, dueAt: Date, limit: number): Promise<EndedDeposit[]> =>
   q.many(sql`
-    select ${COLUMNS} from payments as p
+    select ${COLUMNS}, p.closed_at from payments as p
     where p.deposit_address is not null and p.audited_at is null and p.closed_at is not null and p.network is not null
-    order by p.closed_at limit ${limit}`)
+      and coalesce(p.audit_due_at, p.closed_at) <= ${dueAt}
+    order by coalesce(p.audit_due_at, p.closed_at) limit ${limit}`)
+
+const among = (deposits: readonly OrderDeposit[]) => sql`
+  (company_id, id) in (select * from unnest(${deposits.map(({ companyId }) => companyId)}::text[],
+    ${deposits.map(({ id }) => id)}::text[]))`
 
 export const updateDepositsAudited = (q: Queryable, deposits: readonly OrderDeposit[], at: Date): Promise<number> =>
+  q.run(sql`update payments set audited_at = ${at} where ${among(deposits)}`)
+
+/** Due again after half of the time since the payment ended, 5 s at least and 10 min at most. */
+export const updateDepositsPostponed = (q: Queryable, deposits: readonly OrderDeposit[], at: Date): Promise<number> =>
   q.run(sql`
-    update payments set audited_at = ${at}
-    where (company_id, id) in (select * from unnest(${deposits.map(({ companyId }) => companyId)}::text[],
-      ${deposits.map(({ id }) => id)}::text[]))`)
+    update payments set audit_due_at = ${at}::timestamptz
+      + greatest(interval '5 s', least(interval '10 min', (${at}::timestamptz - closed_at) / 2))
+    where ${among(deposits)}`)

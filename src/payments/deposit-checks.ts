@@ -1,16 +1,19 @@
 import type { DepositChecks, NamedTransaction } from '../channels/deposit-checks.ts'
 import type { Actor } from '../http/actor.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import { DAY } from '../kernel/clock.ts'
 import { invalid } from '../kernel/errors.ts'
 import type { Order } from '../orders/order.ts'
 import type { OrderKey } from '../orders/order-jobs.ts'
 import { findReachableOrder } from '../orders/order-service.ts'
 import { keyOf } from './accept/start-payment.ts'
 import {
+  type EndedDeposit,
   listDepositsOfOrders,
   listUnauditedDeposits,
   type OrderDeposit,
   updateDepositsAudited,
+  updateDepositsPostponed,
 } from './deposit-check-queries.ts'
 import { pollDepositAddresses } from './payment-jobs.ts'
 import { listPaymentsOfOrder } from './payment-queries.ts'
@@ -96,8 +99,11 @@ export async function checkBeforeEnd(
 }
 
 /** @returns those whose chain cannot be asked now */
-async function auditByNetwork(deps: DepositCheckDeps, deposits: readonly OrderDeposit[]): Promise<OrderDeposit[]> {
-  const unread: OrderDeposit[] = []
+async function auditByNetwork<Deposit extends OrderDeposit>(
+  deps: DepositCheckDeps,
+  deposits: readonly Deposit[],
+): Promise<Deposit[]> {
+  const unread: Deposit[] = []
   for (const [network, members] of Map.groupBy(deposits, (deposit) => deposit.network)) {
     const addresses = members.map(({ depositAddress }) => depositAddress)
     await deps.deposits.auditDeposits(network, addresses).catch(() => void unread.push(...members))
@@ -105,14 +111,27 @@ async function auditByNetwork(deps: DepositCheckDeps, deposits: readonly OrderDe
   return unread
 }
 
-/** Each deposit address is compared with the chain once more when its payment is over. @returns whether more wait */
+/** After this time a chain that still does not answer no longer holds up the end of a payment. */
+const LONGEST_LOOK_MS = DAY
+
+/**
+ * Each deposit address is compared with its chain once more when its payment is over, and every chain is asked for
+ * coins and tokens that came by mistake. What a silent chain leaves open is asked again later.
+ * @returns whether more wait
+ */
 export async function auditEndedDeposits(deps: DepositCheckDeps): Promise<boolean> {
-  const ended = await listUnauditedDeposits(deps.db, BATCH)
+  const now = new Date(deps.clock())
+  const ended = await listUnauditedDeposits(deps.db, now, BATCH)
   if (ended.length === 0) return false
   const unread = new Set(await auditByNetwork(deps, ended))
-  const audited = ended.filter((deposit) => !unread.has(deposit))
-  const gained = await deps.deposits.noticeMistakes(audited.map(({ depositAddress }) => depositAddress))
-  if (gained.length > 0) await pollDepositAddresses(deps, gained)
-  if (audited.length > 0) await updateDepositsAudited(deps.db, audited, new Date(deps.clock()))
-  return ended.length === BATCH && unread.size === 0
+  const read = ended.filter((deposit) => !unread.has(deposit))
+  const mistakes = await deps.deposits.noticeMistakes(read.map(({ depositAddress }) => depositAddress))
+  if (mistakes.gained.length > 0) await pollDepositAddresses(deps, mistakes.gained)
+  const isEnough = ({ closedAt }: EndedDeposit): boolean =>
+    mistakes.silent.length === 0 || closedAt.getTime() < now.getTime() - LONGEST_LOOK_MS
+  const audited = new Set(read.filter(isEnough))
+  const postponed = ended.filter((deposit) => !audited.has(deposit))
+  if (audited.size > 0) await updateDepositsAudited(deps.db, [...audited], now)
+  if (postponed.length > 0) await updateDepositsPostponed(deps.db, postponed, now)
+  return ended.length === BATCH
 }

@@ -3,7 +3,12 @@ import { openRpcClient } from '../../sandbox/chain/rpc.ts'
 
 type Question = { id: unknown; method: string; params: unknown[] }
 type Log = { blockHash: string; blockNumber: string; transactionHash: string; topics: string[]; data: string }
-type Filter = { topics?: (string | null | string[])[]; fromBlock?: string; toBlock?: string }
+type Filter = {
+  address?: string | string[]
+  topics?: (string | null | string[])[]
+  fromBlock?: string
+  toBlock?: string
+}
 
 /** What is wrong with the node behind the proxy; all may be switched while it runs. */
 export type Faults = {
@@ -25,6 +30,8 @@ export type Faults = {
   maxSpan: bigint | null
   maxBatch: number | null
   maxTopics: number
+  /** Refuses eth_getLogs that names no contract, as some providers do. */
+  wantsContract: boolean
   /** Refuses with 429 what exceeds so many calls in a second. */
   maxPerSecond: number | null
   /** Changes an answer. */
@@ -55,6 +62,7 @@ const HONEST: Faults = {
   maxBatch: null,
   // geth's and Erigon's own limit, which the local chain does not have
   maxTopics: 1000,
+  wantsContract: false,
   maxPerSecond: null,
   alter: null,
 }
@@ -84,7 +92,8 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
 
   const refuse = ({ id, method, params }: Question): object | undefined => {
     if (method !== 'eth_getLogs') return undefined
-    const { topics = [], fromBlock, toBlock } = params[0] as Filter
+    const { address, topics = [], fromBlock, toBlock } = params[0] as Filter
+    if (faults.wantsContract && address === undefined) return refusal(id, 'name a contract')
     if (topics.some((values) => Array.isArray(values) && values.length > faults.maxTopics))
       return refusal(id, `at most ${faults.maxTopics} topics`)
     const isRange = fromBlock?.startsWith('0x') && toBlock?.startsWith('0x')

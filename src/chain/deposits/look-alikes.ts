@@ -1,5 +1,6 @@
 import { findHead } from '../chain-queries.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import { type Hex, RpcError } from '../endpoints/rpc.ts'
 import { type ChainReader, fetchCanonical, provenEndpoints, readLogRange, recordMissed } from '../rescan.ts'
 import { type LogFilter, type RpcLog, readTransfers, TRANSFER_TOPIC, tokensOf } from '../transfer-logs.ts'
 import { findBlockBefore } from './block-before.ts'
@@ -38,7 +39,7 @@ async function readStrangers(
  * Looks for tokens that call themselves USDC and are not, at deposit addresses that keys made. No list names them all,
  * on test networks least of all; so the transfers of every contract to these addresses are read, and their contracts
  * asked for their names. @returns addresses that received one
- * @throws RpcError if no endpoint answers
+ * @throws RpcError if no endpoint answers, or one came in a block that the scanner has yet to read
  */
 export async function noticeLookAlikes(reader: ChainReader, addresses: readonly string[]): Promise<string[]> {
   const { db, network, log } = reader
@@ -50,7 +51,10 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
   if (!endpoint) return []
   const since = new Date(Math.min(...keyed.map(({ createdAt }) => createdAt.getTime())))
   const asked = keyed.map(({ address }) => address)
-  const strangers = await readStrangers(reader, endpoint, { addresses: asked, since, head: head.number })
+  // blocks that the scanner has yet to read as well: the payment's last seconds are in them
+  const newest = BigInt(await endpoint.rpc.call<Hex>('eth_blockNumber'))
+  const to = newest > head.number ? newest : head.number
+  const strangers = await readStrangers(reader, endpoint, { addresses: asked, since, head: to })
   const names = await readTokenNames(endpoint.rpc, [...strangers.keys()].slice(0, MOST_TOKENS))
   const tokens = new Map([...names].flatMap(([token, { label, isLookAlike }]) => (isLookAlike ? [[token, label]] : [])))
   if (tokens.size === 0) return []
@@ -58,6 +62,8 @@ export async function noticeLookAlikes(reader: ChainReader, addresses: readonly 
   const blocks = await fetchCanonical(endpoint, logs)
   const standing = logs.filter(({ blockHash }) => blocks.has(blockHash))
   const found = await readTransfers(db, { chainId, filter: { addresses: asked, tokens, at: since } }, standing, blocks)
+  if (found.some(({ blockNumber }) => blockNumber > head.number))
+    throw new RpcError('unknown', `blocks of chain ${chainId} in which a token came are not read yet`)
   if ((await recordMissed(reader, found)) === 0) return []
   const receivers = [...new Set(found.map(({ toAddress }) => toAddress))]
   log.warn({ chainId, tokens: [...tokens.keys()], receivers }, 'a token that calls itself USDC came; it pays nothing')

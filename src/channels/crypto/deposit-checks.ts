@@ -42,9 +42,23 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
       return answers[0] ?? { found: false, counted: false, waiting: false, reason, addresses: [] }
     },
     async noticeMistakes(addresses) {
-      const looks = readers.flatMap((reader) => [noticeNative(reader, addresses), noticeLookAlikes(reader, addresses)])
-      const found = await Promise.all(looks.map((look) => look.catch((): string[] => [])))
-      return [...new Set(found.flat())]
+      const gained = new Set<string>()
+      const silent = new Set<number>()
+      const look = async ({ network: { chainId }, log }: ChainReader, found: Promise<readonly string[]>) => {
+        try {
+          for (const address of await found) gained.add(address)
+        } catch (error) {
+          log.warn({ chainId, err: error }, 'what payers sent by mistake cannot be looked for now')
+          silent.add(chainId)
+        }
+      }
+      await Promise.all(
+        readers.flatMap((reader) => [
+          look(reader, noticeNative(reader, addresses)),
+          look(reader, noticeLookAlikes(reader, addresses)),
+        ]),
+      )
+      return { gained: [...gained], silent: [...silent] }
     },
     async auditDeposits(network, addresses) {
       const reader = readers.find((one) => one.network.chainId === network)
