@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { PLANTS, type Plant } from './plants.ts'
+import type { Plant } from './plants/plant.ts'
+import { PLANTS } from './plants/plants.ts'
 
 const MAIN = join(import.meta.dirname, 'main.ts')
 const AT_ONCE = 2

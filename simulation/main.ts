@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { drill } from './drill.ts'
-import { plant } from './plants.ts'
+import { plant } from './plants/plants.ts'
 import { VirtualDatabase } from './virtual/database.ts'
 import { installGlobals } from './virtual/globals.ts'
 import { Network } from './virtual/network.ts'

@@ -4,6 +4,9 @@ import { count, type World } from '../world/world.ts'
 import { channelOf, inDecimal, MINUTE, must, pauseMs, pauseMsOf, pay, SECOND } from './acts.ts'
 import * as money from './money-stories.ts'
 import { OrderStory } from './order-story.ts'
+import * as outage from './outage-stories.ts'
+import * as price from './price-stories.ts'
+import * as provider from './provider-stories.ts'
 import * as slow from './slow-stories.ts'
 
 type Journey = money.Journey
@@ -63,6 +66,12 @@ const JOURNEYS: readonly [Journey, number][] = [
   [money.refundUnderWay, 0.3],
   [money.lastAttempt, 0.3],
   [money.dust, 0.5],
+  [provider.paymentCurrency, 0.5],
+  [provider.shopAtKucoin, 0.5],
+  [price.staleLink, 0.2],
+  [price.partOfLink, 0.1],
+  [price.requoted, 0.3],
+  [outage.receiverDown, 0.1],
 ]
 /** These trouble everyone, so they are told one after another. */
 const TROUBLES: readonly Journey[] = [
@@ -74,9 +83,12 @@ const TROUBLES: readonly Journey[] = [
   money.pricesApart,
   slow.slowRefund,
   slow.memo,
+  provider.closedAtGate,
+  outage.nodeDies,
+  outage.chainAway,
 ]
 /** These turn the clock of everyone, which ends the patience of others: they are told alone. */
-const ALONE: readonly Journey[] = [slow.takenBack, slow.frozenFeed]
+const ALONE: readonly Journey[] = [slow.takenBack, slow.frozenFeed, outage.receiverDownForHours]
 const TROUBLE_PAUSE_MS = MINUTE
 const SHORT: readonly Journey[] = [cancel, buy, changeMind, refund]
 

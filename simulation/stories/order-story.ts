@@ -14,6 +14,7 @@ const LOOK_MS = 40 * SECOND
 type OrderData = { code: string; order: { _id: string; toAmount: string; fromAmount: string } }
 export type Instructions = {
   toAddress: string | null
+  tokenAmount: string | null
   checkoutUrl: string | null
   providerReference: string | null
   status: string
@@ -39,7 +40,7 @@ export class OrderStory {
   }
 
   /** @returns false when nothing is sold now */
-  async create(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR'): Promise<boolean> {
+  async create(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR', alias?: string): Promise<boolean> {
     const amount = fromAsset === 'XPF' ? String(units) : (units / 100).toFixed(2)
     const { merchantIdentifier } = this.shop.merchant
     const body = {
@@ -48,6 +49,7 @@ export class OrderStory {
       merchantIdentifier,
       anonymous: true,
       webhookUrl: `http://${this.shop.host}/`,
+      ...(alias === undefined ? {} : { alias }),
     }
     const reply = await this.shop.call<OrderData>('POST', 'request', { body })
     if (reply.code === 'INVALID_EXCHANGE_RATE') return false
@@ -63,25 +65,25 @@ export class OrderStory {
   }
 
   /** Another order, in a shop without other buyers; the first one is cancelled and checked on its own. */
-  async moveToOwnShop(cents: number): Promise<void> {
+  async moveToOwnShop(cents: number, alias?: string): Promise<void> {
     const first = new OrderStory(this.world, this.shop, this.kind)
     Object.assign(first, { code: this.code, id: this.id, due: this.due, expected: 'unpaid' })
     await first.post('cancel')
     await first.end()
     this.shop = await this.world.openPrivateShop()
-    await this.createSold(cents)
+    await this.createSold(cents, 'EUR', alias)
   }
 
   /** Comes back until there is a rate. */
-  async createSold(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR'): Promise<void> {
-    while (!(await this.create(units, fromAsset))) await sleep(20 * SECOND)
+  async createSold(units: number, fromAsset: 'EUR' | 'XPF' = 'EUR', alias?: string): Promise<void> {
+    while (!(await this.create(units, fromAsset, alias))) await sleep(20 * SECOND)
   }
 
-  accept(channel: string): Promise<Reply<Instructions>> {
+  accept(channel: string, more: Record<string, unknown> = {}): Promise<Reply<Instructions>> {
     const { chain, random } = this.world
     const userAddress = `0x${random.bytes(20).toString('hex')}`
     const own = channel === 'crypto' ? { network: chain.chainId, userAddress } : {}
-    return this.shop.call('POST', `accept/${this.code}`, { body: { paymentChannel: channel, ...own } })
+    return this.shop.call('POST', `accept/${this.code}`, { body: { paymentChannel: channel, ...own, ...more } })
   }
 
   post(what: 'cancel' | 'expire' | 'confirm' | 'revert', body?: unknown): Promise<Reply<null>> {

@@ -8,6 +8,7 @@ const PREFIX: Readonly<Record<string, string>> = {
   gatepay: 'gatepay',
   kucoinpay: 'kucoinpay',
   cryptopay: 'cryptopay',
+  coinbase: 'coinbase',
   whitepay: 'whitepay',
   'whitepay-non-custody': 'whitepay',
 }

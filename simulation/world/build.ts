@@ -8,6 +8,7 @@ import { TEST_MASTER_KEY } from '../../test/harness/service.ts'
 import { TEST_XPUB } from '../../test/harness/shop.ts'
 import type { RunOptions } from '../run.ts'
 import { Broken } from '../stories/acts.ts'
+import { unitsOf } from '../stories/truth.ts'
 import type { HttpRequest } from '../virtual/network.ts'
 import { SimulatedChain } from './chain.ts'
 import { ChainNode } from './chain-node.ts'
@@ -41,7 +42,7 @@ function configOf(chain: SimulatedChain, credentials: Record<string, string>): C
 /** Payers buy in the newest eight. */
 const SHOPS_KEPT = 40
 
-type Trouble = Pick<World, 'hanging' | 'slow' | 'memo'>
+type Trouble = Pick<World, 'hanging' | 'slow' | 'memo' | 'deaf'>
 
 const startsAny = (paths: Iterable<string>, { url }: HttpRequest): string | undefined =>
   [...paths].find((path) => url.pathname.startsWith(path))
@@ -50,7 +51,10 @@ const startsAny = (paths: Iterable<string>, { url }: HttpRequest): string | unde
 async function openProviders({ network, scheduler }: RunOptions, chain: SimulatedChain, trouble: Trouble) {
   const built = await buildProviders({
     url: 'http://providers.example',
-    chain: { chainId: 31337, usdcAddress: chain.token, payerAddress: chain.token, pay: async () => ({ txHash: '0x' }) },
+    chain: {
+      ...{ chainId: 31337, usdcAddress: chain.token, payerAddress: chain.token },
+      pay: async ({ to, amount }) => ({ txHash: chain.pay(to, unitsOf(amount)) }),
+    },
     callbackBase: SERVICE,
     now: () => Math.floor(scheduler.nowMs),
   })
@@ -60,13 +64,20 @@ async function openProviders({ network, scheduler }: RunOptions, chain: Simulate
     if (startsAny(trouble.hanging, request)) return null
     await scheduler.sleep(trouble.slow.get(startsAny(trouble.slow.keys(), request) ?? '') ?? 0)
     const payload = body === '' ? {} : { payload: body }
-    const asked = { method: method as 'GET', url: url.pathname + url.search, headers, ...payload }
+    const named = { ...headers, host: url.host }
+    const asked = { method: method as 'GET', url: url.pathname + url.search, headers: named, ...payload }
     const answer = await built.app.inject(asked)
     const texts = Object.entries(answer.headers).map(([name, value]) => [name, String(value)])
     const told = trouble.memo === null ? answer.payload : withMemo(answer.payload, trouble.memo)
     return { status: answer.statusCode, headers: Object.fromEntries(texts), body: told }
   })
-  return { credentials: built.credentials, providers: built.payerConsole }
+  const staff: World['staff'] = async (provider, settings) => {
+    const url = `/${provider}/console`
+    const headers = { 'content-type': 'application/json' }
+    const { statusCode } = await built.app.inject({ method: 'POST', url, headers, payload: JSON.stringify(settings) })
+    if (statusCode !== 200) throw new Error(`POST ${url} answers ${statusCode}`)
+  }
+  return { credentials: built.credentials, providers: built.payerConsole, staff }
 }
 
 /** The chain, its two nodes and the wallets that pay from it. */
@@ -96,8 +107,8 @@ function withMemo(text: string, memo: string): string {
 export async function buildWorld(options: RunOptions): Promise<World> {
   const { scheduler, database, network, oracle, weather, conditions } = options
   const { chain, endpoints, purse } = openChain(options)
-  const trouble: Trouble = { hanging: new Set(), slow: new Map(), memo: null }
-  const { credentials, providers } = await openProviders(options, chain, trouble)
+  const trouble: Trouble = { hanging: new Set(), slow: new Map(), memo: null, deaf: new Set() }
+  const { credentials, providers, staff } = await openProviders(options, chain, trouble)
   const market = new Market(scheduler.random)
   network.listen('market.example', (request) => market.answer(request))
   const config = configOf(chain, credentials)
@@ -108,9 +119,14 @@ export async function buildWorld(options: RunOptions): Promise<World> {
     if (/missed transfers/.test(msg)) scheduler.fail(new Broken('the scan passed over a transfer; the audit found it'))
     if (level >= 40) count({ counts }, `log ${level}: ${msg}${job ? ` (${job})` : ''}${err ? `: ${err.message}` : ''}`)
   }
-  const changed = (): void => conditions.note('node')
+  const changed = (how: 'died' | 'joined'): void => {
+    conditions.note('node')
+    if (how === 'died') conditions.note('death')
+  }
   const cluster = new Cluster({ scheduler, database, config, vault, onLog, changed })
-  network.listen('pay.example', (request) => cluster.serve(request))
+  network.listen('pay.example', async (request) =>
+    startsAny(trouble.deaf, request) ? { status: 503, headers: {}, body: '' } : cluster.serve(request),
+  )
   const webhooks = new WebhookWatch(scheduler, conditions)
   const refundsOnce = watchRefunds(scheduler)
   network.observe = (request) => webhooks.observe(request) ?? refundsOnce(request)
@@ -137,7 +153,7 @@ export async function buildWorld(options: RunOptions): Promise<World> {
   }
   return Object.assign(trouble, {
     ...{ scheduler, random: scheduler.random, chain, endpoints, cluster, shops, oracle, weather, counts, market },
-    ...{ providers, purse, webhooks, conditions, everyShop },
+    ...{ providers, staff, purse, webhooks, conditions, everyShop },
     jump(ms: number) {
       const fromMs = scheduler.nowMs
       scheduler.jump(ms)

@@ -73,6 +73,8 @@ export class SimulatedChain {
   readonly #purses = new Map<string, bigint>()
   readonly #endowed = new Set<string>()
   reorganisations = 0
+  /** Reorganisations that went deeper than what counts as final. */
+  losses = 0
 
   constructor(random: Random, now: () => number) {
     this.#random = random
@@ -300,6 +302,7 @@ export class SimulatedChain {
       )
     this.mine()
     this.reorganisations += 1
+    this.losses += 1
     return place.transaction
   }
 

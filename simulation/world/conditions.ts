@@ -3,11 +3,11 @@ import type { Scheduler } from '../virtual/scheduler.ts'
 const SECOND = 1000
 /** A claim whose answer is lost keeps its delivery for the lease (15 s), and the next may be lost, too. */
 const LATE_BY_DATABASE_MS = 60 * SECOND
-/** What a dead node leaves behind is taken over within five seconds, and sent within one. */
+/** What a dead node leaves behind is taken over within five seconds and sent within one, for each node that dies. */
 const LATE_BY_NODE_MS = 6 * SECOND
 const PROMPT_MS = SECOND
 /** How long a fault goes on to be felt. */
-const FELT_MS = { database: 45 * SECOND, node: 8 * SECOND } as const
+const FELT_MS = { database: 45 * SECOND, node: 8 * SECOND, death: 0 } as const
 const KEPT = 5000
 
 type Cause = keyof typeof FELT_MS
@@ -15,7 +15,7 @@ type Cause = keyof typeof FELT_MS
 /** What went wrong and when: how late something may be because of it. */
 export class Conditions {
   readonly #scheduler: Scheduler
-  readonly #times: Record<Cause, number[]> = { database: [], node: [] }
+  readonly #times: Record<Cause, number[]> = { database: [], node: [], death: [] }
 
   readonly #jumps: { fromMs: number; ms: number }[] = []
 
@@ -53,6 +53,8 @@ export class Conditions {
 
   #patienceMs(fromMs: number): number {
     if (this.#was('database', fromMs)) return LATE_BY_DATABASE_MS
-    return this.#was('node', fromMs) ? LATE_BY_NODE_MS : PROMPT_MS
+    if (!this.#was('node', fromMs)) return PROMPT_MS
+    const deaths = this.#times.death.filter((atMs) => atMs >= fromMs).length
+    return Math.max(1, deaths) * LATE_BY_NODE_MS
   }
 }

@@ -15,6 +15,11 @@ export class Market {
     this.#random = random
   }
 
+  /** Both sources' price, at once. */
+  move(times: number): void {
+    this.#price *= times
+  }
+
   async answer({ url }: HttpRequest): Promise<HttpAnswer> {
     this.#price *= 1 + (this.#random.next() - 0.5) / 10_000
     const headers = { 'content-type': 'application/json' }

@@ -12,7 +12,7 @@ export type ClusterOptions = {
   config: Config
   vault: Vault
   /** A node died, or another one joined. */
-  changed(): void
+  changed(how: 'died' | 'joined'): void
   /** A line of a node's log at this level or above (pino: 40 warn, 50 error). */
   onLog(line: { level: number; msg: string; job?: string; err?: { message?: string; type?: string } }): void
 }
@@ -106,7 +106,7 @@ export class Cluster {
         () => true,
         () => false,
       )
-      if (isUp) return this.#options.changed()
+      if (isUp) return this.#options.changed('joined')
       this.#remove(node)
       await scheduler.sleep(RESTART_MS)
     }
@@ -122,14 +122,23 @@ export class Cluster {
     this.#nodes = this.#nodes.filter((one) => one !== node)
   }
 
-  /** Like kill -9. Its leases, locks and half-done work stay behind. @returns the name of its machine */
-  kill(): string | undefined {
-    const node = this.#nodes[this.#options.scheduler.random.below(this.#nodes.length)]
+  /** Like kill -9, of this node or of any. Its leases, locks and half-done work stay behind. @returns its machine */
+  kill(scope?: Scope): string | undefined {
+    const drawn = (): ServiceNode | undefined => this.#nodes[this.#options.scheduler.random.below(this.#nodes.length)]
+    const node = scope ? this.#nodes.find((one) => one.scope === scope) : drawn()
     if (!node) return undefined
     this.kills += 1
     this.#remove(node)
-    this.#options.changed()
+    this.#options.changed('died')
     return node.scope.name
+  }
+
+  /** What each node that is up answers; one that dies meanwhile is left out. */
+  async serveEach(request: HttpRequest): Promise<HttpAnswer[]> {
+    const answers = await Promise.allSettled(
+      this.#nodes.filter((node) => node.isReady).map((node) => node.serve(request)),
+    )
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   }
 
   /** The load balancer: any node that is up. */

@@ -23,6 +23,8 @@ export class Shop {
   readonly settlementAddress: string
   /** Its webhook server does not answer well until then. */
   downUntilMs = 0
+  /** How long its webhook server takes for an answer. */
+  answerAfterMs = 0
   /** By order. */
   readonly received = new Map<string, Received[]>()
   orders = 0
@@ -53,6 +55,7 @@ export class Shop {
     const id = headers['service-webhook-id'] ?? ''
     list.push({ id, event, body, atMs: this.#scheduler.nowMs, status, isSigned: given === `v1=${right}` })
     this.received.set(_id, list)
+    if (this.answerAfterMs > 0) await this.#scheduler.sleep(this.answerAfterMs)
     return { status, headers: {}, body: '' }
   }
 

@@ -16,6 +16,8 @@ type Sent = {
   endedMs: number
   /** The node that is sending; null: none. */
   sender: Scope | null
+  /** When the shop asked for it again; null: it did not, or that series has begun. */
+  replayedMs: number | null
 }
 
 type Late = 'first' | 'repeated' | 'takenOver'
@@ -42,10 +44,12 @@ export class WebhookWatch {
     const id = String(request.headers['service-webhook-id'])
     const sent = this.#sent.get(id) ?? this.#begin(id, request)
     if (sent.sender !== null) this.#judgeOverlap(sent)
+    else if (sent.replayedMs !== null) this.#judgeLateness(sent, sent.replayedMs, 'first')
     else if (sent.isDelivered) this.#judgeRepeat(sent)
     else if (sent.failed > 0) this.#judgePause(sent)
     const sender = currentScope()
     sent.sender = sender
+    sent.replayedMs = null
     return (status) => {
       if (sent.sender !== sender) return
       sent.sender = null
@@ -55,10 +59,20 @@ export class WebhookWatch {
     }
   }
 
-  /** Attempts that an order's webhooks have used up without success. */
-  isUsedUp(id: string): boolean {
-    const sent = this.#sent.get(id)
-    return sent !== undefined && !sent.isDelivered && sent.failed > DELAYS_MS.length
+  #ofOrder(orderId: string): Sent[] {
+    return [...(this.#byOrder.get(orderId) ?? [])].flatMap((id) => this.#sent.get(id) ?? [])
+  }
+
+  /** The node that is sending one of an order's webhooks now. */
+  senderOf(orderId: string): Scope | null {
+    return this.#ofOrder(orderId).find(({ sender }) => sender?.alive)?.sender ?? null
+  }
+
+  /** What failed for good is asked for again: from now on a new series of five attempts counts. */
+  replay(orderId: string): void {
+    for (const sent of this.#ofOrder(orderId))
+      if (!sent.isDelivered)
+        Object.assign(sent, { failed: 0, replayedMs: this.#scheduler.nowMs } satisfies Partial<Sent>)
   }
 
   forget(orderId: string): void {
@@ -68,7 +82,7 @@ export class WebhookWatch {
 
   #begin(id: string, { body }: HttpRequest): Sent {
     const { _id: orderId, event, updatedAt } = JSON.parse(body) as Record<'_id' | 'event' | 'updatedAt', string>
-    const sent: Sent = { orderId, event, failed: 0, isDelivered: false, endedMs: 0, sender: null }
+    const sent: Sent = { orderId, event, failed: 0, isDelivered: false, endedMs: 0, sender: null, replayedMs: null }
     this.#sent.set(id, sent)
     const ids = this.#byOrder.get(orderId) ?? new Set()
     this.#byOrder.set(orderId, ids.add(id))

@@ -19,6 +19,8 @@ export type World = {
   chain: SimulatedChain
   endpoints: ChainNode[]
   providers: PayerConsole
+  /** How a provider behaves where its documents leave it open. */
+  staff(provider: string, settings: Record<string, unknown>): Promise<void>
   cluster: Cluster
   /** Where payers buy. */
   shops: Shop[]
@@ -31,6 +33,8 @@ export type World = {
   hanging: Set<string>
   /** Paths of providers that answer late, and by how many milliseconds. */
   slow: Map<string, number>
+  /** Paths of the service that nothing from outside reaches. */
+  deaf: Set<string>
   /** What Whitepay asks payers to write beside the deposit address. */
   memo: string | null
   /** The wallet that pays refunds and settlements, and what it held at first. */

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { accepted, MINUTE, must, pauseMs, pay, paymentAt, SECOND } from './acts.ts'
+import type { Journey } from './money-stories.ts'
+
+const PAID = ['PAID']
+
+/** 9: Coinbase wants the payer's currency beside a preset amount, as its specification says. */
+export const paymentCurrency: Journey = async (story) => {
+  const { world } = story
+  await world.staff('coinbase', { requiresPaymentCurrency: true })
+  const payment = paymentAt(story, await accepted(story, 'coinbase'))
+  must(payment.facts.paymentCurrency === 'EUR', `Coinbase is asked for a price in ${payment.facts.paymentCurrency}`)
+  await sleep(pauseMs(story, 60 * SECOND))
+  await world.providers.pay(payment)
+  story.expected = 'paid'
+  must(await story.reaches(PAID), 'a purchase that reached the chain is not PAID')
+}
+
+/** 9: Gate has a word of its own for an order that we closed, and its callback does not reach us. */
+export const closedAtGate: Journey = async (story) => {
+  const { world } = story
+  const callbacks = '/api/next/channels/gatepay/callback'
+  await world.staff('gatepay', { closedStatus: world.random.pick(['CANCELLED', 'CLOSED']) })
+  world.deaf.add(callbacks)
+  await accepted(story, 'gatepay')
+  await sleep(pauseMs(story, 30 * SECOND))
+  await accepted(story, 'crypto')
+  const isClosed = async (): Promise<boolean> =>
+    (await story.facts()).payments.some(({ channel, status }) => channel === 'gatepay' && status === 'closed')
+  for (let waitedMs = 0; waitedMs < 3 * MINUTE && !(await isClosed()); waitedMs += 5 * SECOND) await sleep(5 * SECOND)
+  const isRight = await isClosed()
+  world.deaf.delete(callbacks)
+  await world.staff('gatepay', { closedStatus: 'EXPIRED' })
+  must(isRight, 'a payment that was closed at Gate Pay stays open')
+  if (await pay(story, 'crypto')) story.expected = 'paid'
+}
+
+/** 9: KuCoin hears the version that its integrators send, and which of our shops sells. */
+export const shopAtKucoin: Journey = async (story) => {
+  const { version, subMerchantId } = paymentAt(story, await accepted(story, 'kucoinpay')).facts
+  must(version === '3.8.1', `KuCoin Pay is asked with version ${version}`)
+  must(/^[0-9a-f]{8}$/.test(String(subMerchantId)), `KuCoin Pay is told the sub-merchant ${subMerchantId}`)
+  if (await pay(story, 'kucoinpay')) story.expected = 'paid'
+}
