@@ -133,14 +133,13 @@ type RunOptions = { env: NodeJS.ProcessEnv; reportFile: string; options: readonl
 /** Runs one job in a process of its own; a process that hangs is ended after three times what it usually takes. */
 export async function runJob(job: Job, { env, reportFile, options, named }: RunOptions): Promise<JobResult> {
   const shared = job.files.length > 1 && !named
-  const args = ['--test', '--test-isolation=none', '--test-force-exit', `--test-timeout=${job.testTimeoutMs}`]
+  const args = ['--test-force-exit', `--test-timeout=${job.testTimeoutMs}`]
   args.push('--test-reporter=./scripts/test-report.ts', `--test-reporter-destination=${reportFile}`)
-  const files = shared ? ['scripts/test-shared.ts'] : job.files
   // whoever asks for a longer test gets it
   const asked = Number(options.find((option) => option.startsWith('--test-timeout='))?.split('=')[1] ?? 0)
   const deadlineMs = Math.max(MIN_DEADLINE_MS, job.seconds * MARGIN * 1000, asked)
-  const sharedEnv = shared ? { ...env, TEST_FILES: job.files.join(',') } : env
-  const ended = await runNode([...args, ...options, ...files], sharedEnv, deadlineMs)
+  const filesEnv = { ...env, TEST_FILES: job.files.join(',') }
+  const ended = await runNode([...args, ...options, 'scripts/test-process.ts'], filesEnv, deadlineMs)
   const ending = { ...ended, lines: readReport(reportFile) }
   if (shared && job.section !== TOGETHER) return readShared(job, ending)
   const end = endedWell(ending) ? undefined : describeEnding(ending.lines, ending)

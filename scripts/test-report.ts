@@ -14,8 +14,9 @@ export type ReportLine =
 /** What stands in a shared process's output before that of a file. */
 export const FILE_MARK = '== '
 const MAX_ERROR = 2500
-/** The files of a shared process (`scripts/test-shared.ts`), each a test at the top. */
-const SHARED = new Set(process.env.TEST_FILES?.split(','))
+const FILES = process.env.TEST_FILES?.split(',') ?? []
+/** The files of a shared process (`scripts/test-process.ts`), each a test at the top. */
+const SHARED = new Set(FILES.length > 1 ? FILES : [])
 
 const TICKS_A_SECOND = 100
 
@@ -64,7 +65,7 @@ function describe(event: TestEvent): ReportLine[] {
   if (event.type === 'test:start') return [{ kind: 'start', name: event.data.name }]
   if (event.type === 'test:fail') return describeEnd(event.data, describeFailure(event.data))
   if (event.type === 'test:pass') return describeEnd(event.data, describePass(event.data))
-  return event.type === 'test:summary' && event.data.file === undefined ? [{ kind: 'end', cpu: readCpu() }] : []
+  return event.type === 'test:summary' ? [{ kind: 'end', cpu: readCpu() }] : []
 }
 
 /** A reporter for `node --test`: what passed and failed as JSON lines. */

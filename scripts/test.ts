@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +27,10 @@ const SECTION_NAMES = ['types', 'lint', ...SECTIONS.map(({ name }) => name)]
 let server: Promise<TestServer> | undefined
 let interrupted = false
 const scratch = mkdtempSync(join(tmpdir(), 'comptoir-test-'))
+const COMPILED = join(scratch, 'compiled')
+/** With fewer files than this, loading everything first costs more than it saves. */
+const WORTH_WARMING = 12
+let warm: Promise<unknown> = Promise.resolve()
 
 async function cleanUp(): Promise<void> {
   endChildren()
@@ -60,7 +66,8 @@ function jobStep(job: Job, { options, named }: Request): Step {
     share: job.cpu / job.seconds,
     run: async () => {
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
-      const env = { ...inherited, NODE_COMPILE_CACHE: join(scratch, 'compiled'), ...(await server)?.env }
+      await warm
+      const env = { ...inherited, NODE_COMPILE_CACHE: COMPILED, ...(await server)?.env }
       reports += 1
       return runJob(job, { env, options, named, reportFile: join(scratch, `report-${reports}`) })
     },
@@ -159,6 +166,12 @@ function record(finished: Finished[]): void {
   writeFileSync(join(ROOT, 'scripts/test-durations.json'), `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`)
 }
 
+function warmUp(): Promise<unknown> {
+  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILED }
+  // what it could not load, a test will say better
+  return once(spawn(process.execPath, ['scripts/test-warm.ts'], { cwd: ROOT, env, stdio: 'ignore' }), 'close')
+}
+
 async function main(args: string[]): Promise<boolean> {
   const request = readRequest(args)
   const steps = planSteps(request)
@@ -166,6 +179,7 @@ async function main(args: string[]): Promise<boolean> {
     server = startTestServer()
     server.catch(() => {})
   }
+  if (request.files.length >= WORTH_WARMING) warm = warmUp()
   const finished: Finished[] = []
   const startedAt = Date.now()
   const done = ({ results, unrun }: JobResult): Step[] => {

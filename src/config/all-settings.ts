@@ -91,17 +91,22 @@ export function findUnknownVariables(
   const known = new Set([...own, ...chains, ...channelNames, ...ELSEWHERE])
   const isKnown = (name: string): boolean =>
     /^KYT_ORACLE_\d+$/.test(name) || known.has(name) || known.has(nameOfFile(name) ?? '')
-  const nearest = (name: string): [string, number] | undefined =>
-    [...known].map((other): [string, number] => [other, distance(name, other)]).sort((a, b) => a[1] - b[1])[0]
+  // words are at least as many letters apart as their lengths differ
+  const nearest = (name: string, most: number): [string, number] | undefined =>
+    [...known]
+      .filter((other) => Math.abs(other.length - name.length) <= most)
+      .map((other): [string, number] => [other, distance(name, other)])
+      .sort((a, b) => a[1] - b[1])
+      .find(([, letters]) => letters <= most)
   return names
     .filter((name) => !isKnown(name) && !OF_A_PLATFORM.test(name))
     .flatMap((name) => {
-      const [guess, letters] = nearest(name) ?? ['', 99]
       const isOurs = PREFIXES.test(name)
       // a name of another program may be close by chance: one letter in a long name is not
-      if (!isOurs && !(letters === 1 && name.length >= 8)) return []
-      const hint = letters <= 3 ? `; did you mean ${guess}?` : ''
-      return [`${name}: no such variable${hint}`]
+      if (!isOurs && name.length < 8) return []
+      const [guess] = nearest(name, isOurs ? 3 : 1) ?? []
+      if (!isOurs && guess === undefined) return []
+      return [`${name}: no such variable${guess === undefined ? '' : `; did you mean ${guess}?`}`]
     })
     .sort()
 }
