@@ -58,7 +58,7 @@ try {
   client.on('error', () => {})
   await client.connect()
   const scheduler = new Scheduler(seed, START_MS)
-  const weather = { isBad: false, isNoisy: false }
+  const weather = { isBad: false, isNoisy: false, isDatabaseAway: false }
   const conditions = new Conditions(scheduler)
   const { random } = scheduler
   const isBad = (share: number): boolean => weather.isNoisy && random.chance(share)
@@ -69,8 +69,10 @@ try {
     },
     ...{ connectionString, scheduler, sessions: 6 },
     fault({ scope }) {
-      if (scope === null || !isBad(0.0005)) return null
+      const isAway = scope !== null && weather.isDatabaseAway
+      if (scope === null || !(isAway || isBad(0.0005))) return null
       conditions.note('database')
+      if (isAway) return 'lost-before'
       return random.pick(['lost-before', 'lost-after', 'serialization', 'stall'])
     },
   })

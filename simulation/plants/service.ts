@@ -100,6 +100,11 @@ export const SERVICE: readonly Plant[] = [
     edits: one('src/webhooks/sender/delivery-runner.ts', 'ok: String(result.failure === null)', "ok: 'true'"),
   },
   {
+    ...{ name: 'outage-silences-metrics', number: 0, story: 'databaseAway' },
+    fault: 'a node without its database serves no metrics at all',
+    edits: one('src/chain/open-chains.ts', 'listStandings(db, ids).catch(() => [])', 'listStandings(db, ids)'),
+  },
+  {
     ...{ name: 'dead-node-waits', number: 0, story: 'nodeDies' },
     fault: 'what a dead node was sending waits for nine seconds',
     edits: one('src/webhooks/sender/sender-node.ts', 'DEAD_AFTER_MS = 5000', 'DEAD_AFTER_MS = 9000'),

@@ -96,6 +96,10 @@ export class Cluster {
     return this.#nodes.length
   }
 
+  get readyNodes(): number {
+    return this.#nodes.filter((node) => node.isReady).length
+  }
+
   /** A node that cannot start is started again, as its supervisor does. */
   async add(name = this.#newName()): Promise<void> {
     const { scheduler } = this.#options

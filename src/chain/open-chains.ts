@@ -55,7 +55,8 @@ function openMetrics({ config, db, metrics }: ChainDeps): { countError(chain: nu
     labelNames: ['chain'],
     registers: [metrics],
     async collect() {
-      standings = listStandings(db, ids)
+      // without its database a node still shows its other metrics
+      standings = listStandings(db, ids).catch(() => [])
       for (const { chainId, number } of await standings)
         if (number !== null) this.set({ chain: chainId }, Number(number))
     },
