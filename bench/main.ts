@@ -3,7 +3,7 @@ import { benchOrders } from './orders.ts'
 /*
  * npm run bench                 all of them but growth, some minutes
  * npm run bench -- webhooks     one by name: orders, logins, hostile, chain, pages, webhooks, isolation, exports,
- *                               nodes, office, start and growth
+ *                               claims, nodes, office, start and growth
  * BENCH_ONLY                    of orders: create or read (both)
  * BENCH_CALLERS                 at once (1,16,64)
  * BENCH_ROUNDS, BENCH_SECONDS   how often and how long (5 and 3)
@@ -26,6 +26,7 @@ const BENCHES: Record<string, () => Promise<unknown>> = {
   nodes: async () => (await import('./nodes.ts')).run(),
   start: async () => (await import('./start.ts')).run(),
   growth: async () => (await import('./growth.ts')).run(),
+  claims: async () => (await import('./claims.ts')).run(),
   isolation: async () => (await import('./webhooks.ts')).runIsolation(),
 }
 

@@ -51,7 +51,9 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
     'the same poll’s result',
   ],
   [/select count\(\*\)::integer as due/, 'the poll that measures the queue'],
-  [/^with limits as/, 'the claim of due deliveries; nodes that own buckets divide companies among themselves'],
+  [/due\.\* from \(select\) one left join/, 'the poll of due deliveries; nodes that own buckets divide the companies'],
+  [/^with locked as materialized \( select d\.ctid/, 'the claim of what that poll found'],
+  [/cross join lateral \( select d\.ctid as place/, 'the poll of lanes whose turn it is'],
   [/^select id from companies c where exists/, 'the hourly check of all books'],
   [/_default\b/, 'the hourly upkeep of partitions'],
 ]

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
-import { sql } from '../src/db/db.ts'
+import { openDb, sql } from '../src/db/db.ts'
 import { listMigrations } from '../src/db/migrate.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions, type Partitioned } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
+import { claimDeliveries, listDue } from '../src/webhooks/sender/claim-queries.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
 
@@ -149,6 +150,40 @@ test('what names an order reads one partition, by an index', async () => {
     assert.equal(scanned.size, 1, plan)
     assert.match([...scanned].join(), /_2031_02$/)
     assert.doesNotMatch(plan, /Seq Scan on (order_events|deliveries)/)
+  }
+})
+
+test('a claim finds what is due in any month, by a plan that was made once, from an empty queue, and reads no whole table', async () => {
+  const { id: company } = await world.newCompany()
+  const db = openDb({ connectionString: world.database.connectionString, max: 1 })
+  try {
+    for (const text of ['delete from delivery_due', 'vacuum analyze delivery_due', 'analyze companies'])
+      await db.pool.query(text)
+    assert.deepEqual(await claimDeliveries(db, 'node#1', ['(0,1)']), [])
+    const months = [Date.now(), NOON, Date.UTC(2031, 1, 9), Date.UTC(2090, 1, 1)]
+    const rows = months.map((ms) => world.newDelivery(company, 'https://shop.example/', { orderId: orderIdAt(ms) }))
+    await world.insert(rows)
+    const places = new Set(await Promise.all(rows.map(({ orderId }) => placeOf('deliveries', orderId))))
+    assert.ok(places.size > 1, [...places].join())
+    const { due } = await listDue(db, { lowerMs: 0, window: 500, excluded: [], buckets: null })
+    const found = due.map(({ place }) => place)
+    const claimed = await claimDeliveries(db, 'node#1', found)
+    const bodies = (list: { orderId: string; body: string }[]) => new Map(list.map((one) => [one.orderId, one.body]))
+    assert.deepEqual(bodies(claimed), bodies(rows))
+    assert.deepEqual(await claimDeliveries(db, 'node#2', found), [], 'taken already')
+    const kept = await db.one<{ name: string; generic: bigint; custom: bigint }>(sql`
+      select name, generic_plans as generic, custom_plans as custom from pg_prepared_statements
+      where statement like '%skip locked%'`)
+    assert.deepEqual([kept.generic, kept.custom], [3n, 0n])
+    await db.pool.query('set plan_cache_mode = force_generic_plan')
+    const { rows: lines } = await db.pool.query<{ 'QUERY PLAN': string }>({
+      text: `explain execute ${kept.name}('{"(0,1)"}', 'node', 1)`,
+    })
+    const plan = lines.map((line) => line['QUERY PLAN']).join('\n')
+    assert.doesNotMatch(plan, /(Seq|Bitmap Heap) Scan on/)
+    assert.match(plan, /Tid Scan on delivery_due/)
+  } finally {
+    await db.close()
   }
 })
 

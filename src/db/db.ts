@@ -39,6 +39,12 @@ export interface Db extends Queryable {
    * times, so `work` must have no effect outside the transaction; such effects belong into `afterCommit`.
    */
   tx<Result>(work: (tx: Tx) => Promise<Result>): Promise<Result>
+  /**
+   * The rows of one large statement that runs often: planned once per connection, not for its values. The plan may have
+   * been made while its tables were empty, so it never reads a whole one; the statement must leave no other choice of
+   * index. Not prepared, it is planned each time.
+   */
+  planned<Row>(statement: Sql): Promise<Row[]>
   readonly pool: pg.Pool
   /** Requests waiting for a connection. */
   countWaiting(): number
@@ -191,6 +197,10 @@ const beginText = (named: boolean): string => {
   return ['begin', ...(named ? [] : limits)].join('; ')
 }
 
+/** For plans that are kept, in the round trip of `begin`. */
+const KEPT = ['plan_cache_mode = force_generic_plan', 'enable_seqscan = off', 'enable_bitmapscan = off']
+const BEGIN_KEPT = ['begin', ...KEPT.map((setting) => `set local ${setting}`)].join('; ')
+
 /** Of the connections, what one company may hold at once: the rest is there for the others. */
 const SHARE = 1 / 3
 
@@ -215,7 +225,7 @@ export function openDb(options: DbOptions): Db {
       return shares.run(() => pool.query(query))
     }) as Runner['query'],
   }
-  const runOnce = async <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => {
+  const runOnce = async <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> => {
     const client = await pool.connect().catch((error: unknown) => {
       throw translate(error)
     })
@@ -227,7 +237,7 @@ export function openDb(options: DbOptions): Db {
     }
     client.on('error', noteLost)
     try {
-      await client.query(begin).catch((error: unknown) => {
+      await client.query(first).catch((error: unknown) => {
         throw translate(error)
       })
       const tx = {
@@ -248,11 +258,11 @@ export function openDb(options: DbOptions): Db {
       client.release(broken)
     }
   }
-  const tx = async <Result>(work: (tx: Tx) => Promise<Result>): Promise<Result> => {
+  const run = async <Result>(work: (tx: Tx) => Promise<Result>, first: string): Promise<Result> => {
     assertHoldsNone()
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await shares.run(() => runOnce(work))
+        return await shares.run(() => runOnce(work, first))
       } catch (error) {
         if (!isRetryable(error)) throw error
         if (attempt >= 3) throw busy(error)
@@ -260,9 +270,13 @@ export function openDb(options: DbOptions): Db {
     }
   }
   const { connectionString } = options
+  const direct = queryable(statements, named)
   return {
-    ...queryable(statements, named),
-    ...{ tx, pool, connectionString, prepared: named, close: () => pool.end() },
+    ...direct,
+    tx: (work) => run(work, begin),
+    planned: <Row>(statement: Sql) =>
+      named ? run((tx) => tx.many<Row>(statement), BEGIN_KEPT) : direct.many<Row>(statement),
+    ...{ pool, connectionString, prepared: named, close: () => pool.end() },
     countWaiting: () => pool.waitingCount + shares.countWaiting(),
   }
 }

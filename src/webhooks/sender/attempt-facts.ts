@@ -1,6 +1,6 @@
 import type { Span } from '../../http/tracing/tracing.ts'
 import type { AttemptResult } from './attempt.ts'
-import type { ClaimedDelivery } from './sender-queries.ts'
+import type { ClaimedDelivery } from './claim-queries.ts'
 
 /** Receivers that a node counts by name; the ones after them are counted together. */
 const MOST_RECEIVERS = 200

@@ -1,6 +1,8 @@
 import type { Db } from '../../db/db.ts'
-import type { Lanes } from './lanes.ts'
-import { type ClaimedDelivery, type ClaimSummary, claimDeliveries, listDueLanes } from './sender-queries.ts'
+import { type ClaimedDelivery, claimDeliveries, listDue, listTurns } from './claim-queries.ts'
+import { type Picks, pickFairly, resultsOf } from './lane-picks.ts'
+import type { Lanes, LaneTurn } from './lanes.ts'
+import { listDueLanes } from './sender-queries.ts'
 
 const CLAIM_LIMIT = 200
 const WINDOW = 500
@@ -103,7 +105,7 @@ export class ClaimLoop {
 
   /** @returns how many deliveries were started */
   async #turn(): Promise<number> {
-    const { db, lanes, room: roomOf, instance, buckets, start } = this.#options
+    const { db, lanes, room: roomOf, instance, start } = this.#options
     if (performance.now() >= this.#sweepAtMs) await this.#sweep()
     const room = roomOf()
     if (room <= 0) {
@@ -112,41 +114,36 @@ export class ClaimLoop {
     }
     const turns = lanes.takeTurns(Math.min(CLAIM_LIMIT, Math.ceil(room / 2)))
     const reserved = turns.reduce((sum, turn) => sum + turn.free, 0)
-    const excluded = lanes.backlogged()
-    const limit = excluded.length > MAX_EXCLUDED ? 0 : Math.min(CLAIM_LIMIT, room - reserved)
-    const window = limit === 0 ? 0 : WINDOW
-    const limits = limit === 0 ? [] : lanes.limits()
     const sentAtMs = performance.now()
-    const request = {
-      instance: instance(),
-      lowerMs: this.#lowerMs,
-      limit,
-      window,
-      limits,
-      excluded,
-      turns,
-      buckets: buckets(),
-    }
-    const { deliveries, summary } = await claimDeliveries(db, request)
+    const common = await this.#searchCommon(Math.min(CLAIM_LIMIT, room - reserved))
+    const found = turns.length === 0 ? [] : await listTurns(db, turns, this.#options.buckets())
+    const places = [...common.picked, ...found].map(({ place }) => place)
+    const deliveries = places.length === 0 ? [] : await claimDeliveries(db, instance(), places)
     for (const delivery of deliveries) start(delivery, sentAtMs)
-    if (limit > 0) this.#moveLowerBound(summary, limit)
-    for (const [companyId, lane, dueMs] of summary.full) lanes.noteBacklog({ companyId, lane }, dueMs - MARGIN_MS)
-    const found = new Map(
-      summary.turns.map(([companyId, lane, count, dueMs]) => [`${companyId} ${lane}`, { count, dueMs }]),
-    )
-    for (const turn of turns) {
-      const result = found.get(`${turn.companyId} ${turn.lane}`)
-      if (!result || result.count < turn.free) lanes.noteDrained(turn)
-      else lanes.noteTurn(turn, result.dueMs - MARGIN_MS)
-    }
+    if (common.reachedMs !== null) this.#lowerMs = Math.max(this.#lowerMs, common.reachedMs - MARGIN_MS)
+    for (const { dueMs, ...lane } of common.full) lanes.noteBacklog(lane, dueMs - MARGIN_MS)
+    this.#noteTurns(resultsOf(turns, found))
     return deliveries.length
   }
 
-  /** Up to now when everything that is due was read and taken; else up to the first that was read. */
-  #moveLowerBound(summary: ClaimSummary, limit: number): void {
-    const readAll = summary.seen < WINDOW && summary.taken < limit
-    const reached = readAll ? summary.nowMs : (summary.firstSeenMs ?? 0)
-    this.#lowerMs = Math.max(this.#lowerMs, reached - MARGIN_MS)
+  /** What is due by its time alone. @returns also up to when all of it was seen and picked */
+  async #searchCommon(limit: number): Promise<Picks & { reachedMs: number | null }> {
+    const { db, lanes, buckets } = this.#options
+    const excluded = lanes.backlogged()
+    if (limit === 0 || excluded.length > MAX_EXCLUDED) return { picked: [], full: [], reachedMs: null }
+    const search = { lowerMs: this.#lowerMs, window: WINDOW, excluded, buckets: buckets() }
+    const { nowMs, due } = await listDue(db, search)
+    const picks = pickFairly(due, lanes.limits(), limit)
+    const sawAll = due.length < WINDOW && picks.picked.length < limit
+    return { ...picks, reachedMs: sawAll ? nowMs : (due[0]?.dueMs ?? 0) }
+  }
+
+  #noteTurns(results: { turn: LaneTurn; count: number; firstMs: number }[]): void {
+    const { lanes } = this.#options
+    for (const { turn, count, firstMs } of results) {
+      if (count < turn.free) lanes.noteDrained(turn)
+      else lanes.noteTurn(turn, firstMs - MARGIN_MS)
+    }
   }
 
   async #sweep(): Promise<void> {

@@ -6,10 +6,11 @@ import { webhookHeaders } from '../outbox/signature.ts'
 import { createSecretReader, SECRET_AGE_MS } from '../outbox/webhook-secret.ts'
 import type { AttemptResult, AttemptSender } from './attempt.ts'
 import { attemptSpan, openReceiverNames } from './attempt-facts.ts'
+import type { ClaimedDelivery } from './claim-queries.ts'
 import { type Lanes, newsOf } from './lanes.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
 import type { SenderMetrics } from './sender-metrics.ts'
-import { type ClaimedDelivery, MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
+import { MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
 
 /** After the end of failed attempt 1, 2, 3, 4 (interface 6.5). The fifth is the last. */
 export const RETRY_DELAYS_MS = [2000, 4000, 8000, 16_000] as const

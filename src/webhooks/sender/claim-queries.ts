@@ -1,0 +1,117 @@
+import { type Db, type Sql, sql } from '../../db/db.ts'
+import type { LaneKey, LaneTurn } from './lanes.ts'
+import { epochMs, LEASE_MS, plannedEachTime } from './sender-queries.ts'
+
+export type ClaimedDelivery = LaneKey & {
+  deliveryId: string
+  series: number
+  attempts: number
+  crashes: number
+  epoch: bigint
+  orderId: string
+  /** Of the request that caused the event; null: of none. */
+  requestId: string | null
+  event: string
+  url: string
+  body: string
+  webhookSecretSealed: string
+  /** It was in another attempt, whose outcome is unknown, when its lease ended. */
+  wasInterrupted: boolean
+  overdueMs: number
+}
+
+/** `place` is the row's address in the table, good until the row changes. Times in ms since 1970, by the database. */
+export type DueDelivery = LaneKey & { place: string; dueMs: number }
+
+/** Null: all. Else these at once, and the others when their own node left them for three seconds. */
+export type Buckets = readonly number[] | null
+
+/** A node that owns buckets leaves the others to their owners, as long as these are in time. */
+const mine = (buckets: Buckets): Sql =>
+  buckets === null
+    ? sql`true`
+    : sql`(d.bucket = any (${[...buckets]}::smallint[]) or d.next_at < now() - interval '3 seconds')`
+
+export type DueSearch = {
+  /** Lower bound of the due time; 0 reads from the beginning. */
+  lowerMs: number
+  /** Rows at most. */
+  window: number
+  excluded: readonly LaneKey[]
+  buckets: Buckets
+}
+
+/**
+ * Due deliveries in order of due time, from the moving lower bound on, without the lanes that take turns. Where nothing
+ * is due this is the whole claim: it reads one narrow table, so that planning it costs little.
+ */
+export async function listDue(db: Db, search: DueSearch): Promise<{ nowMs: number; due: DueDelivery[] }> {
+  const { lowerMs, window, excluded, buckets } = search
+  const rows = await db.many<DueDelivery & { nowMs: number; place: string | null }>(
+    plannedEachTime(sql`
+    select ${epochMs(sql`now()`)} as now_ms, due.* from (select) one left join (
+      select d.ctid as place, d.company_id, d.lane, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
+      where d.next_at >= to_timestamp(${lowerMs}::float8 / 1000) and d.next_at <= now() and ${mine(buckets)}
+        and (d.company_id || ' ' || d.lane) <> all (${excluded.map((key) => `${key.companyId} ${key.lane}`)}::text[])
+      order by d.next_at limit ${window}) due on true`),
+  )
+  return { nowMs: rows[0]?.nowMs ?? 0, due: rows.filter(({ place }) => place !== null) }
+}
+
+/** The next deliveries of each lane whose turn it is. */
+export const listTurns = (db: Db, turns: readonly LaneTurn[], buckets: Buckets): Promise<DueDelivery[]> =>
+  db.many<DueDelivery>(
+    plannedEachTime(sql`
+    select t.company_id, t.lane, d.place, d.due_ms
+    from unnest(
+      ${turns.map((turn) => turn.companyId)}::text[], ${turns.map((turn) => turn.lane)}::text[],
+      ${turns.map((turn) => turn.free)}::integer[], ${turns.map((turn) => turn.lowerMs)}::float8[])
+      as t (company_id, lane, free, lower_ms)
+    cross join lateral (
+      select d.ctid as place, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
+      where d.company_id = t.company_id and d.lane = t.lane
+        and d.next_at >= to_timestamp(t.lower_ms / 1000) and d.next_at <= now() and ${mine(buckets)}
+      order by d.next_at limit t.free
+    ) d`),
+  )
+
+/**
+ * Takes deliveries that were found due for this node by lease: one statement, no lock held afterwards. What another
+ * node took since is left out. An expired lease is simply due again; its attempt is then logged as `unknown_outcome`
+ * and counted as a crash, not as an attempt.
+ */
+export const claimDeliveries = (db: Db, instance: string, places: readonly string[]): Promise<ClaimedDelivery[]> =>
+  db.planned<ClaimedDelivery>(sql`
+    with locked as materialized (
+      select d.ctid as place, d.* from delivery_due d
+      -- no index answers a difference: an index on the time would read all that is due
+      where d.ctid = any (${[...places]}::tid[]) and d.next_at - now() <= interval '0'
+      for update skip locked
+    ), interrupted as (
+      insert into delivery_attempts
+        (company_id, delivery_id, series, number, epoch, trigger, started_at, error_code)
+      select company_id, delivery_id, series, attempts + 1, lease_epoch,
+        case when series > 1 then 'manual' else 'schedule' end, coalesce(leased_at, now()), 'unknown_outcome'
+      from locked where owner is not null on conflict do nothing
+    ), claimed as (
+      update delivery_due d set owner = ${instance}, lease_epoch = d.lease_epoch + 1,
+        leased_at = clock_timestamp(),
+        next_at = clock_timestamp() + ${LEASE_MS} * interval '1 millisecond',
+        crashes = d.crashes + (locked.owner is not null)::integer
+      from locked where d.ctid = locked.place
+      returning d.company_id, d.delivery_id, d.order_id, d.lane, d.series, d.attempts, d.crashes, d.lease_epoch,
+        locked.owner is not null as was_interrupted,
+        ${epochMs(sql`now()`)} - ${epochMs(sql`locked.next_at`)} as overdue_ms
+    )
+    select claimed.company_id, claimed.delivery_id, claimed.lane, claimed.series, claimed.attempts, claimed.crashes,
+      claimed.lease_epoch as epoch, claimed.was_interrupted, claimed.overdue_ms, claimed.order_id,
+      whole.request_id, whole.event, whole.url, whole.body, companies.webhook_secret_sealed
+    from claimed
+    -- the order says in which partition; with the limit each is looked up by its key, however small the tables were
+    cross join lateral (
+      select d.request_id, d.event, d.url, d.body from deliveries d
+      where d.company_id = claimed.company_id and d.order_id = claimed.order_id and d.id = claimed.delivery_id limit 1
+    ) whole
+    cross join lateral (
+      select c.webhook_secret_sealed from companies c where c.id = claimed.company_id limit 1
+    ) companies`)
