@@ -19,7 +19,7 @@ export type Sale = {
 }
 
 /** When a payment is polled, in seconds after it was opened (src/kernel/poll-gaps.ts). */
-const POLLED_AT = [2, 5, 10, 20, 40, 70, 130, 250, 550, 850, 1150]
+const POLLED_AT = [300, 900, 1800]
 /** Orders came evenly over so many seconds. */
 const AGE_SECONDS = 900
 const WARM_UP = 5

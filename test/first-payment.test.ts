@@ -254,6 +254,27 @@ test('money that no record can hold does not hold up the news of other payments'
   await eventually(isBehind, ({ behind }) => !behind)
 })
 
+test('a transfer whose announcement is lost is found by the poll that comes minutes later', async () => {
+  const { db } = shop.host
+  const order = await shop.createAwaiting()
+  const moveCursor = (by: number) => db.run(sql`update payment_chain_cursors set after_change = after_change + ${by}`)
+  await moveCursor(1_000_000)
+  await payFinally({ to: order.toAddress, units: order.units })
+  const isFinal = () =>
+    db.maybe(sql`select 1 from chain_transfers where to_address = lower(${order.toAddress}) and final_at is not null`)
+  await eventually(isFinal, (row) => row !== undefined)
+  await new Promise((resolve) => setTimeout(resolve, 1200)) // the follower's round
+  const planned = () =>
+    db.one<{ minutes: number; status: string }>(sql`
+      select extract(epoch from next_check_at - now())::float8 / 60 as minutes, status from payments
+      where order_id = ${order.orderId}`)
+  const { minutes, status } = await planned()
+  assert.ok(status === 'awaiting' && minutes > 3 && minutes < 6, `${status}, ${minutes} minutes`)
+  await db.run(sql`update payments set next_check_at = now() where order_id = ${order.orderId}`)
+  await shop.reaches(order.code, 'PAID')
+  await moveCursor(-1_000_000)
+})
+
 test('news that could not be written is applied within seconds, however long the payment has waited', async () => {
   const { db } = shop.host
   const order = await shop.createAwaiting()

@@ -86,7 +86,7 @@ async function applyTo(scene: ReportCase, report: PaymentReport): Promise<Order>
   const over = payment.status === 'paid' || payment.status === 'closed' || (asked && payment.status === 'failed')
   if (outcome !== 'waiting' && outcome !== 'unknown' && !over)
     return applyEnding(scene, ENDINGS[outcome], providerStatus)
-  const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks))
+  const nextCheckAt = over ? null : new Date(now.getTime() + nextCheckDelayMs(payment, payment.status))
   await updatePayment(tx, payment, { status: payment.status, providerStatus, nextCheckAt }, now)
   return order
 }
@@ -166,7 +166,7 @@ async function applyMoney(scene: ReportCase, report: SeenReport): Promise<Order>
   const verdict = judge(scene, report, standing, clearance)
   const status = statusAfter(scene, verdict)
   const receivedUnits = bookedUnits(report.final, standing)
-  const nextCheckAt = status === 'paid' ? null : new Date(now.getTime() + nextCheckDelayMs(payment.checks))
+  const nextCheckAt = status === 'paid' ? null : new Date(now.getTime() + nextCheckDelayMs(payment, status))
   await updatePayment(tx, payment, { status, receivedUnits, providerStatus: report.providerStatus, nextCheckAt }, now)
   const moved = await moveOrder(scene, verdict)
   await recordMoney({ ...scene, standing, payment: { ...payment, receivedUnits } }, report, moved, verdict)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HOUR, SECOND } from '../kernel/clock.ts'
-import { acceptsLate } from './payment-rules.ts'
+import { HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
+import { acceptsLate, nextCheckDelayMs } from './payment-rules.ts'
 
 const ENDED = new Date('2026-03-01T12:00:00Z')
 type Policy = Parameters<typeof acceptsLate>[3]
@@ -24,4 +24,19 @@ test('after a cancel or an error late money is held unless the company says othe
     assert.equal(after(SECOND, status), false)
     assert.equal(after(SECOND, status, { lateAfterCancel: 'accept' }), true)
   }
+})
+
+test('an address to which nothing came is looked at in minutes, not all at once; anything else in seconds', () => {
+  const at = (checks: number, end = '7fff', channel: 'crypto' | 'binance' = 'crypto') => ({
+    ...{ id: `${'0'.repeat(20)}${end}`, channel, checks },
+  })
+  const minutes = [0, 1, 2, 50].map((checks) => Math.round(nextCheckDelayMs(at(checks), 'awaiting') / MINUTE))
+  assert.deepEqual(minutes, [5, 10, 15, 15])
+  assert.deepEqual(
+    ['0000', 'ffff'].map((end) => nextCheckDelayMs(at(0, end), 'awaiting')),
+    [4 * MINUTE, 6 * MINUTE],
+  )
+  for (const status of ['confirming', 'creating', 'closing', 'failed'] as const)
+    assert.equal(nextCheckDelayMs(at(0), status), 2 * SECOND)
+  assert.equal(nextCheckDelayMs(at(0, '7fff', 'binance'), 'awaiting'), 2 * SECOND)
 })

@@ -94,7 +94,7 @@ async function askFor<Answer>(deps: AcceptDeps, payment: Payment, ask: Promise<A
       const message = `${payment.channel} refused this payment: ${error.message}. Choose another channel.`
       throw new AppError('CHANNEL_NOT_AVAILABLE', { message, cause: error })
     }
-    await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + nextCheckDelayMs(payment.checks)))
+    await updatePaymentNextCheck(deps.db, payment, new Date(deps.clock() + nextCheckDelayMs(payment, payment.status)))
     throw unavailable(error)
   }
 }
@@ -175,7 +175,7 @@ async function forward(
   const current = await lockPayment(tx, payment.companyId, payment.id)
   if (!order || !current) throw new AppError('ORDER_NOT_FOUND')
   const now = new Date(deps.clock())
-  const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs(0))
+  const nextCheckAt = new Date(now.getTime() + nextCheckDelayMs({ ...current, checks: 0 }, 'awaiting'))
   if (current.status === 'creating') await updatePaymentInstructions(tx, current, instructions, { nextCheckAt, now })
   const mine = order.paymentId === payment.id
   const moved =
