@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { insertDeliveries } from '../src/webhooks/outbox/delivery-queries.ts'
+import { nodeNameOf, thisMachine } from '../src/webhooks/sender/machine.ts'
 import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
 import { type NodeProcess, startNode } from './harness/webhook-node.ts'
 import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
@@ -93,6 +94,39 @@ describe('leases', { concurrency: true }, () => {
     await waitFor('the repeats', () => receiver.at('/restart').length === 10)
     t.diagnostic(`repeated ${Date.now() - readyAtMs} ms after the restart`)
     assert.ok(Date.now() - readyAtMs <= 6000)
+  })
+
+  test('two machines with one name leave each other’s leases alone, and one that falls silent is replaced', async () => {
+    const { world, companyId } = await open()
+    const senders = ['shop 1111 1', 'shop 2222 1'].map((machine) => ({ nodeName: 'shop:3000', machine }))
+    const first = await world.start(senders[0])
+    const { release } = await hang(world, companyId, '/twins', 5)
+    await waitFor('five in flight', () => receiver.at('/twins').length === 5)
+    const second = await world.start(senders[1])
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    assert.equal(receiver.at('/twins').length, 5)
+    const names = await world.db.many<{ name: string }>(sql`select name from sender_nodes order by name`)
+    assert.equal(names.length, 2)
+    assert.ok(names.every(({ name }) => /^shop:3000(-\w{4})?$/.test(name)))
+    release()
+    await waitFor('delivery', async () => (await count(world, sql`select count(*) as count from delivery_due`)) === 0)
+    assert.equal(await unknownOutcomes(world), 0)
+    assert.deepEqual([first.stats().fenced, second.stats().takeovers], [0, 0])
+    // what another machine left behind under this name is free once it is silent
+    await world.db.run(sql`
+      insert into sender_nodes (name, instance, host, pid, seen_at)
+      values ('gone:3000', 'gone', 'gone 3333 1', 1, now() - interval '6 seconds')`)
+    await world.start({ nodeName: 'gone:3000', machine: 'gone 4444 1' })
+    assert.equal(await count(world, sql`select count(*) as count from sender_nodes where name = 'gone:3000'`), 1)
+  })
+
+  test('a sender is called the same after a restart, and otherwise on each machine', () => {
+    assert.equal(nodeNameOf(thisMachine(), 3000), nodeNameOf(thisMachine(), 3000))
+    const machines = ['shop 1111aaaa-1 1', 'shop 2222bbbb-1 1', 'shop']
+    assert.deepEqual(
+      machines.map((machine) => nodeNameOf(machine, 3000)),
+      ['shop:3000:1111aaaa', 'shop:3000:2222bbbb', 'shop:3000'],
+    )
   })
 
   test('nodes that own buckets keep the cap of a lane together, and a killed owner is replaced', async () => {

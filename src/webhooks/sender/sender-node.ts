@@ -1,14 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import type { Db } from '../../db/db.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { ownedBuckets } from '../outbox/buckets.ts'
-import { deleteNode, insertNode, takeOverDeadNodes, updateHeartbeat } from './sender-queries.ts'
+import {
+  DEAD_AFTER_MS,
+  deleteNode,
+  insertNode,
+  type KnownNode,
+  takeOverDeadNodes,
+  updateHeartbeat,
+} from './sender-queries.ts'
 
 const HEARTBEAT_MS = 1000
 const WATCH_MS = 500
-/** A node that was silent for this long is dead for the others. */
-const DEAD_AFTER_MS = 5000
 
 export type NodeEvents = {
   /** This node, or another before it, left deliveries behind that are due now. */
@@ -20,9 +24,10 @@ export type NodeEvents = {
   failed: (error: unknown) => void
 }
 
-/** The same host says whether the process lives; about another host only its heartbeat does. Our own pid is free. */
-function isAlive(host: string, pid: number): boolean {
-  if (host !== hostname() || pid === process.pid) return false
+/** The same machine says whether the process lives; about another one only its heartbeat does. Our own pid is free. */
+function isAlive(machine: string, { host, pid, isHeard }: KnownNode): boolean {
+  if (host !== machine) return isHeard
+  if (pid === process.pid) return false
   try {
     process.kill(pid, 0)
     return true
@@ -39,16 +44,18 @@ export class SenderNode {
   readonly #db: Db
   readonly #clock: Clock
   readonly #events: NodeEvents
+  readonly #machine: string
   #name: string
   #instance = ''
   #buckets: readonly number[] = []
   #timers: NodeJS.Timeout[] = []
   #isBusy = false
 
-  constructor(db: Db, clock: Clock, name: string, events: NodeEvents) {
+  constructor(db: Db, clock: Clock, { name, machine }: { name: string; machine: string }, events: NodeEvents) {
     this.#db = db
     this.#clock = clock
     this.#name = name
+    this.#machine = machine
     this.#events = events
   }
 
@@ -75,8 +82,8 @@ export class SenderNode {
   async #enter(): Promise<void> {
     const random = randomBytes(6).toString('hex')
     const instance = `${this.#name}#${random}`
-    const node = { name: this.#name, instance, host: hostname(), pid: process.pid }
-    const isEntered = await this.#db.tx((tx) => insertNode(tx, node, isAlive))
+    const node = { name: this.#name, instance, host: this.#machine, pid: process.pid }
+    const isEntered = await this.#db.tx((tx) => insertNode(tx, node, (known) => isAlive(this.#machine, known)))
     if (isEntered) {
       this.#instance = instance
       return

@@ -114,21 +114,23 @@ export const listDueLanes = (db: Db, limit: number): Promise<LaneBacklog[]> =>
     limit ${limit}`),
   )
 
+/** `host` is the machine, of which the host name is a part. */
 export type NodeRow = { name: string; instance: string; host: string; pid: number }
+/** `isHeard`: its heartbeat is not older than `DEAD_AFTER_MS`. */
+export type KnownNode = NodeRow & { isHeard: boolean }
+
+/** A node that was silent for this long is dead for the others. */
+export const DEAD_AFTER_MS = 5000
 
 /**
  * Enters this node under its name and makes the leases of the process that had the name before due at once.
  * @returns false when that process is alive (`isAlive`): take another name
  */
-export async function insertNode(
-  tx: Tx,
-  node: NodeRow,
-  isAlive: (host: string, pid: number) => boolean,
-): Promise<boolean> {
-  const before = await tx.maybe<NodeRow>(
-    sql`select name, instance, host, pid from sender_nodes where name = ${node.name} for update`,
-  )
-  if (before && isAlive(before.host, before.pid)) return false
+export async function insertNode(tx: Tx, node: NodeRow, isAlive: (node: KnownNode) => boolean): Promise<boolean> {
+  const before = await tx.maybe<KnownNode>(sql`
+    select name, instance, host, pid, seen_at > clock_timestamp() - ${DEAD_AFTER_MS} * interval '1 millisecond' as is_heard
+    from sender_nodes where name = ${node.name} for update`)
+  if (before && isAlive(before)) return false
   await tx.run(sql`
     insert into sender_nodes (name, instance, host, pid)
     values (${node.name}, ${node.instance}, ${node.host}, ${node.pid})

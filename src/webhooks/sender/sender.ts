@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../../config/config.ts'
@@ -12,6 +11,7 @@ import { ClaimLoop } from './claim-loop.ts'
 import { createWebhookAgent, type VettedConnectorOptions } from './connector.ts'
 import { DeliveryRunner } from './delivery-runner.ts'
 import { Lanes } from './lanes.ts'
+import { nodeNameOf, thisMachine } from './machine.ts'
 import { OutcomeWriter, type SettlementEvents } from './outcome-writer.ts'
 import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
 import { SenderNode } from './sender-node.ts'
@@ -34,8 +34,10 @@ export type SenderOptions = {
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   metrics?: Registry
   tracer?: Tracer | undefined
-  /** Stable over restarts and unique among living nodes; default host name and port. */
+  /** Stable over restarts and unique among living nodes; default host name, port and this boot of the machine. */
   nodeName?: string
+  /** Default: the one that this process runs on. */
+  machine?: string
   /**
    * True: nodes divide the companies among themselves instead of competing for each delivery, which makes a lane's cap
    * hold for all nodes together. For many nodes; all should agree.
@@ -78,21 +80,28 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
   const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
   const settlement = new OutcomeWriter(db, settlementEvents(counts, metrics, log))
-  const node = new SenderNode(db, options.clock, options.nodeName ?? `${hostname()}:${config.port}`, {
-    tookOver: (takeover) => {
-      counts.takeovers += takeover.instances.length
-      metrics?.takeovers.inc(takeover.instances.length)
-      log.warn(takeover, 'took over the webhooks of a dead node')
-      loop.sweep()
+  const machine = options.machine ?? thisMachine()
+  const name = options.nodeName ?? nodeNameOf(machine, config.port)
+  const node = new SenderNode(
+    db,
+    options.clock,
+    { name, machine },
+    {
+      tookOver: (takeover) => {
+        counts.takeovers += takeover.instances.length
+        metrics?.takeovers.inc(takeover.instances.length)
+        log.warn(takeover, 'took over the webhooks of a dead node')
+        loop.sweep()
+      },
+      bucketsChanged: () => loop.sweep(),
+      clockSkew: (skewMs) => {
+        metrics?.clockSkew.set(skewMs / 1000)
+        if (Math.abs(skewMs) > SKEW_ALARM_MS)
+          log.error({ skewMs }, 'this node’s clock is off; receivers may refuse signatures')
+      },
+      failed: (error) => log.warn({ err: error }, 'webhook heartbeat failed'),
     },
-    bucketsChanged: () => loop.sweep(),
-    clockSkew: (skewMs) => {
-      metrics?.clockSkew.set(skewMs / 1000)
-      if (Math.abs(skewMs) > SKEW_ALARM_MS)
-        log.error({ skewMs }, 'this node’s clock is off; receivers may refuse signatures')
-    },
-    failed: (error) => log.warn({ err: error }, 'webhook heartbeat failed'),
-  })
+  )
   const runner = new DeliveryRunner({
     ...options,
     allowHttp,
