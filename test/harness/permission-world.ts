@@ -255,7 +255,11 @@ export async function openSnapshot({ shop }: World): Promise<() => Promise<Recor
     })
   const statement: Sql = { text: marks.join(' union all '), values: [], name: 'snapshot' }
   return async () => {
-    const rows = await db.many<{ name: string; mark: string }>(statement)
+    const rows = await db.tx(async (tx) => {
+      // starting workers costs more than all these rows
+      await tx.run(sql`set local max_parallel_workers_per_gather = 0`)
+      return tx.many<{ name: string; mark: string }>(statement)
+    })
     return Object.fromEntries(rows.map(({ name, mark }) => [name, mark]))
   }
 }
