@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { PNG } from 'pngjs'
 import { sql } from '../src/db/db.ts'
+import { listMigrations } from '../src/db/migrate.ts'
 import { type Client, logIn, type Person, register, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import type { Answer } from './harness/service.ts'
@@ -215,4 +216,31 @@ test('a refund that its channel sent takes no proof', async () => {
     [409, true],
     answer.text,
   )
+})
+
+test('settled by hand is a fact of its own: a provider’s words do not make it, and what an older node settles has it', async () => {
+  const { db } = shop.host
+  const { client } = await joinShop('Manager')
+  const { id } = await db.one<{ id: string }>(sql`select id from refunds where status = 'settled' order by id limit 1`)
+  const isByHand = async () => (await client.get<Kept>(`refunds/${id}`)).data.settledByHand
+  const write = (words: string, byHand: boolean | null) =>
+    db.run(sql`
+      update refunds set last_words = ${words}, by_hand = false, settled_by_hand = ${byHand} where id = ${id}`)
+  await write('sent by hand: said the provider', false)
+  assert.equal(await isByHand(), false)
+  await write('sent by hand: bank transfer', null)
+  assert.equal(await isByHand(), true, 'a node of the version before knows the words only')
+  // rows from before the column
+  const text = listMigrations().find((migration) => migration.id.startsWith('0400'))?.text ?? ''
+  const fill = /^update refunds[^;]*;/m.exec(text)?.[0] ?? ''
+  for (const [words, expected] of [
+    ['sent by hand: cash', true],
+    ['done', false],
+  ] as const) {
+    await db.run(sql`alter table refunds disable trigger refund_settled_by_hand`)
+    await write(words, null)
+    await db.pool.query(fill)
+    await db.run(sql`alter table refunds enable trigger refund_settled_by_hand`)
+    assert.equal(await isByHand(), expected, words)
+  }
 })

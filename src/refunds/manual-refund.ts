@@ -4,7 +4,7 @@ import { AppError } from '../kernel/errors.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import type { MispaymentRefundDeps } from './mispayment-refund.ts'
 import { type ProofFile, proofAuditFacts } from './proof/proof-file.ts'
-import { BY_HAND, keepProof } from './proof/proof-service.ts'
+import { keepProof } from './proof/proof-service.ts'
 import { isRefundReferenceUsed, type Refund } from './refund-queries.ts'
 import { lockRefundWithOrder, settleRefundIn } from './refund-settle.ts'
 
@@ -47,8 +47,9 @@ export async function settleByHand(
     if (await isRefundReferenceUsed(tx, current.companyId, current.channel, reference)) {
       throw new AppError('OBJECT_CONFLICT', { message: 'This reference already settled another refund.' })
     }
-    const providerStatus = `${BY_HAND}${statement}`
-    await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus })
+    // nodes of 0.1.0 know it by these words
+    const providerStatus = `sent by hand: ${statement}`
+    await settleRefundIn(deps, tx, current, { actor: by, reference, txHash: null, providerStatus, isByHand: true })
     if (file) await keepProof(deps, tx, current, { ...file, by })
     await context.remember(tx, null)
     const detail = { refundId: current.id, reference, statement, ...(file && proofAuditFacts(file)) }

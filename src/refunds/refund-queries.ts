@@ -52,6 +52,8 @@ export type Refund = {
   txHash: string | null
   /** A person sent it and named the transaction. */
   byHand: boolean
+  /** A person sent the money. */
+  settledByHand: boolean
   providerStatus: string | null
   checks: number
   /** Null: no more polls, or a person sends it. */
@@ -79,7 +81,9 @@ export const REFUND_POLLS: PollTopic = {
 
 const COLUMNS = sql`company_id, id, order_id, number, payment_id, mispayment_id, channel, status, units, excess_units,
   fiat_units, without_cover, address, proposed_address, proposed_by, address_proof, asked_by_mail, network, reason, approval, requested_by,
-  requested_role, decided_by, provider_reference, tx_hash, by_hand, last_words as provider_status, checks, next_check_at, created_at, updated_at, settled_at`
+  requested_role, decided_by, provider_reference, tx_hash, by_hand,
+  coalesce(settled_by_hand, false) as settled_by_hand, last_words as provider_status, checks, next_check_at, created_at,
+  updated_at, settled_at`
 
 const toRefund = (row: Row): Refund => ({
   ...row,
@@ -94,6 +98,7 @@ export type NewRefund = Omit<
   | 'providerReference'
   | 'txHash'
   | 'byHand'
+  | 'settledByHand'
   | 'providerStatus'
   | 'checks'
   | 'nextCheckAt'
@@ -182,6 +187,7 @@ export type RefundChange = {
   reference?: string | null
   txHash?: string | null
   byHand?: boolean
+  settledByHand?: boolean
   providerStatus?: string
   nextCheckAt: Date | null
 }
@@ -197,6 +203,7 @@ export async function updateRefund(tx: Tx, refund: Refund, change: RefundChange,
       decided_by = coalesce(${change.decidedBy ?? null}, decided_by),
       provider_reference = coalesce(${change.reference ?? null}, provider_reference),
       tx_hash = coalesce(${change.txHash ?? null}, tx_hash), by_hand = coalesce(${change.byHand ?? null}, by_hand),
+      settled_by_hand = coalesce(${change.settledByHand ?? null}, settled_by_hand),
       last_words = coalesce(${change.providerStatus ?? null}, last_words),
       next_check_at = ${change.nextCheckAt}, updated_at = ${now},
       settled_at = case when ${change.status} = 'settled' then ${now}::timestamptz else settled_at end

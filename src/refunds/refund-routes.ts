@@ -14,7 +14,6 @@ import { type MispaymentRefundDeps, refundMispayment } from './mispayment-refund
 import { proofApi } from './proof/proof-api.ts'
 import { PROOF_BODY_BYTES, ProofText, readProof } from './proof/proof-file.ts'
 import { findProof, listProofs, type ProofFacts } from './proof/proof-queries.ts'
-import { isSettledByHand } from './proof/proof-service.ts'
 import { approveRefund, dropRefund } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { readTxHash, reportTransaction } from './refund-jobs.ts'
@@ -86,7 +85,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shor
   decidedBy: refund.decidedBy,
   txHash: refund.txHash,
   message: refund.providerStatus,
-  settledByHand: isSettledByHand(refund),
+  settledByHand: refund.settledByHand,
   proof: proof
     ? { mime: proof.mime, size: proof.size, sha256: proof.sha256, by: proof.by, at: proof.at.toISOString() }
     : null,

@@ -29,7 +29,14 @@ export async function lockRefundWithOrder(
   return { order, refund }
 }
 
-type SettledNews = { actor: string; reference: string | null; txHash: string | null; providerStatus: string }
+type SettledNews = {
+  actor: string
+  reference: string | null
+  txHash: string | null
+  providerStatus: string
+  /** A person says that the money was sent. */
+  isByHand?: true
+}
 
 /** Marks a refund as settled: the payer has the money. */
 export const settleRefund = (deps: RefundDeps, key: Refund, news: SettledNews): Promise<void> =>
@@ -46,7 +53,9 @@ export async function settleRefundIn(
   if (refund.status !== 'ready' && refund.status !== 'submitted') return
   const now = new Date(deps.clock())
   const { reference, txHash, providerStatus } = news
-  await updateRefund(tx, refund, { status: 'settled', reference, txHash, providerStatus, nextCheckAt: null }, now)
+  const settledByHand = refund.byHand || news.isByHand === true
+  const change = { reference, txHash, providerStatus, settledByHand, nextCheckAt: null }
+  await updateRefund(tx, refund, { status: 'settled', ...change }, now)
   const payment = await findPayment(tx, refund.companyId, refund.paymentId)
   if (!payment) throw new Error(`refund ${refund.id} without its payment`)
   await bookRefundSettled(

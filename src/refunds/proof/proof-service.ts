@@ -8,13 +8,6 @@ import { findProofBytes, insertProof } from './proof-queries.ts'
 
 type ProofDeps = Pick<RefundDeps, 'db' | 'clock' | 'audit'>
 
-/** How the last words of a refund begin that a person settled. */
-export const BY_HAND = 'sent by hand: '
-
-/** Whether a person sent the money, and said so or named the transaction. */
-export const isSettledByHand = ({ status, byHand, providerStatus }: Refund): boolean =>
-  status === 'settled' && (byHand || providerStatus?.startsWith(BY_HAND) === true)
-
 /** Within the caller’s transaction. @throws OBJECT_CONFLICT when there is one: evidence is not overwritten */
 export async function keepProof(
   { clock }: Pick<RefundDeps, 'clock'>,
@@ -32,7 +25,7 @@ export async function addProof(deps: ProofDeps, context: RequestContext, refund:
   const { actor } = context
   await deps.db.tx(async (tx) => {
     const current = await lockRefund(tx, companyId, id)
-    if (!current || !isSettledByHand(current))
+    if (!current?.settledByHand)
       throw new AppError('OBJECT_CONFLICT', { message: 'Only a refund that was settled by hand takes a proof.' })
     await keepProof(deps, tx, current, { ...file, by: `${actor.kind}:${actor.id}` })
     await context.remember(tx, null)
