@@ -1,4 +1,4 @@
-import { createTransport, type TransportOptions } from 'nodemailer'
+import type { TransportOptions } from 'nodemailer'
 import { checkNetwork } from '../chain/endpoints/network-check.ts'
 import { createRpc } from '../chain/endpoints/rpc.ts'
 import { networkFor } from '../chain/networks.ts'
@@ -122,6 +122,7 @@ export function outsideChecks(config: Config): Check[] {
     name: 'mail',
     async run() {
       if (smtpUrl === null) return good('Mails stay on the mailbox page, or wait for SMTP_URL.')
+      const { createTransport } = await import('nodemailer')
       const transport = createTransport({ url: smtpUrl, connectionTimeout: PROBE_MS } as TransportOptions)
       try {
         await transport.verify()

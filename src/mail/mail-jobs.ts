@@ -1,4 +1,4 @@
-import { createTransport } from 'nodemailer'
+import type { Transporter } from 'nodemailer'
 import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import type { JobHandler } from '../db/job-runner.ts'
@@ -20,8 +20,11 @@ export const keepsMails = (config: Pick<Config, 'mode' | 'mail'>): boolean =>
 function openDeliver({ db, clock, config }: MailJobDeps): Deliver {
   const { smtpUrl, from } = config.mail
   if (smtpUrl !== null) {
-    const transport = createTransport({ url: smtpUrl, pool: true, maxConnections: 3 }, { from })
+    // loaded with the first mail: most processes send none
+    let transport: Transporter | undefined
     return async (to, { subject, text, html }, id) => {
+      const { createTransport } = await import('nodemailer')
+      transport ??= createTransport({ url: smtpUrl, pool: true, maxConnections: 3 }, { from })
       const domain = /@([^>\s]+)/.exec(from)?.[1] ?? 'comptoir.invalid'
       await transport.sendMail({
         to: { name: '', address: to },
