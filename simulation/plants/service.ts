@@ -107,6 +107,6 @@ export const SERVICE: readonly Plant[] = [
   {
     ...{ name: 'dead-node-waits', number: 0, story: 'nodeDies' },
     fault: 'what a dead node was sending waits for nine seconds',
-    edits: one('src/webhooks/sender/sender-node.ts', 'DEAD_AFTER_MS = 5000', 'DEAD_AFTER_MS = 9000'),
+    edits: one('src/webhooks/sender/sender-queries.ts', 'DEAD_AFTER_MS = 5000', 'DEAD_AFTER_MS = 9000'),
   },
 ]
