@@ -50,7 +50,8 @@ export function makeWeather(world: World): void {
   void often(MINUTE, () => {
     count(world, 'reorganisations')
     for (const lost of chain.reorganise(1 + random.below(2), 0.3)) {
-      if (random.chance(0.9)) scheduler.after(random.next() * 30 * SECOND, () => chain.resend(lost), null)
+      const isSentAgain = !chain.careless.has(lost.hash) || random.chance(0.9)
+      if (isSentAgain) scheduler.after(random.next() * 30 * SECOND, () => chain.resend(lost), null)
     }
   })
   void often(MINUTE, () => {

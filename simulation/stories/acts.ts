@@ -38,8 +38,11 @@ export function paymentAt({ world }: OrderStory, { providerReference }: Instruct
   return payment
 }
 
-/** The payer pays what the instructions say, by the channel that was accepted. @returns whether he could */
-export async function pay(story: OrderStory, channel: string, units = story.due): Promise<boolean> {
+/**
+ * The payer pays what the instructions say, by the channel that was accepted. A careless one may lose his transfer in a
+ * reorganisation for good. @returns whether he could
+ */
+export async function pay(story: OrderStory, channel: string, { isCareless = false } = {}): Promise<boolean> {
   const { world } = story
   const reply: Reply<Instructions> = await story.accept(channel)
   if (reply.status !== 200) {
@@ -49,7 +52,8 @@ export async function pay(story: OrderStory, channel: string, units = story.due)
   await sleep(pauseMs(story, 60 * SECOND))
   const { toAddress } = reply.data
   if (channel === 'crypto' && toAddress !== null) {
-    world.chain.pay(toAddress, units)
+    const hash = world.chain.pay(toAddress, story.due)
+    if (isCareless) world.chain.careless.add(hash)
     return true
   }
   const payment = world.providers.refresh(paymentAt(story, reply.data))

@@ -1,4 +1,5 @@
 import crypto from 'node:crypto'
+import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 import timersPromises from 'node:timers/promises'
@@ -118,8 +119,14 @@ export function installGlobals(scheduler: Scheduler): void {
   installTimers(scheduler)
   installClock(scheduler)
   installRandom(scheduler)
-  // nodes write both down: each has a machine of its own
+  // nodes write these down: each has a machine of its own, whichever one the simulation runs on
   Object.defineProperty(process, 'pid', { value: 1 })
   Object.assign(os, { hostname: () => currentScope()?.name ?? 'simulation' })
+  const { readFileSync, readlinkSync } = fs
+  Object.assign(fs, {
+    readFileSync: (path: fs.PathOrFileDescriptor, encoding: BufferEncoding) =>
+      path === '/proc/sys/kernel/random/boot_id' ? 'boot' : readFileSync(path, encoding),
+    readlinkSync: (path: fs.PathLike) => (path === '/proc/self/ns/pid' ? 'pid:[1]' : readlinkSync(path)),
+  })
   syncBuiltinESMExports()
 }

@@ -72,6 +72,8 @@ export class SimulatedChain {
   /** What an address held before the moves that are kept. */
   readonly #purses = new Map<string, bigint>()
   readonly #endowed = new Set<string>()
+  /** Transfers of payers who do not look whether a reorganisation dropped them. */
+  readonly careless = new Set<string>()
   reorganisations = 0
   /** Reorganisations that went deeper than what counts as final. */
   losses = 0
