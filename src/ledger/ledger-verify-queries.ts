@@ -14,6 +14,9 @@ export type Difference = {
 export async function setSnapshot(tx: Tx): Promise<void> {
   await tx.run(sql`set transaction isolation level repeatable read read only`)
   await tx.run(sql`set local statement_timeout = 0`)
+  // row by row the comparison is quadratic, and PostgreSQL chooses that for tables which it has not counted yet: in a
+  // new installation, in a restored backup
+  await tx.run(sql`set local enable_nestloop = off`)
 }
 
 /** One company's rows of a table, or all; a condition of its own for each, so that the index is used. */
