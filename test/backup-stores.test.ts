@@ -117,14 +117,14 @@ test('a backup that breaks off, or is not what was written, is not kept in eithe
 
 test('what a store refuses is said in words, without the keys and without what was signed', async () => {
   const at = (place: string, changed: Partial<S3Settings>) => s3Store(place, { ...settings, ...changed }).list()
-  const cases: [Promise<unknown>, RegExp][] = [
-    [at('s3://backups/x', { secretAccessKey: 'another' }), /BACKUP_S3_SECRET_ACCESS_KEY does not belong/],
-    [at('s3://backups/x', { accessKeyId: 'another' }), /does not know BACKUP_S3_ACCESS_KEY_ID/],
-    [at('s3://backups/x', { region: 'us-east-1' }), /BACKUP_S3_REGION is not the region/],
-    [at('s3://elsewhere/x', {}), /the bucket does not exist/],
+  const cases: [() => Promise<unknown>, RegExp][] = [
+    [() => at('s3://backups/x', { secretAccessKey: 'another' }), /BACKUP_S3_SECRET_ACCESS_KEY does not belong/],
+    [() => at('s3://backups/x', { accessKeyId: 'another' }), /does not know BACKUP_S3_ACCESS_KEY_ID/],
+    [() => at('s3://backups/x', { region: 'us-east-1' }), /BACKUP_S3_REGION is not the region/],
+    [() => at('s3://elsewhere/x', {}), /the bucket does not exist/],
   ]
-  for (const [answer, words] of cases) {
-    const error = await answer.then(
+  for (const [ask, words] of cases) {
+    const error = await ask().then(
       () => assert.fail('it was not refused'),
       (fault: Error) => fault,
     )
