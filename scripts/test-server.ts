@@ -9,8 +9,6 @@ const TEMPLATE = 'comptoir_template'
 const PREFIX = 'comptoir-test-'
 const ENOUGH_BYTES = 2_000_000_000
 const MEMORY = '/dev/shm'
-/** A dozen databases live here at once, each for half a minute: to visit each of them every five seconds is in vain. */
-const SETTINGS = { autovacuum_naptime: '1min' }
 
 export type TestServer = {
   /** What test processes find in their environment; `test/harness/database.ts` reads it. */
@@ -47,7 +45,7 @@ export async function startTestServer(): Promise<TestServer> {
   chmodSync(dataDir, 0o711)
   const remove = () => rmSync(dataDir, { recursive: true, force: true })
   try {
-    const server = await startEmbeddedPostgres({ dataDir, log: console.error, settings: SETTINGS })
+    const server = await startEmbeddedPostgres({ dataDir, log: console.error })
     const stop = async () => {
       await server.stop()
       remove()

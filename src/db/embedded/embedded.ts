@@ -5,7 +5,7 @@ import { prepareBinaries } from './binaries.ts'
 import { type ClusterPaths, chooseSocketDir, makeCluster, NAME } from './cluster.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { endOrphan } from './orphan.ts'
-import { answers, connectionStringFor, type Log, runServer, type ServerSettings } from './server.ts'
+import { answers, connectionStringFor, type Log, runServer } from './server.ts'
 import { chooseAccount } from './system-user.ts'
 
 export type EmbeddedPostgres = {
@@ -24,11 +24,7 @@ export type EmbeddedPostgres = {
  * @param options.log gets a line when something unusual happens
  * @throws Error with a sentence for the user: another start owns the directory, or why PostgreSQL does not run here
  */
-export async function startEmbeddedPostgres(options: {
-  dataDir: string
-  log: Log
-  settings?: ServerSettings
-}): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres(options: { dataDir: string; log: Log }): Promise<EmbeddedPostgres> {
   const dataDir = openDataDir(options.dataDir)
   const lock = await lockDataDir(dataDir)
   try {
@@ -36,7 +32,7 @@ export async function startEmbeddedPostgres(options: {
     await endOrphan(place, options.log)
     if (!existsSync(place.clusterDir)) options.log(`First start: making the database in ${place.clusterDir}.`)
     makeCluster(place)
-    const server = await runServer(place, options.log, options.settings)
+    const server = await runServer(place, options.log)
     await makeDatabase(place).catch(async (error: unknown) => {
       await server.stop()
       throw error

@@ -41,9 +41,6 @@ const STOP_STEPS = [
 
 export type Log = (line: string) => void
 
-/** Of postgresql.conf, by name, instead of our own. */
-export type ServerSettings = Readonly<Record<string, string>>
-
 export function connectionStringFor(place: ClusterPaths, database: string): string {
   return `postgresql://${NAME}@localhost:${PORT}/${database}?host=${encodeURIComponent(place.socketDir)}&sslmode=disable`
 }
@@ -74,11 +71,11 @@ function withDeathSignal(program: string): string[] {
 }
 
 /** In a session of its own, so that Ctrl-C in a terminal reaches Comptoir first, which stops the server last. */
-function launch(place: ClusterPaths, changed: ServerSettings): ChildProcess {
+function launch(place: ClusterPaths): ChildProcess {
   const { native, clusterDir, socketDir, logFile, account } = place
   const [program = '', ...before] = withDeathSignal(join(native, 'bin', 'postgres'))
   const sockets = socketDir === clusterDir ? '.' : socketDir
-  const settings = { ...SETTINGS, ...changed, unix_socket_directories: sockets }
+  const settings = { ...SETTINGS, unix_socket_directories: sockets }
   const args = [...before, '-D', nameFor(account, clusterDir)]
   for (const [name, value] of Object.entries(settings)) args.push('-c', `${name}=${value}`)
   const output = openSync(logFile, 'a', 0o600)
@@ -94,8 +91,8 @@ const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false 
 
 type Running = { child: ChildProcess; ended: Promise<string> }
 
-function begin(place: ClusterPaths, changed: ServerSettings): Running {
-  const child = launch(place, changed)
+function begin(place: ClusterPaths): Running {
+  const child = launch(place)
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message))
     child.once('exit', (code, signal) => resolve(signal === null ? `code ${code}` : `signal ${signal}`))
@@ -117,13 +114,13 @@ async function becomesReady(place: ClusterPaths, running: Running): Promise<bool
   return false
 }
 
-async function startUntilReady(place: ClusterPaths, changed: ServerSettings): Promise<Running> {
+async function startUntilReady(place: ClusterPaths): Promise<Running> {
   const { logFile } = place
   const deadline = Date.now() + LOCKED_MS
   for (;;) {
     if (sizeOf(logFile) > LOG_BYTES) renameSync(logFile, `${logFile}.1`)
     const from = sizeOf(logFile)
-    const running = begin(place, changed)
+    const running = begin(place)
     if (await becomesReady(place, running)) return running
     const words = readFileSync(logFile).subarray(from).toString('utf8')
     if (!STILL_HELD.test(words) || Date.now() > deadline) {
@@ -139,12 +136,8 @@ async function startUntilReady(place: ClusterPaths, changed: ServerSettings): Pr
  * @returns when it answers a query; `stop` is a fast shutdown, forced after 4 s
  * @throws Error with the server's last words
  */
-export async function runServer(
-  place: ClusterPaths,
-  log: Log,
-  changed: ServerSettings = {},
-): Promise<{ stop(): Promise<void> }> {
-  let running = await startUntilReady(place, changed)
+export async function runServer(place: ClusterPaths, log: Log): Promise<{ stop(): Promise<void> }> {
+  let running = await startUntilReady(place)
   let stopping = false
   const keepAlive = async (): Promise<void> => {
     for (let failures = 0; ; ) {
@@ -157,7 +150,7 @@ export async function runServer(
       log(`PostgreSQL ended unexpectedly (${reason}) and is started again; see ${place.logFile}.`)
       await sleep(Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** failures))
       if (stopping) return
-      const next = await startUntilReady(place, changed).catch((error: Error) => error)
+      const next = await startUntilReady(place).catch((error: Error) => error)
       failures = next instanceof Error ? failures + 1 : 0
       if (next instanceof Error) log(next.message)
       else running = next
