@@ -34,7 +34,7 @@ export async function addProof(deps: ProofDeps, context: RequestContext, refund:
   })
 }
 
-/** The file itself. The audit log records who downloaded it. @throws OBJECT_NOT_FOUND when there is none */
+/** The file itself. The audit log records who downloaded it. @throws OBJECT_NOT_FOUND where the refund has no proof */
 export function openProof(deps: ProofDeps, context: RequestContext, { companyId, id }: Refund) {
   return deps.db.tx(async (tx) => {
     const file = await findProofBytes(tx, { companyId, id })
