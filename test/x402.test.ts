@@ -108,9 +108,17 @@ test('the same payment sent many times at once is submitted once', async () => {
     (one) => one !== undefined,
   )
   const headers = { 'payment-signature': header ?? '' }
-  const answers = await Promise.all([first, ...Array.from({ length: 5 }, () => fetch(urlOf(order.code), { headers }))])
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
-  await shop.reaches(order.code, 'PAID')
+  // also while the order becomes PAID
+  const sendUntilPaid = async (): Promise<void> => {
+    for (let status = ''; status !== 'PAID'; ) {
+      const answer = await fetch(urlOf(order.code), { headers })
+      const text = await answer.text()
+      assert.equal(answer.status, 200, text)
+      status = (JSON.parse(text) as { data: { status: string } }).data.status
+    }
+  }
+  await Promise.all(Array.from({ length: 6 }, sendUntilPaid))
+  assert.equal((await first).status, 200)
   assert.equal(await shop.chain.balanceOf(account.address), 46_000_000n)
   assert.equal(await countRelayed(account), 1n)
 })

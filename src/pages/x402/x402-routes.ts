@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Config } from '../../config/config.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
@@ -114,6 +114,28 @@ async function readRequirements(
   )
 }
 
+/**
+ * What is left to pay: nothing once the order is paid. The same payment may be sent twice and complete the order
+ * between two reads; then the order is read again.
+ */
+async function readOpen(
+  deps: X402Deps,
+  request: FastifyRequest<{ Querystring: Static<typeof Query> }>,
+  order: Order,
+): Promise<{ order: Order; accepts: Requirements[] }> {
+  if (PAID.includes(order.status)) return { order, accepts: [] }
+  if (!isOpen(order.status))
+    throw new AppError('ORDER_GONE', { message: `The order is ${order.status}. Do not pay; ask for a new order.` })
+  const network = request.query.network === undefined ? null : Number(request.query.network)
+  try {
+    return { order, accepts: await readRequirements(deps, request, { order, network }) }
+  } catch (error) {
+    const current = await findOrder(deps, order.code)
+    if (current.status === order.status) throw error
+    return readOpen(deps, request, current)
+  }
+}
+
 function sendRequired(
   deps: X402Deps,
   reply: FastifyReply,
@@ -173,17 +195,13 @@ export const x402Routes: FastifyPluginAsyncTypebox<X402Deps> = async (app, deps)
     '/pay/x402/:code',
     { config: { open: true, page: true }, schema: { hide: true, params: Params, querystring: Query } },
     async (request, reply) => {
-      const order = await findOrder(deps, request.params.code)
+      const found = await findOrder(deps, request.params.code)
       reply.header('cache-control', 'no-store')
       const header = request.headers[SIGNATURE_HEADER]
       if (typeof header !== 'string' && /text\/html/.test(request.headers.accept ?? ''))
-        return reply.redirect(`${deps.config.payUrl}/pay?code=${order.code}`, 303)
-      if (PAID.includes(order.status)) return reply.send(receiptOf(order))
-      if (!isOpen(order.status))
-        throw new AppError('ORDER_GONE', { message: `The order is ${order.status}. Do not pay; ask for a new order.` })
-      const network = request.query.network === undefined ? null : Number(request.query.network)
-      const accepts = await readRequirements(deps, request, { order, network })
-      // all of it has been seen on the chain
+        return reply.redirect(`${deps.config.payUrl}/pay?code=${found.code}`, 303)
+      const { order, accepts } = await readOpen(deps, request, found)
+      // it is paid, or all of it has been seen on the chain
       if (accepts.length === 0) return reply.send(receiptOf(order))
       if (typeof header !== 'string')
         return sendRequired(deps, reply, { order, accepts, error: 'PAYMENT-SIGNATURE header is required' })
