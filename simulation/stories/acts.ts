@@ -90,3 +90,22 @@ export async function decide<Data = unknown>(
 
 export const inDecimal = (units: bigint): string =>
   `${units / 1_000_000n}.${String(units % 1_000_000n).padStart(6, '0')}`
+
+/**
+ * Another story's lost transfer takes this one's from the chain for some seconds, too, and stops what the whole company
+ * pays out until a person has decided about it. What that refuses is repeated.
+ */
+export async function patiently<Data>(
+  ask: () => Promise<Reply<Data>>,
+  passing: readonly string[],
+): Promise<Reply<Data>> {
+  for (let tries = 0; ; tries += 1) {
+    const reply = await ask()
+    if (tries === 100 || !passing.includes(reply.code)) return reply
+    await sleep(3 * SECOND)
+  }
+}
+
+/** The shop gives back what was paid, or a part of it. */
+export const revert = (story: OrderStory, part: { amount?: string } = {}): Promise<Reply<null>> =>
+  patiently(() => story.post('revert', { reason: 'it broke', ...part }), ['BOOKS_DIFFER', 'PAYMENT_ORPHANED'])

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Shop } from '../world/shops.ts'
 import { count, type World } from '../world/world.ts'
-import { channelOf, inDecimal, MINUTE, must, pauseMs, pauseMsOf, pay, SECOND } from './acts.ts'
+import { channelOf, inDecimal, MINUTE, must, pauseMs, pauseMsOf, pay, revert, SECOND } from './acts.ts'
 import * as money from './money-stories.ts'
 import { OrderStory } from './order-story.ts'
 import * as outage from './outage-stories.ts'
@@ -41,7 +41,7 @@ const refund: Journey = async (story) => {
   if (!(await story.reaches(['PAID']))) return
   await sleep(pauseMs(story, 2 * MINUTE))
   const part = world.random.chance(0.5) ? { amount: inDecimal(story.due / 3n) } : {}
-  const reply = await story.post('revert', { reason: 'it broke', ...part })
+  const reply = await revert(story, part)
   count(world, `revert ${reply.status} ${reply.code}`)
   const path = `/api/next/refunds?code=${story.code}`
   const { data } = await story.shop.call<{ refunds: { code: string }[]; total: number }>('GET', path)

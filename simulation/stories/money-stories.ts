@@ -11,6 +11,7 @@ import {
   pauseMs,
   pay,
   paymentAt,
+  revert,
   SECOND,
 } from './acts.ts'
 import { OrderStory } from './order-story.ts'
@@ -124,9 +125,9 @@ export const hangingProvider: Journey = async (story) => {
   must(await pay(story, 'gatepay'), 'the payer cannot pay')
   must(await story.reaches(PAID), 'a full payment is not PAID')
   world.hanging.add('/binance')
-  await Promise.all(others.map((other) => other.post('revert', { reason: 'it broke' })))
+  await Promise.all(others.map((other) => revert(other)))
   await sleep(3 * SECOND)
-  await story.post('revert', { reason: 'it broke' })
+  await revert(story)
   const isThrough = await story.reaches(['FULL_REFUNDED'], 20 * SECOND)
   world.hanging.clear()
   must(isThrough, 'a refund waits for another provider, which hangs')
@@ -161,7 +162,8 @@ export const refundUnderWay: Journey = async (story) => {
   world.providers.stories.arm('refund-pending', { provider: 'cryptopay' })
   const isLost = world.random.chance(0.5)
   if (isLost) world.providers.stories.arm('refund-timeout-after-acceptance', { provider: 'cryptopay' })
-  await story.post('revert', { reason: 'it broke' })
+  const asked = await revert(story)
+  must(asked.status === 200, `a refund by Crypto.com answers ${asked.text}`)
   await sleep(3 * MINUTE)
   must(payment.refunds.length === 1, `Crypto.com was asked for ${payment.refunds.length} refunds`)
   must((await story.status()) === 'REFUNDING', `it is ${await story.status()} before Crypto.com transferred anything`)
@@ -175,7 +177,7 @@ export const lastAttempt: Journey = async (story) => {
   payment.facts.refundAttempts = 1
   await story.world.providers.pay(payment)
   must(await story.reaches(PAID), 'a full payment is not PAID')
-  await story.post('revert', { amount: inDecimal(story.due / 3n), reason: 'a part of it' })
+  await revert(story, { amount: inDecimal(story.due / 3n) })
   must(await story.reaches(['FULL_REFUNDED', 'REFUNDED'], 5 * MINUTE), 'Binance’s last refund never ends')
 }
 

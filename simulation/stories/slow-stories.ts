@@ -1,6 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Reply } from '../world/shops.ts'
-import { accepted, decide, HOUR, inDecimal, MINUTE, must, openRecord, pay, paymentAt, SECOND } from './acts.ts'
+import {
+  accepted,
+  decide,
+  HOUR,
+  inDecimal,
+  MINUTE,
+  must,
+  openRecord,
+  patiently,
+  pay,
+  paymentAt,
+  revert,
+  SECOND,
+} from './acts.ts'
 import type { Journey } from './money-stories.ts'
 import { OrderStory } from './order-story.ts'
 
@@ -9,15 +21,6 @@ const PAID = ['PAID']
 type Made = { _id: string; amount: string }
 
 const settle = (story: OrderStory) => decide<Made>(story, 'settlements', { companyId: story.shop.merchant.companyId })
-
-/** Another story's lost transfer takes this one's from the chain for some seconds, too; what that stops is repeated. */
-async function patiently<Data>(ask: () => Promise<Reply<Data>>, passing: readonly string[]): Promise<Reply<Data>> {
-  for (let tries = 0; ; tries += 1) {
-    const reply = await ask()
-    if (tries === 20 || !passing.includes(reply.code)) return reply
-    await sleep(3 * SECOND)
-  }
-}
 
 /** Everything that is owed leaves for the company. @returns what it got, in decimal text */
 async function settleAll(story: OrderStory): Promise<string> {
@@ -45,8 +48,7 @@ export const settledFirst: Journey = async (story) => {
   must(await story.reaches(PAID), 'a full payment is not PAID')
   story.expected = 'paid'
   await settleAll(story)
-  const passing = ['BOOKS_DIFFER', 'PAYMENT_ORPHANED']
-  const refused = await patiently(() => story.post('revert', { reason: 'it broke' }), passing)
+  const refused = await revert(story)
   must(refused.code === 'REFUND_NOT_COVERED', `a refund without cover answers ${refused.status} ${refused.code}`)
 }
 
@@ -100,7 +102,7 @@ export const slowRefund: Journey = async (story) => {
   must(await story.reaches(PAID), 'a full payment is not PAID')
   story.expected = 'paid'
   world.slow.set('/binance', 9 * SECOND)
-  await story.post('revert', { reason: 'it broke' })
+  await revert(story)
   await sleep(30 * SECOND)
   world.slow.delete('/binance')
   must(await story.reaches(['FULL_REFUNDED']), 'a refund at a slow provider never ends')
