@@ -188,13 +188,14 @@ describe('one endpoint', () => {
     assert.equal(proxy(1).faults.hidesOnce, 0, 'the empty answer was given')
   })
 
-  it('that shows no logs at all is contradicted by its own headers: receipts decide', async () => {
-    const address = await assign()
-    proxy(1).faults.hidesLogs = true
-    await chain.pay({ to: address, units: 10n })
-    await lookOn(1)
-    assert.deepEqual(await seen(address), ['10 seen'])
-  })
+  for (const [which, lacks] of Object.entries({ block: null, transactions: 'eth_getBlockReceipts' }))
+    it(`that shows no logs at all is contradicted by its own headers: receipts of its ${which} decide`, async () => {
+      Object.assign(proxy(1).faults, { hidesLogs: true, lacks })
+      const address = await assign()
+      await chain.pay({ to: address, units: 10n })
+      await lookOn(1)
+      assert.equal(String(await seen(address)), '10 seen')
+    })
 
   it('whose headers speak of a transfer that nothing shows is not read past it', () => isNotReadPast(11n))
 
@@ -290,7 +291,6 @@ describe('two endpoints', () => {
   })
 
   it('whose common index of logs is late do not outvote the header', () => isNotReadPast(28n))
-
   it('one of which invents a transfer: it is never recorded', async () => {
     const address = await assign()
     proxy(1).faults.inventsFor = toTopic(address)

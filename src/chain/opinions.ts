@@ -17,6 +17,18 @@ export class Outvoted extends ChainDoubt {
 /** Above this chance of a false positive a bloom is no evidence. */
 const MAX_FALSE_POSITIVE = 0.02
 
+/** The chance of at least `times` false positives where `expected` is their average (Poisson); 1 for a huge average. */
+function chanceOf(times: number, expected: number): number {
+  let term = Math.exp(-expected)
+  if (term === 0) return 1
+  let fewer = 0
+  for (let count = 0; count < times; count += 1) {
+    fewer += term
+    term *= expected / (count + 1)
+  }
+  return 1 - fewer
+}
+
 export type Panel = { endpoints: Endpoints; endpoint: Endpoint; onOutvoted(endpoint: Endpoint, subject: string): void }
 
 type Opinion<Answer> = { endpoint: Endpoint; answer: Answer; key: string }
@@ -191,7 +203,22 @@ export function suspect(
   const shown = new Set(logs.map((log) => log.topics[2]?.toLowerCase()))
   const missing = asked.receivers.filter((receiver) => mayContain(bloom, receiver) && !shown.has(receiver))
   if (missing.length === 0) return 'none'
-  return rate * asked.receivers.length <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
+  const chance = chanceOf(missing.length, rate * asked.receivers.length)
+  return chance <= MAX_FALSE_POSITIVE ? 'strong' : 'weak'
+}
+
+type Receipt = { logs: RpcLog[] }
+
+/** Not every node knows the receipts of a block; all know those of its transactions. */
+async function readReceipts(rpc: Rpc, hash: string): Promise<readonly (Receipt | null)[]> {
+  try {
+    return (await rpc.call<Receipt[] | null>('eth_getBlockReceipts', hash)) ?? [null]
+  } catch (error) {
+    if (!(error instanceof RpcError && error.kind === 'definite')) throw error
+  }
+  const block = await rpc.call<{ transactions: string[] } | null>('eth_getBlockByHash', hash, false)
+  if (!block) return [null]
+  return rpc.batch(block.transactions.map((one) => ({ method: 'eth_getTransactionReceipt', params: [one] })))
 }
 
 /**
@@ -205,12 +232,11 @@ export async function readAllLogs(
 ): Promise<RpcLog[] | 'unsupported' | undefined> {
   const header = readBloom(block.logsBloom)
   if (!header) return undefined
-  type Receipts = { logs: RpcLog[] }[] | null
-  const receipts = await rpc.call<Receipts>('eth_getBlockReceipts', block.hash).catch((error: unknown) => {
+  const receipts = await readReceipts(rpc, block.hash).catch((error: unknown) => {
     if (error instanceof RpcError && error.kind === 'definite') return 'unsupported' as const
     throw error
   })
   if (receipts === 'unsupported') return receipts
-  const logs = receipts?.flatMap((receipt) => receipt.logs)
-  return logs && bloomOf(logs).equals(header) ? logs : undefined
+  const logs = receipts.flatMap((receipt) => receipt?.logs ?? [])
+  return bloomOf(logs).equals(header) ? logs : undefined
 }

@@ -32,6 +32,8 @@ export type Faults = {
   maxTopics: number
   /** Refuses eth_getLogs that names no contract, as some providers do. */
   wantsContract: boolean
+  /** Does not know this method. */
+  lacks: string | null
   /** Refuses with 429 what exceeds so many calls in a second. */
   maxPerSecond: number | null
   /** Changes an answer. */
@@ -63,6 +65,7 @@ const HONEST: Faults = {
   // geth's and Erigon's own limit, which the local chain does not have
   maxTopics: 1000,
   wantsContract: false,
+  lacks: null,
   maxPerSecond: null,
   alter: null,
 }
@@ -91,6 +94,7 @@ export async function startRpcProxy(targetUrl: string): Promise<RpcProxy> {
   }
 
   const refuse = ({ id, method, params }: Question): object | undefined => {
+    if (method === faults.lacks) return refusal(id, `the method ${method} does not exist`)
     if (method !== 'eth_getLogs') return undefined
     const { address, topics = [], fromBlock, toBlock } = params[0] as Filter
     if (faults.wantsContract && address === undefined) return refusal(id, 'name a contract')
