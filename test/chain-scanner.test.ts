@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import { findHead } from '../src/chain/chain-queries.ts'
 import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
@@ -411,6 +412,31 @@ describe('trouble', () => {
     assert.equal(await second.tick(), true)
     assert.equal((await listTransfersTo(db, [address])).length, 1)
     await second.stop()
+  })
+
+  it('of two nodes that read more slowly than their lease lasts, one still brings the chain to its end', async () => {
+    const address = await assign()
+    await scanner.stop()
+    await chain.mine(30)
+    await chain.pay({ to: address, units: 1n })
+    const slow: Rpc = {
+      ...rpc,
+      batch: async (calls) => {
+        if (calls.some(({ method }) => method === 'eth_getLogs')) await setTimeout(500)
+        return rpc.batch(calls)
+      },
+    }
+    const endpoints = () => openEndpoints(network, [slow])
+    const options = { db, network, log, pollMs: 0, onChange: countNews, leaseMs: 200 }
+    const nodes = [1, 2].map(() => startScanner({ ...options, endpoints: endpoints() }))
+    const isDone = async (): Promise<boolean> => (await listTransfersTo(db, [address])).length === 1
+    const endMs = performance.now() + 10_000
+    const readOn = async (node: Scanner): Promise<void> => {
+      while (!(await isDone()) && performance.now() < endMs) await node.tick()
+    }
+    await Promise.all(nodes.map(readOn))
+    assert.ok(performance.now() < endMs, 'the nodes took the chain from each other')
+    for (const node of nodes) await node.stop()
   })
 
   it('a node whose lease was taken over writes nothing more, not even what it is reading just then', async () => {

@@ -29,12 +29,12 @@ export const claimChain = (
     where chain_id = ${chainId} and (lease_owner = ${owner} or lease_until is null or lease_until < now())
     returning ${LEASE_COLUMNS}`)
 
-/** Locks the chain's row for a write and renews the lease; undefined if another node has taken over. */
+/** Renews the lease; a write locks the chain's row by it. Undefined if another node has taken over. */
 export const lockChain = (
-  tx: Tx,
+  q: Queryable,
   { chainId, owner, leaseMs }: { chainId: number; owner: string; leaseMs: number },
 ): Promise<Lease | undefined> =>
-  tx.maybe(sql`
+  q.maybe(sql`
     update chain_heads set lease_until = now() + make_interval(secs => ${leaseMs / 1000})
     where chain_id = ${chainId} and lease_owner = ${owner} returning ${LEASE_COLUMNS}`)
 

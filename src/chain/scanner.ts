@@ -10,6 +10,7 @@ import {
   insertChain,
   type Lease,
   listStandings,
+  lockChain,
   updateChainReleased,
   updateTrouble,
 } from './chain-queries.ts'
@@ -30,6 +31,7 @@ import {
   readView,
   reconcile,
   type Scan,
+  type View,
 } from './scan.ts'
 import { type Block, blockCall, ChainDoubt, type RpcBlock } from './transfer-logs.ts'
 
@@ -43,6 +45,8 @@ export type ScannerOptions = {
   /** Pause between two scans; 0 scans only when `tick` is called. */
   pollMs: number
   clock?: Clock
+  /** How long a node may read without renewing its lease before another one takes over; 10 s unless given. */
+  leaseMs?: number
 }
 
 export type Scanner = {
@@ -65,6 +69,8 @@ const BEHIND_MS = 15_000
 const DISAGREED_MS = 5000
 
 type Base = Pick<Scan, 'db' | 'network' | 'log' | 'owner' | 'leaseMs' | 'endpoints' | 'cost'>
+
+const newsOf = ({ head, safe, finalized }: View): string => [head.hash, safe?.hash, finalized?.hash].join()
 
 /** In-memory state of one scanner; anything that must outlive it is in the database. */
 class Reader {
@@ -192,18 +198,33 @@ class Reader {
       },
     }
     const view = await readView(scan)
-    const news = [view.head.hash, view.safe?.hash, view.finalized?.hash].join()
-    if (news === this.announced && clock() - this.claimedMs < RENEW_MS) return false
+    if (newsOf(view) === this.announced && clock() - this.claimedMs < RENEW_MS) return false
     await checkIdentity(base.network, endpoint, this.genesisHash)
     const lease = await this.claim()
-    if (!lease) return false
-    const { number, hash } = lease
+    return lease !== undefined && this.holding(() => this.readFrom(scan, view, lease))
+  }
+
+  /** Reading may outlast the lease; without renewals, nodes would take a slow chain from each other for good. */
+  private async holding<Result>(work: () => Promise<Result>): Promise<Result> {
+    const { db, network, owner, leaseMs } = this.base
+    const renew = (): unknown => lockChain(db, { chainId: network.chainId, owner, leaseMs }).catch(() => {})
+    const timer = setInterval(renew, leaseMs / 3)
+    try {
+      return await work()
+    } finally {
+      clearInterval(timer)
+    }
+  }
+
+  /** @returns whether anything changed */
+  private async readFrom(scan: Scan, view: View, { number, hash }: Lease): Promise<boolean> {
     const known = number === null || hash === null ? undefined : { number, hash }
     const start = known ?? (await begin(scan, view.head))
     if (!(await this.walk(scan, start, view.head))) return false
     await finish(scan, view)
     this.disagreedMs = null
     await this.note(null)
+    const news = newsOf(view)
     const changed = news !== this.announced
     this.announced = news
     return changed
@@ -265,10 +286,10 @@ async function catchUp(scan: Scan, top: BlockId, head: Block): Promise<BlockId |
  * next one starts from what is stored.
  */
 export function startScanner(options: ScannerOptions): Scanner {
-  const { db, network, endpoints, log, onChange, pollMs, clock = systemClock } = options
+  const { db, network, endpoints, log, onChange, pollMs, clock = systemClock, leaseMs = LEASE_MS } = options
   const { chainId } = network
   const owner = newId()
-  const reader = new Reader({ db, endpoints, network, log, owner, leaseMs: LEASE_MS, cost: new LogCost() }, clock)
+  const reader = new Reader({ db, endpoints, network, log, owner, leaseMs, cost: new LogCost() }, clock)
 
   const lookOnce = async (): Promise<boolean> => {
     try {
