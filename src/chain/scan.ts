@@ -57,6 +57,9 @@ export type View = { head: Block; safe: Block | null; finalized: Block | null }
 /** Another node holds the lease; nothing was written. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
+  constructor() {
+    super('another node reads this chain')
+  }
 }
 
 /** Blocks remembered for finding the common ancestor after a reorganisation. */
