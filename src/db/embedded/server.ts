@@ -21,6 +21,11 @@ const SETTINGS = {
   unix_socket_permissions: '0700',
   shared_buffers: '256MB',
   max_connections: 200,
+  // memory that an idle server would touch and never use: no transaction is serializable, nothing is replicated by rows
+  max_pred_locks_per_transaction: 10,
+  max_logical_replication_workers: 0,
+  // 8 MB by default; a commit writes its own within milliseconds
+  wal_buffers: '4MB',
   max_wal_size: '4GB',
   checkpoint_timeout: '15min',
   jit: 'off',
