@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { printGoals } from './goals.ts'
 
 const LAUNCHER = join(import.meta.dirname, '../bin/comptoir.cjs')
-const IDLE_MS = 20_000
+/** Longer than the service waits before it compiles the rest and gives memory back. */
+const IDLE_MS = 70_000
 
 const parentOf = (pid: string): string => {
   try {

@@ -252,8 +252,8 @@ async function start(owned: Owned, { say, closers, shared }: StartContext): Prom
 /** Long enough for callers that keep connections to come by once more. */
 const DRAIN_MS = 1500
 
-/** After the first rush of a start. */
-const SETTLED_MS = 10_000
+/** After the first rush of a start; a process that ends before it never needs what it would compile. */
+const SETTLED_MS = 60_000
 
 /** What the start put off: schemas that no request needed yet, and compiled code for the next start. */
 function finishCompiling(app: FastifyInstance): void {

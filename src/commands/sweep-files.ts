@@ -4,11 +4,11 @@ import { getAddress, isAddress } from 'viem/utils'
 import {
   DEFAULT_ACCOUNT,
   openAccount,
-  parseBatch,
   type SweepBatch,
   signBatch,
   signerOfAccount,
 } from '../chain/sweep/sweep-batch.ts'
+import { parseBatch } from '../chain/sweep/sweep-batch-file.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import { UsageError } from './command.ts'
 

@@ -1,10 +1,8 @@
 import { pbkdf2Sync } from 'node:crypto'
 import { HDKey } from '@scure/bip32'
 import { type Static, Type } from 'typebox'
-import Value from 'typebox/value'
 import { privateKeyToAccount } from 'viem/accounts'
 import { getAddress, keccak256, recoverTypedDataAddress, stringToHex } from 'viem/utils'
-import { formatDecimal } from '../../kernel/money.ts'
 import { deriveAddress, parseXpub } from '../../kernel/xpub.ts'
 import type { Hex } from '../endpoints/rpc.ts'
 import type { Signer } from '../payout/signer.ts'
@@ -38,7 +36,7 @@ const DepositSchema = Type.Object({
 })
 
 export const FORMAT = 'comptoir-sweep/1'
-const BatchSchema = Type.Object({
+export const BatchSchema = Type.Object({
   format: Type.Literal(FORMAT),
   createdAt: Type.String(),
   networks: Type.Array(NetworkSchema, { minItems: 1 }),
@@ -54,31 +52,6 @@ export type SweepBatch = Static<typeof BatchSchema>
 export const sweepIdOf = (chainId: number, address: string, number: number): string =>
   `sweep:${chainId}:${address.toLowerCase()}:${number}`
 export const sweepNonceOf = (id: string): Hex => keccak256(stringToHex(id))
-
-/** @throws Error naming what is wrong with the file */
-export function parseBatch(text: string): SweepBatch {
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    throw new Error('The file is not JSON. Give the file that `comptoir sweep --out FILE` wrote.')
-  }
-  if (!Value.Check(BatchSchema, parsed)) {
-    const [fault] = Value.Errors(BatchSchema, parsed)
-    throw new Error(`The file is no batch of \`comptoir sweep\`: ${fault?.instancePath ?? ''} ${fault?.message ?? ''}.`)
-  }
-  for (const deposit of parsed.deposits) checkDeposit(parsed, deposit)
-  return parsed
-}
-
-/** Parts of one entry that repeat each other must agree. */
-function checkDeposit(batch: SweepBatch, deposit: SweepDeposit): void {
-  const { id, network, address, units, amount } = deposit
-  networkOf(batch, deposit)
-  const isWhole = id.startsWith(`sweep:${network}:${address.toLowerCase()}:`) && deposit.nonce === sweepNonceOf(id)
-  if (!isWhole || formatDecimal(BigInt(units), 6) !== amount)
-    throw new Error(`The file was changed: id, nonce and amount of ${address} do not belong together.`)
-}
 
 export function networkOf({ networks }: SweepBatch, deposit: Pick<SweepDeposit, 'network'>): SweepNetwork {
   const found = networks.find(({ network }) => network === deposit.network)

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox'
-import Value from 'typebox/value'
 
 /* Version 2 of x402, scheme `exact` on EVM chains (github.com/coinbase/x402, specs). */
 
@@ -57,8 +56,10 @@ const MAX_HEADER = 16_384
 export const toHeader = (content: unknown): string => Buffer.from(JSON.stringify(content)).toString('base64')
 
 /** @returns null when it is no payment of this version */
-export function readPayload(header: string): PaymentPayload | null {
+export async function readPayload(header: string): Promise<PaymentPayload | null> {
   if (header.length > MAX_HEADER) return null
+  // 300 files that a start need not load
+  const { default: Value } = await import('typebox/value')
   try {
     const content: unknown = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
     return Value.Check(PayloadSchema, content) ? content : null
