@@ -7,7 +7,7 @@ import { startSandboxChain } from './chain/sandbox-chain.ts'
 import { startProviders } from './providers/server.ts'
 
 /** After the first rush of a start. */
-const SETTLED_MS = 5000
+const SETTLED_MS = 60_000
 
 /** The sandbox: everything that is not ours, imitated on loopback ports. Started by the service, or by hand. */
 const { values } = parseArgs({

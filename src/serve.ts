@@ -255,11 +255,12 @@ const DRAIN_MS = 1500
 /** After the first rush of a start; a process that ends before it never needs what it would compile. */
 const SETTLED_MS = 60_000
 
-/** What the start put off: schemas that no request needed yet, and compiled code for the next start. */
-function finishCompiling(app: FastifyInstance): void {
+/** What the start put off: code for the next one, schemas that no request needed yet, and giving back memory. */
+async function settle(app: FastifyInstance, config: Config): Promise<void> {
   flushCompileCache()
-  const noteBroken = (error: unknown): void => app.log.error({ err: error }, 'a schema is broken')
-  app.compileSchemas().then(collectStartGarbage).catch(noteBroken)
+  if (config.roles.includes('api'))
+    await app.compileSchemas().catch((error: unknown) => app.log.error({ err: error }, 'a schema is broken'))
+  collectStartGarbage()
 }
 
 type StartedService = { app: FastifyInstance; metrics: Registry; stop: Closer; drain: Closer }
@@ -273,10 +274,8 @@ async function startService(
     ...{ config, db, vault, clock: systemClock, isStopping: () => stopping },
     ...(shared && { process: { name: shared.name, scrapeAll: shared.scrapeAll } }),
   })
-  if (config.roles.includes('api')) {
-    await service.app.listen({ host: config.host, port: config.port })
-    setTimeout(() => finishCompiling(service.app), SETTLED_MS).unref()
-  }
+  if (config.roles.includes('api')) await service.app.listen({ host: config.host, port: config.port })
+  setTimeout(() => void settle(service.app, config), SETTLED_MS).unref()
   const { host, metricsPort, metricsToken: token } = config
   const scraped =
     metricsPort === null || shared

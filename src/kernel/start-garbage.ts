@@ -5,8 +5,8 @@ type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resor
 
 /**
  * Gives back what only the start needed (parsed sources, schemas, types that were taken off): some forty megabytes that
- * V8 would otherwise keep until the heap is full. It takes about a tenth of a second, so it is for once, before the
- * service is announced.
+ * V8 would otherwise keep until the heap is full. It takes about a tenth of a second, so it is for once, when the first
+ * rush is over.
  */
 export function collectStartGarbage(): void {
   setFlagsFromString('--expose-gc')

@@ -1,5 +1,4 @@
 import { loadConfig } from '../../config/config.ts'
-import { collectStartGarbage } from '../../kernel/start-garbage.ts'
 import { type Running, serve } from '../../serve.ts'
 import type { FromChild, ToChild } from './messages.ts'
 
@@ -34,7 +33,6 @@ async function start({ name, roles, handover }: Extract<ToChild, { kind: 'start'
   const config = { ...loadConfig(process.env), roles, processes: 1 as const }
   try {
     running = await serve(config, say, { ...handover, name, scrapeAll })
-    collectStartGarbage()
     tell({ kind: 'ready', facts: running.facts })
   } catch (error) {
     say(error instanceof Error ? error.message : String(error))

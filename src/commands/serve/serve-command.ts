@@ -3,7 +3,6 @@ import { Registry } from 'prom-client'
 import { loadForStart, readEnvironment } from '../../checks/environment.ts'
 import type { Config, Env } from '../../config/config.ts'
 import { startMetricsServer } from '../../http/health/metrics-server.ts'
-import { collectStartGarbage } from '../../kernel/start-garbage.ts'
 import { Closers, openOwned, type Running, serve } from '../../serve.ts'
 import { readEnv } from '../read-env.ts'
 import { countProcesses, type Parent, startParent } from './parent.ts'
@@ -38,7 +37,6 @@ async function runAlone(config: Config, say: Say): Promise<Running> {
   const running = await serve(config, say)
   const refuse = (): void => say('SIGHUP: one process cannot replace itself. Set PROCESSES=2 or auto, or restart.')
   onSignals(() => running.stop(), { forMs: STOP_MS, reload: config.mode === 'live' ? refuse : null })
-  collectStartGarbage()
   return running
 }
 
