@@ -121,7 +121,9 @@ async function tell(world: World, shop: Shop, journey: Journey): Promise<void> {
   const story = new OrderStory(world, shop, journey.name)
   if (!(await story.create(world.random.below(300) * 100 + 120 + world.random.below(80))))
     return count(world, 'nothing sold: no rate')
-  await journey(story)
+  await journey(story).catch(async (error: unknown) => {
+    throw await story.explain(error)
+  })
   await sleep(20 * SECOND)
   await story.end()
 }

@@ -137,6 +137,23 @@ export class OrderStory {
     }
   }
 
+  /** What a story found wrong, with all that is known of its order. */
+  async explain(error: unknown): Promise<unknown> {
+    if (!(error instanceof Error) || this.id === '') return error
+    const facts = await this.facts()
+    const addresses = facts.payments.flatMap(({ deposit_address: address }) => (address === null ? [] : [address]))
+    const there = addresses.flatMap((address) => this.world.chain.transfersTo(address))
+    const known = 'select to_jsonb(t) as row from chain_transfers t where to_address = any($1)'
+    const recorded = await this.world.oracle.many<{ row: unknown }>(known, [addresses])
+    error.message += [
+      ...['', this.#report(facts, [])],
+      `  attempts: ${JSON.stringify(facts.attempts)}`,
+      `  on the chain: ${JSON.stringify(there)}`,
+      `  recorded: ${JSON.stringify(recorded.map(({ row }) => row))}`,
+    ].join('\n')
+    return error
+  }
+
   #report(facts: OrderFacts, faults: readonly string[]): string {
     const { name, companyId } = { name: this.kind, companyId: this.shop.merchant.companyId }
     const history = facts.events.map(({ trigger, at }) => `${trigger} ${at}`).join(', ')

@@ -8,8 +8,11 @@ const PAID = ['PAID']
 const MOVED = 1.015
 const QUOTE_MINUTES = 5
 
-/** A link in a shop whose links take a fresh price after five minutes, opened by its payer. */
+/** A link whose shop takes a fresh price after five minutes, opened by its payer. The price is this story’s from now on. */
 async function openLink(story: OrderStory): Promise<Instructions> {
+  const { market } = story.world
+  while (market.isTaken) await sleep(10 * SECOND)
+  market.isTaken = true
   await story.moveToOwnShop(5050, `INV-${story.code}`)
   const words = 'update companies set link_quote_minutes = $2, version = version + 1 where id = $1'
   await story.world.oracle.many(words, [story.shop.merchant.companyId, QUOTE_MINUTES])
@@ -20,6 +23,11 @@ async function openLink(story: OrderStory): Promise<Instructions> {
 async function outlive({ world }: OrderStory): Promise<void> {
   world.market.move(MOVED)
   await sleep((QUOTE_MINUTES + 1) * MINUTE)
+}
+
+function moveBack({ world: { market } }: OrderStory): void {
+  market.move(1 / MOVED)
+  market.isTaken = false
 }
 
 /** What the payer is asked for now; without a fresh rate he comes back. */
@@ -39,7 +47,7 @@ export const staleLink: Journey = async (story) => {
   const old = story.due
   await outlive(story)
   const { tokenAmount } = await ask(story)
-  world.market.move(1 / MOVED)
+  moveBack(story)
   story.due = unitsOf(tokenAmount ?? '')
   must(story.due * 1000n > old * 1005n, `after six minutes a link still costs ${inDecimal(story.due)}`)
   world.chain.pay(oldAddress ?? '', old)
@@ -62,7 +70,7 @@ export const partOfLink: Journey = async (story) => {
   await openRecord(story, 'under')
   await outlive(story)
   const { tokenAmount } = await ask(story)
-  world.market.move(1 / MOVED)
+  moveBack(story)
   must(unitsOf(tokenAmount ?? '') === story.due, `a link that is paid in part now costs ${tokenAmount}`)
   world.chain.pay(toAddress ?? '', story.due - part)
   story.expected = 'paid'

@@ -114,9 +114,11 @@ export async function buildWorld(options: RunOptions): Promise<World> {
   const config = configOf(chain, credentials)
   const vault = openVault(TEST_MASTER_KEY)
   const counts = new Map<string, number>()
-  const onLog: ConstructorParameters<typeof Cluster>[0]['onLog'] = ({ level, msg, job, err }) => {
+  const onLog: ConstructorParameters<typeof Cluster>[0]['onLog'] = (line) => {
+    const { level, msg, job, err } = line
     // the audit is a second net: what it catches, the scan has let through
-    if (/missed transfers/.test(msg)) scheduler.fail(new Broken('the scan passed over a transfer; the audit found it'))
+    if (/missed transfers/.test(msg))
+      scheduler.fail(new Broken(`the scan passed over a transfer; the audit found it: ${JSON.stringify(line)}`))
     if (level >= 40) count({ counts }, `log ${level}: ${msg}${job ? ` (${job})` : ''}${err ? `: ${err.message}` : ''}`)
   }
   const changed = (how: 'died' | 'joined'): void => {

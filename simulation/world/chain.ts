@@ -155,6 +155,18 @@ export class SimulatedChain {
     return waiting ? { block: null, transaction: waiting } : null
   }
 
+  /** What moved to an address, and in which block; null: it waits. */
+  transfersTo(address: string): { hash: Hex; units: string; block: number | null; blockHash: Hex | null }[] {
+    const to = address.toLowerCase()
+    const mined = this.blocks.flatMap(({ number, hash: blockHash, transactions }) =>
+      transactions.map((transaction) => ({ transaction, block: number, blockHash })),
+    )
+    const waiting = this.#pool.map((transaction) => ({ transaction, block: null, blockHash: null }))
+    return [...mined, ...waiting]
+      .filter(({ transaction }) => transaction.to === to)
+      .map(({ transaction: { hash, units }, ...place }) => ({ hash, units: String(units), ...place }))
+  }
+
   mine(): SimulatedBlock {
     const waiting = this.#pool
     this.#pool = []

@@ -9,6 +9,8 @@ export class Market {
   distance = 1
   /** The second source answers what it answered before. */
   isFrozen = false
+  /** A story has moved the price and counts on it: no other one moves it meanwhile. */
+  isTaken = false
   #second = ''
 
   constructor(random: Random) {
