@@ -25,9 +25,12 @@ async function outlive({ world }: OrderStory): Promise<void> {
   await sleep((QUOTE_MINUTES + 1) * MINUTE)
 }
 
+/** The price is free for other stories once no rate of the service is older than this move. */
 function moveBack({ world: { market } }: OrderStory): void {
   market.move(1 / MOVED)
-  market.isTaken = false
+  void sleep(2 * MINUTE).then(() => {
+    market.isTaken = false
+  })
 }
 
 /** What the payer is asked for now; without a fresh rate he comes back. */
