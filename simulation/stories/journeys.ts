@@ -121,11 +121,14 @@ async function tell(world: World, shop: Shop, journey: Journey): Promise<void> {
   const story = new OrderStory(world, shop, journey.name)
   if (!(await story.create(world.random.below(300) * 100 + 120 + world.random.below(80))))
     return count(world, 'nothing sold: no rate')
-  await journey(story).catch(async (error: unknown) => {
+  const told = async (): Promise<void> => {
+    await journey(story)
+    await sleep(20 * SECOND)
+    await story.end()
+  }
+  await told().catch(async (error: unknown) => {
     throw await story.explain(error)
   })
-  await sleep(20 * SECOND)
-  await story.end()
 }
 
 /** Tells what troubles everyone, again and again, until the end. */

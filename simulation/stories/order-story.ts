@@ -146,7 +146,7 @@ export class OrderStory {
     const known = 'select to_jsonb(t) as row from chain_transfers t where to_address = any($1)'
     const recorded = await this.world.oracle.many<{ row: unknown }>(known, [addresses])
     error.message += [
-      ...['', this.#report(facts, [])],
+      ...(error.message.includes(this.id) ? [''] : ['', this.#report(facts, [])]),
       `  attempts: ${JSON.stringify(facts.attempts)}`,
       `  on the chain: ${JSON.stringify(there)}`,
       `  recorded: ${JSON.stringify(recorded.map(({ row }) => row))}`,
