@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ProviderPayment } from '../../sandbox/providers/imitation.ts'
 import { magicOf } from '../../sandbox/providers/stories.ts'
+import type { ChainTransaction } from '../world/chain.ts'
 import type { Reply } from '../world/shops.ts'
 import { count, type World } from '../world/world.ts'
 import type { Instructions, OrderStory } from './order-story.ts'
@@ -86,6 +87,35 @@ export async function decide<Data = unknown>(
 ): Promise<Reply<Data>> {
   const token = await story.world.desk.token()
   return story.shop.call<Data>('POST', `/api/next/${path}`, { body, token })
+}
+
+/** Decides about the order's record. Where another story's lost transfer closed it meanwhile, about the next one. */
+export async function decideRecord(
+  story: OrderStory,
+  kind: string,
+  { way, ...body }: { way: 'bear' | 'ignore'; by?: 'operator' | 'company'; reason?: string },
+): Promise<void> {
+  for (let tries = 0; ; tries += 1) {
+    const record = await openRecord(story, kind)
+    const reply = await decide(story, `mispayments/${record._id}/${way}`, body)
+    if (reply.code === 'OBJECT_CONFLICT' && tries < 10) continue
+    must(reply.status === 200, `${way} answers ${reply.text}`)
+    return
+  }
+}
+
+/** A transfer leaves the chain for good, and the service has read the chain without it. */
+export async function loseForGood({ world }: OrderStory, hash: string): Promise<ChainTransaction> {
+  const { chain, oracle } = world
+  const lost = chain.lose(hash)
+  const target = chain.head.number
+  for (let tries = 0; tries < 120; tries += 1) {
+    const [head] = await oracle.many<{ number: string; hash: string }>('select number, hash from chain_heads')
+    const number = Number(head?.number)
+    if (number >= target && chain.blocks[number]?.hash === head?.hash) return lost
+    await sleep(SECOND)
+  }
+  throw new Broken(`block ${target} is not read within two minutes of a reorganisation`)
 }
 
 export const inDecimal = (units: bigint): string =>

@@ -3,8 +3,9 @@ import { readMetric } from '../world/gauges.ts'
 import {
   accepted,
   Broken,
-  decide,
+  decideRecord,
   inDecimal,
+  loseForGood,
   MINUTE,
   must,
   openRecord,
@@ -26,14 +27,7 @@ export const decidedUnder: Journey = async (story) => {
   const { toAddress } = await accepted(story, 'crypto')
   const part = (story.due * 55n) / 100n
   world.chain.pay(toAddress ?? '', part)
-  const ignore = async () => {
-    const record = await openRecord(story, 'under')
-    return decide(story, `mispayments/${record._id}/ignore`, { reason: 'the shop keeps it' })
-  }
-  let done = await ignore()
-  // a reorganisation took the part away between the two requests; it comes back
-  while (done.code === 'OBJECT_CONFLICT') done = await ignore()
-  must(done.status === 200, `ignore answers ${done.text}`)
+  await decideRecord(story, 'under', { way: 'ignore', reason: 'the shop keeps it' })
   await sleep(pauseMs(story, 10 * SECOND))
   world.chain.pay(toAddress ?? '', story.due - part)
   story.expected = 'unpaid'
@@ -48,16 +42,13 @@ export const orphaned: Journey = async (story) => {
   must(await story.reaches(PAID), 'a full payment is not PAID')
   story.expected = 'paid'
   await sleep(5 * SECOND)
-  const lost = world.chain.lose(hash)
-  const record = await openRecord(story, 'orphaned')
+  const lost = await loseForGood(story, hash)
+  await openRecord(story, 'orphaned')
   const refused = await story.post('revert', { reason: 'it broke' })
   must(refused.status !== 200, 'a refund of money that left the chain is accepted')
   const isBack = world.random.chance(0.5)
   if (isBack) world.chain.resend(lost)
-  else {
-    const borne = await decide(story, `mispayments/${record._id}/bear`, { by: 'operator' })
-    must(borne.status === 200, `bear answers ${borne.text}`)
-  }
+  else await decideRecord(story, 'orphaned', { way: 'bear', by: 'operator' })
 }
 
 /** 4: both nodes serve another chain for a moment. Nothing of what was read is given up. */

@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   accepted,
   decide,
+  decideRecord,
   HOUR,
   inDecimal,
+  loseForGood,
   MINUTE,
   must,
   openRecord,
@@ -61,18 +63,17 @@ async function payAndLose(story: OrderStory, meanwhile: () => Promise<unknown> =
   story.expected = 'paid'
   await meanwhile()
   await sleep(5 * SECOND)
-  world.chain.lose(hash)
+  await loseForGood(story, hash)
 }
 
 /** 2: money that left the chain is not settled, until a person decides. */
 export const lostThenSettled: Journey = async (story) => {
   await story.moveToOwnShop(5050)
   await payAndLose(story)
-  const record = await openRecord(story, 'orphaned')
+  await openRecord(story, 'orphaned')
   const refused = await settle(story)
   must(refused.status === 409, `money that left the chain is settled: ${refused.status} ${refused.text}`)
-  const borne = await decide(story, `mispayments/${record._id}/bear`, { by: 'operator' })
-  must(borne.status === 200, `bear answers ${borne.text}`)
+  await decideRecord(story, 'orphaned', { way: 'bear', by: 'operator' })
 }
 
 /** 2: the money leaves the chain after it was settled; the company bears it, from what it earns next. */
@@ -80,9 +81,7 @@ export const lossAfterSettlement: Journey = async (story) => {
   await story.moveToOwnShop(5050)
   const got: string[] = []
   await payAndLose(story, async () => got.push(await settleAll(story)))
-  const record = await openRecord(story, 'orphaned')
-  const borne = await decide(story, `mispayments/${record._id}/bear`, { by: 'company' })
-  must(borne.status === 200, `bear answers ${borne.text}`)
+  await decideRecord(story, 'orphaned', { way: 'bear', by: 'company' })
   const next = new OrderStory(story.world, story.shop, 'lossAfterSettlement')
   await next.createSold(25_050)
   must(await pay(next, 'crypto'), 'the payer cannot pay')
