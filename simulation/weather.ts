@@ -52,6 +52,7 @@ export function makeWeather(world: World): void {
     for (const lost of chain.reorganise(1 + random.below(2), 0.3)) {
       const isSentAgain = !chain.careless.has(lost.hash) || random.chance(0.9)
       if (isSentAgain) scheduler.after(random.next() * 30 * SECOND, () => chain.resend(lost), null)
+      else chain.abandoned.add(lost.to)
     }
   })
   void often(MINUTE, () => {

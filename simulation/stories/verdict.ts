@@ -117,7 +117,9 @@ export function judge(
   judgeDeliveries(facts, shop.received.get(orderId) ?? [], verdict)
   if (!OVER.includes(status)) verdict.missing.push(`it is ${status}`)
   const isPaid = PAID.includes(status)
-  if (expected === 'paid' && !isPaid) verdict.missing.push(`it is ${status}, and was paid in full and in time`)
+  const isAbandoned = facts.payments.some(({ deposit_address: to }) => to !== null && world.chain.abandoned.has(to))
+  if (expected === 'paid' && !isPaid && !isAbandoned)
+    verdict.missing.push(`it is ${status}, and was paid in full and in time`)
   if (expected === 'unpaid' && isPaid) verdict.broken.push(`it is ${status}, and was never paid in full`)
   return verdict
 }

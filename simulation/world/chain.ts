@@ -74,6 +74,8 @@ export class SimulatedChain {
   readonly #endowed = new Set<string>()
   /** Transfers of payers who do not look whether a reorganisation dropped them. */
   readonly careless = new Set<string>()
+  /** Where such a transfer went that is lost for good. */
+  readonly abandoned = new Set<string>()
   reorganisations = 0
   /** Reorganisations that went deeper than what counts as final. */
   losses = 0
