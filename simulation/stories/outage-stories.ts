@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readMetric } from '../world/gauges.ts'
-import { accepted, Broken, HOUR, MINUTE, must, SECOND } from './acts.ts'
+import { accepted, Broken, HOUR, MINUTE, must, patiently, SECOND } from './acts.ts'
 import type { Journey } from './money-stories.ts'
 import type { OrderStory } from './order-story.ts'
 
@@ -148,7 +148,10 @@ export const chainAway: Journey = async (story) => {
     Math.max(...(await readMetric(world, 'comptoir_rpc_errors_total', { chain: world.chain.chainId })), 0)
   const isOffered = async (): Promise<boolean> => {
     const path = '/api/next/channels?amount=50&fromAsset=EUR'
-    const { data } = await story.shop.call<{ paymentChannel: string; available: boolean }[]>('GET', path)
+    const { data } = await patiently(
+      () => story.shop.call<{ paymentChannel: string; available: boolean }[]>('GET', path),
+      ['INVALID_EXCHANGE_RATE'],
+    )
     return data.some(({ paymentChannel, available }) => paymentChannel === 'crypto' && available)
   }
   const errorsBefore = await errors()

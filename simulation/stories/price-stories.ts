@@ -8,7 +8,7 @@ const PAID = ['PAID']
 const MOVED = 1.015
 const QUOTE_MINUTES = 5
 
-/** A link whose shop takes a fresh price after five minutes, opened by its payer. The price is this story’s from now on. */
+/** A link whose shop takes a fresh price after five minutes, opened by its payer. The price is now this story’s. */
 async function openLink(story: OrderStory): Promise<Instructions> {
   const { market } = story.world
   while (market.isTaken) await sleep(10 * SECOND)
