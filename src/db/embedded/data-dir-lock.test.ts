@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { readProcessScope } from '../../kernel/process/process-scope.ts'
+import { thisMachine } from '../../webhooks/sender/machine.ts'
 import { lockDataDir } from './data-dir-lock.ts'
 import { processMark, processScope } from './process.ts'
 
@@ -77,4 +79,14 @@ test('of eight starts that find the same dead owner, one gets the lock', async (
   for (const child of starts) child.kill('SIGKILL')
   await Promise.all(ends)
   assert.deepEqual(words.sort(), [...Array<string>(7).fill('refused'), 'won'])
+})
+
+test('without /proc a data directory is refused, because its owner could not be seen; a sender leaves that part out', {
+  skip: process.platform !== 'linux',
+}, () => {
+  const known = readProcessScope()
+  assert.equal(processScope(known), `${known.boot} ${known.pidNamespace}`)
+  const unknown = readProcessScope(join(dataDir, 'no-proc'))
+  assert.throws(() => processScope(unknown), /needs \/proc .+ Mount it/)
+  assert.equal(thisMachine(unknown), hostname())
 })

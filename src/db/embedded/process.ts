@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, readlinkSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { readFileSync } from 'node:fs'
+import { type ProcessScope, readProcessScope } from '../../kernel/process/process-scope.ts'
 
 /**
  * What tells one process from a later one with the same number: its start time. Undefined when no such process lives;
@@ -28,8 +28,13 @@ function markFromPs(pid: number): string | undefined {
   }
 }
 
-/** The scope in which process numbers mean the same: this boot and this container. */
-export function processScope(): string {
-  if (process.platform !== 'linux') return hostname()
-  return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`
+/**
+ * The scope in which process numbers mean the same, as text.
+ * @throws Error on Linux without /proc: there every owner of a directory would look dead
+ */
+export function processScope({ host, boot, pidNamespace }: ProcessScope = readProcessScope()): string {
+  if (process.platform !== 'linux') return host
+  if (boot === '' || pidNamespace === '')
+    throw new Error('Comptoir needs /proc to see who uses its data directory. Mount it and start again.')
+  return `${boot} ${pidNamespace}`
 }
