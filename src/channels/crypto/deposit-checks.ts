@@ -42,6 +42,7 @@ export function openDepositChecks(readers: readonly ChainReader[]): DepositCheck
       return answers[0] ?? { found: false, counted: false, waiting: false, reason, addresses: [] }
     },
     async noticeMistakes(addresses) {
+      if (addresses.length === 0) return { gained: [], silent: [] }
       const gained = new Set<string>()
       const silent = new Set<number>()
       const look = async ({ network: { chainId }, log }: ChainReader, found: Promise<readonly string[]>) => {
