@@ -8,9 +8,9 @@ import { chooseBackup, findStoreFaults } from '../src/db/backup/places.ts'
 import { type S3Settings, s3Store } from '../src/db/backup/s3-store.ts'
 import { type BackupStore, backupNameAt } from '../src/db/backup/store.ts'
 import { pruneBackups } from '../src/db/backup/take-backup.ts'
+import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
 import { checkSignature, S3_KEY, S3_REGION, S3_SECRET, type S3StandIn, startS3Store } from './harness/s3-store.ts'
-import { freePort } from './harness/service.ts'
 
 const MIB = 1024 * 1024
 const places = newFolder()

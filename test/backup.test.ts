@@ -3,12 +3,13 @@ import { copyFileSync, readdirSync, readFileSync, statSync, truncateSync } from 
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { startTestChain, type TestChain } from './harness/chain.ts'
+import { freePort } from './harness/free-port.ts'
 import { insertMerchantAt, newFolder, runOperator } from './harness/installation.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
 import { newAddress, payoutEnv, type RefundData } from './harness/refunds.ts'
 import { S3_SECRET, type S3StandIn, s3Env, startS3Store } from './harness/s3-store.ts'
 import { type Served, startServed } from './harness/served.ts'
-import { type Answer, callService, eventually, freePort, type Merchant, TEST_MASTER_KEY } from './harness/service.ts'
+import { type Answer, callService, eventually, type Merchant, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type Instructions, type OrderData } from './harness/shop.ts'
 
 type Sale = { code: string; orderId: string; toAddress: string; units: bigint; refundTo: string }

@@ -16,9 +16,9 @@ import { runAgeOrders } from '../src/commands/age-orders.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { type Behaviour, BROKEN, good, SECRET } from './harness/broken-receivers.ts'
+import { freePort } from './harness/free-port.ts'
 import { untilQuiet, waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
-import { freePort } from './harness/service.ts'
 
 /* The developer's commands as they are typed, against the service as it is started. */
 

@@ -19,6 +19,7 @@ import { type OrderStatus, TRANSITIONS, type Trigger } from '../src/orders/order
 import { logInSuperAdmin } from './harness/accounts.ts'
 import { newTestXpub, startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { freePort } from './harness/free-port.ts'
 import { newAddress, payoutEnv } from './harness/refunds.ts'
 import { type Served, startServed } from './harness/served.ts'
 import {
@@ -26,7 +27,6 @@ import {
   type CallOptions,
   callService,
   eventually,
-  freePort,
   insertMerchant,
   type Merchant,
   TEST_MASTER_KEY,

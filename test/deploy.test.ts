@@ -7,9 +7,9 @@ import { parseYaml } from '@redocly/openapi-core'
 import { RELEASED } from '../scripts/release/files.ts'
 import { settingNames } from '../src/config/all-settings.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { freePort } from './harness/free-port.ts'
 import { type Ended, newFolder } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
-import { freePort } from './harness/service.ts'
 
 /*
  * What is delivered for running it elsewhere. Containers and clusters cannot run here: their files are parsed, compared

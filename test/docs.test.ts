@@ -9,9 +9,9 @@ import { CATALOGUE } from '../src/kernel/errors.ts'
 import { ERROR_WORDS } from '../src/pages/docs/error-words.ts'
 import { searchPages } from '../src/pages/docs/search.ts'
 import { hrefOf, readPages } from '../src/pages/docs/site.ts'
+import { freePort } from './harness/free-port.ts'
 import { waitFor } from './harness/receiver.ts'
 import { type Served, startServed } from './harness/served.ts'
-import { freePort } from './harness/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 let folder: string

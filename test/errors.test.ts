@@ -8,8 +8,9 @@ import { findOrderByCode } from '../src/orders/order-queries.ts'
 import { openAnnounce, openTransition } from '../src/orders/order-transition.ts'
 import { acceptOrder } from '../src/payments/accept/accept-order.ts'
 import { openRates } from '../src/rates/rate-service.ts'
+import { freePort } from './harness/free-port.ts'
 import { openChannels } from './harness/one-channel-set.ts'
-import { type Answer, freePort, type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { type Answer, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
 let merchant: Merchant

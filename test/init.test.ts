@@ -4,9 +4,9 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
+import { freePort } from './harness/free-port.ts'
 import { newFolder, runOperator } from './harness/installation.ts'
 import { startServed } from './harness/served.ts'
-import { freePort } from './harness/service.ts'
 
 const place = newFolder()
 after(() => place.remove())

@@ -9,13 +9,13 @@ import { type Db, openDb, sql } from '../src/db/db.ts'
 import { openVault } from '../src/kernel/vault.ts'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase } from './harness/database.ts'
+import { freePort } from './harness/free-port.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
 import { startServed } from './harness/served.ts'
 import {
   type Answer,
   callService,
   eventually,
-  freePort,
   insertMerchant,
   type Merchant,
   TEST_MASTER_KEY,

@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startEmbeddedPostgres } from '../src/db/embedded/embedded.ts'
 import { bareEnv } from './harness/bare-env.ts'
+import { freePort } from './harness/free-port.ts'
 import { startServed } from './harness/served.ts'
-import { callService, freePort } from './harness/service.ts'
+import { callService } from './harness/service.ts'
 
 /* docs/guides/own-postgresql.md: the folder of the embedded server is taken along to a PostgreSQL of one's own. */
 

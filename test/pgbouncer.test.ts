@@ -3,18 +3,12 @@ import { after, test } from 'node:test'
 import { sql } from '../src/db/db.ts'
 import { startTestChain } from './harness/chain.ts'
 import { createTestDatabase } from './harness/database.ts'
+import { freePort } from './harness/free-port.ts'
 import { insertMerchantIn, newFolder, runOperator } from './harness/installation.ts'
 import { findPgBouncer, startPgBouncer } from './harness/pgbouncer.ts'
 import { startReceiver } from './harness/receiver.ts'
 import { startServed } from './harness/served.ts'
-import {
-  callService,
-  eventually,
-  freePort,
-  type Merchant,
-  startTestService,
-  TEST_MASTER_KEY,
-} from './harness/service.ts'
+import { callService, eventually, type Merchant, startTestService, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type Instructions, type OrderData } from './harness/shop.ts'
 
 const program = findPgBouncer()

@@ -7,9 +7,10 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startTestChain, type TestChain } from './harness/chain.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
+import { freePort } from './harness/free-port.ts'
 import { newFolder } from './harness/installation.ts'
 import { type Served, startServed } from './harness/served.ts'
-import { eventually, freePort, TEST_MASTER_KEY } from './harness/service.ts'
+import { eventually, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv } from './harness/shop.ts'
 
 const place = newFolder()

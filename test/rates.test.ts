@@ -10,7 +10,8 @@ import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
 import { type Fiat, formatDecimal, RATE_EXPONENT } from '../src/kernel/money.ts'
 import type { Evidence } from '../src/rates/rate-median.ts'
 import { openRates, type Quote } from '../src/rates/rate-service.ts'
-import { freePort, startTestService, type TestService } from './harness/service.ts'
+import { freePort } from './harness/free-port.ts'
+import { startTestService, type TestService } from './harness/service.ts'
 
 /** What a venue answers to a path that begins so: a body, or a whole answer. */
 type Reply = string | { status: number; headers?: Record<string, string>; body: string }

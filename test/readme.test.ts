@@ -5,9 +5,9 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { freePort } from './harness/free-port.ts'
 import { waitFor } from './harness/receiver.ts'
 import { startServed } from './harness/served.ts'
-import { freePort } from './harness/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')

@@ -13,7 +13,8 @@ import { readInstallation, writeInstallation } from '../src/db/installation.ts'
 import { logInSuperAdmin, registerManager } from './harness/accounts.ts'
 import { bareEnv } from './harness/bare-env.ts'
 import { createTestDatabase, type TestDatabase } from './harness/database.ts'
-import { freePort, startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
+import { freePort } from './harness/free-port.ts'
+import { startTestService, TEST_MASTER_KEY, type TestService } from './harness/service.ts'
 
 let host: TestService
 let folder: string

@@ -6,10 +6,11 @@ import { test } from 'node:test'
 import { listMigrations } from '../src/db/migrate.ts'
 import { startTestChain } from './harness/chain.ts'
 import { createEmptyDatabase } from './harness/database.ts'
+import { freePort } from './harness/free-port.ts'
 import { insertMerchantIn, newFolder } from './harness/installation.ts'
 import { startReceiver } from './harness/receiver.ts'
 import { startServed } from './harness/served.ts'
-import { callService, eventually, freePort, type Merchant, TEST_MASTER_KEY } from './harness/service.ts'
+import { callService, eventually, type Merchant, TEST_MASTER_KEY } from './harness/service.ts'
 import { chainEnv, FINAL_AFTER, type Instructions, type OrderData } from './harness/shop.ts'
 
 /*

@@ -4,8 +4,9 @@ import type { Browser, CDPSession, Page } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { logIn, PASSWORD, type Person, registerManager } from '../harness/accounts.ts'
 import { startBrowser } from '../harness/browser.ts'
+import { freePort } from '../harness/free-port.ts'
 import { countCodes, enterOffice, goTo } from '../harness/office.ts'
-import { freePort, startTestService, type TestService } from '../harness/service.ts'
+import { startTestService, type TestService } from '../harness/service.ts'
 
 /* Passkeys in Chromium with its virtual authenticator: keys, signatures and counters are real. */
 

@@ -6,10 +6,11 @@ import { type Db, openDb, sql } from '../../src/db/db.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import { startTestChain, type TestChain } from './chain.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { freePort } from './free-port.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type RpcProxy, startRpcProxy } from './rpc-proxy.ts'
 import { type Served, startServed } from './served.ts'
-import { freePort, type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './service.ts'
+import { type Merchant, startTestService, TEST_MASTER_KEY, type TestService } from './service.ts'
 import { chainEnv } from './shop.ts'
 
 /**

@@ -3,9 +3,10 @@ import { type Providers, startProviders } from '../../sandbox/providers/server.t
 import { sql } from '../../src/db/db.ts'
 import { EVENTS } from '../../src/webhooks/outbox/events.ts'
 import { startTestChain, type TestChain } from './chain.ts'
+import { freePort } from './free-port.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { payoutEnv } from './refunds.ts'
-import { type Answer, eventually, freePort, type Merchant, startTestService, type TestService } from './service.ts'
+import { type Answer, eventually, type Merchant, startTestService, type TestService } from './service.ts'
 import { chainEnv, FINAL_AFTER, type OrderData, type OrderStory, tellStory } from './shop.ts'
 
 export type MarketInstructions = Record<string, string | number | null> & { status: string; providerReference: string }

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { buildService, type Service } from '../../src/app.ts'
 import { type Config, loadConfig } from '../../src/config/config.ts'
 import { type Db, openDb, sql } from '../../src/db/db.ts'
@@ -11,6 +8,7 @@ import { newId, newWebhookSecret } from '../../src/kernel/ids.ts'
 import { openVault, type Vault } from '../../src/kernel/vault.ts'
 import { hashApiSecret } from '../../src/sessions/api-keys/api-key-service.ts'
 import { createTestDatabase } from './database.ts'
+import { freePort } from './free-port.ts'
 
 /** Shared by every process of one test, so that each can open what another sealed. */
 export const TEST_MASTER_KEY = Buffer.alloc(32, 7)
@@ -46,15 +44,6 @@ export type TestService = {
 }
 
 export type CallOptions = { as?: Merchant; body?: unknown; raw?: string; headers?: Record<string, string> }
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
 
 const TEST_ENV = {
   LIMIT_ACCOUNT_PER_MINUTE: '0',
