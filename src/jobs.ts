@@ -28,7 +28,7 @@ import { erasePayersOlderThan, resealPayers } from './payers/payer-service.ts'
 import { auditEndedDeposits, checkBeforeEnd, type DepositCheckDeps } from './payments/deposit-checks.ts'
 import { paymentPolls } from './payments/payment-jobs.ts'
 import type { RefundDeps } from './refunds/refund-deps.ts'
-import { refundPolls } from './refunds/refund-jobs.ts'
+import { eraseProofsOlderThan, refundPolls } from './refunds/refund-jobs.ts'
 import type { RequestLog } from './request-log/request-log.ts'
 import { type ScreeningDeps, screeningPolls } from './screening/screening-polls.ts'
 import { deleteEndedSessions } from './sessions/session-queries.ts'
@@ -96,6 +96,9 @@ export function startJobs(deps: JobDeps): Stoppable {
     startTicker('limits.clean', MINUTE, log, async () => (await deleteOldCounters(db, new Date(clock()))) > 0),
     startTicker('payers.retention', HOUR, log, async () => {
       return (await erasePayersOlderThan(payments.payers, deps.payerRetentionDays)) > 0
+    }),
+    startTicker('proofs.retention', HOUR, log, async () => {
+      return (await eraseProofsOlderThan(deps.refunds, deps.payerRetentionDays)) > 0
     }),
     startTicker('payers.reseal', HOUR, log, async () => (await resealPayers(payments.payers)) > 0),
     startTicker('channels.reseal', HOUR, log, async () => (await resealAccounts(payments)) > 0),

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { PNG } from 'pngjs'
-import { sql } from '../src/db/db.ts'
+import { sql, type Tx } from '../src/db/db.ts'
 import { listMigrations } from '../src/db/migrate.ts'
+import { eraseProofsOlderThan } from '../src/refunds/refund-jobs.ts'
+import { findRefund } from '../src/refunds/refund-queries.ts'
+import { settleRefundIn } from '../src/refunds/refund-settle.ts'
 import { type Client, logIn, type Person, register, registerManager } from './harness/accounts.ts'
 import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
 import type { Answer } from './harness/service.ts'
@@ -67,7 +70,8 @@ test('a transaction that pays something else is refused and says why; one pays o
 
 type Kept = RefundData & {
   settledByHand: boolean
-  proof: null | { mime: string; size: number; sha256: string; by: string; at: string }
+  code: string
+  proof: null | { mime: string; size: number; sha256: string; by: string; at: string; erasedAt: string | null }
 }
 
 /** A person of the merchant’s company, with a fresh second factor. */
@@ -204,6 +208,59 @@ test('a proof added later is read by its bytes: a name or type proves nothing, 1
     .update(kept ?? '')
     .digest('hex')
   assert.equal(list.data.refunds.find(({ _id }) => _id === id)?.proof?.sha256, sha256)
+})
+
+test('a proof goes with its payer, on request and after the retention period; its hash and the booking stay', async () => {
+  const boss = await joinShop('Manager')
+  const [asked, old, other] = [await startManual(), await startManual(), await startManual()]
+  for (const { _id: id } of [asked, old, other]) {
+    const body = { reference: `bank-${id}`, statement: 'sent by bank transfer', proof: PDF.toString('base64') }
+    assert.equal((await boss.client.post(`refunds/${id}/settle`, body)).status, 200)
+  }
+  const read = async ({ _id: id }: RefundData) => (await boss.client.get<Kept>(`refunds/${id}`)).data
+  const before = await read(asked)
+  const erased = await boss.client.call('DELETE', `confirm_conversion/payer-information/${before.code}`)
+  assert.deepEqual(erased.data, { erased: true }, erased.text)
+  const { proof, ...booked } = await read(asked)
+  assert.ok(proof?.erasedAt)
+  assert.deepEqual({ ...booked, proof: { ...proof, erasedAt: null } }, before)
+  const gone = await download(boss.client, asked._id)
+  assert.deepEqual([gone.status, /was erased with the payer/.test(await gone.text())], [404, true])
+  assert.deepEqual(
+    (await boss.client.call('DELETE', `confirm_conversion/payer-information/${before.code}`)).data,
+    { erased: false },
+    'once is enough',
+  )
+  const bytesOf = async ({ _id: id }: RefundData) =>
+    (
+      await shop.host.db.one<{ size: number }>(sql`
+      select octet_length(bytes) as size from refund_proofs where refund_id = ${id}`)
+    ).size
+  assert.deepEqual([await bytesOf(asked), await bytesOf(old)], [0, PDF.length])
+  await shop.host.db.run(sql`
+    update refund_proofs set added_at = now() - interval '31 days' where refund_id = ${old._id}`)
+  assert.equal(await eraseProofsOlderThan({ db: shop.host.db, clock: Date.now }, 30), 1)
+  assert.equal((await read(old)).proof?.size, PDF.length)
+  assert.deepEqual([await bytesOf(old), await bytesOf(other)], [0, PDF.length])
+})
+
+test('a provider that says “sent by hand” settles its refund, and not by hand', async () => {
+  const { db } = shop.host
+  const { _id } = await startManual()
+  const refund = await findRefund(db, _id)
+  assert.ok(refund)
+  // seen at the last step of the transaction, which is then undone
+  let settled: { status: string; settledByHand: boolean } | undefined
+  const news = { reference: 'r-1', txHash: null, providerStatus: 'sent by hand: said the provider', actor: 'system' }
+  const transition = async (tx: Tx): Promise<never> => {
+    settled = await tx.one(sql`select status, settled_by_hand from refunds where id = ${_id}`)
+    throw new Error('seen')
+  }
+  await assert.rejects(
+    db.tx((tx) => settleRefundIn({ clock: Date.now, transition }, tx, refund, news)),
+    /seen/,
+  )
+  assert.deepEqual(settled, { status: 'settled', settledByHand: false })
 })
 
 test('a refund that its channel sent takes no proof', async () => {

@@ -386,7 +386,7 @@ export interface Operations {
       companySiret?: string
     }
   }
-  /** Erase payer information. For an erasure request (GDPR). The order and its payments stay. This cannot be undone. */
+  /** Erase payer information. For an erasure request (GDPR). The files that prove refunds sent by hand go as well; the order, its payments and the books stay. This cannot be undone. */
   erasePayerInformation: {
     params: {
       /** Order code: unguessable, used in paths. */
@@ -546,6 +546,8 @@ export interface Operations {
           by: string
           /** When it happened. UTC, with milliseconds. */
           at: string
+          /** When the file went with the payer’s data; null: it is there. */
+          erasedAt: string | null
         } | null
         /** When it was created. UTC, with milliseconds. */
         createdAt: string
@@ -648,6 +650,8 @@ export interface Operations {
         by: string
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the file went with the payer’s data; null: it is there. */
+        erasedAt: string | null
       } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -766,6 +770,8 @@ export interface Operations {
         by: string
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the file went with the payer’s data; null: it is there. */
+        erasedAt: string | null
       } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -865,6 +871,8 @@ export interface Operations {
         by: string
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the file went with the payer’s data; null: it is there. */
+        erasedAt: string | null
       } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -975,6 +983,8 @@ export interface Operations {
         by: string
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the file went with the payer’s data; null: it is there. */
+        erasedAt: string | null
       } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -1106,6 +1116,8 @@ export interface Operations {
         by: string
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the file went with the payer’s data; null: it is there. */
+        erasedAt: string | null
       } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -1205,6 +1217,8 @@ export interface Operations {
         by: string
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the file went with the payer’s data; null: it is there. */
+        erasedAt: string | null
       } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string
@@ -1312,6 +1326,8 @@ export interface Operations {
         by: string
         /** When it happened. UTC, with milliseconds. */
         at: string
+        /** When the file went with the payer’s data; null: it is there. */
+        erasedAt: string | null
       } | null
       /** When it was created. UTC, with milliseconds. */
       createdAt: string

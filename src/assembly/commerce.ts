@@ -15,6 +15,7 @@ import type { PayerDeps } from '../payers/payer-service.ts'
 import type { MispaymentDeps } from '../payments/mispayments/mispayment-service.ts'
 import { openRates } from '../rates/rate-service.ts'
 import type { MispaymentRefundDeps } from '../refunds/mispayment-refund.ts'
+import { eraseProofsOfOrder } from '../refunds/proof/proof-queries.ts'
 import { openRefundLinks } from '../refunds/refund-link.ts'
 import { webhookUrlFault } from '../webhooks/outbox/webhook-url.ts'
 import type { Accounts } from './accounts.ts'
@@ -39,6 +40,15 @@ function openCompanies({ config, db, clock }: ServiceBase, accounts: Accounts, c
       apiKeys.forget()
     },
     callbackFault: (url) => webhookUrlFault(url, config.webhooks),
+  }
+}
+
+/** What goes with the payer of an order: the e-mail of its check, and files that may show the payer. */
+function openForget({ vault, clock }: ServiceBase): NonNullable<PayerDeps['forget']> {
+  const forgetPayer = openForgetPayer({ vault })
+  return async (tx, order, email) => {
+    await forgetPayer(tx, order, email)
+    return (await eraseProofsOfOrder(tx, order, new Date(clock()))) > 0
   }
 }
 
@@ -69,7 +79,7 @@ export function openCommerce(ground: ServiceBase, accounts: Accounts) {
   const exportOrders = openOrderExports({ reads: ground.reads ?? readsFrom(db), clock, config })
   const payers: PayerDeps = {
     ...{ db, vault, clock, rates, audit, tellEmailChanged: openTellEmailChanged(mailer) },
-    forget: openForgetPayer({ vault }),
+    forget: openForget(ground),
   }
   const kyc = openCompliance(ground, accounts, payers, wake)
   const links = openRefundLinks({ vault, payUrl: config.payUrl })

@@ -68,7 +68,9 @@ export const payerRoutes: FastifyPluginAsyncTypebox<PayerDeps> = async (app, dep
       schema: {
         operationId: 'erasePayerInformation',
         summary: 'Erase payer information',
-        description: 'For an erasure request (GDPR). The order and its payments stay. This cannot be undone.',
+        description:
+          'For an erasure request (GDPR). The files that prove refunds sent by hand go as well; the order, its payments ' +
+          'and the books stay. This cannot be undone.',
         tags: ['orders'],
         params: CodeParams,
         response: { 200: Envelope(Type.Object({ erased: Type.Boolean() })) },

@@ -23,8 +23,8 @@ export type PayerDeps = {
   audit: Audit
   /** Notifies the previous address that it was replaced; only writes a job. */
   tellEmailChanged(tx: Tx, order: Order, oldEmail: string): Promise<void>
-  /** Erases the payer elsewhere too, in the transaction of the erasure. */
-  forget?(tx: Tx, order: Order, email: string | null): Promise<void>
+  /** Erases the payer elsewhere too, in the transaction of the erasure. @returns whether files went with them */
+  forget?(tx: Tx, order: Order, email: string | null): Promise<boolean>
 }
 
 const contextOf = (orderId: string): string => `order:${orderId}:payer`
@@ -203,8 +203,9 @@ export async function erasePayer(deps: PayerDeps, actor: Actor, code: string): P
   return deps.db.tx(async (tx) => {
     const order = await lockReachableOrder(tx, actor, code)
     const { email } = (await open(deps, tx, order)).payer
-    await deps.forget?.(tx, order, email ?? null)
-    return { erased: await queries.deletePayer(tx, order.companyId, order.id) }
+    const hadFiles = await deps.forget?.(tx, order, email ?? null)
+    const hadPayer = await queries.deletePayer(tx, order.companyId, order.id)
+    return { erased: hadPayer || hadFiles === true }
   })
 }
 

@@ -3,6 +3,7 @@ import { ProviderRefusal, ProviderTrouble } from '../channels/provider-errors.ts
 import type { Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import type { RequestContext } from '../http/request-context.ts'
+import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
@@ -10,6 +11,7 @@ import { checkClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund } from './foreign-refund.ts'
+import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
 import { dropRefund } from './refund-decisions.ts'
@@ -228,3 +230,14 @@ export const refundPolls = (deps: RefundDeps): PollSpec => ({
     if (refund) await pollRefund({ ...deps, db }, refund)
   },
 })
+
+const PROOF_BATCH = 500
+
+/** Erases proof files added that many days ago. @returns how many were erased */
+export const eraseProofsOlderThan = (
+  { db, clock }: Pick<RefundDeps, 'db' | 'clock'>,
+  days: number,
+): Promise<number> => {
+  const now = clock()
+  return eraseOldProofs(db, new Date(now - days * DAY), { at: new Date(now), limit: PROOF_BATCH })
+}

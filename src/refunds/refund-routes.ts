@@ -61,6 +61,12 @@ async function viewRefund(deps: MispaymentRefundDeps, refund: Refund) {
   return describeRefund(deps, refund, { ...names, proof })
 }
 
+const viewProof = ({ mime, size, sha256, by, at, erasedAt }: ProofFacts) => ({
+  ...{ mime, size, sha256, by },
+  at: at.toISOString(),
+  erasedAt: erasedAt?.toISOString() ?? null,
+})
+
 const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shortCode, proof }: Known) => ({
   ...viewQuestion(deps, refund, code),
   _id: refund.id,
@@ -86,9 +92,7 @@ const describeRefund = (deps: MispaymentRefundDeps, refund: Refund, { code, shor
   txHash: refund.txHash,
   message: refund.providerStatus,
   settledByHand: refund.settledByHand,
-  proof: proof
-    ? { mime: proof.mime, size: proof.size, sha256: proof.sha256, by: proof.by, at: proof.at.toISOString() }
-    : null,
+  proof: proof ? viewProof(proof) : null,
   createdAt: refund.createdAt.toISOString(),
   updatedAt: refund.updatedAt.toISOString(),
   settledAt: refund.settledAt?.toISOString() ?? null,

@@ -148,6 +148,12 @@ export const RefundSchema = Type.Object({
         sha256: Type.String(),
         by: Type.String(),
         at: Type.String({ format: 'date-time' }),
+        erasedAt: Nullable(
+          Type.String({
+            format: 'date-time',
+            description: 'When the file went with the payer’s data; null: it is there.',
+          }),
+        ),
       },
       { description: 'The proof file: GET /refunds/{id}/proof.' },
     ),

@@ -144,7 +144,24 @@ async function settleWithProof(page: Page): Promise<void> {
   await proof.waitFor()
   const [saved] = await Promise.all([page.waitForEvent('download'), proof.click()])
   assert.deepEqual(readFileSync(await saved.path()), file.buffer)
-  assert.equal(await card.getByRole('button', { name: 'Add the proof' }).count(), 0, 'it cannot be replaced')
+  const add = card.getByRole('button', { name: 'Add the proof' })
+  assert.equal(await add.count(), 0, 'it cannot be replaced')
+  assert.doesNotMatch((await card.getByText('bank transfer by Maud').getAttribute('class')) ?? '', /bad/, 'no fault')
+  // as if it had been settled without a file
+  await db.run(sql`delete from refund_proofs`)
+  await goTo(page, '/refunds?status=settled')
+  await add.click()
+  await inDialog(page).getByLabel('Proof').setInputFiles(file)
+  await inDialog(page).getByRole('button', { name: 'Add the proof' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await proof.waitFor()
+  const [later] = await Promise.all([page.waitForEvent('download'), proof.click()])
+  assert.deepEqual(readFileSync(await later.path()), file.buffer)
+  // its payer is erased, and the file with them
+  await db.run(sql`update refund_proofs set erased_at = now(), size = 9, bytes = ''`)
+  await goTo(page, '/refunds?status=settled')
+  await card.getByText('erased with the payer’s data').waitFor()
+  assert.equal((await proof.count()) + (await add.count()), 0)
 }
 
 test('a refund to a payer who must give an address: by a link to hand over, or asked by mail and settled on the chain', async () => {

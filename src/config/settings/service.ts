@@ -138,9 +138,13 @@ const daysOrEver = (name: string, description: string): Setting<number> => ({
 
 /** How long records about payers, providers and requests are kept. */
 export const RETENTION = {
-  payerRetentionDays: integer('PAYER_RETENTION_DAYS', 'Days without a change until payer information is erased.', {
-    ...{ fallback: '1825', min: 1, max: 36_500 },
-  }),
+  payerRetentionDays: integer(
+    'PAYER_RETENTION_DAYS',
+    'Days until payer information without a change and proof files of refunds are erased.',
+    {
+      ...{ fallback: '1825', min: 1, max: 36_500 },
+    },
+  ),
   exchangeRetentionDays: integer('CHANNEL_EXCHANGE_RETENTION_DAYS', 'Days to keep recorded calls of providers.', {
     ...{ fallback: '30', min: 1, max: 3650 },
   }),

@@ -88,6 +88,7 @@ const ORDERS: Record<string, Word> = {
   'addRefundProof.file': ['The file, in base64.', 'iVBORw0KGgo='],
   settledByHand: ['Whether a person sent the money; only such a refund takes a proof file.', true],
   proof: ['The proof file of a refund settled by hand; null: none.'],
+  erasedAt: ['When the file was erased with the payer’s data; null: it is there.', null],
   sha256: ['SHA-256 of the file as it is kept.', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
   mime: ['Media type of the file.', 'application/pdf'],
   size: ['Bytes of the file.', 48213],

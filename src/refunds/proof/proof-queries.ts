@@ -2,7 +2,16 @@ import { type Queryable, sql, type Tx } from '../../db/db.ts'
 import type { ProofFile } from './proof-file.ts'
 
 /** A kept file without its bytes. */
-export type ProofFacts = { refundId: string; mime: string; size: number; sha256: string; by: string; at: Date }
+export type ProofFacts = {
+  refundId: string
+  mime: string
+  size: number
+  sha256: string
+  by: string
+  at: Date
+  /** The file is gone, its facts are not. */
+  erasedAt: Date | null
+}
 
 type Key = { companyId: string; id: string }
 
@@ -15,7 +24,8 @@ export async function insertProof(tx: Tx, { companyId, id }: Key, file: ProofFil
   return rows === 1
 }
 
-const FACTS = sql`refund_id, mime, octet_length(bytes) as size, sha256, added_by as "by", added_at as "at"`
+const FACTS = sql`
+  refund_id, mime, coalesce(size, octet_length(bytes)) as size, sha256, added_by as "by", added_at as "at", erased_at`
 
 export const listProofs = (q: Queryable, refunds: readonly Key[]): Promise<ProofFacts[]> => {
   const [companyIds, ids] = [[...new Set(refunds.map(({ companyId }) => companyId))], refunds.map(({ id }) => id)]
@@ -30,6 +40,22 @@ export const findProof = (q: Queryable, { companyId, id }: Key): Promise<ProofFa
 export const findProofBytes = (
   q: Queryable,
   { companyId, id }: Key,
-): Promise<Pick<ProofFile, 'mime' | 'bytes' | 'sha256'> | undefined> =>
+): Promise<(Pick<ProofFile, 'mime' | 'bytes' | 'sha256'> & Pick<ProofFacts, 'erasedAt'>) | undefined> =>
   q.maybe(sql`
-    select mime, bytes, sha256 from refund_proofs where company_id = ${companyId} and refund_id = ${id}`)
+    select mime, bytes, sha256, erased_at from refund_proofs where company_id = ${companyId} and refund_id = ${id}`)
+
+const ERASED = sql`size = octet_length(bytes), bytes = ''`
+
+/** Every file of the order's refunds. @returns how many were erased */
+export const eraseProofsOfOrder = (tx: Tx, { companyId, id }: Key, at: Date): Promise<number> =>
+  tx.run(sql`
+    update refund_proofs set ${ERASED}, erased_at = ${at}
+    where company_id = ${companyId} and erased_at is null
+      and refund_id in (select r.id from refunds r where r.company_id = ${companyId} and r.order_id = ${id})`)
+
+/** Files added before then, of every company. @returns how many were erased */
+export const eraseOldProofs = (q: Queryable, before: Date, { at, limit }: { at: Date; limit: number }) =>
+  q.run(sql`
+    update refund_proofs set ${ERASED}, erased_at = ${at}
+    where (company_id, refund_id) in
+      (select company_id, refund_id from refund_proofs where erased_at is null and added_at < ${before} limit ${limit})`)

@@ -45,7 +45,8 @@ export const texts = defineTexts(
     payerText: 'Personal data. Each look is written to the audit log.',
     payerNone: 'No data of the payer is stored.',
     erase: 'Erase this data',
-    eraseText: 'The payer’s data is erased for good. The order and the books stay.',
+    eraseText:
+      'The payer’s data is erased for good, and so are the proof files of refunds sent by hand. The order and the books stay.',
     erased: 'The data is erased.',
     exchanges: 'Messages with the provider',
     exchangesShow: 'Show the messages',
@@ -123,7 +124,8 @@ export const texts = defineTexts(
       payerText: 'Données personnelles. Chaque consultation est inscrite au journal d’audit.',
       payerNone: 'Aucune donnée du payeur n’est conservée.',
       erase: 'Effacer ces données',
-      eraseText: 'Les données du payeur sont effacées définitivement. La commande et les comptes restent.',
+      eraseText:
+        'Les données du payeur sont effacées définitivement, de même que les justificatifs des remboursements manuels. La commande et les comptes restent.',
       erased: 'Les données sont effacées.',
       exchanges: 'Échanges avec le prestataire',
       exchangesShow: 'Afficher les échanges',
@@ -198,7 +200,8 @@ export const texts = defineTexts(
       payerText: 'Personenbezogene Daten. Jeder Blick darauf steht im Prüfprotokoll.',
       payerNone: 'Es sind keine Daten gespeichert.',
       erase: 'Diese Daten löschen',
-      eraseText: 'Die Daten werden endgültig gelöscht. Bestellung und Buchungen bleiben.',
+      eraseText:
+        'Die Daten werden endgültig gelöscht, ebenso die Belege von Erstattungen, die von Hand gesendet wurden. Bestellung und Buchungen bleiben.',
       erased: 'Die Daten sind gelöscht.',
       exchanges: 'Nachrichten mit dem Anbieter',
       exchangesShow: 'Nachrichten anzeigen',
@@ -272,7 +275,8 @@ export const texts = defineTexts(
       payerText: 'Datos personales. Cada consulta queda en el registro de auditoría.',
       payerNone: 'No hay datos guardados del pagador.',
       erase: 'Borrar estos datos',
-      eraseText: 'Los datos del pagador se borran para siempre. El pedido y los libros permanecen.',
+      eraseText:
+        'Los datos del pagador se borran para siempre, y también los comprobantes de los reembolsos hechos a mano. El pedido y los libros permanecen.',
       erased: 'Los datos se han borrado.',
       exchanges: 'Mensajes con el proveedor',
       exchangesShow: 'Mostrar los mensajes',
@@ -346,7 +350,8 @@ export const texts = defineTexts(
       payerText: 'Dati personali. Ogni consultazione viene scritta nel registro di controllo.',
       payerNone: 'Non ci sono dati conservati.',
       erase: 'Cancella questi dati',
-      eraseText: 'I dati vengono cancellati per sempre. L’ordine e la contabilità restano.',
+      eraseText:
+        'I dati vengono cancellati per sempre, così come i documenti di prova dei rimborsi inviati a mano. L’ordine e la contabilità restano.',
       erased: 'I dati sono stati cancellati.',
       exchanges: 'Messaggi con il fornitore',
       exchangesShow: 'Mostra i messaggi',

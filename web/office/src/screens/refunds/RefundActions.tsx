@@ -43,7 +43,7 @@ export function RefundActions({ refund }: { refund: Refund }) {
             {t.approve}
           </button>
         )}
-        {refund.proof && (
+        {refund.proof?.erasedAt === null && (
           <button type="button" className="btn" onClick={() => download.mutate(undefined)}>
             <Icon name="download" size={18} />
             {t.proofFile}

@@ -43,6 +43,9 @@ export function RefundList() {
   )
 }
 
+/** Only then its last message says what is wrong; else it is news, or what a person wrote. */
+const isStuck = ({ status }: Refund): boolean => ['ready', 'refused', 'rejected'].includes(status)
+
 function Card({ refund }: { refund: Refund }) {
   const t = useTexts(texts)
   const core = useCore()
@@ -50,6 +53,7 @@ function Card({ refund }: { refund: Refund }) {
   if (refund.reason) rows.push([core.reason, refund.reason])
   if (refund.address) rows.push([t.destination, <Code key="to" text={refund.address} whole />])
   if (refund.proposedAddress) rows.push([t.proposed, <Code key="proposed" text={refund.proposedAddress} whole />])
+  if (refund.proof?.erasedAt) rows.push([t.proofFile, t.proofErased])
   if (refund.txHash) rows.push([t.transactionLabel, <Code key="tx" text={refund.txHash} />])
   return (
     <article className="panel p-4">
@@ -68,7 +72,9 @@ function Card({ refund }: { refund: Refund }) {
       <p className="mb-3 text-sm">
         {wordFor(t.means, refund.status)} {refund.approvalReason === 'limit' && t.limit}
       </p>
-      {refund.message && <p className="mb-3 text-sm text-bad">{refund.message}</p>}
+      {refund.message && (
+        <p className={`mb-3 text-sm ${isStuck(refund) ? 'text-bad' : 'text-soft'}`}>{refund.message}</p>
+      )}
       {rows.length > 0 && (
         <div className="mb-3">
           <Facts rows={rows} />
