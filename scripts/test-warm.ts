@@ -1,4 +1,6 @@
-/* Loads what nearly every test process loads: compiled once here, it is not compiled by all that start at once. */
+/* Loads what tests and the processes that they start load: compiled once here, not by all that start at once. */
+import '../cli/main.ts'
+import '../src/commands/serve/serve-command.ts'
 import '../test/harness/providers.ts'
 import '../test/harness/shop.ts'
 
