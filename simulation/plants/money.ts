@@ -60,7 +60,7 @@ export const MONEY: readonly Plant[] = [
   {
     ...{ name: 'empty-logs-believed', number: 4, story: 'emptyLogs' },
     fault: 'an empty answer is believed although the block’s header shows a transfer',
-    edits: one('src/chain/checked-logs.ts', "const sure = suspicion === 'none'", "const sure = suspicion !== 'never'"),
+    edits: one('src/chain/checked-logs.ts', "suspicion === 'none' ? logs", "suspicion !== 'never' ? logs"),
   },
   {
     ...{ name: 'agreement-outvotes-header', number: 4, story: 'emptyLogs' },
@@ -88,6 +88,11 @@ export const MONEY: readonly Plant[] = [
     ...{ name: 'refund-without-cover', number: 6, story: 'settledFirst' },
     fault: 'a refund after the settlement makes the company owe the operator',
     edits: one('src/refunds/refund-cover.ts', 'if (free + fees >= units) return', 'if (free + fees >= -units) return'),
+  },
+  {
+    ...{ name: 'lease-not-renewed', number: 5, story: 'slowChain', nodes: 5 },
+    fault: 'two nodes take a chain that they read slowly from each other, and no payment is seen',
+    edits: one('src/chain/scanner.ts', 'setInterval(renew, leaseMs / 3)', 'setInterval(() => renew, leaseMs / 3)'),
   },
   {
     ...{ name: 'lag-invisible', number: 5, story: 'chainAway' },

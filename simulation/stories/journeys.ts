@@ -86,6 +86,7 @@ const TROUBLES: readonly Journey[] = [
   provider.closedAtGate,
   outage.nodeDies,
   outage.chainAway,
+  outage.slowChain,
   outage.databaseAway,
 ]
 /** These turn the clock of everyone, which ends the patience of others: they are told alone. */

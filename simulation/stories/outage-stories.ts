@@ -140,6 +140,18 @@ export const databaseAway: Journey = async (story) => {
   must(await story.reaches(['PAID']), 'a payment during an outage of the database is not PAID')
 }
 
+/** 5: both chain nodes take six seconds for an answer, and a batch of blocks longer than a lease. */
+export const slowChain: Journey = async (story) => {
+  const { world } = story
+  const { toAddress } = await accepted(story, 'crypto')
+  for (const node of world.endpoints) node.trouble = 'slow'
+  await sleep(20 * SECOND)
+  world.chain.pay(toAddress ?? '', story.due)
+  story.expected = 'paid'
+  must(await story.reaches(['PAID'], 2 * MINUTE), 'a payment on a chain that is read slowly is not PAID')
+  for (const node of world.endpoints) node.trouble = 'none'
+}
+
 /** 5: both chain nodes are away. Metrics say for how long, and the wallet's channel is hidden until they are back. */
 export const chainAway: Journey = async (story) => {
   const { world } = story

@@ -1,14 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { toHex } from 'viem'
 import type { HttpAnswer, HttpRequest } from '../virtual/network.ts'
 import type { ChainTransaction, SimulatedBlock, SimulatedChain } from './chain.ts'
 import type { Hex } from './token.ts'
 
-/** How a node misbehaves for a while. `empty`: it finds no logs. `foreign`: it serves another chain. */
-export type NodeTrouble = 'none' | 'down' | 'empty' | 'foreign'
+/** How a node misbehaves for a while. `slow`: six seconds an answer. `empty`: no logs. `foreign`: another chain. */
+export type NodeTrouble = 'none' | 'down' | 'slow' | 'empty' | 'foreign'
 
 type Call = { id: unknown; method: string; params: unknown[] }
 
 const FOREIGN_ID = 999_331
+const SLOW_MS = 6000
 
 /** An endpoint of the chain: JSON-RPC over HTTP, some blocks behind, honest unless the run says otherwise. */
 export class ChainNode {
@@ -24,6 +26,7 @@ export class ChainNode {
   async answer({ body }: HttpRequest): Promise<HttpAnswer> {
     const headers = { 'content-type': 'application/json' }
     if (this.trouble === 'down') return { status: 503, headers: { 'content-type': 'text/html' }, body: '<h1>503</h1>' }
+    if (this.trouble === 'slow') await sleep(SLOW_MS)
     const asked = JSON.parse(body) as Call | Call[]
     const answers = []
     for (const call of Array.isArray(asked) ? asked : [asked]) answers.push(await this.#one(call))
