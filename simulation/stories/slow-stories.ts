@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   accepted,
+  Broken,
   decide,
   decideRecord,
   HOUR,
@@ -36,8 +37,14 @@ async function settleAll(story: OrderStory): Promise<string> {
     const words = 'select status from settlements where company_id = $1 and id = $2'
     return (await world.oracle.one<{ status: string }>(words, [shop.merchant.companyId, made.data._id])).status
   }
+  const explain = async (): Promise<string> => {
+    const words = `select to_jsonb(s) as settlement,
+      (select jsonb_agg(to_jsonb(p)) from chain_payouts p where p.id like '%' || s.id || '%') as payouts
+      from settlements s where s.company_id = $1 and s.id = $2`
+    return JSON.stringify(await world.oracle.one(words, [shop.merchant.companyId, made.data._id]))
+  }
   for (let tries = 0; tries < 100 && (await status()) !== 'paid'; tries += 1) await sleep(3 * SECOND)
-  must((await status()) === 'paid', 'an approved settlement is not paid')
+  if ((await status()) !== 'paid') throw new Broken(`an approved settlement is not paid: ${await explain()}`)
   const got = inDecimal(world.chain.balanceAt(shop.settlementAddress) - before)
   must(got === made.data.amount, `${got} were settled, not ${made.data.amount}`)
   return got

@@ -71,39 +71,36 @@ export class Shop {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {}),
     }
+    const init = { method, headers, body: body === undefined ? '' : JSON.stringify(body) }
     for (let tries = 0; ; tries += 1) {
-      const reply = await this.#once<Data>(url, {
-        method,
-        headers,
-        body: body === undefined ? '' : JSON.stringify(body),
-      })
-      if (reply) return reply
-      if (tries > 200) throw new Error(`${method} ${path} is never answered`)
+      const reply = await this.#ask<Data>(url, init)
+      if (typeof reply !== 'string') return reply
+      if (tries > 200) throw new Error(`${method} ${path} is never answered, the last time by: ${reply}`)
       await sleep(300 + 200 * tries)
     }
   }
 
   /** One request without patience. */
-  once<Data>(method: 'POST', path: string, body: unknown): Promise<Reply<Data> | null> {
+  async once<Data>(method: 'POST', path: string, body: unknown): Promise<Reply<Data> | null> {
     const headers = {
       ...this.merchant.headers,
       'content-type': 'application/json',
       'idempotency-key': crypto.randomUUID(),
     }
-    return this.#once<Data>(`${SERVICE}/api/next/confirm_conversion/${path}`, {
-      ...{ method, headers },
-      body: JSON.stringify(body),
-    })
+    const url = `${SERVICE}/api/next/confirm_conversion/${path}`
+    const reply = await this.#ask<Data>(url, { method, headers, body: JSON.stringify(body) })
+    return typeof reply === 'string' ? null : reply
   }
 
-  /** Null: no answer that says what became of it. */
-  async #once<Data>(url: string, init: RequestInit): Promise<Reply<Data> | null> {
+  /** @returns words where no answer says what became of it */
+  async #ask<Data>(url: string, init: RequestInit): Promise<Reply<Data> | string> {
     const signal = AbortSignal.timeout(12_000)
-    const answer = await fetch(url, { ...init, signal }).catch(() => null)
-    if (!answer || answer.status >= 500 || answer.status === 429) return null
+    const answer = await fetch(url, { ...init, signal }).catch((error: Error) => error)
+    if (answer instanceof Error) return answer.message
     const text = await answer.text()
+    if (answer.status >= 500 || answer.status === 429) return text
     const { data, error } = JSON.parse(text) as { data: Data; error?: { code: string } }
-    if (error && ['IDEMPOTENCY_IN_PROGRESS', 'BUSY'].includes(error.code)) return null
+    if (error && ['IDEMPOTENCY_IN_PROGRESS', 'BUSY'].includes(error.code)) return text
     return { status: answer.status, data, code: error?.code ?? '', text }
   }
 }
