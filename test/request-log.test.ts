@@ -8,7 +8,7 @@ import { DAY } from '../src/kernel/clock.ts'
 import { deleteSurplusRequests } from '../src/request-log/request-log-queries.ts'
 import { type Person, registerManager } from './harness/accounts.ts'
 import { type Receiver, startReceiver } from './harness/receiver.ts'
-import { type Merchant, startTestService, type TestService } from './harness/service.ts'
+import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 type Row = { requestId: string; method: string; path: string; status: number; errorCode: string | null } & {
   actor: string
@@ -126,6 +126,11 @@ test('the latest events come newest first, page backwards, and can be of one kin
   await service.call('POST', `cancel/${codes[0]}`, { as: merchant })
   const read = async (query: string): Promise<Latest> =>
     (await service.call<Latest>('GET', `/api/next/events/latest${query}`, { as: merchant })).data
+  // an event is listed once the feed has numbered it
+  await eventually(
+    () => read('?limit=10'),
+    ({ events }) => events.length === 4,
+  )
   const first = await read('?limit=2')
   assert.deepEqual(
     first.events.map(({ event, order }) => [event, order.code]),
