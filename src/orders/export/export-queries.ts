@@ -34,6 +34,8 @@ export type ExportPage = {
   after: ExportPlace | null
 }
 
+type ExportQuery = { scope: OrderScope; filter: OrderFilter }
+
 const utc = (time: Sql): Sql => sql`${time} at time zone 'UTC'`
 
 /** What each column of the file is made of; `openCells` writes it as the API does. */
@@ -77,24 +79,35 @@ const SELECTED = joinSql(
 )
 
 /**
- * The next orders by primary key (company, id), each with its fee and the transfer that paid it on chain: the final one
- * if there is one, else the first that was seen. Each page is a short statement, so that no export holds a snapshot.
+ * The next orders by primary key (company, id). The rest of the company where the last page ended is named apart: of
+ * `(company_id, id) < (…)` beside `company_id = …` PostgreSQL begins each page at the company's end, and reads its way.
+ */
+function pageOf({ scope, filter }: ExportQuery, page: ExportPage): Sql {
+  const { newestFirst, limit, lastId, after } = page
+  const [compare, direction] = newestFirst ? [sql`<`, sql`desc`] : [sql`>`, sql`asc`]
+  const order = sql`order by company_id ${direction}, id ${direction} limit ${limit}`
+  const read = (start: Sql): Sql =>
+    sql`(select * from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start} ${order})`
+  if (after === null) return read(sql`true`)
+  const { companyId, id } = after
+  const rest = read(sql`company_id = ${companyId} and id ${compare} ${id}`)
+  return sql`(select * from (${rest} union all ${read(sql`company_id ${compare} ${companyId}`)}) both_parts ${order})`
+}
+
+/**
+ * The next orders, each with its fee and the transfer that paid it on chain: the final one if there is one, else the
+ * first that was seen. Each page is a short statement, so that no export holds a snapshot.
  */
 export async function eachExportedOrder(
   tx: Tx,
-  { scope, filter }: { scope: OrderScope; filter: OrderFilter },
-  { newestFirst, limit, lastId, after }: ExportPage,
+  query: ExportQuery,
+  page: ExportPage,
   onRow: (row: RawRow) => void,
 ): Promise<void> {
-  const compare = newestFirst ? sql`<` : sql`>`
-  const start = after === null ? sql`true` : sql`(company_id, id) ${compare} (${after.companyId}, ${after.id})`
-  const direction = newestFirst ? sql`desc` : sql`asc`
-  const page = sql`
+  const direction = page.newestFirst ? sql`desc` : sql`asc`
+  const statement = sql`
       select ${SELECTED}
-      from (
-        select * from orders where ${filterSql(scope, filter)} and id <= ${lastId} and ${start}
-        order by company_id ${direction}, id ${direction} limit ${limit}
-      ) o
+      from ${pageOf(query, page)} o
       left join lateral (
         select -sum(e.units) as units
         from ledger_journals j join ledger_entries e on e.company_id = j.company_id and e.journal_id = j.id
@@ -108,5 +121,5 @@ export async function eachExportedOrder(
         order by t.token = p.token_address desc, t.final_at is null, t.block_number, t.log_index limit 1
       ) transfer on true
       order by o.company_id ${direction}, o.id ${direction}`
-  await tx.each(page, onRow)
+  await tx.each(statement, onRow)
 }
