@@ -3,9 +3,10 @@ import { get, type IncomingMessage } from 'node:http'
 import { after, before, test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import { readSheet as readXlsx } from 'read-excel-file/node'
-import { sql } from '../src/db/db.ts'
+import { type Sql, sql } from '../src/db/db.ts'
 import { checkPermission } from '../src/http/permissions.ts'
 import { newId } from '../src/kernel/ids.ts'
+import { eachExportedOrder } from '../src/orders/export/export-queries.ts'
 import { eventually, type Merchant, startTestService, type TestService } from './harness/service.ts'
 
 let host: TestService
@@ -263,6 +264,73 @@ test('a CSV that broke off goes on behind its last whole row, with every order o
   assert.equal(refused.status, 422)
   const other = await host.createMerchant()
   assert.equal((await download(`?after=${lastId}`, other)).status, 422, 'an order of another company is no place')
+})
+
+const ALL = {
+  ...{ statuses: [], search: null, managerEmail: null, companyId: null, from: null, to: null },
+  ...{ paymentChannel: null, linksOnly: false },
+}
+const LAST_ID = 'f'.repeat(24)
+
+test('pages of several companies hold every order once and in order, both ways', async () => {
+  const shops = await Promise.all([1, 2, 3].map(() => host.createMerchant()))
+  for (const { companyId } of shops) await insertOrders(companyId, 5)
+  const companyIds = shops.map(({ companyId }) => companyId)
+  const query = { scope: { companyIds, collectorIds: null, createdBy: null }, filter: ALL }
+  const keys = await host.db.many<{ companyId: string; id: string }>(
+    sql`select company_id, id from orders where company_id = any(${companyIds}) order by company_id, id`,
+  )
+  for (const newestFirst of [false, true]) {
+    const seen: { companyId: string; id: string }[] = []
+    for (let isEnd = false; !isEnd; ) {
+      const page = { newestFirst, limit: 4, lastId: LAST_ID, after: seen.at(-1) ?? null }
+      const before = seen.length
+      await host.db.tx((tx) =>
+        eachExportedOrder(
+          tx,
+          query,
+          page,
+          ([id, companyId]) => void seen.push({ companyId: `${companyId}`, id: `${id}` }),
+        ),
+      )
+      isEnd = seen.length === before
+    }
+    assert.deepEqual(seen, newestFirst ? keys.toReversed() : keys)
+  }
+})
+
+test('a page deep in a file reads no more of the database than the first one', async () => {
+  const { companyId } = await host.createMerchant()
+  await insertOrders(companyId, 12_000)
+  await host.db.run(sql`analyze orders`)
+  const query = { scope: { companyIds: [companyId], collectorIds: null, createdBy: null }, filter: ALL }
+  const middle = await host.db.one<{ id: string }>(
+    sql`select id from orders where company_id = ${companyId} order by id offset 6000 limit 1`,
+  )
+  const blocksOf = async (newestFirst: boolean, after: { companyId: string; id: string } | null): Promise<number> => {
+    let blocks = 0
+    await host.db.tx(async (tx) => {
+      const explain = async (statement: Sql): Promise<void> => {
+        const row = await tx.one<Record<string, [{ Plan: Record<string, number> }]>>(
+          sql`explain (analyze, buffers, format json) ${statement}`,
+        )
+        const plan = Object.values(row)[0]?.[0].Plan ?? {}
+        blocks = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
+      }
+      await eachExportedOrder(
+        { ...tx, each: explain },
+        query,
+        { newestFirst, limit: 100, lastId: LAST_ID, after },
+        () => {},
+      )
+    })
+    return blocks
+  }
+  for (const newestFirst of [false, true]) {
+    await blocksOf(newestFirst, null)
+    const [first, deep] = [await blocksOf(newestFirst, null), await blocksOf(newestFirst, { companyId, ...middle })]
+    assert.ok(first > 0 && deep <= first + 10, `the first page reads ${first} blocks, one in the middle ${deep}`)
+  }
 })
 
 test('a file that breaks off does not look like a whole one', async () => {
