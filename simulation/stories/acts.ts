@@ -104,8 +104,8 @@ export async function decideRecord(
   }
 }
 
-/** A transfer leaves the chain for good, and the service has read the chain without it. */
-export async function loseForGood({ world }: OrderStory, hash: string): Promise<ChainTransaction> {
+/** A transfer leaves the chain, and the service has read the chain without it. */
+export async function loseFromChain({ world }: OrderStory, hash: string): Promise<ChainTransaction> {
   const { chain, oracle } = world
   const lost = chain.lose(hash)
   const target = chain.head.number
@@ -123,7 +123,7 @@ export const inDecimal = (units: bigint): string =>
 
 /**
  * Another story's lost transfer takes this one's from the chain for some seconds, too, and stops what the whole company
- * pays out until a person has decided about it. What that refuses is repeated.
+ * pays out until a person has decided about it; prices that differ stop sales. What passes by itself is asked again.
  */
 export async function patiently<Data>(
   ask: () => Promise<Reply<Data>>,

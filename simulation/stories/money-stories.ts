@@ -5,7 +5,7 @@ import {
   Broken,
   decideRecord,
   inDecimal,
-  loseForGood,
+  loseFromChain,
   MINUTE,
   must,
   openRecord,
@@ -42,7 +42,7 @@ export const orphaned: Journey = async (story) => {
   must(await story.reaches(PAID), 'a full payment is not PAID')
   story.expected = 'paid'
   await sleep(5 * SECOND)
-  const lost = await loseForGood(story, hash)
+  const lost = await loseFromChain(story, hash)
   await openRecord(story, 'orphaned')
   const refused = await story.post('revert', { reason: 'it broke' })
   must(refused.status !== 200, 'a refund of money that left the chain is accepted')

@@ -6,7 +6,7 @@ import {
   decideRecord,
   HOUR,
   inDecimal,
-  loseForGood,
+  loseFromChain,
   MINUTE,
   must,
   openRecord,
@@ -70,7 +70,7 @@ async function payAndLose(story: OrderStory, meanwhile: () => Promise<unknown> =
   story.expected = 'paid'
   await meanwhile()
   await sleep(5 * SECOND)
-  await loseForGood(story, hash)
+  await loseFromChain(story, hash)
 }
 
 /** 2: money that left the chain is not settled, until a person decides. */

@@ -92,7 +92,7 @@ export class Shop {
     return typeof reply === 'string' ? null : reply
   }
 
-  /** @returns words where no answer says what became of it */
+  /** @returns the text of the failure when the outcome of the request is not known */
   async #ask<Data>(url: string, init: RequestInit): Promise<Reply<Data> | string> {
     const signal = AbortSignal.timeout(12_000)
     const answer = await fetch(url, { ...init, signal }).catch((error: Error) => error)

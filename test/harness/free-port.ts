@@ -31,7 +31,7 @@ async function canListen(port: number): Promise<boolean> {
   return true
 }
 
-/** Nobody here speaks UDP: holding a number there keeps all other test processes from it, and ends with this one. */
+/** No test uses UDP: a UDP socket keeps the number from other test processes until this one ends. */
 async function reserve(port: number): Promise<boolean> {
   const holder = createSocket('udp4')
   holder.bind({ port, address: '127.0.0.1', exclusive: true })
