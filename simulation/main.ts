@@ -6,7 +6,7 @@ import { VirtualDatabase } from './virtual/database.ts'
 import { installGlobals } from './virtual/globals.ts'
 import { Network } from './virtual/network.ts'
 import { Scheduler } from './virtual/scheduler.ts'
-import { prepareDatabase } from './virtual/server.ts'
+import { describeSessions, prepareDatabase } from './virtual/server.ts'
 import { Conditions } from './world/conditions.ts'
 import { GUARDS, guardWords } from './world/guards.ts'
 import { Oracle } from './world/oracle.ts'
@@ -52,6 +52,8 @@ say(`database after ${Math.round(realNow() - startedAt)} ms`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void prepared.drop().finally(() => process.exit(1)))
 let failure: unknown = null
+/** What the database's sessions do; filled once there are some. */
+let describeDatabase: () => Promise<string[]> = async () => []
 try {
   const { connectionString } = prepared
   const client = new pg.Client({ connectionString })
@@ -77,6 +79,7 @@ try {
     },
   })
   await database.open()
+  describeDatabase = async () => [...database.describe(), ...(await describeSessions(client))]
   const network = new Network({
     scheduler,
     fault: () => (isBad(0.003) ? random.pick(['refused', 'lost', 'unanswered', 'reset', 'slow', 'broken']) : null),
@@ -130,6 +133,9 @@ try {
 } catch (error) {
   failure = error
 }
-if (failure !== null) say(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
+if (failure !== null) {
+  say(failure instanceof Error ? (failure.stack ?? failure.message) : String(failure))
+  for (const line of await describeDatabase().catch((error: unknown) => [String(error)])) say(`  ${line}`)
+}
 await prepared.drop().catch(() => {})
 process.exit(failure === null ? 0 : 1)

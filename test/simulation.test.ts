@@ -4,6 +4,9 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Agent, Pool } from 'undici'
+import { Network } from '../simulation/virtual/network.ts'
+import { runIn, Scheduler } from '../simulation/virtual/scheduler.ts'
 
 /*
  * A small sample. The long run: npm run simulate -- --orders 1000000 --seed 7
@@ -34,4 +37,30 @@ test('a planted fault is found, and its order is named', async () => {
   const { code, words } = await simulate('--orders', '3', '--short', '--seed', SEED, '--plant', 'event-without-webhook')
   assert.equal(code, 1, words)
   assert.match(words, /the order \w+ of \w+: event \d, order\.(pending|cancelled), has no delivery/)
+})
+
+test('what a provider has begun goes on when the node that asked it dies', async (t) => {
+  const [{ fetch }, agent, pool] = [globalThis, Agent.prototype.dispatch, Pool.prototype.dispatch]
+  t.after(() => {
+    Object.assign(globalThis, { fetch })
+    Agent.prototype.dispatch = agent
+    Pool.prototype.dispatch = pool
+  })
+  const scheduler = new Scheduler(1, 0)
+  const network = new Network({ scheduler, fault: () => null })
+  network.install()
+  let isRefunded = false
+  network.listen('provider.example', async () => {
+    scheduler.after(1000, () => {
+      isRefunded = true
+    })
+    return { status: 200, headers: {}, body: '' }
+  })
+  const node = { name: 'node', alive: true }
+  await runIn(node, () => {
+    void fetch('http://provider.example/refund')
+    scheduler.after(500, () => void Object.assign(node, { alive: false }), null)
+    return scheduler.run(() => false)
+  })
+  assert.equal(isRefunded, true)
 })

@@ -145,9 +145,12 @@ export class OrderStory {
     const there = addresses.flatMap((address) => this.world.chain.transfersTo(address))
     const known = 'select to_jsonb(t) as row from chain_transfers t where to_address = any($1)'
     const recorded = await this.world.oracle.many<{ row: unknown }>(known, [addresses])
+    const owed = 'select to_jsonb(r) as row from refunds r where company_id = $1 and order_id = $2'
+    const refunds = await this.world.oracle.many<{ row: unknown }>(owed, [this.shop.merchant.companyId, this.id])
     error.message += [
       ...(error.message.includes(this.id) ? [''] : ['', this.#report(facts, [])]),
       `  attempts: ${JSON.stringify(facts.attempts)}`,
+      `  rows of refunds: ${JSON.stringify(refunds.map(({ row }) => row))}`,
       `  on the chain: ${JSON.stringify(there)}`,
       `  recorded: ${JSON.stringify(recorded.map(({ row }) => row))}`,
     ].join('\n')

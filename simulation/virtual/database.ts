@@ -50,6 +50,9 @@ class VirtualConnection extends EventEmitter {
   readonly scope = currentScope()
   readonly #database: VirtualDatabase
   backend: Backend | null = null
+  /** When it got its session, and what it sent last. */
+  heldAtMs = 0
+  lastSql = ''
   isOpen = true
   #isWelcome = false
   #buffer: Buffer = Buffer.alloc(0)
@@ -172,6 +175,16 @@ export class VirtualDatabase {
     } as unknown as typeof Pool
   }
 
+  /** For a run that failed: which connection has which session, since when, and what waits. */
+  describe(): string[] {
+    const held = [...this.#connections].filter(({ backend }) => backend !== null)
+    const words = held.map(({ backend, scope, lastSql, heldAtMs }) => {
+      const session = `session ${backend?.pid} (${backend?.status}${backend?.isBusy ? ', busy' : ''})`
+      return `${session} of ${scope?.name ?? 'nobody'} since ${new Date(heldAtMs).toISOString()}: ${lastSql}`
+    })
+    return [`${this.#idle.length} sessions are free, ${this.#queue.length} statements wait for one`, ...words]
+  }
+
   /** Processor time of all sessions; 0 where the system does not tell. */
   cpuSeconds(): number {
     return this.#pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0)
@@ -195,6 +208,7 @@ export class VirtualDatabase {
     const resume = (): void => void this.scheduler.after(0, () => this.#start(connection, frames, fault), null)
     if (!backend) return void this.#queue.push({ connection, frames, resume })
     connection.backend = backend
+    connection.heldAtMs = this.scheduler.nowMs
     return this.#work(connection, frames, fault)
   }
 
@@ -202,6 +216,7 @@ export class VirtualDatabase {
     const { backend } = connection
     if (!backend) return
     this.statements += 1
+    connection.lastSql = this.#textOf(frames)
     for (const { bytes } of frames) this.scheduler.note(bytes)
     const [first] = frames
     if (first?.type === 'Q' && backend.status === 'I' && sqlOf(first) === 'begin') {
@@ -226,11 +241,15 @@ export class VirtualDatabase {
     await this.#unblock()
   }
 
+  #textOf([first]: readonly Frame[]): string {
+    if (!first) return ''
+    if (first.type !== 'B') return sqlOf(first)
+    const known = this.#known.get(boundName(first))
+    return known ? sqlOf({ type: 'P', bytes: known }) : ''
+  }
+
   #noteCost(frames: readonly Frame[], ms: number): void {
-    const [first] = frames
-    if (!first) return
-    const known = first.type === 'B' ? this.#known.get(boundName(first)) : undefined
-    const text = first.type === 'B' ? (known ? sqlOf({ type: 'P', bytes: known }) : '') : sqlOf(first)
+    const text = this.#textOf(frames)
     const cost = this.costs.get(text) ?? { times: 0, ms: 0 }
     cost.times += 1
     cost.ms += ms

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher, Pool } from 'undici'
 import type { Random } from './random.ts'
-import type { Scheduler } from './scheduler.ts'
+import { runIn, type Scheduler } from './scheduler.ts'
 
 export type HttpRequest = { method: string; url: URL; headers: Record<string, string>; body: string }
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string }
@@ -196,7 +196,8 @@ export class Network {
     scheduler.after(
       way(),
       () => {
-        host(request).then(
+        // a host outlives its client: what it starts must not die with the node that asked
+        runIn(null, () => host(request)).then(
           (answer) => {
             if (!answer || fault === 'unanswered') return
             scheduler.note(`${answer.status}\n`)

@@ -18,6 +18,16 @@ const CLOCK = ['now', 'clock_timestamp'].map(
     as $$ select to_timestamp(current_setting('simulation.at')::float8) $$`,
 )
 
+const SESSIONS = `select format('%s %s, waits for %s, blocked by %s, in its transaction since %s: %s', pid, state,
+  coalesce(wait_event, 'nothing'), pg_blocking_pids(pid)::text, xact_start, query) as line
+  from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() order by pid`
+
+/** What each session of the real server does, a line each. */
+export async function describeSessions(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ line: string }>(SESSIONS)
+  return rows.map(({ line }) => line)
+}
+
 /** No row moves by itself: what a statement finds first must not depend on a background process. */
 const STILL = `do $$ declare one regclass; begin
   for one in select oid from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace loop
