@@ -22,13 +22,25 @@ export type DatabaseOptions = {
 /** One way through the network and the server, in milliseconds. */
 const LATENCY_MS = 0.05
 const STALL_MS = 2000
-/** How long a lock wait is watched before it counts as one; longer than `deadlock_timeout`. */
-const DEADLOCK_MS = 20
+/** How long the server waits before it looks for a circle of waits, which it then breaks. */
+const DEADLOCK_MS = 5
 /** A statement that takes longer is asked whether it waits for a lock. */
-const PATIENCE_MS = 5
+const PATIENCE_MS = 3
 const realNow = performance.now.bind(performance)
 const realSetTimeout = globalThis.setTimeout
-const realPause = (ms: number): Promise<void> => new Promise((resolve) => void realSetTimeout(resolve, ms))
+const realClearTimeout = globalThis.clearTimeout
+
+/** When it is answered, or after that many milliseconds. */
+async function answeredWithin(ms: number, sent: Promise<unknown>): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = realSetTimeout(resolve, ms)
+    const end = (): void => {
+      realClearTimeout(timer)
+      resolve()
+    }
+    sent.then(end, end)
+  })
+}
 
 const FAIL = `do $$ begin raise exception 'simulated' using errcode = '%'; end $$`
 
@@ -287,25 +299,34 @@ export class VirtualDatabase {
 
   /** True when it answered; false when it waits for another transaction's lock, and not in a circle of waits. */
   async #answers(backend: Backend, sent: Promise<Frame[]>): Promise<boolean> {
-    let isDone = false
-    void sent.then(() => {
-      isDone = true
-    })
-    const startedAt = realNow()
-    await Promise.race([sent, realPause(PATIENCE_MS)])
-    while (!isDone) {
-      const isBlocked = await this.#isBlocked(backend)
-      if (isDone) break
-      if (isBlocked && realNow() - startedAt > DEADLOCK_MS * 2) return false
-      await Promise.race([sent, realPause(2)])
+    for (let patienceMs = PATIENCE_MS; backend.isBusy; patienceMs = 1) {
+      await answeredWithin(patienceMs, sent)
+      if (backend.isBusy && (await this.#isBlocked(backend)) && backend.isBusy) return false
     }
     return true
   }
 
+  /** It waits for a transaction that can go on. The server itself ends a circle of waits, with an error in one. */
   async #isBlocked({ pid }: Backend): Promise<boolean> {
-    const frames = (await this.#monitor?.query(`select cardinality(pg_blocking_pids(${pid}))`)) ?? []
-    const row = frames.find(({ type }) => type === 'D')?.bytes
-    return row !== undefined && row.toString('utf8', 11) !== '0'
+    const waits = new Map<string, string[]>()
+    const pids = this.#pids.map(Number).join(', ')
+    const frames =
+      (await this.#monitor?.query(`select pid || ':' || array_to_string(pg_blocking_pids(pid), ',')
+      from unnest(array[${pids}]) as pid where cardinality(pg_blocking_pids(pid)) > 0`)) ?? []
+    for (const { type, bytes } of frames) {
+      if (type !== 'D') continue
+      const [waiting = '', others = ''] = bytes.toString('utf8', 11).split(':')
+      waits.set(waiting, others.split(','))
+    }
+    const seen = new Set<string>()
+    let next = waits.get(String(pid)) ?? []
+    if (next.length === 0) return false
+    while (next.length > 0) {
+      if (next.includes(String(pid))) return false
+      for (const other of next) seen.add(other)
+      next = next.flatMap((other) => waits.get(other) ?? []).filter((other) => !seen.has(other))
+    }
+    return true
   }
 
   /** Statements whose lock is free by now go on, in the order in which they began to wait. */
@@ -322,7 +343,7 @@ export class VirtualDatabase {
     for (;;) {
       if (!backend.isBusy) return true
       if ((await this.#isBlocked(backend)) && backend.isBusy) return false
-      await Promise.race([answer, realPause(1)])
+      await answeredWithin(1, answer)
     }
   }
 
