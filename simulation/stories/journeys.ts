@@ -68,8 +68,6 @@ const JOURNEYS: readonly [Journey, number][] = [
   [money.dust, 0.5],
   [provider.paymentCurrency, 0.5],
   [provider.shopAtKucoin, 0.5],
-  [price.staleLink, 0.2],
-  [price.partOfLink, 0.1],
   [price.requoted, 0.3],
   [outage.receiverDown, 0.1],
 ]
@@ -89,6 +87,8 @@ const TROUBLES: readonly Journey[] = [
   outage.slowChain,
   outage.databaseAway,
 ]
+/** These move the price of everyone for eight minutes: one after another, beside the troubles. */
+const PRICES: readonly Journey[] = [price.staleLink, price.partOfLink]
 /** These turn the clock of everyone, which ends the patience of others: they are told alone. */
 const ALONE: readonly Journey[] = [slow.takenBack, slow.frozenFeed, outage.receiverDownForHours]
 const TROUBLE_PAUSE_MS = MINUTE
@@ -99,7 +99,7 @@ export type Repertoire = { isShort: boolean; only: string | null }
 
 function draw({ random }: World, { isShort, only }: Repertoire): Journey {
   if (only !== null) {
-    const all = [...JOURNEYS.map(([journey]) => journey), ...TROUBLES, ...ALONE]
+    const all = [...JOURNEYS.map(([journey]) => journey), ...TROUBLES, ...PRICES, ...ALONE]
     const named = all.find(({ name }) => name === only)
     if (named) return named
     throw new Error(`There is no story "${only}": ${all.map(({ name }) => name).join(', ')}`)
@@ -135,18 +135,20 @@ async function tell(world: World, shop: Shop, journey: Journey): Promise<void> {
 /** Tells what troubles everyone, again and again, until the end. */
 export function makeTrouble(world: World, { isShort, only }: Repertoire): { end(): Promise<void> } {
   let isOver = isShort || only !== null
-  const loop = async (): Promise<void> => {
+  const loop = async (journeys: readonly Journey[]): Promise<void> => {
     for (let number = 0; !isOver; number += 1) {
       await sleep(pauseMsOf(world, TROUBLE_PAUSE_MS))
-      const journey = TROUBLES[number % TROUBLES.length]
+      const journey = journeys[number % journeys.length]
       if (!isOver && journey) await tell(world, world.random.pick(world.shops.slice(-8)), journey)
     }
   }
-  const told = loop().catch((error: unknown) => world.scheduler.fail(error))
+  const told = [TROUBLES, PRICES].map((journeys) =>
+    loop(journeys).catch((error: unknown) => world.scheduler.fail(error)),
+  )
   return {
-    end() {
+    async end() {
       isOver = true
-      return told
+      await Promise.all(told)
     },
   }
 }
@@ -158,6 +160,6 @@ export async function tellEach(world: World, times: number): Promise<void> {
     for (const journey of journeys) await tell(world, shop(), journey)
   }
   const quiet = JOURNEYS.flatMap(([journey]) => Array.from({ length: times }, () => tell(world, shop(), journey)))
-  await Promise.all([...quiet, inTurn(TROUBLES)])
+  await Promise.all([...quiet, inTurn(TROUBLES), inTurn(PRICES)])
   await inTurn(ALONE)
 }
