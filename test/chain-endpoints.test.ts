@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -46,7 +47,7 @@ before(async () => {
   db = openDb({ connectionString: database.connectionString, max: 4 })
   chain = await startTestChain()
   // the first block of a local chain differs by its second
-  await new Promise((resolve) => setTimeout(resolve, 1100))
+  await sleep(1100)
   other = await startTestChain()
   network = networkFor({ chainId: chain.chainId, usdcAddress: chain.usdcAddress })
 })
@@ -392,8 +393,7 @@ describe('three endpoints', () => {
 
 it('what an endpoint takes (range, receivers, batch, rate) is learned, kept in the database, and respected after a restart', async () => {
   await open(1)
-  const { url } = proxy(1)
-  const settings = { ...NO_CHAIN, chainId: chain.chainId, usdcAddress: chain.usdcAddress, rpcUrls: [url] }
+  const settings = { ...NO_CHAIN, chainId: chain.chainId, usdcAddress: chain.usdcAddress, rpcUrls: [proxy(1).url] }
   const deps = { config: { chains: [settings] }, db, clock: () => nowMs, log }
   const openNode = async () => {
     const [opened] = openChains({ ...deps, metrics: new Registry() })
@@ -409,10 +409,9 @@ it('what an endpoint takes (range, receivers, batch, rate) is learned, kept in t
   const block = await chain.call<{ hash: string }>('eth_getBlockByNumber', 'latest', false)
   const places = Array.from({ length: 3 }, () => ({ blockHash: block.hash }))
   const many = Array.from({ length: 90 }, () => blockCall(head))
-  const nameOf = (error: Error): string => error.name
   const insist = (ask: () => Promise<unknown>) =>
     eventually(
-      () => ask().catch(nameOf),
+      () => ask().catch(({ name }: Error) => name),
       (end) => end !== 'RpcError',
     )
   await insist(() => first.node.rpc.batch(many))
@@ -432,6 +431,7 @@ it('what an endpoint takes (range, receivers, batch, rate) is learned, kept in t
     ({ callsPerSecond }) => callsPerSecond !== null,
   )
   assert.deepEqual({ ...second.node.limits }, { ...learned, urlHash: Object(second.node.limits).urlHash })
+  await sleep(1000) // longer than the proxy counts calls; no process starts sooner
   const refused = proxy(1).refused()
   await second.node.rpc.batch(many)
   await askLogs(second.node, filter, places)
