@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
-import { findHead } from '../src/chain/chain-queries.ts'
+import { findHead, listStandings } from '../src/chain/chain-queries.ts'
 import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { checkNetwork, NetworkMismatch } from '../src/chain/endpoints/network-check.ts'
@@ -414,6 +414,22 @@ describe('trouble', () => {
     await second.stop()
   })
 
+  it('trouble that one node recorded ends when the other one reads the chain', async () => {
+    const troubleNow = async () => (await listStandings(db, [chain.chainId]))[0]?.trouble
+    await scanner.stop()
+    const batch: Rpc['batch'] = async (calls) =>
+      (await rpc.batch(calls)).map((found, at) => (calls[at]?.method === 'eth_chainId' ? '0xf' : found) as never)
+    const [wrong, right] = [openScanner({ ...rpc, batch }), openScanner()]
+    await right.tick()
+    await db.run(sql`update chain_heads set lease_until = now()`)
+    await wrong.tick()
+    assert.equal(await troubleNow(), 'foreign')
+    await Promise.all([wrong.stop(), chain.mine()])
+    await right.tick()
+    assert.equal(await troubleNow(), null)
+    await right.stop()
+  })
+
   it('of two nodes that read more slowly than their lease lasts, one still brings the chain to its end', async () => {
     const address = await assign()
     await scanner.stop()
@@ -426,9 +442,8 @@ describe('trouble', () => {
         return rpc.batch(calls)
       },
     }
-    const endpoints = () => openEndpoints(network, [slow])
     const options = { db, network, log, pollMs: 0, onChange: countNews, leaseMs: 200 }
-    const nodes = [1, 2].map(() => startScanner({ ...options, endpoints: endpoints() }))
+    const nodes = [1, 2].map(() => startScanner({ ...options, endpoints: openEndpoints(network, [slow]) }))
     const isDone = async (): Promise<boolean> => (await listTransfersTo(db, [address])).length === 1
     const endMs = performance.now() + 10_000
     const readOn = async (node: Scanner): Promise<void> => {

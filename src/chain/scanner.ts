@@ -82,6 +82,7 @@ class Reader {
   private comparedMs = Number.NEGATIVE_INFINITY
   private registered = false
   private genesisHash: string | null = null
+  /** As recorded when the lease was claimed last; null without it. */
   private trouble: ChainTrouble | null = null
   private disagreedMs: number | null = null
 
@@ -124,7 +125,6 @@ class Reader {
     this.claimedMs = Number.NEGATIVE_INFINITY
     // a scanner that was stopped before this start also needs a minute of right answers
     if (lease?.trouble === 'foreign') for (const endpoint of endpoints.all) endpoint.noteWrong('foreign')
-    this.trouble = lease?.trouble ?? null
     this.registered = true
   }
 
@@ -173,12 +173,15 @@ class Reader {
     if (endpoint.noteWrong('foreign')) log.error(alarm, `ALARM: ${words}; its answers are ignored`)
   }
 
-  /** Logs once when reading stops, and once when it resumes. */
+  /** Logs once when reading stops, and once when it resumes, also where another node had stopped. */
   private async note(trouble: ChainTrouble | null): Promise<void> {
-    const { db, network, owner, log } = this.base
-    if (trouble === this.trouble) return
+    const { db, network, owner, log, leaseMs } = this.base
+    // after twice the lease, another node may have taken over and written something else
+    const isKnown = this.clock() - this.claimedMs <= 2 * leaseMs
+    if (trouble === this.trouble && isKnown) return
     const { chainId } = network
-    if (!(await this.claim())) return
+    const lease = await this.claim()
+    if (!lease || lease.trouble === trouble) return
     await updateTrouble(db, { chainId, owner, trouble })
     this.trouble = trouble
     if (trouble === null) log.info({ chainId }, 'the chain is read again')
@@ -238,6 +241,7 @@ class Reader {
     if (!lease) this.announced = ''
     const standing = lease ?? (await listStandings(db, [network.chainId]))[0]
     this.genesisHash = standing?.genesisHash ?? null
+    this.trouble = lease?.trouble ?? null
     return lease
   }
 
