@@ -26,7 +26,7 @@ export const SECTIONS: Section[] = [
 ]
 
 const UNKNOWN: Duration = { seconds: 10, cpu: 5 }
-const UNITS: Duration = { seconds: 10, cpu: 12 }
+const UNITS: Duration = { seconds: 16, cpu: 6.5 }
 /** A file that takes longer has a process of its own; shorter ones share one up to so many seconds. */
 const SHORT_SECONDS = 12
 const SHARED_SECONDS = 30

@@ -16,6 +16,8 @@ const MOST_AT_ONCE = 10
 const SURE_PER_CORE = 2
 /** Nearly all of the last two seconds: the machine does something else, or is slower than the recorded one. */
 const FULL = 0.97
+/** Less than this of the last two seconds: there is room, whatever the plan says. */
+const ROOM = 0.75
 /** What starts loads its code first, which is more than its share. */
 const SETTLE_MS = 700
 
@@ -38,7 +40,8 @@ export async function runPlanned<Result>(
     if (running.size >= cores && Date.now() - startedAt < SETTLE_MS) return undefined
     if (running.size >= cores * SURE_PER_CORE && busy() > FULL) return undefined
     const taken = [...running.keys()].reduce((sum, { share }) => sum + share, 0)
-    return waiting.find(({ share }) => running.size === 0 || taken + share <= cores)
+    const fitting = waiting.find(({ share }) => running.size === 0 || taken + share <= cores)
+    return fitting ?? (busy() < ROOM ? waiting[0] : undefined)
   }
   while ((waiting.length > 0 && !stopped()) || running.size > 0) {
     const next = findNext()
