@@ -13,6 +13,9 @@ export type Received = { id: string; event: string; body: string; atMs: number; 
 
 export type Reply<Data> = { status: number; data: Data; code: string; text: string }
 
+/** A quarter of an hour, in pauses that grow: every trouble of a run is over by then. */
+const MAX_TRIES = 100
+
 /** The address of the service for everyone outside. */
 export const SERVICE = 'http://pay.example'
 
@@ -59,7 +62,7 @@ export class Shop {
     return { status, headers: {}, body: '' }
   }
 
-  /** One request, repeated with its key until it is answered for good. */
+  /** One request, repeated with its key until it is answered for good. @throws Error when it never is */
   async call<Data = Record<string, unknown>>(
     method: 'GET' | 'POST',
     path: string,
@@ -75,7 +78,7 @@ export class Shop {
     for (let tries = 0; ; tries += 1) {
       const reply = await this.#ask<Data>(url, init)
       if (typeof reply !== 'string') return reply
-      if (tries > 200) throw new Error(`${method} ${path} is never answered, the last time by: ${reply}`)
+      if (tries > MAX_TRIES) throw new Error(`${method} ${path} is never answered, the last time by: ${reply}`)
       await sleep(300 + 200 * tries)
     }
   }
