@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
@@ -21,6 +22,7 @@ const { values } = parseArgs({
   },
 })
 
+mkdirSync(values['data-dir'], { recursive: true, mode: 0o700 })
 const log = (line: string): void => void process.stderr.write(`${line}\n`)
 const chain = await startSandboxChain({
   stateFile: join(values['data-dir'], 'chain.json'),
