@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { listMigrations } from '../src/db/migrate.ts'
+import pg from 'pg'
+import { listMigrations, migrate } from '../src/db/migrate.ts'
 import { startTestChain } from './harness/chain.ts'
 import { createEmptyDatabase } from './harness/database.ts'
 import { freePort } from './harness/free-port.ts'
@@ -36,6 +37,11 @@ const statementsOf = (text: string): string[] =>
     .split(';')
     .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
 
+/** A refund as the version before stored it. */
+const OLD_REFUND = `insert into refunds (company_id, id, order_id, payment_id, channel, status, units, fiat_units,
+  requested_by, created_at, updated_at, number, by_hand, last_words)
+  values ('c', $1, $1, 'p', 'binance', $2, 1, 1, 'user:u', now(), now(), 1, $3, $4)`
+
 /** A new column of a known table that an old node's insert would leave empty. */
 const breaksInserts = (statement: string): boolean =>
   /^alter table/i.test(statement) &&
@@ -53,6 +59,36 @@ test('no migration since the version before breaks its nodes', () => {
     }),
   )
   assert.deepEqual(wrong, [])
+})
+
+test('refunds that were settled before it was recorded say whether a person had sent them', async (t) => {
+  const database = await createEmptyDatabase()
+  const client = new pg.Client({ connectionString: database.connectionString })
+  await client.connect()
+  t.after(async () => {
+    await client.end()
+    await database.drop()
+  })
+  await client.query('create table migrations (id text primary key, hash text, applied_at timestamptz default now())')
+  for (const { id, text, hash } of listMigrations().filter(({ id }) => id < '0400')) {
+    await client.query(text)
+    await client.query('insert into migrations (id, hash) values ($1, $2)', [id, hash])
+  }
+  const refunds = [
+    ['named its transaction', 'settled', true, null],
+    ['sent by hand', 'settled', false, 'sent by hand: bank transfer'],
+    ['by the provider', 'settled', false, 'SUCCESS'],
+    ['without words', 'settled', false, null],
+    ['under way', 'submitted', false, 'sent by hand: no'],
+  ]
+  for (const refund of refunds) await client.query(OLD_REFUND, refund)
+  await migrate(database.connectionString)
+  const { rows } = await client.query('select id, settled_by_hand from refunds')
+  const byHand = new Map(rows.map((row) => [row.id, row.settled_by_hand]))
+  assert.deepEqual(
+    refunds.map(([id]) => byHand.get(id)),
+    [true, true, false, false, null],
+  )
 })
 
 /** The version before, with today's packages; undefined where git does not have it. */
