@@ -95,6 +95,11 @@ export const MONEY: readonly Plant[] = [
     edits: one('src/chain/scanner.ts', 'setInterval(renew, leaseMs / 3)', 'setInterval(() => renew, leaseMs / 3)'),
   },
   {
+    ...{ name: 'trouble-stays', number: 5, story: 'foreignNode' },
+    fault: 'trouble that one node recorded is not taken back by the node that reads the chain after it',
+    edits: one('src/chain/scanner.ts', 'this.trouble = lease?.trouble ?? null\n', '\n'),
+  },
+  {
     ...{ name: 'lag-invisible', number: 5, story: 'chainAway' },
     fault: 'no metric says that a chain is not read any more',
     edits: one('src/chain/open-chains.ts', 'Math.max(0, lagSeconds)', 'Math.min(0, lagSeconds)'),

@@ -40,7 +40,7 @@ export const PROVIDERS: readonly Plant[] = [
     edits: one('src/channels/cryptopay/refunds.ts', "isRequested ? 'pending'", "isRequested ? 'settled'"),
   },
   {
-    ...{ name: 'lost-answer-refunds-twice', number: 9, story: 'refundUnderWay', times: 4 },
+    ...{ name: 'lost-answer-refunds-twice', number: 9, story: 'refundUnderWay', times: 12 },
     fault: 'Crypto.com: a refund whose answer was lost is sent again',
     edits: [
       {
@@ -67,7 +67,7 @@ export const PROVIDERS: readonly Plant[] = [
     edits: one('src/kernel/money.ts', 'XPF: 0', 'XPF: 2'),
   },
   {
-    ...{ name: 'circuit-sticks', number: 10, story: 'refusedKey' },
+    ...{ name: 'circuit-sticks', number: 10, story: 'refusedKey', nodes: 1 },
     fault: 'a trial that failed leaves its circuit half-open for ever',
     edits: [
       { file: 'src/kernel/circuit.ts', find: '&& now - this.#trial.startedAt < TRIAL_MS', replace: '&& now > 0' },

@@ -5,7 +5,7 @@ export const SERVICE: readonly Plant[] = [
   {
     ...{ name: 'prices-apart', number: 11, story: 'pricesApart' },
     fault: 'two price sources 4 % apart pass a limit of 2 %',
-    edits: one('src/rates/rate-median.ts', '> low * BigInt(percent)', '> low * BigInt(2 * percent)'),
+    edits: one('src/rates/rate-median.ts', '> low * BigInt(percent)', '> low * BigInt(3 * percent)'),
   },
   {
     ...{ name: 'frozen-feed', number: 11, story: 'frozenFeed', nodes: 1 },
@@ -36,7 +36,7 @@ export const SERVICE: readonly Plant[] = [
     ],
   },
   {
-    ...{ name: 'lost-connection-ends-node', number: 0, story: 'buy', needsFaults: true, times: 100 },
+    ...{ name: 'lost-connection-ends-node', number: 0, story: 'buy', needsFaults: true, times: 300 },
     fault: 'a connection that breaks in the middle of a transaction ends the process',
     edits: one('src/db/db.ts', "client.on('error', noteLost)", ''),
   },

@@ -61,11 +61,31 @@ export const foreignNode: Journey = async (story) => {
   for (const node of world.endpoints) node.trouble = 'foreign'
   await sleep(6 * SECOND)
   for (const node of world.endpoints) node.trouble = 'none'
+  // what an operator does about it; the new node knows nothing of what the others saw
+  world.cluster.kill()
+  await world.cluster.add()
   await sleep(90 * SECOND)
+  must(await isOfferedAgain(story, 'crypto'), 'a chain that is well again is not offered')
   const { mispayments } = await story.facts()
   // another story's deep reorganisation takes this payment from the chain, too
   const isOwn = world.chain.losses === losses
   must(mispayments.length === 0 || !isOwn, `another chain made the records ${JSON.stringify(mispayments)}`)
+}
+
+/** Whether another order can be accepted by this channel within two minutes. */
+async function isOfferedAgain({ world, shop, kind }: OrderStory, channel: string): Promise<boolean> {
+  const later = new OrderStory(world, shop, kind)
+  later.expected = 'unpaid'
+  await later.createSold(4050)
+  let isOffered = false
+  for (let tries = 0; tries < 24 && !isOffered; tries += 1) {
+    const body = { paymentChannel: channel, network: world.chain.chainId, userAddress: shop.settlementAddress }
+    isOffered = (await shop.once('POST', `accept/${later.code}`, body))?.status === 200
+    await sleep(5 * SECOND)
+  }
+  await later.post('cancel')
+  await later.end()
+  return isOffered
 }
 
 /** 4: both nodes find no logs in the block of the payment, whose header shows them. */
