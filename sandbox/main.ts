@@ -22,7 +22,7 @@ const { values } = parseArgs({
   },
 })
 
-mkdirSync(values['data-dir'], { recursive: true, mode: 0o700 })
+mkdirSync(values['data-dir'], { recursive: true })
 const log = (line: string): void => void process.stderr.write(`${line}\n`)
 const chain = await startSandboxChain({
   stateFile: join(values['data-dir'], 'chain.json'),

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
-import { findHead, listStandings } from '../src/chain/chain-queries.ts'
+import { findHead } from '../src/chain/chain-queries.ts'
 import { assignDepositAddress } from '../src/chain/deposits/deposit-addresses.ts'
 import { openEndpoints } from '../src/chain/endpoints/endpoints.ts'
 import { checkNetwork, NetworkMismatch } from '../src/chain/endpoints/network-check.ts'
@@ -400,83 +399,6 @@ describe('trouble', () => {
     )
     await throughProxy.close()
     await proxy.stop()
-  })
-
-  it('of two nodes one reads; when it stops the other goes on', async () => {
-    const address = await assign()
-    const second = openScanner()
-    await chain.pay({ to: address, units: 1n })
-    assert.equal(await second.tick(), false)
-    assert.deepEqual(await listTransfersTo(db, [address]), [])
-    await scanner.stop()
-    assert.equal(await second.tick(), true)
-    assert.equal((await listTransfersTo(db, [address])).length, 1)
-    await second.stop()
-  })
-
-  it('trouble that one node recorded ends when the other one reads the chain', async () => {
-    const troubleNow = async () => (await listStandings(db, [chain.chainId]))[0]?.trouble
-    await scanner.stop()
-    const batch: Rpc['batch'] = async (calls) =>
-      (await rpc.batch(calls)).map((found, at) => (calls[at]?.method === 'eth_chainId' ? '0xf' : found) as never)
-    const [wrong, right] = [openScanner({ ...rpc, batch }), openScanner()]
-    await right.tick()
-    await db.run(sql`update chain_heads set lease_until = now()`)
-    await wrong.tick()
-    assert.equal(await troubleNow(), 'foreign')
-    await Promise.all([wrong.stop(), chain.mine()])
-    await right.tick()
-    assert.equal(await troubleNow(), null)
-    await right.stop()
-  })
-
-  it('of two nodes that read more slowly than their lease lasts, one still brings the chain to its end', async () => {
-    const address = await assign()
-    await scanner.stop()
-    await chain.mine(30)
-    await chain.pay({ to: address, units: 1n })
-    const slow: Rpc = {
-      ...rpc,
-      batch: async (calls) => {
-        if (calls.some(({ method }) => method === 'eth_getLogs')) await setTimeout(500)
-        return rpc.batch(calls)
-      },
-    }
-    const options = { db, network, log, pollMs: 0, onChange: countNews, leaseMs: 200 }
-    const nodes = [1, 2].map(() => startScanner({ ...options, endpoints: openEndpoints(network, [slow]) }))
-    const isDone = async (): Promise<boolean> => (await listTransfersTo(db, [address])).length === 1
-    const endMs = performance.now() + 10_000
-    const readOn = async (node: Scanner): Promise<void> => {
-      while (!(await isDone()) && performance.now() < endMs) await node.tick()
-    }
-    await Promise.all(nodes.map(readOn))
-    assert.ok(performance.now() < endMs, 'the nodes took the chain from each other')
-    for (const node of nodes) await node.stop()
-  })
-
-  it('a node whose lease was taken over writes nothing more, not even what it is reading just then', async () => {
-    const address = await assign()
-    await scanner.tick()
-    const before = await findHead(db, chain.chainId)
-    await chain.pay({ to: address, units: 1n })
-    const takeOver = async (): Promise<unknown> =>
-      db.run(sql`update chain_heads set lease_owner = 'other', lease_until = now() + interval '1 minute'`)
-    const slow: Rpc = {
-      ...rpc,
-      batch: async (calls) => {
-        if (calls.some(({ method }) => method === 'eth_getLogs')) await takeOver()
-        return rpc.batch(calls)
-      },
-    }
-    await scanner.stop()
-    scanner = openScanner(slow)
-    assert.equal(await scanner.tick(), false)
-    assert.equal(await scanner.tick(), false)
-    assert.equal((await findHead(db, chain.chainId))?.number, before?.number)
-    assert.deepEqual(await listTransfersTo(db, [address]), [])
-    await db.run(sql`update chain_heads set lease_until = now() - interval '1 second'`)
-    scanner = openScanner()
-    assert.equal(one(await see(address)).status, 'seen')
   })
 })
 

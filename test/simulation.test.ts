@@ -40,9 +40,9 @@ test('a planted fault is found, and its order is named', async () => {
 })
 
 test('what a provider has begun goes on when the node that asked it dies', async (t) => {
-  const [{ fetch }, agent, pool] = [globalThis, Agent.prototype.dispatch, Pool.prototype.dispatch]
+  const [realFetch, agent, pool] = [globalThis.fetch, Agent.prototype.dispatch, Pool.prototype.dispatch]
   t.after(() => {
-    Object.assign(globalThis, { fetch })
+    globalThis.fetch = realFetch
     Agent.prototype.dispatch = agent
     Pool.prototype.dispatch = pool
   })

@@ -64,7 +64,7 @@ class VirtualConnection extends EventEmitter {
   backend: Backend | null = null
   /** When it got its session, and what it sent last. */
   heldAtMs = 0
-  lastSql = ''
+  lastFrames: readonly Frame[] = []
   isOpen = true
   #isWelcome = false
   #buffer: Buffer = Buffer.alloc(0)
@@ -190,9 +190,9 @@ export class VirtualDatabase {
   /** For a run that failed: which connection has which session, since when, and what waits. */
   describe(): string[] {
     const held = [...this.#connections].filter(({ backend }) => backend !== null)
-    const words = held.map(({ backend, scope, lastSql, heldAtMs }) => {
+    const words = held.map(({ backend, scope, lastFrames, heldAtMs }) => {
       const session = `session ${backend?.pid} (${backend?.status}${backend?.isBusy ? ', busy' : ''})`
-      return `${session} of ${scope?.name ?? 'nobody'} since ${new Date(heldAtMs).toISOString()}: ${lastSql}`
+      return `${session} of ${scope?.name ?? 'the office'} since ${new Date(heldAtMs).toISOString()}: ${this.#textOf(lastFrames)}`
     })
     return [`${this.#idle.length} sessions are free, ${this.#queue.length} statements wait for one`, ...words]
   }
@@ -228,7 +228,7 @@ export class VirtualDatabase {
     const { backend } = connection
     if (!backend) return
     this.statements += 1
-    connection.lastSql = this.#textOf(frames)
+    connection.lastFrames = frames
     for (const { bytes } of frames) this.scheduler.note(bytes)
     const [first] = frames
     if (first?.type === 'Q' && backend.status === 'I' && sqlOf(first) === 'begin') {
@@ -309,7 +309,7 @@ export class VirtualDatabase {
   /** It waits for a transaction that can go on. The server itself ends a circle of waits, with an error in one. */
   async #isBlocked({ pid }: Backend): Promise<boolean> {
     const waits = new Map<string, string[]>()
-    const pids = this.#pids.map(Number).join(', ')
+    const pids = this.#pids.join(', ')
     const frames =
       (await this.#monitor?.query(`select pid || ':' || array_to_string(pg_blocking_pids(pid), ',')
       from unnest(array[${pids}]) as pid where cardinality(pg_blocking_pids(pid)) > 0`)) ?? []
