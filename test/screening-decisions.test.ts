@@ -185,8 +185,12 @@ test('the payer reads words that neither accuse nor tip off, in five languages',
     const page = await (await fetch(`${world.host.baseUrl}/pay?code=${order.code}&lang=${lang}`)).text()
     const main = /<main>(.*)<\/main>/s.exec(page)?.[1] ?? ''
     assert.ok(main.length > 100, lang)
+    // the order's codes are random, and one of eight letters began with KYT
     assert.doesNotMatch(
-      main.replaceAll(/<(script|style|svg).*?<\/\1>/gs, ''),
+      main
+        .replaceAll(/<(script|style|svg).*?<\/\1>/gs, '')
+        .replaceAll(/\b[0-9A-Z]{8}\b/g, '')
+        .replaceAll(order.code, ''),
       /kyt|screen|sanction|sanktion|sancion|sanzion|chainalysis|trm|risk|risque|risiko|riesgo|rischio|fraud|frode|betrug|verd[aä]cht|suspect|sospe|launder|blanch|wäsche|blanque|riciclag|block|bloqu|gesperrt/i,
     )
   }
