@@ -60,7 +60,15 @@ async function deliverUnderFire(t: TestContext, { deliveries, kills, ownBuckets 
   await waitFor('the end of all deliveries', async () => (await unfinished()) === 0, 60_000)
   const seconds = (performance.now() - startedAtMs) / 1000
   const received = new Set(receiver.received.map((request) => request.headers['service-webhook-id']))
-  assert.equal(ids.filter((id) => !received.has(id)).length, 0, 'lost deliveries')
+  const parked = await world.db.many<{ id: string }>(sql`select id from delivery_states where status = 'parked'`)
+  const givenUp = new Set(parked.map(({ id }) => id))
+  assert.deepEqual(
+    ids.filter((id) => !received.has(id) && !givenUp.has(id)),
+    [],
+    'lost deliveries',
+  )
+  // a delivery that one more crash would park is sent alone: each kill can be blamed on one
+  assert.ok(givenUp.size <= kills, `${givenUp.size} parked`)
   const repeats = receiver.received.length - received.size
   assert.ok(repeats <= kills * LOSS_PER_KILL, `${repeats} repeats`)
   const statuses = await world.db.many<{ status: string; count: bigint }>(

@@ -168,6 +168,44 @@ describe('leases', { concurrency: true }, () => {
     await waitFor('the next delivery', async () => (await world.statusOf(good.id)) === 'delivered')
   })
 
+  test('what was in flight beside the delivery that kills its node is delivered: only that one is parked', async () => {
+    const { world } = await open()
+    let [crashes, inFlight] = [0, 0]
+    let node = await startOne(world, 'crowded')
+    receiver.answer('/crowd', (_request, response) => {
+      inFlight += 1
+      if (crashes >= 2) response.writeHead(200).end()
+    })
+    receiver.answer('/killer', () => {
+      const die = async () => {
+        await waitFor('the crowd', () => crashes >= 2 || inFlight === 30)
+        ;[crashes, inFlight] = [crashes + 1, 0]
+        node.kill('SIGKILL')
+      }
+      void die()
+    })
+    const crowd = []
+    for (let company = 0; company < 5; company += 1) {
+      const { id } = await world.newCompany()
+      for (let one = 0; one < 6; one += 1) crowd.push(world.newDelivery(id, `${receiver.url}/crowd`))
+    }
+    const killer = world.newDelivery((await world.newCompany()).id, `${receiver.url}/killer`)
+    await world.insert([...crowd, killer])
+    for (let crash = 0; crash < 3; crash += 1) {
+      await node.ended
+      node = await startOne(world, 'crowded')
+    }
+    await waitFor('the end', async () => (await count(world, sql`select count(*) as count from delivery_due`)) === 0)
+    const statuses = await world.db.many<{ status: string; count: bigint }>(
+      sql`select status, count(*) as count from delivery_states group by status order by status`,
+    )
+    assert.deepEqual(statuses, [
+      { status: 'delivered', count: 30n },
+      { status: 'parked', count: 1n },
+    ])
+    assert.equal(await world.statusOf(killer.id), 'parked')
+  })
+
   test('a node stopped for longer than its lease comes back as a stranger: its outcomes are dropped', async () => {
     const { world, companyId } = await open()
     const zombie = await startOne(world, 'zombie')

@@ -1,6 +1,6 @@
 import { type Db, type Sql, sql } from '../../db/db.ts'
 import type { LaneKey, LaneTurn } from './lanes.ts'
-import { epochMs, LEASE_MS, plannedEachTime } from './sender-queries.ts'
+import { epochMs, isSuspect, LEASE_MS, plannedEachTime } from './sender-queries.ts'
 
 export type ClaimedDelivery = LaneKey & {
   deliveryId: string
@@ -52,7 +52,7 @@ export async function listDue(db: Db, search: DueSearch): Promise<{ nowMs: numbe
     select ${epochMs(sql`now()`)} as now_ms, due.* from (select) one left join (
       select d.ctid as place, d.company_id, d.lane, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
       where d.next_at >= to_timestamp(${lowerMs}::float8 / 1000) and d.next_at <= now() and ${mine(buckets)}
-        and (d.company_id || ' ' || d.lane) <> all (${excluded.map((key) => `${key.companyId} ${key.lane}`)}::text[])
+        and not ${isSuspect} and (d.company_id || ' ' || d.lane) <> all (${excluded.map((key) => `${key.companyId} ${key.lane}`)}::text[])
       order by d.next_at limit ${window}) due on true`),
   )
   return { nowMs: rows[0]?.nowMs ?? 0, due: rows.filter(({ place }) => place !== null) }
@@ -71,8 +71,18 @@ export const listTurns = (db: Db, turns: readonly LaneTurn[], buckets: Buckets):
       select d.ctid as place, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
       where d.company_id = t.company_id and d.lane = t.lane
         and d.next_at >= to_timestamp(t.lower_ms / 1000) and d.next_at <= now() and ${mine(buckets)}
+        and not ${isSuspect}
       order by d.next_at limit t.free
     ) d`),
+  )
+
+/** The suspect that has waited longest; `crashes > 0` is the index's condition. */
+export const findDueSuspect = (db: Db, buckets: Buckets): Promise<DueDelivery | undefined> =>
+  db.maybe<DueDelivery>(
+    plannedEachTime(sql`
+    select d.ctid as place, d.company_id, d.lane, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
+    where d.crashes > 0 and ${isSuspect} and d.next_at <= now() and ${mine(buckets)}
+    order by d.next_at limit 1`),
   )
 
 /**

@@ -16,6 +16,8 @@ import { MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
 export const RETRY_DELAYS_MS = [2000, 4000, 8000, 16_000] as const
 
 const UNREADABLE_SECRET_DELAY_MS = 30_000
+/** A suspect whose attempt takes longer did not kill its node at once: the next one starts beside it. */
+const SUSPECT_MS = 1000
 
 export type DeliveryRunnerOptions = {
   vault: Vault
@@ -37,6 +39,8 @@ export class DeliveryRunner {
   readonly #secretOf: (companyId: string, sealed: string) => string
   readonly #running = new Set<Promise<void>>()
   readonly #receiverOf = openReceiverNames()
+  /** The attempt that a crash would be blamed on. */
+  #suspect: { deliveryId: string; sinceMs: number } | null = null
 
   constructor(options: DeliveryRunnerOptions) {
     this.#options = options
@@ -51,6 +55,18 @@ export class DeliveryRunner {
     if (delivery.crashes >= MAX_CRASHES) this.#settleWithoutAttempt(delivery, 'parked', 0)
     else if (performance.now() - readAtMs > SECRET_AGE_MS) this.#settleWithoutAttempt(delivery, 'released', 0)
     else this.#attempt(delivery)
+  }
+
+  /** Whether a delivery that a crash would park may start. */
+  takesSuspect(): boolean {
+    return this.#suspect === null || performance.now() - this.#suspect.sinceMs >= SUSPECT_MS
+  }
+
+  /** The outcome of this delivery is written, or another node has it: no crash can be blamed on it any more. */
+  settled(deliveryId: string): void {
+    if (this.#suspect?.deliveryId !== deliveryId) return
+    this.#suspect = null
+    this.#options.freed()
   }
 
   /** Resolves when nothing is in flight, or after `timeoutMs`. */
@@ -77,6 +93,8 @@ export class DeliveryRunner {
       return
     }
     lanes.started(delivery)
+    if (delivery.crashes >= MAX_CRASHES - 1)
+      this.#suspect = { deliveryId: delivery.deliveryId, sinceMs: performance.now() }
     const { url, body } = delivery
     const sent = this.#isSchemeRefused(url) ? refusedScheme() : attempts.send({ url, headers, body })
     const running = sent.then((result) => {

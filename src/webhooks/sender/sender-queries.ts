@@ -2,7 +2,7 @@ import { type Db, type Sql, sql, type Tx } from '../../db/db.ts'
 import type { LaneKey } from './lanes.ts'
 
 export const LEASE_MS = 15_000
-/** After this many attempts of unknown outcome a delivery is parked. */
+/** After this many attempts of unknown outcome in a row a delivery is parked. */
 export const MAX_CRASHES = 3
 
 /**
@@ -10,6 +10,12 @@ export const MAX_CRASHES = 3
  * a statement without a name is planned each time, with its values.
  */
 export const plannedEachTime = (statement: Sql): Sql => ({ ...statement, name: '' })
+
+/**
+ * What was interrupted so often that one more crash parks it. Its attempts are made one at a time, so that the delivery
+ * that kills its node is parked and the hundreds beside it are not.
+ */
+export const isSuspect = sql`(d.crashes + (d.owner is not null)::integer >= ${MAX_CRASHES - 1})`
 
 export const epochMs = (column: Sql): Sql => sql`(extract(epoch from ${column}) * 1000)::float8`
 
@@ -36,6 +42,7 @@ export type OutcomeRow = {
 const again = sql`, again as (
       update delivery_due d set owner = null, leased_at = null,
         attempts = case when i.outcome = 'retry' then i.number else d.attempts end,
+        crashes = case when i.outcome = 'retry' then 0 else d.crashes end,
         next_at = clock_timestamp() + i.delay_ms * interval '1 millisecond'
       from input i
       where d.company_id = i.company_id and d.delivery_id = i.delivery_id and d.series = i.series
@@ -109,7 +116,7 @@ export const listDueLanes = (db: Db, limit: number): Promise<LaneBacklog[]> =>
     )
     select lanes.company_id, lanes.lane, ${epochMs(sql`due.next_at`)} as due_ms from lanes cross join lateral (
       select d.next_at from delivery_due d
-      where d.company_id = lanes.company_id and d.lane = lanes.lane and d.next_at <= now()
+      where d.company_id = lanes.company_id and d.lane = lanes.lane and d.next_at <= now() and not ${isSuspect}
       order by d.next_at limit 1) due
     limit ${limit}`),
   )

@@ -79,7 +79,10 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   const { allowedRanges, allowHttp } = config.webhooks
   const attempts = new AttemptSender(createWebhookAgent({ ...options.connector, allowedRanges }))
   const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
-  const settlement = new OutcomeWriter(db, settlementEvents(counts, metrics, log))
+  const settlement = new OutcomeWriter(
+    db,
+    settlementEvents(counts, metrics, log, (id) => runner.settled(id)),
+  )
   const machine = options.machine ?? thisMachine()
   const name = options.nodeName ?? nodeNameOf(machine, config.port)
   const node = new SenderNode(
@@ -117,6 +120,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     instance: () => node.instance,
     buckets: () => (options.ownBuckets === true ? node.buckets : null),
     room: () => roomOf(attempts),
+    takesSuspect: () => runner.takesSuspect(),
     start: (delivery, sentAtMs) => {
       if (delivery.wasInterrupted) counts.unknownOutcomes += 1
       runner.start(delivery, sentAtMs)
@@ -142,14 +146,21 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   }
 }
 
-function settlementEvents(counts: Counts, metrics: SenderMetrics | null, log: SenderOptions['log']): SettlementEvents {
+function settlementEvents(
+  counts: Counts,
+  metrics: SenderMetrics | null,
+  log: SenderOptions['log'],
+  ended: (deliveryId: string) => void,
+): SettlementEvents {
   return {
     settled: ({ outcome, errorCode, deliveryId }) => {
+      ended(deliveryId)
       if (outcome !== 'released') counts[outcome === 'retry' ? 'retried' : outcome] += 1
       metrics?.attempts.inc({ outcome, failure: errorCode ?? '' })
       if (outcome === 'parked') log.error({ deliveryId }, 'webhook parked after three crashes')
     },
-    fenced: () => {
+    fenced: ({ deliveryId }) => {
+      ended(deliveryId)
       counts.fenced += 1
       metrics?.fenced.inc()
     },
