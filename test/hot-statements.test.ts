@@ -52,6 +52,7 @@ const EXCEPTIONS: [part: RegExp, reason: string][] = [
   ],
   [/select count\(\*\)::integer as due/, 'the poll that measures the queue'],
   [/due\.\* from \(select\) one left join/, 'the poll of due deliveries; nodes that own buckets divide the companies'],
+  [/from delivery_due d where d\.crashes > 0/, 'the poll of deliveries that were interrupted, of which there are few'],
   [/^with locked as materialized \( select d\.ctid/, 'the claim of what that poll found'],
   [/cross join lateral \( select d\.ctid as place/, 'the poll of lanes whose turn it is'],
   [/^select id from companies c where exists/, 'the hourly check of all books'],
