@@ -96,6 +96,26 @@ test('each block that a node announces is read at once, long before the next pol
   for (let block = 0; block < 3; block += 1) await paidIsSeen()
 })
 
+test('what came while the connection was away is read when the subscription is taken again', async () => {
+  open(server.url, 600_000)
+  server.behave(({ text, socket }) => {
+    text(SUBSCRIBED)
+    socket.end()
+  })
+  await eventually(
+    async () => reasons.length,
+    (ends) => ends > 0,
+  )
+  server.behave(() => {})
+  const address = await assign()
+  await chain.pay({ to: address, units: 5n })
+  server.behave(({ text }) => text(SUBSCRIBED))
+  await eventually(
+    () => listTransfersTo(db, [address]),
+    (transfers) => transfers.length === 1,
+  )
+})
+
 test('a node that lies about its blocks makes us look, at most ten times a second, and nothing of it is recorded', async () => {
   open(server.url, 100)
   server.behave(({ text }) => {

@@ -131,10 +131,17 @@ class Connection {
     const message = typeof data === 'string' ? parse(data) : null
     if (message === null) return 'it does not speak JSON-RPC'
     if (message.id === 1 && typeof message.result !== 'string') return 'it offers no subscription to new blocks'
-    this.isOpen ||= message.id === 1
+    if (message.id === 1) this.#open()
     if (this.isOpen) this.#expect(this.#times.silenceMs, 'it was silent for too long')
     if (this.isOpen && message.method === 'eth_subscription') this.#wake(String(message.params?.result?.hash))
     return null
+  }
+
+  /** Blocks that came before are not announced again: the chain is looked at once for them. */
+  #open(): void {
+    if (this.isOpen) return
+    this.isOpen = true
+    this.#onHead()
   }
 
   #isFlood(): boolean {
