@@ -340,7 +340,7 @@ describe('the imitation of Coinbase', () => {
       token(`POST ${host}/coinbase/platform/v2/onramp/other`),
       token('POST api.cdp.coinbase.com/platform/v2/onramp/sessions'),
       token(sessionUri(), { claims: { uris: undefined, uri: sessionUri() } }),
-      token(sessionUri(), { claims: { exp: now + 121 } }),
+      token(sessionUri(), { claims: { exp: now + 240 } }),
       token(sessionUri(), { claims: { iat: now - 200, nbf: now - 200, exp: now - 80 } }),
       token(sessionUri(), { claims: { nbf: now + 60 } }),
       token(sessionUri(), { claims: { iss: 'me' } }),
