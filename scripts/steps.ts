@@ -32,7 +32,7 @@ function runNode(args: readonly string[]): Promise<Ended> {
   })
 }
 
-export type CheckResult = Omit<TestResult, 'section' | 'title' | 'cpu'>
+export type CheckResult = Omit<TestResult, 'section' | 'title' | 'before' | 'cpu'>
 
 async function runTool(name: string, args: string[]): Promise<CheckResult> {
   const startedAt = Date.now()

@@ -27,9 +27,6 @@ export const SECTIONS: Section[] = [
 
 const UNKNOWN: Duration = { seconds: 10, cpu: 5 }
 const UNITS: Duration = { seconds: 16, cpu: 6.5 }
-/** A file that takes longer has a process of its own; shorter ones share one up to so many seconds. */
-const SHORT_SECONDS = 12
-const SHARED_SECONDS = 30
 
 export function listFiles(section: Section): string[] {
   const files = globSync(section.patterns, { cwd: ROOT, exclude: (path) => path.includes('node_modules') })
@@ -49,43 +46,17 @@ export function findFiles(path: string): string[] {
   return found
 }
 
-/** Which files go into one process: all units; of the others the short ones, as many as make a good half minute. */
-function groupFiles(files: readonly string[], secondsOf: (file: string) => number): string[][] {
-  const groups: string[][] = files.filter((file) => secondsOf(file) > SHORT_SECONDS).map((file) => [file])
-  let [group, sum]: [string[], number] = [[], 0]
-  for (const file of files.filter((file) => secondsOf(file) <= SHORT_SECONDS)) {
-    if (group.length === 0 || sum + secondsOf(file) > SHARED_SECONDS) {
-      ;[group, sum] = [[], 0]
-      groups.push(group)
-    }
-    group.push(file)
-    sum += secondsOf(file)
-  }
-  return groups
-}
-
-/**
- * The processes of a run, the longest first, so that the last ones to end are short.
- * @param apart each file by itself
- */
-export function planJobs(files: readonly string[], { apart }: { apart: boolean }): Job[] {
+/** Each file, and all units together; the longest first, so that the last ones to end are short. */
+export function planJobs(files: readonly string[]): Job[] {
   const durations = readDurations()
   const durationOf = (file: string): Duration => durations[file] ?? UNKNOWN
-  const secondsOf = (file: string): number => durationOf(file).seconds
   const jobs = SECTIONS.flatMap((section): Job[] => {
     const { name, testTimeoutMs } = section
     const own = listFiles(section).filter((file) => files.includes(file))
     if (own.length === 0) return []
     if (name === TOGETHER)
       return [{ section: name, title: `${own.length} unit test files`, files: own, ...UNITS, testTimeoutMs }]
-    return (apart ? own.map((file) => [file]) : groupFiles(own, secondsOf)).map((group) => ({
-      section: name,
-      title: group.join(' '),
-      files: group,
-      seconds: group.reduce((sum, file) => sum + secondsOf(file), 0),
-      cpu: group.reduce((sum, file) => sum + durationOf(file).cpu, 0),
-      testTimeoutMs,
-    }))
+    return own.map((file) => ({ section: name, title: file, files: [file], ...durationOf(file), testTimeoutMs }))
   })
   return jobs.sort((left, right) => right.seconds - left.seconds)
 }

@@ -1,13 +1,13 @@
+import { on } from 'node:events'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { FILE_MARK } from './test-report.ts'
-import { loadTracked } from './test-tracking.ts'
+import { FILE_MARK, NAMED, type WantedFile } from './test-report.ts'
+import { loadTracked, trackTests } from './test-tracking.ts'
 
 /*
- * Runs test files in one process. Several run one after another: what they share is loaded once, and the code is warm;
- * each is a test then, so that its own `before` and `after` begin and end with it.
+ * Runs test files, one after another, as `scripts/test-runner.ts` asks for them: what they share is loaded once, and
+ * the code is warm. Each is a test, so that its own `before` and `after` begin and end with it.
  */
-const files = (process.env.TEST_FILES ?? '').split(',')
 const load = (file: string): Promise<void> => loadTracked(() => import(pathToFileURL(file).href))
 
 // an error that nothing caught ends the process, as it would end the service
@@ -17,14 +17,18 @@ for (const event of ['uncaughtException', 'unhandledRejection'])
     process.exit(1)
   })
 
-// a pattern would leave out the test that stands for the file
-const isNamed = process.execArgv.some((option) => option.startsWith('--test-name-pattern'))
+/** Longer than any run: what has no limit of its own takes that of the test around it. */
+const NO_LIMIT_MS = 2 ** 31 - 1
 
-if (files.length === 1 || isNamed) for (const file of files) await load(file)
+// a pattern would leave out the tests that stand for the files
+if (NAMED) for (const file of process.env.TEST_FILES?.split(',') ?? []) await load(file)
 else
-  for (const file of files) {
-    test(file, async () => {
+  test('all files', { timeout: NO_LIMIT_MS }, async (all) => {
+    for await (const [wanted] of on(process, 'message') as AsyncIterable<[WantedFile | 'end']>) {
+      if (wanted === 'end') break
+      const { file, timeoutMs } = wanted
+      trackTests()
+      await all.test(file, { timeout: timeoutMs }, () => load(file))
       console.log(`${FILE_MARK}${file}`)
-      await load(file)
-    })
-  }
+    }
+  })

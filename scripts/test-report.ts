@@ -2,21 +2,24 @@ import { readFileSync } from 'node:fs'
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 
-/** What one process of tests says about itself, a line of JSON for each event. `scripts/test-jobs.ts` reads it. */
+/** What one process of tests says about itself, a message for each event. `scripts/test-runner.ts` reads it. */
 export type ReportLine =
   | { kind: 'start'; name: string }
   | { kind: 'pass' | 'skip'; name: string }
   | { kind: 'fail'; name: string; place: string; error: string }
-  /** A file of a shared process is through; `cpu`: seconds of this process and the children it waited for, so far. */
+  /** A file is through; `cpu`: seconds of this process and the children it waited for, so far. */
   | { kind: 'file'; name: string; seconds: number; cpu: number }
   | { kind: 'end'; cpu: number }
 
-/** What stands in a shared process's output before that of a file. */
+/** What a process is asked to run next. */
+export type WantedFile = { file: string; timeoutMs: number }
+
+/** A line of the output that begins with it ends that of a file. */
 export const FILE_MARK = '== '
+/** Only tests with certain titles run. Else there is a test around all files, and one around those of each file. */
+export const NAMED = process.execArgv.some((option) => option.startsWith('--test-name-pattern'))
+const FILE_NESTING = 1
 const MAX_ERROR = 2500
-const FILES = process.env.TEST_FILES?.split(',') ?? []
-/** The files of a shared process (`scripts/test-process.ts`), each a test at the top. */
-const SHARED = new Set(FILES.length > 1 ? FILES : [])
 
 const TICKS_A_SECOND = 100
 
@@ -41,24 +44,25 @@ function describeError(error: Error): string {
 type TestPass = Extract<TestEvent, { type: 'test:pass' }>['data']
 type TestFail = Extract<TestEvent, { type: 'test:fail' }>['data']
 
-function describeFailure({ name, file, line, column, details }: TestFail): ReportLine[] {
+/** It stands for a file, or for all of them, and is no test of theirs. */
+const isFrame = ({ nesting }: TestPass | TestFail): boolean => !NAMED && nesting <= FILE_NESTING
+
+function describeFailure(data: TestFail): ReportLine[] {
+  const { name, file, line, column, details } = data
   // a suite fails because a test in it failed, which is reported by itself
   const type: string | undefined = 'failureType' in details.error ? String(details.error.failureType) : undefined
-  if (type === 'subtestsFailed' && (details.type === 'suite' || SHARED.has(name))) return []
+  if (type === 'subtestsFailed' && (details.type === 'suite' || isFrame(data))) return []
   return [{ kind: 'fail', name, place: `${file}:${line}:${column}`, error: describeError(details.error) }]
 }
 
 function describeEnd(data: TestPass | TestFail, lines: ReportLine[]): ReportLine[] {
-  const isFile = data.nesting === 0 && SHARED.has(data.name)
-  return isFile
-    ? [...lines, { kind: 'file', name: data.name, seconds: data.details.duration_ms / 1000, cpu: readCpu() }]
-    : lines
+  if (!isFrame(data) || data.nesting !== FILE_NESTING) return lines
+  return [...lines, { kind: 'file', name: data.name, seconds: data.details.duration_ms / 1000, cpu: readCpu() }]
 }
 
 function describePass(data: TestPass): ReportLine[] {
   if (data.skip !== undefined || data.todo !== undefined) return [{ kind: 'skip', name: data.name }]
-  const counts = data.details.type !== 'suite' && !(data.nesting === 0 && SHARED.has(data.name))
-  return counts ? [{ kind: 'pass', name: data.name }] : []
+  return data.details.type === 'suite' || isFrame(data) ? [] : [{ kind: 'pass', name: data.name }]
 }
 
 function describe(event: TestEvent): ReportLine[] {
@@ -68,10 +72,10 @@ function describe(event: TestEvent): ReportLine[] {
   return event.type === 'test:summary' ? [{ kind: 'end', cpu: readCpu() }] : []
 }
 
-/** A reporter for `node --test`: what passed and failed as JSON lines. */
+/** A reporter for `node --test`: tells the process that started this one what passed and failed. */
 export default async function* report(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  for await (const event of source)
-    yield describe(event)
-      .map((line) => `${JSON.stringify(line)}\n`)
-      .join('')
+  for await (const event of source) {
+    for (const line of describe(event)) process.send?.(line)
+    yield ''
+  }
 }

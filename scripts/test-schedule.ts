@@ -6,7 +6,7 @@ export type Planned<Result> = { share: number; run(): Promise<Result> }
 type Run<Result> = {
   cores: number
   busy(): number
-  done(result: Result): Planned<Result>[]
+  done(result: Result): void
   stopped(): boolean
 }
 
@@ -25,7 +25,7 @@ const SETTLE_MS = 700
  * Runs everything: in the given order, except that what the cores have no room for lets others go first, which wait for
  * a clock, a block or a process for much of their time.
  * @param busy share of the cores that was in use just now
- * @param done gets each result and may answer with more to run
+ * @param done gets each result
  * @param stopped nothing new starts once this is true
  */
 export async function runPlanned<Result>(
@@ -53,7 +53,7 @@ export async function runPlanned<Result>(
     waiting.splice(waiting.indexOf(next), 1)
     const run = next.run().then((result) => {
       running.delete(next)
-      waiting.push(...done(result))
+      done(result)
     })
     running.set(next, run)
   }

@@ -17,9 +17,13 @@ hooks.enable = function keep(this: AsyncHook) {
   return enable.call(this)
 }
 
-/** Loads a file of tests, which belong to the test that runs. */
-export async function loadTracked(load: () => Promise<unknown>): Promise<void> {
+/** To be called before the test is made that stands for a file. */
+export function trackTests(): void {
   tracking?.enable()
+}
+
+/** Loads a file of tests, which belong to the test that runs; follows nothing from then on. */
+export async function loadTracked(load: () => Promise<unknown>): Promise<void> {
   try {
     await load()
   } finally {

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { checkLint, checkTypes, endChildren, printTitle, ROOT } from './steps.ts'
 import { watchCores } from './test-cores.ts'
 import { findFiles, listFiles, planJobs, SECTIONS } from './test-files.ts'
-import { endJobs, type Failure, type Job, type JobResult, readDurations, runJob, type TestResult } from './test-jobs.ts'
+import { endRunners, type Job, readDurations, runJob, type TestResult } from './test-jobs.ts'
+import { type Failure, killRunners } from './test-runner.ts'
 import { type Planned, runPlanned } from './test-schedule.ts'
 import { startTestServer, type TestServer } from './test-server.ts'
 
@@ -17,7 +18,7 @@ import { startTestServer, type TestServer } from './test-server.ts'
  * npm test -- --test-name-pattern=expire        only tests with such a title; options of `node --test` are passed on
  * npm test -- --record                  everything, and writes down how long each file takes
  */
-type Step = Planned<JobResult>
+type Step = Planned<TestResult[]>
 
 /** The checkers use several threads. */
 const CHECK_SHARE = 1.5
@@ -34,7 +35,7 @@ let warm: Promise<unknown> = Promise.resolve()
 
 async function cleanUp(): Promise<void> {
   endChildren()
-  endJobs()
+  killRunners()
   await (await server?.catch(() => undefined))?.stop()
   rmSync(scratch, { recursive: true, force: true })
 }
@@ -59,44 +60,39 @@ function readRequest(args: readonly string[]): Request {
   }
 }
 
-let reports = 0
-
-function jobStep(job: Job, { options, named }: Request): Step {
+function jobStep(job: Job, { options, named }: Request, alone: boolean): Step {
   return {
     share: job.cpu / job.seconds,
     run: async () => {
       const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
       await warm
       const env = { ...inherited, NODE_COMPILE_CACHE: COMPILED, ...(await server)?.env }
-      reports += 1
-      return runJob(job, { env, options, named, reportFile: join(scratch, `report-${reports}`) })
+      return runJob(job, { env, options, named, alone })
     },
   }
 }
 
-const planFiles = (files: readonly string[], request: Request, apart: boolean): Step[] =>
-  planJobs(files, { apart }).map((job) => jobStep(job, request))
+const planFiles = (files: readonly string[], request: Request, { alone }: { alone: boolean }): Step[] =>
+  planJobs(files).map((job) => jobStep(job, request, alone))
 
 function planSteps(request: Request): Step[] {
   const checks = Object.entries(CHECKS)
     .filter(([name]) => request.names.includes(name))
     .map(([name, check]): Step => {
-      const run = async (): Promise<JobResult> => ({
-        results: [{ section: name, title: name, cpu: 0, ...(await check()) }],
-        unrun: [],
-      })
+      const run = async () => [{ section: name, title: name, cpu: 0, before: [], ...(await check()) }]
       return { share: CHECK_SHARE, run }
     })
-  return [...checks, ...planFiles(request.files, request, request.named)]
+  return [...checks, ...planFiles(request.files, request, { alone: false })]
 }
 
-function printResult({ title, passed, failures, leftOut, seeds, seconds, cpu }: TestResult): void {
+function printResult({ title, passed, failures, leftOut, seeds, before, seconds, cpu }: TestResult): void {
   const mark = failures.length === 0 ? '✔' : '✖'
   const counts = failures.length === 0 ? `${passed} passed` : `${passed} passed, ${failures.length} failed`
   const spent = cpu > 0 ? ` ${cpu.toFixed(1).padStart(6)} s CPU` : ''
   console.log(`${mark} ${title.padEnd(44)} ${counts.padStart(22)}  ${seconds.toFixed(1).padStart(6)} s${spent}`)
   for (const line of [...leftOut, ...seeds]) console.log(`    ${line}`)
   for (const failure of failures) printFailure(failure)
+  if (failures.length > 0 && before.length > 0) console.log(`  In this process ran before: ${before.join(', ')}`)
 }
 
 function printFailure({ name, place, error }: Failure): void {
@@ -117,8 +113,8 @@ async function tryAgain(finished: Finished[], request: Request): Promise<void> {
   if (interrupted || failed.length === 0 || failed.length > MAX_SECOND_TRIES) return
   printTitle('once more, alone')
   for (const one of failed) {
-    for (const step of planFiles([one.result.title], request, true)) {
-      const [result] = (await step.run()).results
+    for (const step of planFiles([one.result.title], request, { alone: true })) {
+      const [result] = await step.run()
       if (!result) continue
       printResult(result)
       if (result.failures.length === 0) Object.assign(one, { result, again: true })
@@ -182,14 +178,18 @@ async function main(args: string[]): Promise<boolean> {
   if (request.files.length >= WORTH_WARMING) warm = warmUp()
   const finished: Finished[] = []
   const startedAt = Date.now()
-  const done = ({ results, unrun }: JobResult): Step[] => {
+  const done = (results: readonly TestResult[]): void => {
     finished.push(...results.map((result) => ({ result })))
     if (!interrupted) results.forEach(printResult)
-    return planFiles(unrun, request, true)
   }
   const cores = watchCores()
   await runPlanned(steps, { cores: availableParallelism(), busy: cores.busy, done, stopped: () => interrupted })
   cores.stop()
+  const ends = await endRunners()
+  if (ends.length > 0) {
+    const nothing = { passed: 0, leftOut: [], seeds: [], before: [], seconds: 0, cpu: 0 }
+    done([{ section: 'integration', title: 'the end of a process', failures: ends, ...nothing }])
+  }
   await tryAgain(finished, request)
   await cleanUp()
   if (request.record) record(finished)
