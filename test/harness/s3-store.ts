@@ -3,9 +3,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 /*
- * A store that speaks S3, for tests: what Amazon documents of signature version 4 and of multi-part uploads, no more.
+ * A store that speaks S3, for tests: what Amazon documents of signature version 4, of multi-part uploads and of reading
+ * from a byte on, no more.
  * Sources, in the Amazon S3 API Reference: "Authenticating Requests: Using the Authorization Header (AWS Signature
- * Version 4)" and its "Signature Calculations"; "Uploading and copying objects using multipart upload".
+ * Version 4)" and its "Signature Calculations"; "Uploading and copying objects using multipart upload"; "GetObject",
+ * which names RFC 9110 for the range header (its section 14), and "Error Responses" for InvalidRange.
  */
 export const S3_KEY = 'AKIDTESTONLY00000000'
 export const S3_SECRET = 'throw-away/S3+secret+for+tests+only=='
@@ -86,7 +88,12 @@ export function checkSignature(
 }
 
 type Upload = { key: string; parts: Map<number, { etag: string; bytes: Buffer }> }
-type Answer = { status?: number; headers?: Record<string, string>; body?: string | Buffer }
+type Answer = {
+  status?: number
+  headers?: Record<string, string>
+  body?: string | Buffer
+  cutAfter?: number | undefined
+}
 
 export type S3StandIn = {
   url: string
@@ -97,6 +104,8 @@ export type S3StandIn = {
   partBytes: number[]
   /** The next so many parts are answered with 503. */
   refuseParts: number
+  /** The next GETs of objects take one number each: after so many bytes of the body the connection breaks off. */
+  cutAnswersAfter: number[]
   close(): Promise<void>
 }
 
@@ -121,14 +130,33 @@ function assemble(upload: Upload, body: string): Buffer {
   )
 }
 
+/**
+ * The whole or, with 206, the bytes `range` asks for. Only `N-` and `N-M` are understood: the RFC lets a server ignore
+ * any range (14.2). Amazon answers `-N` too, the last bytes; several ranges and a backward one it ignores, as others
+ * saw (basho/riak_cs#304, localstack/localstack#9076).
+ * @throws Refusal when the range starts past the end
+ */
+function read(whole: Buffer, range: string): Answer {
+  const headers = { etag: etagOf(whole), 'accept-ranges': 'bytes' }
+  const [, start = '', end = ''] = /^bytes=(\d+)-(\d*)$/i.exec(range) ?? []
+  const first = Number(start)
+  const last = end === '' ? Number.POSITIVE_INFINITY : Number(end)
+  if (start === '' || last < first) return { headers, body: whole }
+  if (first >= whole.length) throw new Refusal(416, 'InvalidRange')
+  const body = whole.subarray(first, last + 1)
+  const contentRange = `bytes ${first}-${first + body.length - 1}/${whole.length}`
+  return { status: 206, headers: { ...headers, 'content-range': contentRange }, body }
+}
+
 class Store {
   readonly bucket = 'backups'
   readonly objects = new Map<string, Buffer>()
   readonly uploads = new Map<string, Upload>()
   readonly partBytes: number[] = []
   refuseParts = 0
+  readonly cutAnswersAfter: number[] = []
 
-  answer({ method, target, body }: S3Request): Answer {
+  answer({ method, target, headers, body }: S3Request): Answer {
     const { pathname, searchParams: query } = new URL(target, 'http://store')
     const [, bucket, ...path] = pathname.split('/').map(decodeURIComponent)
     if (bucket !== this.bucket) throw new Refusal(404, 'NoSuchBucket')
@@ -143,7 +171,7 @@ class Store {
     }
     const found = this.objects.get(key)
     if (method !== 'GET' || !found) throw new Refusal(404, 'NoSuchKey')
-    return { body: found, headers: { etag: etagOf(found) } }
+    return { ...read(found, String(headers.range ?? '')), cutAfter: this.cutAnswersAfter.shift() }
   }
 
   #list(query: URLSearchParams): Answer {
@@ -202,16 +230,23 @@ function refuse(response: ServerResponse, error: unknown): void {
   response.writeHead(status, { 'content-type': 'application/xml' }).end(xml(body))
 }
 
+/** Destroys the socket once the head, which promises the full length, and the start of the body have left. */
+function breakOff(response: ServerResponse, start: Buffer): void {
+  response.flushHeaders()
+  response.write(start, () => response.destroy())
+}
+
 export async function startS3Store(): Promise<S3StandIn> {
   const store = new Store()
   const server = createServer(async (incoming, response) => {
     const request = await readRequest(incoming)
     try {
       checkSignature(request, { key: S3_KEY, secret: S3_SECRET, region: S3_REGION, nowMs: Date.now() })
-      const { status = 200, headers = {}, body = '' } = store.answer(request)
+      const { status = 200, headers = {}, body = '', cutAfter } = store.answer(request)
       const type = typeof body === 'string' ? 'application/xml' : 'application/octet-stream'
       response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body), ...headers })
-      response.end(body)
+      if (cutAfter === undefined) response.end(body)
+      else breakOff(response, Buffer.from(body).subarray(0, cutAfter))
     } catch (error) {
       refuse(response, error)
     }
