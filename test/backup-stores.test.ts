@@ -96,6 +96,19 @@ test('a large backup goes in parts of one size; a part that the store refuses fo
   assert.equal(standIn.uploads.size, 0)
 })
 
+test('a read that the network cuts off goes on where it ended; one that is cut again and again says where', async () => {
+  const bytes = randomBytes(3 * MIB)
+  await stores.bucket.put(nameOf(7), inPieces(bytes), readsItself(bytes))
+  const read = async () => gather((await stores.bucket.get(nameOf(7))).content)
+  standIn.cutAnswersAfter.push(MIB, MIB + 7)
+  assert.ok((await read()).equals(bytes))
+  assert.equal(standIn.cutAnswersAfter.length, 0)
+  standIn.cutAnswersAfter.push(0, 0, 0, 0)
+  await assert.rejects(read(), /broke off at 0 of 3145728 bytes: no answer \(UND_ERR_SOCKET\)/)
+  assert.equal(standIn.cutAnswersAfter.length, 0, 'four tries')
+  await stores.bucket.remove(nameOf(7))
+})
+
 test('a backup that breaks off, or is not what was written, is not kept in either place', async () => {
   async function* breaking(): AsyncGenerator<Buffer> {
     yield randomBytes(20 * MIB)

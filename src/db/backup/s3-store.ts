@@ -73,6 +73,8 @@ export function readS3Place(place: string): S3Place | undefined {
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
 }
 
+type Body = NonNullable<Response['body']>
+
 class S3Store implements BackupStore {
   readonly place: string
   readonly #client: S3mini
@@ -145,11 +147,39 @@ class S3Store implements BackupStore {
   async get(name: string): Promise<{ bytes: number; content: Content }> {
     const found = await this.#ask(() => this.#client.getObjectResponse(this.#prefix + name))
     if (!found?.body) throw new BackupFault(`There is nothing at ${this.pathOf(name)}.`)
-    const { body, headers } = found
-    async function* content(): AsyncGenerator<Buffer> {
-      for await (const piece of body) yield Buffer.from(piece)
+    const bytes = Number(found.headers.get('content-length') ?? 0)
+    return { bytes, content: this.#read(name, found.body, bytes) }
+  }
+
+  /** A connection that breaks off is continued where it ended: many gigabytes seldom come over one. */
+  async *#read(name: string, first: Body, bytes: number): AsyncGenerator<Buffer> {
+    let body = first
+    let read = 0
+    for (let turn = 0; ; turn += 1) {
+      try {
+        for await (const piece of body) {
+          read += piece.length
+          turn = 0
+          yield Buffer.from(piece)
+        }
+        return
+      } catch (error) {
+        if (bytes > 0 && read >= bytes) return
+        const gapMs = GAPS_MS[turn]
+        if (gapMs === undefined)
+          throw new BackupFault(
+            `The store of ${this.place} broke off at ${read} of ${bytes} bytes: ${describe(error)}.`,
+          )
+        await sleep(gapMs)
+      }
+      body = await this.#continue(name, read)
     }
-    return { bytes: Number(headers.get('content-length') ?? 0), content: content() }
+  }
+
+  async #continue(name: string, from: number): Promise<Body> {
+    const found = await this.#ask(() => this.#client.getObjectRaw(this.#prefix + name, false, from), GAPS_MS)
+    if (found.status === 206 && found.body) return found.body
+    throw new BackupFault(`The store of ${this.place} broke off at byte ${from} and does not read on from there.`)
   }
 
   async remove(name: string): Promise<void> {
