@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { drill } from './drill.ts'
+import { readOptions, USAGE } from './options.ts'
 import { plant } from './plants/plants.ts'
 import { VirtualDatabase } from './virtual/database.ts'
 import { installGlobals } from './virtual/globals.ts'
@@ -11,33 +11,22 @@ import { Conditions } from './world/conditions.ts'
 import { GUARDS, guardWords } from './world/guards.ts'
 import { Oracle } from './world/oracle.ts'
 
-/*
- * npm run simulate -- --orders 1000 --seed 7
- * npm run simulate -- --plants --orders 4 --seed 7     every planted fault is found, and nothing else
- */
-const { values } = parseArgs({
-  options: {
-    orders: { type: 'string' },
-    seed: { type: 'string' },
-    nodes: { type: 'string', default: '2' },
-    rate: { type: 'string', default: '20' },
-    calm: { type: 'boolean', default: false },
-    folder: { type: 'string' },
-    // the statements that took most time
-    costs: { type: 'boolean', default: false },
-    plant: { type: 'string' },
-    plants: { type: 'boolean', default: false },
-    story: { type: 'string' },
-    // every story, so many times as there are orders
-    each: { type: 'boolean', default: false },
-    // no story that waits for an order's end: a sample for tests
-    short: { type: 'boolean', default: false },
-  },
-})
+function ask(): ReturnType<typeof readOptions> {
+  try {
+    return readOptions(process.argv.slice(2))
+  } catch (error) {
+    console.error(`${(error as Error).message}\nSee: npm run simulate -- --help`)
+    process.exit(2)
+  }
+}
 
+const values = ask()
+if (values.help) {
+  process.stdout.write(USAGE)
+  process.exit(0)
+}
+const { seed, orders } = values
 const START_MS = Date.parse('2030-03-01T08:00:00Z')
-const seed = Number(values.seed ?? Math.floor(Math.random() * 1e9))
-const orders = Number(values.orders ?? (values.plants ? 1 : 200))
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const realNow = performance.now.bind(performance)
 const startedAt = realNow()
@@ -105,8 +94,8 @@ try {
     ...options,
     oracle: new Oracle(client, scheduler),
     progress,
-    nodes: Number(values.nodes),
-    rate: Number(values.rate),
+    nodes: values.nodes,
+    rate: values.rate,
     isCalm: values.calm,
     isShort: values.short,
     isEach: values.each,

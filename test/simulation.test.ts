@@ -24,6 +24,24 @@ async function simulate(...options: string[]): Promise<Outcome> {
   return { code, words, fingerprint: /fingerprint (\w+)/.exec(words)?.[1] }
 }
 
+test('an option that is unknown or no number is refused with a sentence, and --help lists them', async () => {
+  const answers = await Promise.all(
+    [
+      ['--order', '3'],
+      ['--orders', 'ten'],
+      ['--orders', '0'],
+    ].map((of) => simulate(...of)),
+  )
+  assert.deepEqual(
+    answers.map(({ code, words }) => [code, words.split('\n')[1]]),
+    answers.map(() => [2, 'See: npm run simulate -- --help']),
+  )
+  assert.match(answers[1]?.words ?? '', /^--orders is a whole number from 1 on, not "ten"\.$/m)
+  const { code, words } = await simulate('--help')
+  assert.equal(code, 0)
+  assert.match(words, /--seed N/)
+})
+
 test('two runs with one seed are the same to the last byte, and nothing is lost or doubled', async (t) => {
   t.diagnostic(`SEED=${SEED}`)
   const [first, second] = await Promise.all([0, 1].map(() => simulate('--orders', '3', '--short', '--seed', SEED)))
