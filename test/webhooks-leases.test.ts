@@ -206,6 +206,22 @@ describe('leases', { concurrency: true }, () => {
     assert.equal(await world.statusOf(killer.id), 'parked')
   })
 
+  test('an attempt of known outcome clears the crashes before it', async () => {
+    const { world, companyId } = await open()
+    receiver.answer('/cleared', 500)
+    const delivery = world.newDelivery(companyId, `${receiver.url}/cleared`)
+    await world.insert([delivery])
+    await world.db.run(sql`update delivery_due set crashes = 2`)
+    await startOne(world, 'clearing')
+    const left = () =>
+      world.db.one<{ attempts: number; crashes: number }>(sql`
+      select attempts, crashes from delivery_due where delivery_id = ${delivery.id}`)
+    await waitFor('the first attempt', async () => (await left()).attempts === 1)
+    assert.equal((await left()).crashes, 0)
+    receiver.answer('/cleared', 200)
+    await waitFor('delivery', async () => (await world.statusOf(delivery.id)) === 'delivered')
+  })
+
   test('a node stopped for longer than its lease comes back as a stranger: its outcomes are dropped', async () => {
     const { world, companyId } = await open()
     const zombie = await startOne(world, 'zombie')
