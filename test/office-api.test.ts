@@ -170,6 +170,11 @@ test('every path of the office is the one document, with a strict policy and nev
   }
 })
 
+test('the address of the service alone leads to the office', async () => {
+  const answer = await fetch(`${base()}/`, { redirect: 'manual' })
+  assert.deepEqual([answer.status, answer.headers.get('location')], [302, '/app'])
+})
+
 test('assets are kept for a year under the hash of their content; unknown ones are 404, not the document', async () => {
   const document = await (await get('/app')).text()
   const assets = [...document.matchAll(/(?:src|href)="(\/app\/assets\/[^"]+)"/g)].map(([, path = '']) => path)

@@ -1,7 +1,6 @@
 import formbody from '@fastify/formbody'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Static, Type } from 'typebox'
 import {
   findLandingButton,
   type Landing,
@@ -15,6 +14,7 @@ import { toAppError } from '../../http/failures.ts'
 import { contextAs } from '../../http/request-context.ts'
 import { AppError } from '../../kernel/errors.ts'
 import type { Html } from '../../kernel/html.ts'
+import { type Static, Type } from '../../kernel/schema.ts'
 import type { Vault } from '../../kernel/vault.ts'
 import type { CreateOrder } from '../../orders/order-create.ts'
 import { type CreateOrderBody, GoodsSchema } from '../../orders/order-schemas.ts'

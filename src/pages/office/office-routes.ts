@@ -85,5 +85,7 @@ export const officeRoutes: FastifyPluginAsync = async (app) => {
   app.get<{ Params: { '*': string } }>('/app/assets/*', open, (request, reply) =>
     send(request, reply, `assets/${request.params['*']}`),
   )
+  // who types the address alone works here: payers come by the links of their orders
+  app.get('/', open, (_request, reply) => reply.redirect('/app'))
   for (const path of ['/app', '/app/*']) app.get(path, open, (request, reply) => send(request, reply, 'index.html'))
 }

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from '../../kernel/schema.ts'
 
 /* Version 2 of x402, scheme `exact` on EVM chains (github.com/coinbase/x402, specs). */
 
