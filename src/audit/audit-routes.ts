@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import type { Db } from '../db/db.ts'
 import { actorOf, CompanyIdQuery, companiesSeen } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import { Type } from '../kernel/schema.ts'
 import { type ListedAuditRow, listAuditRows } from './audit-queries.ts'
 
 const Nullable = Type.Union([Type.String(), Type.Null()])

@@ -1,6 +1,6 @@
-import { type TInteger, type TSchema, Type } from 'typebox'
 import { LANGS, type Lang } from '../kernel/lang.ts'
 import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
+import { type TInteger, type TSchema, Type } from '../kernel/schema.ts'
 import { LIMITED_ROLES } from './company-refund-limits.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema, options: { description?: string } = {}) =>

@@ -1,5 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import { ChoiceQuery, PageQuery } from '../companies/company-schemas.ts'
+import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { EDD_STATUSES, KYC_STATUSES } from './kyc.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])

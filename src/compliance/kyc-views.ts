@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import type { Actor } from '../http/actor.ts'
 import { ruleOf } from '../http/permissions.ts'
+import type { Static } from '../kernel/schema.ts'
 import type { Kyc } from './kyc.ts'
 import { listKycHistory, listWaitingOrders } from './kyc-queries.ts'
 import type { KycDetailSchema, KycSchema } from './kyc-schemas.ts'

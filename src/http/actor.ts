@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { AppError } from '../kernel/errors.ts'
+import { Type } from '../kernel/schema.ts'
 
 export const USER_ROLES = [
   'SuperAdmin',

@@ -1,6 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import type { AppError, ErrorCode, ErrorDetail } from '../kernel/errors.ts'
 import { CATALOGUE } from '../kernel/errors.ts'
+import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 
 /** What every successful JSON answer looks like. */
 export type Success<Data> = { success: true; status: 200; data: Data }

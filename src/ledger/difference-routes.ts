@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type TSchema, Type } from 'typebox'
 import { actorOf, CompanyIdQuery } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
+import { type TSchema, Type } from '../kernel/schema.ts'
 import { DIFFERENCE_SOURCES, DIFFERENCE_STATUSES } from './difference-queries.ts'
 import { type DifferenceDeps, explainDifference, listVisibleDifferences } from './difference-service.ts'
 

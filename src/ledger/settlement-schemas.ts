@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ACCOUNTS } from './ledger-queries.ts'
 import { SETTLEMENT_STATUSES } from './settlement-queries.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { Envelope, ok } from '../http/envelope.ts'
+import { type TSchema, type TSchemaOptions, Type } from '../kernel/schema.ts'
 import { type ChainViewDeps, viewChains, viewSweepPlan, viewWallets } from './chain-view.ts'
 
 const tags = ['operation']

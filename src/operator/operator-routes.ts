@@ -1,5 +1,4 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import type { Audit } from '../audit/audit.ts'
 import type { Db } from '../db/db.ts'
 import { Envelope, ok } from '../http/envelope.ts'
@@ -7,6 +6,7 @@ import { contextOf, nameOf } from '../http/request-context.ts'
 import { type Clock, DAY } from '../kernel/clock.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { newId } from '../kernel/ids.ts'
+import { Type } from '../kernel/schema.ts'
 import * as queries from './operator-queries.ts'
 
 /** One line of `comptoir doctor`. */

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok, refTo } from '../http/envelope.ts'
 import { replay, sendStored } from '../http/idempotency/idempotency.ts'
 import { contextOf } from '../http/request-context.ts'
+import { Type } from '../kernel/schema.ts'
 import type { CreateOrder } from './order-create.ts'
 import {
   CodeParams,

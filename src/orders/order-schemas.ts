@@ -1,4 +1,4 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ORDER_STATUSES, type OrderStatus } from './order-states.ts'
 
 /** One type or null, as JSON Schema writes it shortest; a union would be tried branch by branch in every answer. */

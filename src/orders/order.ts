@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import type { Goods } from '../kernel/goods.ts'
 import { EXPONENTS, type Fiat, formatDecimal, formatMoney, type Money, RATE_EXPONENT } from '../kernel/money.ts'
+import type { Static } from '../kernel/schema.ts'
 import type { OrderSchema, ReferenceOrderSchema } from './order-schemas.ts'
 import type { OrderStatus } from './order-states.ts'
 

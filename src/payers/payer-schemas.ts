@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from '../kernel/schema.ts'
 
 const Text = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }))
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
+import { Type } from '../kernel/schema.ts'
 import { CodeParams } from '../orders/order-schemas.ts'
 import { acceptOrder } from './accept/accept-order.ts'
 import { type DepositCheckDeps, nameTransactionOnce } from './deposit-checks.ts'

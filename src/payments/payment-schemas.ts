@@ -1,5 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import { CHANNEL_IDS } from '../channels/channel.ts'
+import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { ChannelTextsSchema } from './accounts/rule-schemas.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { Envelope, ok } from '../http/envelope.ts'
 import { invalid } from '../kernel/errors.ts'
 import { type Fiat, formatDecimal, isAsset, RATE_EXPONENT } from '../kernel/money.ts'
+import { Type } from '../kernel/schema.ts'
 import type { Rates } from './rate-service.ts'
 
 const ExchangeInfo = Type.Object({

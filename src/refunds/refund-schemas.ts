@@ -1,5 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import { CompanyIdQuery } from '../http/actor.ts'
+import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { PROOF_KINDS } from './destination/address-proof.ts'
 import { REFUND_STATUSES } from './refund-queries.ts'
 

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { companiesFor } from '../companies/company-scope.ts'
 import type { Db } from '../db/db.ts'
 import { actorOf } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
+import { Type } from '../kernel/schema.ts'
 import type { RequestLog } from './request-log.ts'
 import { listRequests } from './request-log-queries.ts'
 

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { pageOf } from '../companies/company-schemas.ts'
 import { companiesFor } from '../companies/company-scope.ts'
 import { actorOf, sees } from '../http/actor.ts'
 import { Envelope, ok } from '../http/envelope.ts'
 import { contextOf } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
+import { Type } from '../kernel/schema.ts'
 import type { Purpose, ScreeningStatus } from './screening.ts'
 import { type DecisionDeps, decideScreening } from './screening-decisions.ts'
 import {

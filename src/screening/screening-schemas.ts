@@ -1,5 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import { ChoiceQuery, PageQuery } from '../companies/company-schemas.ts'
+import { type Static, type TSchema, Type } from '../kernel/schema.ts'
 import { PURPOSES, SCREENING_STATUSES, SOURCE_IDS, VERDICTS } from './screening.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])

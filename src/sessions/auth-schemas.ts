@@ -1,6 +1,6 @@
-import { type Static, Type } from 'typebox'
 import { refTo } from '../http/envelope.ts'
 import { MAX_COMPANY_NAME, NAME_PATTERN } from '../kernel/names.ts'
+import { type Static, Type } from '../kernel/schema.ts'
 import { CountryCode, Email, Nullable, PersonName, Role, UserSchema } from '../users/user-schemas.ts'
 
 const Password = (description: string) => Type.String({ minLength: 1, maxLength: 1024, description })

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { Nullable } from '../companies/company-schemas.ts'
+import { Type } from '../kernel/schema.ts'
 
 const DateTime = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-07-03T09:30:00.000Z'] })

@@ -1,7 +1,7 @@
-import { type TSchema, Type } from 'typebox'
 import { USER_ROLES, type UserRole } from '../http/actor.ts'
 import { LANGS, type Lang } from '../kernel/lang.ts'
 import { MAX_PERSON_NAME, NAME_PATTERN } from '../kernel/names.ts'
+import { type TSchema, Type } from '../kernel/schema.ts'
 
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 

@@ -1,6 +1,6 @@
-import type { Static } from 'typebox'
 import type { UserRole } from '../http/actor.ts'
 import type { Lang } from '../kernel/lang.ts'
+import type { Static } from '../kernel/schema.ts'
 import type { UserSchema } from './user-schemas.ts'
 
 export type UserCompany = {

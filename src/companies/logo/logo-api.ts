@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { Envelope, ok, refTo } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
+import { Type } from '../../kernel/schema.ts'
 import { CompanySchema, IdParams } from '../company-schemas.ts'
 import { type CompanyDeps, changeLogo, viewCompany } from '../company-service.ts'
 import { MAX_LOGO_BYTES, readLogo } from './logo-image.ts'

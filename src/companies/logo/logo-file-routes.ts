@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import type { Db } from '../../db/db.ts'
+import { Type } from '../../kernel/schema.ts'
 import { findLogo } from './logo-queries.ts'
 
 /** The logos themselves, under the hash of what they are: kept by browsers for ever. */

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from '../../kernel/schema.ts'
 import { Nullable } from '../company-schemas.ts'
 
 const Amount = Type.String({ maxLength: 32, pattern: '^[0-9]{1,16}(\\.[0-9]{1,2})?$', examples: ['12.50'] })

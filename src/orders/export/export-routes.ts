@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply } from 'fastify'
-import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
+import { Type } from '../../kernel/schema.ts'
 import { FilterQuery } from '../order-schemas.ts'
 import { HEADER_LANGUAGES, type HeaderLanguage } from './export-columns.ts'
 import type { ExportFormat, ExportOrders, OrderExport } from './export-service.ts'

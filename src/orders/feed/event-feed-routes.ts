@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok, refTo } from '../../http/envelope.ts'
+import { Type } from '../../kernel/schema.ts'
 import { OrderSchema } from '../order-schemas.ts'
 import { type FeedDeps, readFeed, readLatest } from './event-feed-service.ts'
 

@@ -1,6 +1,6 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import { CHANNEL_IDS } from '../../channels/channel.ts'
 import { NAME_PATTERN } from '../../kernel/names.ts'
+import { type Static, type TSchema, Type } from '../../kernel/schema.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema, description?: string) =>
   Type.Union([schema, Type.Null()], description === undefined ? {} : { description })

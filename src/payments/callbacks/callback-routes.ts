@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { callbackOf, keepRawBodies } from '../../http/raw-bodies.ts'
+import { Type } from '../../kernel/schema.ts'
 import { type CallbackDeps, type CallbackTarget, takeCallback } from './callback-service.ts'
 
 /** The provider defines it, so it is not filtered. */

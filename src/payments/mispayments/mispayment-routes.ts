@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { actorOf } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf } from '../../http/request-context.ts'
+import { Type } from '../../kernel/schema.ts'
 import {
   AcceptMispaymentBody,
   BearLossBody,

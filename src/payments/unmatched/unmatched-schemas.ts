@@ -1,5 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
 import { CompanyIdQuery } from '../../http/actor.ts'
+import { type Static, type TSchema, Type } from '../../kernel/schema.ts'
 import { UNMATCHED_STATUSES } from './unmatched-queries.ts'
 
 const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { Type } from 'typebox'
 import { invalid } from '../../kernel/errors.ts'
 import { redrawPicture, sizeOfPicture } from '../../kernel/pictures/picture.ts'
+import { Type } from '../../kernel/schema.ts'
 
 const MAX_BYTES = 1_000_000
 /** Of the body: in JSON the file is base64, a third larger. */

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import type { Audit } from '../../audit/audit.ts'
 import { ChoiceOnly, IdParams, Nullable } from '../../companies/company-schemas.ts'
 import { companiesFor, companyFor } from '../../companies/company-scope.ts'
@@ -11,6 +10,7 @@ import { contextOf, visitorContextOf } from '../../http/request-context.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { AppError, invalid } from '../../kernel/errors.ts'
 import { newId, newSecret } from '../../kernel/ids.ts'
+import { Type } from '../../kernel/schema.ts'
 import {
   type ApiKey,
   findApiKeyBySecretHash,

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
 import { ChoiceOnly } from '../../companies/company-schemas.ts'
 import { companyFor } from '../../companies/company-scope.ts'
 import type { ApiScope } from '../../http/actor.ts'
 import { Envelope, ok } from '../../http/envelope.ts'
 import { contextOf, visitorContextOf } from '../../http/request-context.ts'
 import { NAME_PATTERN } from '../../kernel/names.ts'
+import { Type } from '../../kernel/schema.ts'
 import { noStore } from '../auth-service.ts'
 import * as service from './device-login-service.ts'
 

@@ -1,5 +1,5 @@
-import type { Static } from 'typebox'
 import type { Actor } from '../../http/actor.ts'
+import type { Static } from '../../kernel/schema.ts'
 import * as queries from './address-queries.ts'
 import type { AddressQuery, AddressSchema } from './delivery-schemas.ts'
 import type { WebhookDeps } from './delivery-service.ts'

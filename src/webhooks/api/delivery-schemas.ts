@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from '../../kernel/schema.ts'
 import { EVENTS } from '../outbox/events.ts'
 import { FAILURES } from '../sender/failures.ts'
 import { DELIVERY_STATUSES } from './delivery-log-queries.ts'
