@@ -7,7 +7,7 @@ import { migrate } from '../src/db/migrate.ts'
 import { partitionedTables } from '../src/db/partitioned-tables.ts'
 import { keepPartitions } from '../src/db/partitions.ts'
 import { DAY } from '../src/kernel/clock.ts'
-import { claimDeliveries, listDue, listTurns } from '../src/webhooks/sender/claim-queries.ts'
+import { claimDeliveries, findDueSuspect, listDue, listTurns } from '../src/webhooks/sender/claim-queries.ts'
 import { type OutcomeRow, settleAttempts } from '../src/webhooks/sender/sender-queries.ts'
 
 const MONTHS = Number(process.env.BENCH_MONTHS ?? 3)
@@ -110,6 +110,14 @@ export async function run(): Promise<void> {
       db,
       () => claim(db, true),
       () => giveBack(db),
+    )),
+  )
+  row(
+    '100000 due, those that crashed, once a second',
+    ...(await measure(
+      db,
+      async () => ((await findDueSuspect(db, null)) ? 1 : 0),
+      async () => {},
     )),
   )
   await giveBack(db)
