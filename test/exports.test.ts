@@ -169,6 +169,9 @@ test('the filters of the list select, both paths answer, and another company see
   assert.deepEqual(await codes(`?from=${second.createdAt}`), [second.code])
   assert.deepEqual(await codes(`?to=2020-01-01T00:00:00Z`), [])
   assert.equal((await download('?status=NEW', shop)).status, 422)
+  // a leap second is well written, but no moment of any order
+  for (const path of ['from', 'to'])
+    assert.equal((await download(`?${path}=2016-12-31T23:59:60Z`, shop)).status, 422, path)
   assert.equal((await download('?managerEmail=a@b.c', shop)).status, 403)
   assert.equal((await download('', shop, '/api')).status, 200)
   assert.deepEqual(await csvOf('', await host.createMerchant()), [])
