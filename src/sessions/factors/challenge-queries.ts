@@ -63,11 +63,11 @@ export async function updateChallengePasskey(tx: Tx, id: string, challenge: stri
   await tx.run(sql`update otp_challenges set passkey_challenge = ${challenge} where id = ${id}`)
 }
 
-export async function countRecentCodes(q: Queryable, userId: string, since: Date): Promise<number> {
-  const { count } = await q.one<{ count: number }>(sql`
-    select coalesce(sum(codes_sent), 0)::int as count from otp_challenges where user_id = ${userId} and code_sent_at > ${since}`)
-  return count
-}
+/** Codes of challenges that sent one since, and when the first of these challenges did so last. */
+export const countRecentCodes = (q: Queryable, userId: string, since: Date) =>
+  q.one<{ count: number; first: Date | null }>(sql`
+    select coalesce(sum(codes_sent), 0)::int as count, min(code_sent_at) as first
+    from otp_challenges where user_id = ${userId} and code_sent_at > ${since}`)
 
 export async function updateChallengeWrong(tx: Tx, id: string): Promise<void> {
   await tx.run(sql`update otp_challenges set wrong_codes = wrong_codes + 1 where id = ${id}`)

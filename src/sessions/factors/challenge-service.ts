@@ -36,7 +36,10 @@ export type Codes = {
 export type Proof = 'otp' | 'emailOtp' | 'recoveryCode' | 'passkey'
 
 export type Challenges = {
-  /** Opens a challenge after a right password. @returns the value of the `otpValidationToken` cookie */
+  /**
+   * Opens a challenge after a right password. @returns the value of the `otpValidationToken` cookie
+   * @throws TOO_MANY_REQUESTS when the code would have to be sent and ten were sent within the hour
+   */
   open(tx: Tx, login: { user: User; kind: SessionKind; namedCookie: boolean }): Promise<string>
   /** Opens a challenge for a session that needs a fresh factor; reuses a live one with its remaining tries. */
   openForSession(tx: Tx, session: { userId: string; sessionId: string }): Promise<Challenge>
@@ -143,8 +146,10 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       const token = CHALLENGE_PREFIX + randomBytes(32).toString('base64url')
       const facts = { tokenHash: hashToken(token), userId: user.id, sessionId: null, kind, namedCookie }
       const challenge = await make(tx, facts)
-      if (!user.totpEnabled && !user.passkeyEnabled && (await hasMailsLeft(tx, user, clock())))
+      if (!user.totpEnabled && !user.passkeyEnabled) {
+        await checkMailsLeft(tx, user, clock())
         await sendCode(tx, challenge, user)
+      }
       return token
     },
     async openForSession(tx, { userId, sessionId }) {
@@ -161,9 +166,8 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
       challenge !== undefined && challenge.endedAt === null && challenge.expiresAt.getTime() > clock(),
     async sendCode(tx, challenge, user) {
       if (challenge.codeSentAt !== null && clock() - challenge.codeSentAt.getTime() < RESEND_MS) return
-      if (await hasMailsLeft(tx, user, clock())) return sendCode(tx, challenge, user)
-      const message = 'Ten codes were sent to this account within an hour. Try again after the time in Retry-After.'
-      throw new AppError('TOO_MANY_REQUESTS', { message, retryAfter: HOUR / SECOND })
+      await checkMailsLeft(tx, user, clock())
+      await sendCode(tx, challenge, user)
     },
     async answer(tx, challenge, user, { codes, context }) {
       const known = await factors.lockFactors(tx, user.id)
@@ -195,5 +199,12 @@ export function openChallenges(deps: ChallengeDeps): Challenges {
   }
 }
 
-const hasMailsLeft = async (tx: Tx, user: User, nowMs: number): Promise<boolean> =>
-  (await queries.countRecentCodes(tx, user.id, new Date(nowMs - HOUR))) < MOST_MAILS_AN_HOUR
+/** @throws TOO_MANY_REQUESTS until fewer codes were sent within the last hour */
+async function checkMailsLeft(tx: Tx, user: User, nowMs: number): Promise<void> {
+  const { count, first } = await queries.countRecentCodes(tx, user.id, new Date(nowMs - HOUR))
+  if (count < MOST_MAILS_AN_HOUR || first === null) return
+  throw new AppError('TOO_MANY_REQUESTS', {
+    message: 'Ten codes were sent to this account within an hour. Try again after the time in Retry-After.',
+    retryAfter: (first.getTime() + HOUR - nowMs) / SECOND,
+  })
+}
