@@ -6,6 +6,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { sql } from '../src/db/db.ts'
 import { type Client, logIn } from './harness/accounts.ts'
 import { HOSTILE, newMerchantOf, type OfficeWorld, openOffice } from './harness/office-world.ts'
+import { createPaid, newAddress, refundReaches, revert } from './harness/refunds.ts'
 
 type Entry = { at: string; kind: string; facts: Record<string, string | number | null> }
 type Story = { entries: Entry[]; rate: { rate: string; evidence: unknown } | null }
@@ -228,4 +229,23 @@ test('the first screen weighs at most 150 kB, each further one 30 kB', async () 
 test('a name of a stranger is stored as it was given: showing it as text is the page’s work', async () => {
   const { data } = await manager.get<{ goods: { goodsName: string } }>(`confirm_conversion/status/${world.orders.paid}`)
   assert.equal(data.goods.goodsName, HOSTILE)
+})
+
+test('what went back counts on the day on which it did, whatever happens to the order afterwards', async () => {
+  const { shop } = world
+  const [order, to] = [await createPaid(shop), newAddress()]
+  for (let part = 0; part < 2; part += 1) {
+    assert.equal((await revert(shop, order.code, { amount: '2.000000', address: to })).status, 200)
+    await refundReaches(shop, order.orderId, 'settled')
+    await shop.reaches(order.code, 'REFUNDED')
+  }
+  const back = async (): Promise<string[]> =>
+    (await manager.get<Summary>('summary?days=3')).data.days.map(({ refundedAmount }) => refundedAmount)
+  const before = await back()
+  await shop.host.db.run(sql`
+    update refunds set settled_at = settled_at - interval '1 day' where id in (
+      select id from refunds where order_id = ${order.orderId} order by settled_at limit 1)`)
+  const [, yesterday, today] = await back()
+  assert.equal(yesterday, '2.000000')
+  assert.equal(Number(today), Number(before[2]) - 2)
 })

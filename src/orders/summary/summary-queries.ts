@@ -1,16 +1,16 @@
 import { joinSql, type Queryable, type Sql, sql, unnamed } from '../../db/db.ts'
 import type { OrderScope } from '../order-queries.ts'
 
-/** Orders that were created, paid and last refunded on the same days (UTC), through one channel. */
+/** Orders that were created and paid on the same days (UTC), through one channel. */
 export type SalesRow = {
   createdDay: Date
   paidDay: Date | null
-  refundDay: Date | null
   channel: string | null
   orders: bigint
   paidUnits: string
-  refundedUnits: string
 }
+/** What went back to payers of orders on one day (UTC). */
+export type RefundsRow = { day: Date; units: string }
 export type Needs = {
   mispayments: bigint
   unmatched: bigint
@@ -32,17 +32,31 @@ const dayOf = (column: Sql): Sql => sql`date_bin('1 day', ${column}, '2000-01-01
 
 /**
  * Everything that was sold since, read once, whatever it is then counted for: 100 000 orders make some hundred rows.
- * `firstId` bounds the scan by the primary key: ids sort by time. A refund counts on the day on which the order last
- * changed.
+ * `firstId` bounds the scan by the primary key: ids sort by time.
  */
 export const listSales = (q: Queryable, scope: OrderScope, firstId: string): Promise<SalesRow[]> =>
   q.many(
     unnamed(sql`
-    select ${dayOf(sql`created_at`)} as created_day, ${dayOf(sql`paid_at`)} as paid_day,
-      case when refunded_units > 0 then ${dayOf(sql`updated_at`)} end as refund_day, payment_channel as channel,
-      count(*) as orders, sum(paid_units)::text as paid_units, sum(refunded_units)::text as refunded_units
-    from orders where ${scopeSql(scope)} and id >= ${firstId} group by 1, 2, 3, 4`),
+    select ${dayOf(sql`created_at`)} as created_day, ${dayOf(sql`paid_at`)} as paid_day, payment_channel as channel,
+      count(*) as orders, sum(paid_units)::text as paid_units
+    from orders where ${scopeSql(scope)} and id >= ${firstId} group by 1, 2, 3`),
   )
+
+/** Each refund on the day on which it was settled, however old its order is; what never paid an order is none. */
+export const listRefunded = (q: Queryable, { companyIds, collectorIds }: OrderScope, since: Date) => {
+  const ours = companyIds === null ? sql`true` : sql`r.company_id = any(${companyIds})`
+  const tills =
+    collectorIds === null
+      ? sql`true`
+      : sql`exists (select 1 from orders o
+          where o.company_id = r.company_id and o.id = r.order_id and o.collector_id = any(${collectorIds}))`
+  return q.many<RefundsRow>(
+    unnamed(sql`
+    select ${dayOf(sql`r.settled_at`)} as day, sum(r.units)::text as units from refunds r
+    where ${ours} and ${tills} and r.settled_at >= ${since} and r.status = 'settled' and r.mispayment_id is null
+    group by 1`),
+  )
+}
 
 /** What waits for a person. Failed deliveries count for a week; older ones stay in their list. */
 export const countNeeds = (q: Queryable, companyIds: readonly string[] | null, now: Date): Promise<Needs> => {

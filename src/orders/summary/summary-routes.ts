@@ -8,7 +8,7 @@ import { AppError } from '../../kernel/errors.ts'
 import { formatDecimal } from '../../kernel/money.ts'
 import { type Static, Type } from '../../kernel/schema.ts'
 import { scopeOf } from '../order-service.ts'
-import { countNeeds, listSales } from './summary-queries.ts'
+import { countNeeds, listRefunded, listSales } from './summary-queries.ts'
 import { sumChannels, sumDays } from './summary-sums.ts'
 
 const Amount = Type.String({ description: 'USDC, decimal text with 6 digits.' })
@@ -66,18 +66,22 @@ async function readSummary(
   const now = clock()
   const sinceMs = now - (days - 1) * DAY
   const firstId = (sinceMs - OLDEST_MS).toString(16).padStart(12, '0').padEnd(24, '0')
-  const [sales, needs] = await Promise.all([
-    reads.read((q) => listSales(q, scope, firstId)),
+  const firstDay = new Date(sinceMs - (sinceMs % DAY))
+  const [sold, needs] = await Promise.all([
+    reads.read(async (q) => ({
+      sales: await listSales(q, scope, firstId),
+      refunds: await listRefunded(q, scope, firstDay),
+    })),
     // a cashier decides none of these
     actor.role === 'Cashier' ? NOTHING : countNeeds(db, scope.companyIds, new Date(now)),
   ])
   return {
-    days: sumDays(sales, sinceMs, now).map(({ paidUnits, refundedUnits, ...day }) => ({
+    days: sumDays(sold, sinceMs, now).map(({ paidUnits, refundedUnits, ...day }) => ({
       ...day,
       paidAmount: decimal(paidUnits),
       refundedAmount: decimal(refundedUnits),
     })),
-    channels: sumChannels(sales, sinceMs).map(({ paidUnits, ...channel }) => ({
+    channels: sumChannels(sold.sales, sinceMs).map(({ paidUnits, ...channel }) => ({
       ...channel,
       paidAmount: decimal(paidUnits),
     })),

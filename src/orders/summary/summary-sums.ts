@@ -1,5 +1,5 @@
 import { DAY } from '../../kernel/clock.ts'
-import type { SalesRow } from './summary-queries.ts'
+import type { RefundsRow, SalesRow } from './summary-queries.ts'
 
 export type DaySum = { day: string; created: number; paid: number; paidUnits: bigint; refundedUnits: bigint }
 export type ChannelSum = { paymentChannel: string; paid: number; paidUnits: bigint }
@@ -7,12 +7,16 @@ export type ChannelSum = { paymentChannel: string; paid: number; paidUnits: bigi
 const nameOf = (day: Date | number): string => new Date(day).toISOString().slice(0, 10)
 
 /** One entry for each day (UTC), oldest first, days without orders too. */
-export function sumDays(sales: readonly SalesRow[], sinceMs: number, nowMs: number): DaySum[] {
+export function sumDays(
+  { sales, refunds }: { sales: readonly SalesRow[]; refunds: readonly RefundsRow[] },
+  sinceMs: number,
+  nowMs: number,
+): DaySum[] {
   const days = new Map<string, DaySum>()
   for (let ms = sinceMs - (sinceMs % DAY); ms <= nowMs; ms += DAY)
     days.set(nameOf(ms), { day: nameOf(ms), created: 0, paid: 0, paidUnits: 0n, refundedUnits: 0n })
   const find = (day: Date | null): DaySum | undefined => (day === null ? undefined : days.get(nameOf(day)))
-  for (const { createdDay, paidDay, refundDay, orders, paidUnits, refundedUnits } of sales) {
+  for (const { createdDay, paidDay, orders, paidUnits } of sales) {
     const created = find(createdDay)
     if (created) created.created += Number(orders)
     const paid = find(paidDay)
@@ -20,8 +24,10 @@ export function sumDays(sales: readonly SalesRow[], sinceMs: number, nowMs: numb
       paid.paid += Number(orders)
       paid.paidUnits += BigInt(paidUnits)
     }
-    const refunded = find(refundDay)
-    if (refunded) refunded.refundedUnits += BigInt(refundedUnits)
+  }
+  for (const { day, units } of refunds) {
+    const refunded = find(day)
+    if (refunded) refunded.refundedUnits += BigInt(units)
   }
   return [...days.values()]
 }
