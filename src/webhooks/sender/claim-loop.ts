@@ -1,23 +1,15 @@
 import type { Db } from '../../db/db.ts'
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  type DueDelivery,
-  findDueSuspect,
-  listDue,
-  listTurns,
-} from './claim-queries.ts'
+import { type ClaimedDelivery, claimDeliveries, listDue, listTurns } from './claim-queries.ts'
 import { type Picks, pickFairly, resultsOf } from './lane-picks.ts'
 import type { Lanes, LaneTurn } from './lanes.ts'
 import { listDueLanes } from './sender-queries.ts'
+import type { Suspects } from './suspects.ts'
 
 const CLAIM_LIMIT = 200
 const WINDOW = 500
 /** How far the lower bound of the search stays behind: longer than a usual business transaction. */
 const MARGIN_MS = 2000
 const SWEEP_MS = 5000
-/** How often suspects are looked for, as long as there are none. */
-const SUSPECTS_MS = 1000
 const POLL_MIN_MS = 20
 const POLL_MAX_MS = 250
 /** A claim that took little is not followed by another at once, so that the next takes more. */
@@ -36,8 +28,7 @@ export type ClaimLoopOptions = {
   buckets: () => readonly number[] | null
   /** How many more attempts this node may start. */
   room: () => number
-  /** Whether this node may start the attempt of a suspect. */
-  takesSuspect: () => boolean
+  suspects: Suspects
   /** @param sentAtMs `performance.now()` before the claim was sent: what it read is at least this old */
   start: (delivery: ClaimedDelivery, sentAtMs: number) => void
   failed: (error: unknown) => void
@@ -48,7 +39,6 @@ export class ClaimLoop {
   readonly #options: ClaimLoopOptions
   #lowerMs = 0
   #sweepAtMs = 0
-  #suspectsAtMs = 0
   #delayMs = POLL_MIN_MS
   #isWoken = false
   #isStopped = false
@@ -72,7 +62,7 @@ export class ClaimLoop {
   /** The lower bound may have passed something: search everything. */
   sweep(): void {
     this.#sweepAtMs = 0
-    this.#suspectsAtMs = 0
+    this.#options.suspects.sweep()
     this.wake()
   }
 
@@ -118,7 +108,7 @@ export class ClaimLoop {
 
   /** @returns how many deliveries were started */
   async #turn(): Promise<number> {
-    const { db, lanes, room: roomOf, instance, start } = this.#options
+    const { db, lanes, suspects, room: roomOf, instance, start } = this.#options
     if (performance.now() >= this.#sweepAtMs) await this.#sweep()
     const room = roomOf()
     if (room <= 0) {
@@ -130,7 +120,9 @@ export class ClaimLoop {
     const sentAtMs = performance.now()
     const common = await this.#searchCommon(Math.min(CLAIM_LIMIT, room - reserved))
     const found = turns.length === 0 ? [] : await listTurns(db, turns, this.#options.buckets())
-    const places = [...common.picked, ...found, ...(await this.#searchSuspect())].map(({ place }) => place)
+    const suspect = await suspects.next()
+    const places = [...common.picked, ...found].map(({ place }) => place)
+    if (suspect !== undefined) places.push(suspect)
     const deliveries = places.length === 0 ? [] : await claimDeliveries(db, instance(), places)
     for (const delivery of deliveries) start(delivery, sentAtMs)
     if (common.reachedMs !== null) this.#lowerMs = Math.max(this.#lowerMs, common.reachedMs - MARGIN_MS)
@@ -149,15 +141,6 @@ export class ClaimLoop {
     const picks = pickFairly(due, lanes.limits(), limit)
     const sawAll = due.length < WINDOW && picks.picked.length < limit
     return { ...picks, reachedMs: sawAll ? nowMs : (due[0]?.dueMs ?? 0) }
-  }
-
-  async #searchSuspect(): Promise<DueDelivery[]> {
-    const { db, buckets, takesSuspect } = this.#options
-    if (performance.now() < this.#suspectsAtMs || !takesSuspect()) return []
-    const suspect = await findDueSuspect(db, buckets())
-    if (suspect) return [suspect]
-    this.#suspectsAtMs = performance.now() + SUSPECTS_MS
-    return []
   }
 
   #noteTurns(results: { turn: LaneTurn; count: number; firstMs: number }[]): void {

@@ -7,6 +7,8 @@ export type ClaimedDelivery = LaneKey & {
   series: number
   attempts: number
   crashes: number
+  /** 2: no other suspect is sent beside it. */
+  doubt: number
   epoch: bigint
   orderId: string
   /** Of the request that caused the event; null: of none. */
@@ -76,14 +78,40 @@ export const listTurns = (db: Db, turns: readonly LaneTurn[], buckets: Buckets):
     ) d`),
   )
 
-/** The suspect that has waited longest; `crashes > 0` is the index's condition. */
-export const findDueSuspect = (db: Db, buckets: Buckets): Promise<DueDelivery | undefined> =>
-  db.maybe<DueDelivery>(
+export type DueSuspect = DueDelivery & { deliveryId: string }
+
+export type SuspectSearch = {
+  /** Lanes without a free place. */
+  full: readonly LaneKey[]
+  /** Others are under way: not one that has to go with no other beside it. */
+  beside: boolean
+  buckets: Buckets
+}
+
+const goesAlone = sql`(d.doubt + (d.owner is not null)::integer >= 2)`
+
+/** The suspect that comes next; those that hold up all others come last. `crashes > 0` is the index's condition. */
+export const findDueSuspect = (db: Db, { full, beside, buckets }: SuspectSearch): Promise<DueSuspect | undefined> =>
+  db.maybe<DueSuspect>(
     plannedEachTime(sql`
-    select d.ctid as place, d.company_id, d.lane, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
+    select d.ctid as place, d.company_id, d.delivery_id, d.lane, ${epochMs(sql`d.next_at`)} as due_ms from delivery_due d
     where d.crashes > 0 and ${isSuspect} and d.next_at <= now() and ${mine(buckets)}
-    order by d.next_at limit 1`),
+      and (d.company_id || ' ' || d.lane) <> all (${full.map((key) => `${key.companyId} ${key.lane}`)}::text[])
+      and not (${beside} and ${goesAlone})
+    order by ${goesAlone}, d.next_at limit 1`),
   )
+
+/** From here on a crash is the fault of none of these. @returns where the rows that this changed are now */
+export const updateDoubted = (
+  db: Db,
+  deliveries: readonly Pick<DueSuspect, 'companyId' | 'deliveryId'>[],
+): Promise<{ deliveryId: string; place: string }[]> =>
+  db.many(sql`
+    update delivery_due d set doubt = 1
+    from unnest(${deliveries.map((one) => one.companyId)}::text[], ${deliveries.map((one) => one.deliveryId)}::text[])
+      as t (company_id, delivery_id)
+    where d.company_id = t.company_id and d.delivery_id = t.delivery_id and d.doubt = 0
+    returning d.delivery_id, d.ctid as place`)
 
 /**
  * Takes deliveries that were found due for this node by lease: one statement, no lock held afterwards. What another
@@ -107,14 +135,15 @@ export const claimDeliveries = (db: Db, instance: string, places: readonly strin
       update delivery_due d set owner = ${instance}, lease_epoch = d.lease_epoch + 1,
         leased_at = clock_timestamp(),
         next_at = clock_timestamp() + ${LEASE_MS} * interval '1 millisecond',
-        crashes = d.crashes + (locked.owner is not null)::integer
+        crashes = d.crashes + (locked.owner is not null and locked.doubt <> 1)::integer,
+        doubt = d.doubt + (locked.owner is not null and locked.doubt = 1)::integer
       from locked where d.ctid = locked.place
-      returning d.company_id, d.delivery_id, d.order_id, d.lane, d.series, d.attempts, d.crashes, d.lease_epoch,
-        locked.owner is not null as was_interrupted,
+      returning d.company_id, d.delivery_id, d.order_id, d.lane, d.series, d.attempts, d.crashes, d.doubt,
+        d.lease_epoch, locked.owner is not null as was_interrupted,
         ${epochMs(sql`now()`)} - ${epochMs(sql`locked.next_at`)} as overdue_ms
     )
     select claimed.company_id, claimed.delivery_id, claimed.lane, claimed.series, claimed.attempts, claimed.crashes,
-      claimed.lease_epoch as epoch, claimed.was_interrupted, claimed.overdue_ms, claimed.order_id,
+      claimed.doubt, claimed.lease_epoch as epoch, claimed.was_interrupted, claimed.overdue_ms, claimed.order_id,
       whole.request_id, whole.event, whole.url, whole.body, companies.webhook_secret_sealed
     from claimed
     -- the order says in which partition; with the limit each is looked up by its key, however small the tables were

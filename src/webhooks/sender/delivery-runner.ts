@@ -11,13 +11,12 @@ import { type Lanes, newsOf } from './lanes.ts'
 import type { OutcomeWriter } from './outcome-writer.ts'
 import type { SenderMetrics } from './sender-metrics.ts'
 import { MAX_CRASHES, type Outcome, type OutcomeRow } from './sender-queries.ts'
+import type { Suspects } from './suspects.ts'
 
 /** After the end of failed attempt 1, 2, 3, 4 (interface 6.5). The fifth is the last. */
 export const RETRY_DELAYS_MS = [2000, 4000, 8000, 16_000] as const
 
 const UNREADABLE_SECRET_DELAY_MS = 30_000
-/** A suspect whose attempt takes longer did not kill its node at once: the next one starts beside it. */
-const SUSPECT_MS = 1000
 
 export type DeliveryRunnerOptions = {
   vault: Vault
@@ -26,6 +25,7 @@ export type DeliveryRunnerOptions = {
   allowHttp: boolean
   attempts: AttemptSender
   lanes: Lanes
+  suspects: Suspects
   settlement: OutcomeWriter
   metrics: SenderMetrics | null
   tracer?: Tracer | undefined
@@ -39,8 +39,6 @@ export class DeliveryRunner {
   readonly #secretOf: (companyId: string, sealed: string) => string
   readonly #running = new Set<Promise<void>>()
   readonly #receiverOf = openReceiverNames()
-  /** The attempt that a crash would be blamed on. */
-  #suspect: { deliveryId: string; sinceMs: number } | null = null
 
   constructor(options: DeliveryRunnerOptions) {
     this.#options = options
@@ -57,18 +55,6 @@ export class DeliveryRunner {
     else this.#attempt(delivery)
   }
 
-  /** Whether a delivery that a crash would park may start. */
-  takesSuspect(): boolean {
-    return this.#suspect === null || performance.now() - this.#suspect.sinceMs >= SUSPECT_MS
-  }
-
-  /** The outcome of this delivery is written, or another node has it: no crash can be blamed on it any more. */
-  settled(deliveryId: string): void {
-    if (this.#suspect?.deliveryId !== deliveryId) return
-    this.#suspect = null
-    this.#options.freed()
-  }
-
   /** Resolves when nothing is in flight, or after `timeoutMs`. */
   async idle(timeoutMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
@@ -80,7 +66,7 @@ export class DeliveryRunner {
   }
 
   #attempt(delivery: ClaimedDelivery): void {
-    const { clock, attempts, lanes, log } = this.#options
+    const { clock, attempts, lanes, suspects, log } = this.#options
     const startedAt = clock()
     let headers: string[]
     try {
@@ -93,8 +79,7 @@ export class DeliveryRunner {
       return
     }
     lanes.started(delivery)
-    if (delivery.crashes >= MAX_CRASHES - 1)
-      this.#suspect = { deliveryId: delivery.deliveryId, sinceMs: performance.now() }
+    suspects.started(delivery)
     const { url, body } = delivery
     const sent = this.#isSchemeRefused(url) ? refusedScheme() : attempts.send({ url, headers, body })
     const running = sent.then((result) => {

@@ -158,6 +158,14 @@ export class Lanes {
     return rooms
   }
 
+  /** Lanes in which nothing may start now. */
+  full(): LaneKey[] {
+    const hasSlowRoom = this.#slowFree() > 0
+    return [...this.#states.values()].filter((state) =>
+      isSlow(state) ? state.inFlight > 0 || !hasSlowRoom : state.inFlight >= state.cap,
+    )
+  }
+
   /** Lanes that take turns: left out of the common search. */
   backlogged(): LaneKey[] {
     return [...this.#states.values()].filter((state) => state.backlogFromMs !== null)

@@ -12,8 +12,8 @@ export const MAX_CRASHES = 3
 export const plannedEachTime = (statement: Sql): Sql => ({ ...statement, name: '' })
 
 /**
- * What was interrupted so often that one more crash parks it. Its attempts are made one at a time, so that the delivery
- * that kills its node is parked and the hundreds beside it are not.
+ * What was interrupted so often that one more crash parks it. It leaves the crowd, so that the delivery that kills its
+ * node is parked and the hundreds beside it are not (`suspects.ts`).
  */
 export const isSuspect = sql`(d.crashes + (d.owner is not null)::integer >= ${MAX_CRASHES - 1})`
 
@@ -43,6 +43,7 @@ const again = sql`, again as (
       update delivery_due d set owner = null, leased_at = null,
         attempts = case when i.outcome = 'retry' then i.number else d.attempts end,
         crashes = case when i.outcome = 'retry' then 0 else d.crashes end,
+        doubt = case when i.outcome = 'retry' then 0 else d.doubt end,
         next_at = clock_timestamp() + i.delay_ms * interval '1 millisecond'
       from input i
       where d.company_id = i.company_id and d.delivery_id = i.delivery_id and d.series = i.series

@@ -8,6 +8,7 @@ import type { Vault } from '../../kernel/vault.ts'
 import { onLateCommit } from '../outbox/late-commits.ts'
 import { AttemptSender } from './attempt.ts'
 import { ClaimLoop } from './claim-loop.ts'
+import type { Buckets } from './claim-queries.ts'
 import { createWebhookAgent, type VettedConnectorOptions } from './connector.ts'
 import { DeliveryRunner } from './delivery-runner.ts'
 import { Lanes } from './lanes.ts'
@@ -16,6 +17,7 @@ import { OutcomeWriter, type SettlementEvents } from './outcome-writer.ts'
 import { type SenderMetrics, senderMetrics } from './sender-metrics.ts'
 import { SenderNode } from './sender-node.ts'
 import { countDue } from './sender-queries.ts'
+import { Suspects } from './suspects.ts'
 
 /** Attempts at once. Those that linger for more than a second are counted apart, up to the hard limit. */
 const SLOTS = 512
@@ -81,7 +83,7 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
   const counts: Counts = { delivered: 0, retried: 0, failed: 0, parked: 0, unknownOutcomes: 0, fenced: 0, takeovers: 0 }
   const settlement = new OutcomeWriter(
     db,
-    settlementEvents(counts, metrics, log, (id) => runner.settled(id)),
+    settlementEvents(counts, metrics, log, (id) => suspects.settled(id)),
   )
   const machine = options.machine ?? thisMachine()
   const name = options.nodeName ?? nodeNameOf(machine, config.port)
@@ -105,11 +107,14 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
       failed: (error) => log.warn({ err: error }, 'webhook heartbeat failed'),
     },
   )
+  const buckets = (): Buckets => (options.ownBuckets === true ? node.buckets : null)
+  const suspects = new Suspects({ db, lanes, buckets, freed: () => loop.wake() })
   const runner = new DeliveryRunner({
     ...options,
     allowHttp,
     attempts,
     lanes,
+    suspects,
     settlement,
     metrics,
     freed: () => loop.wake(),
@@ -118,9 +123,9 @@ export async function startSender(options: SenderOptions): Promise<Sender> {
     db,
     lanes,
     instance: () => node.instance,
-    buckets: () => (options.ownBuckets === true ? node.buckets : null),
+    buckets,
     room: () => roomOf(attempts),
-    takesSuspect: () => runner.takesSuspect(),
+    suspects,
     start: (delivery, sentAtMs) => {
       if (delivery.wasInterrupted) counts.unknownOutcomes += 1
       runner.start(delivery, sentAtMs)

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { type Receiver, startReceiver, waitFor } from './harness/receiver.ts'
+import { type NodeProcess, startNode } from './harness/webhook-node.ts'
+import { openWebhookWorld, type WebhookWorld } from './harness/webhook-world.ts'
+
+/* Deliveries that were interrupted twice: one more crash parks them, if it was theirs. */
+
+const SLOW_MS = 4000
+
+let receiver: Receiver
+let other: Receiver
+const worlds: WebhookWorld[] = []
+const nodes: NodeProcess[] = []
+
+before(async () => {
+  receiver = await startReceiver()
+  other = await startReceiver()
+})
+after(async () => {
+  for (const node of nodes) node.kill('SIGKILL')
+  await Promise.all(nodes.map((node) => node.ended))
+  await Promise.all(worlds.map((world) => world.close()))
+  await receiver?.close()
+  await other?.close()
+})
+
+async function open(): Promise<WebhookWorld> {
+  const world = await openWebhookWorld()
+  worlds.push(world)
+  return world
+}
+
+async function startOne(world: WebhookWorld, name: string): Promise<NodeProcess> {
+  const node = await startNode(world, name)
+  nodes.push(node)
+  return node
+}
+
+/** One delivery for each of as many companies. */
+async function insertCrowd(world: WebhookWorld, size: number, path: string): Promise<void> {
+  const crowd = []
+  for (let company = 0; company < size; company += 1)
+    crowd.push(world.newDelivery((await world.newCompany()).id, `${receiver.url}${path}`))
+  await world.insert(crowd)
+}
+
+const left = async (world: WebhookWorld): Promise<number> =>
+  Number((await world.db.one<{ count: bigint }>(sql`select count(*) as count from delivery_due`)).count)
+
+describe('deliveries that were interrupted twice', { concurrency: false }, () => {
+  test('slow receivers beside the delivery that kills its node: only that one is parked', async () => {
+    const world = await open()
+    let [crashes, inFlight] = [0, 0]
+    let node = await startOne(world, 'slow-crowd')
+    receiver.answer('/crowd', (_request, response) => {
+      inFlight += 1
+      if (crashes >= 2) setTimeout(() => response.writeHead(200).end(), SLOW_MS)
+    })
+    receiver.answer('/killer', () => {
+      const die = async () => {
+        await waitFor('the crowd', () => crashes >= 2 || inFlight === 8)
+        ;[crashes, inFlight] = [crashes + 1, 0]
+        node.kill('SIGKILL')
+      }
+      void die()
+    })
+    await insertCrowd(world, 8, '/crowd')
+    const killer = world.newDelivery((await world.newCompany()).id, `${receiver.url}/killer`)
+    await world.insert([killer])
+    const isParked = async () => (await world.statusOf(killer.id)) === 'parked'
+    while (!(await isParked())) {
+      await Promise.race([node.ended, waitFor('parking', isParked, 60_000)])
+      if (!(await isParked())) node = await startOne(world, 'slow-crowd')
+    }
+    await waitFor('the end', async () => (await left(world)) === 0, 60_000)
+    const statuses = await world.db.many<{ status: string; count: bigint }>(
+      sql`select status, count(*) as count from delivery_states group by status order by status`,
+    )
+    assert.deepEqual(statuses, [
+      { status: 'delivered', count: 8n },
+      { status: 'parked', count: 1n },
+    ])
+    assert.ok(crashes <= 4, `${crashes} crashes`)
+  })
+
+  test('receivers that never answer delay no other: it is made again within 20 s', async () => {
+    const world = await open()
+    receiver.answer('/dead', () => {})
+    await insertCrowd(world, 30, '/dead')
+    const good = world.newDelivery((await world.newCompany()).id, `${other.url}/good`)
+    await world.insert([good])
+    // as two crashes leave them
+    await world.db.run(sql`update delivery_due set crashes = 2`)
+    const startedAtMs = Date.now()
+    await startOne(world, 'starved')
+    await waitFor('the good one', () => other.at('/good').length > 0, 90_000)
+    const tookMs = Date.now() - startedAtMs
+    assert.ok(tookMs <= 20_000, `${tookMs} ms`)
+  })
+
+  test('they take no more places of their receiver than others: eight, and one when it is silent', async () => {
+    const world = await open()
+    const { id } = await world.newCompany()
+    receiver.answer('/silent', () => {})
+    await world.insert(Array.from({ length: 30 }, () => world.newDelivery(id, `${receiver.url}/silent`)))
+    await world.db.run(sql`update delivery_due set crashes = 2`)
+    await startOne(world, 'crowded-lane')
+    await waitFor('a full lane', () => receiver.open('/silent').now === 8, 20_000)
+    const most = { full: 0, slow: 0 }
+    const beganMs = Date.now()
+    // the first eight run into their time-out of ten seconds; after three of these the lane is a slow one
+    for (let ms = 0; ms < 24_000; ms = Date.now() - beganMs) {
+      const now = receiver.open('/silent').now
+      if (ms < 8000) most.full = Math.max(most.full, now)
+      if (ms > 14_000) most.slow = Math.max(most.slow, now)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    assert.deepEqual(most, { full: 8, slow: 1 })
+  })
+})
