@@ -10,7 +10,7 @@ import { type Client, logInSuperAdmin } from './harness/accounts.ts'
 import { type Market, openMarket } from './harness/market.ts'
 import { listRefundsOf, type RefundData } from './harness/refunds.ts'
 import { eventually } from './harness/service.ts'
-import type { OrderData } from './harness/shop.ts'
+import { FINAL_AFTER, type OrderData } from './harness/shop.ts'
 
 /* What can happen at some provider, and what becomes of the order: one story each. */
 let market: Market
@@ -129,6 +129,30 @@ test('a second payment under our reference shows itself by a callback: what come
     mispayments.map(({ kind, units }) => [kind, units]),
     [['duplicate', '54000000']],
   )
+})
+
+test('the hundredth attempt of an order has a reference and an address of its own, and its money counts once', async () => {
+  const order = await market.create()
+  for (let number = 1; number <= 101; number += 1) {
+    const answer = await market.accept(order.code, number % 2 === 0 ? 'crypto' : 'binance')
+    assert.equal(answer.status, 200, `${number}: ${answer.text}`)
+  }
+  const [newest] = await market.paymentsOf(order._id)
+  assert.equal(newest?.merchantReference, `${order._id}101`)
+  const [hundredth, ...others] = await market.host.db.many<{ number: number; depositAddress: string }>(sql`
+    select number, deposit_address from payments where order_id = ${order._id} and deposit_address is not null
+    order by number desc`)
+  assert.equal(hundredth?.number, 100)
+  assert.ok(!others.some(({ depositAddress }) => depositAddress === hundredth.depositAddress))
+  await market.chain.pay({ to: hundredth.depositAddress, units: 54_000_000n })
+  await market.chain.mine(FINAL_AFTER)
+  await market.reaches(order.code, 'PAID')
+  const story = await market.story(order._id)
+  assert.deepEqual(
+    story.payments.map(({ receivedUnits }) => receivedUnits).filter((units) => units !== '0'),
+    ['54000000'],
+  )
+  assert.deepEqual(story.mispayments, [])
 })
 
 test('magic amounts tell their stories by themselves: paid, declined, half, expired', async () => {

@@ -45,7 +45,7 @@ export const NO_INSTRUCTIONS: Instructions = {
 /** What identifies one attempt to pay one order, here and at its provider. */
 export type PaymentKey = {
   companyId: string
-  /** Ours, the same in every repetition: 26 lower-case hexadecimal digits, unique. */
+  /** Ours, the same in every repetition: 26 lower-case hexadecimal digits or, from the hundredth attempt, more. Unique. */
   merchantReference: string
   /** The provider's id; null while unknown. */
   providerReference: string | null

@@ -247,9 +247,9 @@ export async function listPaymentsByDepositAddress(q: Queryable, addresses: read
   const rows = await q.many<Row>(sql`
     select ${COLUMNS} from payments where deposit_address = any(${addresses})
       and (not exists (select 1 from deposit_reservations r where r.company_id = payments.company_id
-          and r.reference = left(payments.merchant_reference, 26) and r.until_at < now() - interval '7 days')
+          and r.reference = payments.merchant_reference and r.until_at < now() - interval '7 days')
         or exists (select 1 from unmatched_transfers u where u.company_id = payments.company_id
-          and u.reference = left(payments.merchant_reference, 26)))`)
+          and u.reference = payments.merchant_reference))`)
   return rows.map(toPayment)
 }
 
@@ -270,7 +270,7 @@ export async function listPaymentsByTransfers(q: Queryable, transferIds: readonl
 /** Whether its deposit address serves other payments too. */
 export async function isSharedDeposit(q: Queryable, { companyId, merchantReference }: Payment): Promise<boolean> {
   const row = await q.maybe(sql`
-    select 1 from deposit_reservations where company_id = ${companyId} and reference = ${merchantReference.slice(0, 26)}`)
+    select 1 from deposit_reservations where company_id = ${companyId} and reference = ${merchantReference}`)
   return row !== undefined
 }
 

@@ -82,8 +82,8 @@ function longerExpiry({ clock, config }: AcceptDeps, channel: ChannelId, expires
 
 export const keyOf = (order: Order, payment: Payment): PaymentKey => ({
   companyId: order.companyId,
-  // an unmatched payment appends its provider's id
-  merchantReference: payment.merchantReference.slice(0, 26),
+  // a second payment under one reference appends a hyphen and its provider's id
+  merchantReference: payment.merchantReference.replace(/-.*$/s, ''),
   providerReference: payment.providerReference,
   network: payment.network,
   due: { asset: 'USDC', units: payment.dueUnits },

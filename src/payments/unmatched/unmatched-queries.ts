@@ -109,7 +109,7 @@ export async function listCandidates(q: Queryable, transferIds: readonly string[
       select o.code, o.short_code, o.status, coalesce(r.units, p.due_units)::text as due_units
       from deposit_reservations r
       join payments p on p.company_id = r.company_id and p.deposit_address = r.address
-        and left(p.merchant_reference, 26) = r.reference
+        and p.merchant_reference = r.reference
       join orders o on o.company_id = p.company_id and o.id = p.order_id and o.paid_at is null
       where r.address = t.to_address and r.from_at <= t.block_at + interval '15 seconds' and r.until_at >= t.block_at
         and (r.units is null or r.units between t.units * 0.8 and t.units * 1.25)
@@ -126,7 +126,7 @@ export const findOrderThere = (
   q.maybe(sql`
     select o.id as order_id, p.id as payment_id, p.reference from orders o
     left join lateral (select p.id, r.reference from payments p
-      join deposit_reservations r on r.company_id = p.company_id and r.reference = left(p.merchant_reference, 26)
+      join deposit_reservations r on r.company_id = p.company_id and r.reference = p.merchant_reference
         and r.address = p.deposit_address
       where p.company_id = o.company_id and p.order_id = o.id and p.deposit_address = ${toAddress}
       order by p.number desc limit 1) as p on true
