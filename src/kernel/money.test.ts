@@ -13,6 +13,7 @@ import {
   parseMoney,
   parseMoneyNumber,
   proportion,
+  proportionUp,
   RATE_EXPONENT,
 } from './money.ts'
 
@@ -75,6 +76,15 @@ test('a refund’s share is never more than its proportion, and the whole is the
     const exact = new Exact(whole.toString()).times(part.toString()).div(total.toString()).floor()
     assert.equal(proportion(whole, part, total).toString(), exact.toFixed(0))
     assert.equal(proportion(whole, total, total), whole)
+  }
+})
+
+test('what was converted into smaller units, rounded down, comes back as what it was', () => {
+  for (let turn = 0; turn < 10_000; turn += 1) {
+    const fiat = BigInt(randomDigits(5)) + 1n
+    const units = fiat + BigInt(randomDigits(9))
+    const part = (fiat * BigInt(randomInt(0, 1001))) / 1000n
+    assert.equal(proportionUp(fiat, proportion(units, part, fiat), units), part)
   }
 })
 

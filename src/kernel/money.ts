@@ -81,3 +81,6 @@ export function convert(from: Money, rate: bigint, to: Asset): Money {
 
 /** floor(whole × part / total): a refund's share in another currency, never more than its proportion. */
 export const proportion = (whole: bigint, part: bigint, total: bigint): bigint => (whole * part) / total
+
+/** ceil(whole × part / total): undoes `proportion` where `whole` has the coarser units. */
+export const proportionUp = (whole: bigint, part: bigint, total: bigint): bigint => (whole * part + total - 1n) / total

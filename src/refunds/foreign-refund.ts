@@ -7,21 +7,28 @@ import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
 import { allows } from '../orders/order-states.ts'
 import type { Payment } from '../payments/payment-queries.ts'
+import { fiatShare, fiatTotal } from './refund-amount.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { countRefunds, insertRefund, isRefundReferenceUsed, type NewRefund } from './refund-queries.ts'
-import { closeUsedRecord, readReturned } from './refund-records.ts'
+import { closeUsedRecord, type Returned, readReturned } from './refund-records.ts'
 import { bookingOf, settleRefundIn } from './refund-settle.ts'
 
 /** A provider that refunds in fiat rounds: a difference below its smallest unit is not a refund. */
 const leastOf = (order: Order): bigint => convert({ asset: order.from.asset, units: 1n }, order.rate, 'USDC').units
 
-type Share = { number: number; units: bigint; excess: bigint }
+type Amounts = { number: number; units: bigint; excess: bigint; fiatUnits: bigint }
 
-type Returned = Awaited<ReturnType<typeof readReturned>>
-type Case = { order: Order; payment: Payment; returned: Returned; units: bigint; reference: string | null }
+type Case = {
+  order: Order
+  payment: Payment
+  returned: Returned
+  units: bigint
+  fiatUnits: bigint
+  reference: string | null
+}
 
-function foreignRefund(order: Order, payment: Payment, { number, units, excess }: Share, at: Date): NewRefund {
-  const share = proportion(order.from.units, units, order.paidUnits)
+function foreignRefund(order: Order, payment: Payment, amounts: Amounts, at: Date): NewRefund {
+  const { number, units, excess, fiatUnits } = amounts
   return {
     companyId: order.companyId,
     id: newId(at.getTime()),
@@ -33,7 +40,7 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
     status: 'submitted',
     units,
     excessUnits: excess,
-    fiatUnits: share,
+    fiatUnits,
     withoutCover: false,
     address: null,
     proposedAddress: null,
@@ -51,12 +58,14 @@ function foreignRefund(order: Order, payment: Payment, { number, units, excess }
 }
 
 /** Records a refund that is already settled. */
-async function bookForeign(deps: RefundDeps, tx: Tx, { order, payment, returned, units, reference }: Case) {
+async function bookForeign(deps: RefundDeps, tx: Tx, refunded: Case) {
+  const { order, payment, returned, units, fiatUnits, reference } = refunded
   const now = new Date(deps.clock())
   const above = order.paidUnits - (payment.priceUnits ?? payment.dueUnits) - returned.usedExcess
   const free = above > 0n ? above : 0n
   const number = (await countRefunds(tx, order.companyId, order.id)) + 1
-  const refund = foreignRefund(order, payment, { number, units, excess: units < free ? units : free }, now)
+  const excess = units < free ? units : free
+  const refund = foreignRefund(order, payment, { number, units, excess, fiatUnits }, now)
   await insertRefund(tx, refund)
   await bookRefund(tx, bookingOf(refund, now), { units, excess: refund.excessUnits })
   await closeUsedRecord(tx, refund, returned, now)
@@ -79,7 +88,8 @@ export async function noticeForeignRefund(deps: RefundDeps, payment: Payment, re
     const left = order.paidUnits - known
     const units = refunded - known > left ? left : refunded - known
     if (units <= 0n || (units < leastOf(order) && units < left)) return
-    await bookForeign(deps, tx, { order, payment, returned, units, reference: null })
+    const fiatUnits = fiatShare(order, payment, { units, all: units === left }, returned)
+    await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits, reference: null })
   })
 }
 
@@ -102,8 +112,9 @@ export async function recordForeignRefund(
     const known = returned.refunds.reduce((sum, { units }) => sum + units, returned.besideUnits)
     const left = order.paidUnits - known
     const before = returned.refunds.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
-    const share = proportion(order.paidUnits, fiat.units, order.from.units)
-    const units = before + fiat.units >= order.from.units || share > left ? left : share
-    if (units > 0n) await bookForeign(deps, tx, { order, payment, returned, units, reference })
+    const share = proportion(payment.dueUnits, fiat.units, order.from.units)
+    const isRest = before + fiat.units >= fiatTotal(order, payment, returned)
+    const units = isRest || share > left ? left : share
+    if (units > 0n) await bookForeign(deps, tx, { order, payment, returned, units, fiatUnits: fiat.units, reference })
   })
 }

@@ -1,11 +1,10 @@
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
-import { formatDecimal, parseMoney, proportion } from '../kernel/money.ts'
+import { formatDecimal, parseMoney, proportion, proportionUp } from '../kernel/money.ts'
 import { feeOf, holderOf } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import type { RefundDeps } from './refund-deps.ts'
-import type { Refund } from './refund-queries.ts'
 import type { Returned } from './refund-records.ts'
 
 export async function findPaymentOf(tx: Tx, order: Order): Promise<Payment> {
@@ -33,12 +32,27 @@ export function readUnits(order: Order, payment: Payment, returned: Returned, am
   return { units, excess: units < free ? units : free, all: units === left }
 }
 
+/**
+ * What came, in the order’s currency, without what was returned beside the order’s refunds. Rounded up: to the cent
+ * what a provider took in fiat, because its report in USDC was rounded down.
+ */
+export function fiatTotal(order: Order, { dueUnits }: Payment, { besideUnits }: Pick<Returned, 'besideUnits'>): bigint {
+  return proportionUp(order.from.units, order.paidUnits - besideUnits, dueUnits)
+}
+
 /** The refund in the order’s currency; the exact rest when nothing is left. */
-export function fiatShare(order: Order, { units, all }: Share, earlier: readonly Refund[]): bigint {
-  const done = earlier.filter(({ status }) => status === 'settled').reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
-  if (all) return order.from.units - done
-  const share = proportion(order.from.units, units, order.paidUnits)
-  return share > order.from.units - done ? order.from.units - done : share
+export function fiatShare(
+  order: Order,
+  payment: Payment,
+  { units, all }: Omit<Share, 'excess'>,
+  returned: Returned,
+): bigint {
+  const settled = returned.refunds.filter(({ status }) => status === 'settled')
+  const done = settled.reduce((sum, { fiatUnits }) => sum + fiatUnits, 0n)
+  const total = fiatTotal(order, payment, returned)
+  const rest = total > done ? total - done : 0n
+  const share = proportion(order.from.units, units, payment.dueUnits)
+  return all || share > rest ? rest : share
 }
 
 /** A provider that refunds in fiat cannot send less than its smallest unit. @throws ILLEGAL_AMOUNT */

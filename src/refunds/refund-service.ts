@@ -44,7 +44,7 @@ export async function revertOrder(
     const approval = await decideApproval(tx, actor, { companyId: order.companyId, units, now })
     const number = (await countRefunds(tx, order.companyId, order.id)) + 1
     const destination = await findDestination(deps, tx, { order, payment, number, units, actor, now }, wanted)
-    const fiatUnits = fiatShare(order, share, returned.refunds)
+    const fiatUnits = fiatShare(order, payment, share, returned)
     await checkSendable(deps, tx, payment, fiatUnits)
     const refund: NewRefund = {
       ...newRefund({ order, payment, number, actor, approval, destination, now }),
