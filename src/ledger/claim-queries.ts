@@ -1,6 +1,7 @@
-import { type Queryable, sql, type Tx } from '../db/db.ts'
+import { sql, type Tx } from '../db/db.ts'
 
 export type TransactionClaim = {
+  companyId: string
   network: number
   txHash: string
   /** The refund or the settlement. */
@@ -8,19 +9,32 @@ export type TransactionClaim = {
 }
 
 /**
- * Reserves a named transaction for one refund or settlement.
- * @returns false when another one has it
+ * Reserves a named transaction for one refund or settlement, and locks the claim until the transaction ends.
+ * @returns `made`: by this call; `kept`: it was this one's before; `taken`: another one has it
  */
-export async function claimTransaction(tx: Tx, { network, txHash, causeId }: TransactionClaim): Promise<boolean> {
-  await tx.run(sql`
-    insert into claimed_transactions (network, tx_hash, cause_id) values (${network}, ${txHash}, ${causeId})
-    on conflict do nothing`)
-  const row = await tx.maybe<{ causeId: string }>(sql`
-    select cause_id from claimed_transactions where network = ${network} and tx_hash = ${txHash}`)
-  return row?.causeId === causeId
+export async function claimTransaction(
+  tx: Tx,
+  { network, txHash, causeId }: TransactionClaim,
+): Promise<'made' | 'kept' | 'taken'> {
+  // PostgreSQL gives a row that was inserted, and not found, no xmax
+  const row = await tx.one<{ causeId: string; made: boolean }>(sql`
+    insert into claimed_transactions as c (network, tx_hash, cause_id) values (${network}, ${txHash}, ${causeId})
+    on conflict (network, tx_hash) do update set cause_id = c.cause_id
+    returning cause_id, xmax = 0 as made`)
+  if (row.causeId !== causeId) return 'taken'
+  return row.made ? 'made' : 'kept'
 }
 
-/** Releases a wrong transaction, so that it can prove something else. */
-export const releaseTransaction = (q: Queryable, { network, txHash, causeId }: TransactionClaim): Promise<number> =>
-  q.run(sql`
+/** Releases a wrong transaction, so that it can prove something else; not one that its refund or settlement follows. */
+export async function releaseTransaction(tx: Tx, claim: TransactionClaim): Promise<void> {
+  const { companyId, network, txHash, causeId } = claim
+  // locked first: the next statement then sees what those who held it have written
+  await tx.run(sql`select 1 from claimed_transactions where network = ${network} and tx_hash = ${txHash} for update`)
+  const { followed } = await tx.one<{ followed: boolean }>(sql`
+    select exists (select 1 from refunds where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
+      or exists (select 1 from settlements where company_id = ${companyId} and id = ${causeId} and tx_hash = ${txHash})
+      as followed`)
+  if (followed) return
+  await tx.run(sql`
     delete from claimed_transactions where network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`)
+}

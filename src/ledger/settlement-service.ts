@@ -8,7 +8,7 @@ import { idFrom } from '../kernel/ids.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../screening/screening-gate.ts'
 import type { Books } from './books.ts'
-import { checkClaimed } from './claims.ts'
+import { checkClaimed, keepClaim } from './claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from './ledger-service.ts'
 import { findReserve, findSettleable } from './payable-queries.ts'
 import {
@@ -314,10 +314,11 @@ export async function reportSettlementPaid(
   const chain = deps.chains.find(({ network }) => network === key.network)
   if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
   if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
-  const claim = { network: key.network, txHash, causeId: key.id }
+  const claim = { companyId: key.companyId, network: key.network, txHash, causeId: key.id }
   const report = await checkClaimed(deps.db, claim, () => chain.check(requestOf(key), txHash))
   await deps.db.tx(async (tx) => {
     const settlement = await lockIn(tx, key, ['approved'])
+    await keepClaim(tx, claim)
     const now = new Date(deps.clock())
     const { providerStatus } = report
     await updateSettlement(

@@ -7,7 +7,7 @@ import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { checkClaimed } from '../ledger/claims.ts'
+import { checkClaimed, keepClaim } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund } from './foreign-refund.ts'
@@ -201,7 +201,7 @@ export async function reportTransaction(
   context: RequestContext,
 ): Promise<void> {
   const channel = await channelOfRefund(deps, refund)
-  const { network, id: causeId } = refund
+  const { companyId, network, id: causeId } = refund
   const payable = refund.status === 'ready' || refund.status === 'submitted'
   if (!channel?.checkRefundTransaction || network === null || !payable) {
     throw new AppError('OBJECT_CONFLICT', {
@@ -211,9 +211,11 @@ export async function reportTransaction(
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
   const check = () => checkRefundTransaction(request, txHash)
-  const report = await checkClaimed(deps.db, { network, txHash, causeId }, check)
+  const claim = { companyId, network, txHash, causeId }
+  const report = await checkClaimed(deps.db, claim, check)
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
+    await keepClaim(tx, claim)
     const now = new Date(deps.clock())
     if (current.status === 'ready' || current.status === 'submitted')
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)

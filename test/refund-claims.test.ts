@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { createPaid, newAddress, type RefundData, refundReaches, revert } from './harness/refunds.ts'
+import { type RpcProxy, startRpcProxy } from './harness/rpc-proxy.ts'
+import { type Answer, eventually } from './harness/service.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+/** A transaction that a person names settles one refund, also while the node does not answer. */
+let shop: Shop
+let node: RpcProxy
+
+before(async () => {
+  shop = await openShop({
+    env: async (chain) => {
+      node = await startRpcProxy(chain.rpcUrl)
+      return { CHAIN_31337_RPC_URL: node.url }
+    },
+  })
+})
+after(async () => {
+  await shop?.stop()
+  await node?.stop()
+})
+
+const name = (refund: RefundData, txHash: string): Promise<Answer<RefundData>> =>
+  shop.host.call('POST', `/api/next/refunds/${refund._id}/transaction`, { as: shop.merchant, body: { txHash } })
+
+async function startRefund(to: string): Promise<RefundData> {
+  const order = await createPaid(shop)
+  assert.equal((await revert(shop, order.code, { address: to })).status, 200)
+  return refundReaches(shop, order.orderId, 'ready', false)
+}
+
+const ownersOf = async (txHash: string): Promise<string[]> => {
+  const rows = await shop.host.db.many<{ causeId: string }>(
+    sql`select cause_id from claimed_transactions where tx_hash = ${txHash}`,
+  )
+  return rows.map(({ causeId }) => causeId)
+}
+
+/** Two refunds of the same amount to one address, and one transaction that pays one of them. */
+async function startPair() {
+  const to = newAddress()
+  const [first, second] = [await startRefund(to), await startRefund(to)]
+  return { first, second, txHash: await shop.chain.pay({ to, units: 54_000_000n }) }
+}
+
+async function settlesOnlyTheFirst({ first, second, txHash }: Awaited<ReturnType<typeof startPair>>): Promise<void> {
+  assert.deepEqual(await ownersOf(txHash), [first._id])
+  const refused = await name(second, txHash)
+  assert.deepEqual([refused.status, refused.error.code], [422, 'VALIDATION_FAILED'])
+  await shop.chain.mine(4)
+  const settled = await refundReaches(shop, first.orderId, 'settled')
+  assert.equal(settled.txHash, txHash)
+  const other = await refundReaches(shop, second.orderId, 'ready', false)
+  assert.equal(other.txHash, null)
+}
+
+test('one transaction settles one refund, also when it is named again while the node is away', async () => {
+  const pair = await startPair()
+  const named = await name(pair.first, pair.txHash)
+  assert.deepEqual([named.status, named.data.status], [200, 'submitted'])
+  node.faults.status = 503
+  const again = await name(pair.first, pair.txHash)
+  assert.deepEqual([again.status, again.error.code], [502, 'CHANNEL_UNAVAILABLE'])
+  node.heal()
+  await settlesOnlyTheFirst(pair)
+})
+
+test('one transaction settles one refund, also when a second request names it while the first waits in vain', async () => {
+  const pair = await startPair()
+  node.faults.hangs = true
+  const waiting = name(pair.first, pair.txHash)
+  await eventually(
+    () => ownersOf(pair.txHash),
+    (owners) => owners.length === 1,
+  )
+  node.heal()
+  const named = await name(pair.first, pair.txHash)
+  assert.deepEqual([named.status, named.data.status], [200, 'submitted'])
+  const inVain = await waiting
+  assert.deepEqual([inVain.status, inVain.error.code], [502, 'CHANNEL_UNAVAILABLE'])
+  await settlesOnlyTheFirst(pair)
+})
+
+test('a transaction that could not be checked is free again, so that it can settle the refund it was sent for', async () => {
+  const { first, second, txHash } = await startPair()
+  node.faults.status = 503
+  assert.equal((await name(first, txHash)).status, 502)
+  node.heal()
+  assert.deepEqual(await ownersOf(txHash), [])
+  assert.equal((await name(second, txHash)).status, 200)
+  assert.deepEqual(await ownersOf(txHash), [second._id])
+})
