@@ -38,3 +38,13 @@ export async function releaseTransaction(tx: Tx, claim: TransactionClaim): Promi
   await tx.run(sql`
     delete from claimed_transactions where network = ${network} and tx_hash = ${txHash} and cause_id = ${causeId}`)
 }
+
+/** Whether a person has named, or is naming, a transaction that paid this refund or settlement. */
+export async function isTransactionNamed(
+  tx: Tx,
+  { network, causeId }: { network: number; causeId: string },
+): Promise<boolean> {
+  const { named } = await tx.one<{ named: boolean }>(sql`
+    select exists (select 1 from claimed_transactions where network = ${network} and cause_id = ${causeId}) as named`)
+  return named
+}

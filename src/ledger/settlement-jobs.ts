@@ -31,6 +31,8 @@ async function pollSettlement(deps: SettlementDeps, settlement: Settlement): Pro
   await deps.db.tx(async (tx) => {
     const current = await lockSettlement(tx, settlement.companyId, settlement.id)
     if (current?.status !== 'approved') return
+    // asked before a person named the transaction: that one is checked now
+    if (current.byHand && (!settlement.byHand || settlement.txHash !== current.txHash)) return
     const now = new Date(deps.clock())
     const over = report === null || report.outcome === 'refused'
     const nextCheckAt = over ? null : new Date(now.getTime() + pollGapMs('settlement', current.checks))

@@ -8,7 +8,7 @@ import { idFrom } from '../kernel/ids.ts'
 import { formatDecimal } from '../kernel/money.ts'
 import type { ScreeningGate, Standing } from '../screening/screening-gate.ts'
 import type { Books } from './books.ts'
-import { checkClaimed, keepClaim } from './claims.ts'
+import { followClaimed } from './claims.ts'
 import { bookSettlement, bookSettlementCancelled, bookSettlementPaid } from './ledger-service.ts'
 import { findReserve, findSettleable } from './payable-queries.ts'
 import {
@@ -315,12 +315,10 @@ export async function reportSettlementPaid(
   if (key.status !== 'approved') throw conflict(`The settlement is ${key.status}; only an approved one can be paid.`)
   if (!chain) throw conflict(`The chain ${key.network} is not set up here, so the transaction cannot be checked.`)
   const claim = { companyId: key.companyId, network: key.network, txHash, causeId: key.id }
-  const report = await checkClaimed(deps.db, claim, () => chain.check(requestOf(key), txHash))
-  await deps.db.tx(async (tx) => {
+  const check = () => chain.check(requestOf(key), txHash)
+  const follow = async (tx: Tx, { providerStatus }: SettlementReport): Promise<void> => {
     const settlement = await lockIn(tx, key, ['approved'])
-    await keepClaim(tx, claim)
     const now = new Date(deps.clock())
-    const { providerStatus } = report
     await updateSettlement(
       tx,
       settlement,
@@ -331,7 +329,8 @@ export async function reportSettlementPaid(
     await deps.audit.write(tx, context, {
       ...{ companyId: key.companyId, action: 'settlement.paid', object: `settlement:${id}`, detail },
     })
-  })
+  }
+  const report = await followClaimed(deps.db, claim, { check, follow })
   if (report.outcome === 'settled') await settlePaid(deps, key, { txHash, providerStatus: report.providerStatus })
 }
 

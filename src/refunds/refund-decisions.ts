@@ -1,5 +1,7 @@
+import type { Tx } from '../db/db.ts'
 import { nameOf, type RequestContext } from '../http/request-context.ts'
 import { AppError } from '../kernel/errors.ts'
+import { isTransactionNamed } from '../ledger/claim-queries.ts'
 import { bookRefundDropped } from '../ledger/ledger-service.ts'
 import { findPayerContact } from '../payers/payer-service.ts'
 import { findPayment } from '../payments/payment-queries.ts'
@@ -14,6 +16,17 @@ async function isLost(deps: RefundDeps, { companyId, paymentId, status, provider
   if (status !== 'submitted' || providerReference !== null) return false
   const payment = await findPayment(deps.db, companyId, paymentId)
   return payment !== undefined && (await deps.channels.forPayment(payment))?.refundsByCallback === true
+}
+
+/** A provider or chain was asked about `asked` before a person named the transaction, which is what counts now. */
+export const isNamedSince = (asked: Refund, current: Refund): boolean =>
+  current.byHand && (!asked.byHand || asked.txHash !== current.txHash)
+
+/** A refusal of our own payout is no news once a person names what they sent: naming it is what withdraws ours. */
+async function isPaidByHand(tx: Tx, asked: Refund, current: Refund): Promise<boolean> {
+  if (isNamedSince(asked, current)) return true
+  const { network, id: causeId } = current
+  return !asked.byHand && network !== null && (await isTransactionNamed(tx, { network, causeId }))
 }
 
 /** Drops a refund that a person rejected or the provider refused. @throws OBJECT_CONFLICT */
@@ -35,6 +48,7 @@ export async function dropRefund(
         message: `The refund is ${refund.status}; it can no longer be ${news.status}.`,
       })
     }
+    if (news.status === 'refused' && (await isPaidByHand(tx, key, refund))) return
     const now = new Date(deps.clock())
     const { status, providerStatus } = news
     const decidedBy = news.status === 'rejected' ? nameOf(news.by) : news.channel

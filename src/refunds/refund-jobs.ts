@@ -7,14 +7,14 @@ import { DAY } from '../kernel/clock.ts'
 import { crashPoint } from '../kernel/crash-point.ts'
 import { AppError, invalid } from '../kernel/errors.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
-import { checkClaimed, keepClaim } from '../ledger/claims.ts'
+import { followClaimed } from '../ledger/claims.ts'
 import { findOrderById } from '../orders/order-queries.ts'
 import { findPayment } from '../payments/payment-queries.ts'
 import { noticeForeignRefund } from './foreign-refund.ts'
 import { eraseOldProofs } from './proof/proof-queries.ts'
 import { writeRefundAudit } from './refund-audit.ts'
 import { findLossOf } from './refund-cover.ts'
-import { dropRefund } from './refund-decisions.ts'
+import { dropRefund, isNamedSince } from './refund-decisions.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import {
   findRefund,
@@ -97,6 +97,7 @@ async function beginSending(deps: RefundDeps, refund: Refund): Promise<boolean> 
   const hold = refund.status === 'ready' ? await deps.books.findHold(refund.companyId) : null
   return deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
+    if (isNamedSince(refund, current)) return false
     if (current.status === 'submitted') return true
     const now = new Date(deps.clock())
     if (current.status !== 'ready') {
@@ -125,7 +126,7 @@ const isNotDone = (error: unknown): boolean =>
 async function takeBack(deps: RefundDeps, refund: Refund): Promise<void> {
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    if (current.status !== 'submitted') return
+    if (current.status !== 'submitted' || isNamedSince(refund, current)) return
     const now = new Date(deps.clock())
     const nextCheckAt = new Date(now.getTime() + pollGapMs('refund', current.checks))
     await updateRefund(tx, current, { status: 'ready', providerStatus: 'not sent yet', nextCheckAt }, now)
@@ -168,8 +169,7 @@ export async function applyRefundReport(deps: RefundDeps, refund: Refund, report
   await deps.db.tx(async (tx) => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
     if (current.status !== 'ready' && current.status !== 'submitted') return
-    // asked before a person named the transaction: that one is checked now
-    if (current.byHand && !refund.byHand) return
+    if (isNamedSince(refund, current)) return
     const now = new Date(deps.clock())
     const manual = report.outcome === 'manual'
     const nextCheckAt = manual ? null : new Date(now.getTime() + pollGapMs('refund', current.checks))
@@ -210,17 +210,21 @@ export async function reportTransaction(
   }
   const { checkRefundTransaction } = channel
   const request = await refundRequestOf(deps, refund)
-  const check = () => checkRefundTransaction(request, txHash)
-  const claim = { companyId, network, txHash, causeId }
-  const report = await checkClaimed(deps.db, claim, check)
-  await deps.db.tx(async (tx) => {
+  const follow = async (tx: Tx): Promise<void> => {
     const { refund: current } = await lockRefundWithOrder(tx, refund)
-    await keepClaim(tx, claim)
+    if (current.status === 'refused' || current.status === 'rejected') {
+      throw new AppError('OBJECT_CONFLICT', {
+        message: `The refund was ${current.status} meanwhile. Start another one, and name the transaction there.`,
+      })
+    }
     const now = new Date(deps.clock())
     if (current.status === 'ready' || current.status === 'submitted')
       await updateRefund(tx, current, { status: 'submitted', txHash, byHand: true, nextCheckAt: now }, now)
     await writeRefundAudit(deps, tx, context, { refund: current, action: 'refund.transaction', more: { txHash } })
-  })
+  }
+  const claim = { companyId, network, txHash, causeId }
+  const check = () => checkRefundTransaction(request, txHash)
+  const report = await followClaimed(deps.db, claim, { check, follow })
   await applyRefundReport(deps, { ...refund, txHash, byHand: true }, report)
 }
 

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type Channel, NO_INSTRUCTIONS, paidReport, type RefundReport } from '../src/channels/channel.ts'
+import { sql } from '../src/db/db.ts'
+import { settlementPolls } from '../src/ledger/settlement-jobs.ts'
+import { findSettlement } from '../src/ledger/settlement-queries.ts'
+import {
+  approveSettlement,
+  createSettlement,
+  reportSettlementPaid,
+  type SettlementReport,
+} from '../src/ledger/settlement-service.ts'
+import { acceptOrder } from '../src/payments/accept/accept-order.ts'
+import { applyReport } from '../src/payments/payment-report.ts'
+import { applyRefundReport, refundPolls, reportTransaction } from '../src/refunds/refund-jobs.ts'
+import { findRefund, type Refund } from '../src/refunds/refund-queries.ts'
+import { revertOrder } from '../src/refunds/refund-service.ts'
+import { actorOf, contextFor, DUE, type ModelWorld, startModelWorld } from './harness/model-world.ts'
+import { openChannels } from './harness/one-channel-set.ts'
+import type { Merchant } from './harness/service.ts'
+
+/*
+ * A person names the transaction that paid a refund or a settlement while the service asks about its own payout. Naming
+ * withdraws that payout, so the answer is a refusal (src/chain/payout/manual-transfer.ts), which must change nothing.
+ */
+const CHAIN = 31337
+const TX_HASH = [0, 1, 2, 3].map((digit) => `0x${`a${digit}`.repeat(32)}`)
+
+let world: ModelWorld
+before(async () => {
+  world = await startModelWorld()
+})
+after(() => world?.stop())
+
+async function createPaid(): Promise<{ merchant: Merchant; orderId: string; code: string }> {
+  const merchant = await world.host.createMerchant()
+  const { id: orderId, code } = await world.makeOrder(merchant)
+  const context = contextFor(actorOf(merchant))
+  await acceptOrder(world.payments, { context, code, body: { paymentChannel: 'binance' } })
+  const { id, reference } = await world.host.db.one<{ id: string; reference: string }>(
+    sql`select id, provider_reference as reference from payments where order_id = ${orderId}`,
+  )
+  const report = paidReport(reference, { final: DUE, providerStatus: 'PAID' })
+  await applyReport(world.payments, { companyId: merchant.companyId, id }, report)
+  return { merchant, orderId, code }
+}
+
+async function startRefund() {
+  const { merchant, orderId, code } = await createPaid()
+  const context = contextFor(actorOf(merchant))
+  const { refundId } = await revertOrder(world.refunds, context, code, {})
+  await world.host.db.run(sql`update refunds set network = ${CHAIN} where id = ${refundId}`)
+  return { context, orderId, key: { companyId: merchant.companyId, id: refundId } }
+}
+
+const REFUSED: RefundReport = { outcome: 'refused', reference: null, txHash: null, providerStatus: 'paid by hand' }
+const pending = (txHash: string): RefundReport => ({ ...REFUSED, outcome: 'pending', txHash })
+
+/** Pays from a wallet of ours, and checks what a person sent instead. */
+const walletOf = (parts: Pick<Channel, 'refundPayment' | 'checkRefundTransaction'>): Channel => ({
+  id: 'binance',
+  networks: [],
+  createPayment: async ({ merchantReference }) => ({ ...NO_INSTRUCTIONS, providerReference: merchantReference }),
+  fetchPayment: async ({ providerReference }) => ({ outcome: 'waiting', providerReference, providerStatus: 'WAITING' }),
+  ...parts,
+})
+
+async function read(id: string): Promise<Refund> {
+  const refund = await findRefund(world.host.db, id)
+  assert.ok(refund)
+  return refund
+}
+
+async function followsTheNamed(id: string, txHash: string | undefined): Promise<void> {
+  const { orderId, status, byHand, txHash: followed, nextCheckAt } = await read(id)
+  assert.deepEqual([status, byHand, followed], ['submitted', true, txHash])
+  assert.ok(nextCheckAt !== null)
+  const order = await world.host.db.one<{ status: string }>(sql`select status from orders where id = ${orderId}`)
+  assert.equal(order.status, 'REFUNDING')
+}
+
+test('a refund that a person sent and named is not dropped by a poll that began before', async () => {
+  const { context, key } = await startRefund()
+  const [txHash = ''] = TX_HASH
+  const channel = walletOf({
+    checkRefundTransaction: async () => pending(txHash),
+    async refundPayment() {
+      await reportTransaction(deps, await read(key.id), txHash, context)
+      return REFUSED
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await refundPolls(deps).work(world.host.db, key)
+  await followsTheNamed(key.id, txHash)
+})
+
+test('it is not dropped either by a poll that ends while its transaction is being checked', async () => {
+  const { context, key } = await startRefund()
+  const txHash = TX_HASH[1] ?? ''
+  const channel = walletOf({
+    async checkRefundTransaction() {
+      await applyRefundReport(deps, await read(key.id), REFUSED)
+      return pending(txHash)
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  await reportTransaction(deps, await read(key.id), txHash, context)
+  await followsTheNamed(key.id, txHash)
+})
+
+test('a refund that a person has named is not sent by a poll that read it before', async () => {
+  const { context, key } = await startRefund()
+  const txHash = TX_HASH[2] ?? ''
+  let sent = 0
+  const channel = walletOf({
+    checkRefundTransaction: async () => pending(txHash),
+    async refundPayment() {
+      sent += 1
+      return pending(txHash)
+    },
+  })
+  const deps = { ...world.refunds, channels: openChannels([channel]) }
+  /** The person is faster than the last look at the books before sending. */
+  const books = {
+    ...deps.books,
+    async findHold() {
+      await reportTransaction(deps, await read(key.id), txHash, context)
+      return null
+    },
+  }
+  await refundPolls({ ...deps, books }).work(world.host.db, key)
+  assert.equal(sent, 0)
+  await followsTheNamed(key.id, txHash)
+})
+
+test('a settlement that a person sent and named is polled on, whatever a poll that began before answers', async () => {
+  const { merchant } = await createPaid()
+  const { db } = world.host
+  await db.run(sql`
+    update companies set settlement_address = ${`0x${'b'.repeat(40)}`}, settlement_network = ${CHAIN}
+    where id = ${merchant.companyId}`)
+  const context = contextFor({ ...actorOf(merchant), role: 'SuperAdmin' })
+  const txHash = TX_HASH[3] ?? ''
+  const refused: SettlementReport = { outcome: 'refused', txHash: null, providerStatus: 'paid by hand' }
+  const chain = {
+    network: CHAIN,
+    async pay() {
+      await reportSettlementPaid(deps, context, _id, txHash)
+      return refused
+    },
+    check: async () => ({ outcome: 'pending' as const, txHash, providerStatus: 'not final yet' }),
+    stop: async () => true,
+  }
+  const deps = { ...world.settlements, chains: [chain] }
+  const { _id } = await createSettlement(deps, context, { companyId: merchant.companyId })
+  await approveSettlement(deps, context, _id)
+  await settlementPolls(deps).work(db, { companyId: merchant.companyId, id: _id })
+  const settlement = await findSettlement(db, _id)
+  assert.deepEqual(
+    [settlement?.status, settlement?.byHand, settlement?.txHash, settlement?.providerStatus],
+    ['approved', true, txHash, 'not final yet'],
+  )
+  assert.ok(settlement?.nextCheckAt)
+})
