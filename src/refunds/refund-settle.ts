@@ -1,9 +1,9 @@
 import type { Tx } from '../db/db.ts'
 import { AppError } from '../kernel/errors.ts'
-import { bookRefundSettled, holderOf } from '../ledger/ledger-service.ts'
+import { bookRefundSettled, type Holder, holderOf } from '../ledger/ledger-service.ts'
 import type { Order } from '../orders/order.ts'
 import { lockOrderById } from '../orders/order-queries.ts'
-import { findPayment } from '../payments/payment-queries.ts'
+import { findPayment, type Payment } from '../payments/payment-queries.ts'
 import type { RefundDeps } from './refund-deps.ts'
 import { lockRefund, type Refund, updateRefund } from './refund-queries.ts'
 import { readReturned } from './refund-records.ts'
@@ -15,8 +15,14 @@ export const bookingOf = (refund: Pick<Refund, 'companyId' | 'id' | 'orderId'>, 
   at,
 })
 
-/** Channels whose refunds leave from our own wallet, to an address of the payer. */
+/** Channels whose refunds go out on a chain, to an address of the payer. */
 const PAID_ON_CHAIN: ReadonlySet<string> = new Set(['crypto', 'coinbase'])
+
+/** Whose money a refund was: what came to a company's own wallet goes back from there, not from the operator's. */
+function payerOf(payment: Payment): Holder {
+  const holder = holderOf(payment)
+  return holder === 'payer_clearing' && PAID_ON_CHAIN.has(payment.channel) ? 'wallet' : holder
+}
 
 /** Locks the order, then its refund: the same order everywhere. */
 export async function lockRefundWithOrder(
@@ -58,12 +64,7 @@ export async function settleRefundIn(
   await updateRefund(tx, refund, { status: 'settled', ...change }, now)
   const payment = await findPayment(tx, refund.companyId, refund.paymentId)
   if (!payment) throw new Error(`refund ${refund.id} without its payment`)
-  await bookRefundSettled(
-    tx,
-    bookingOf(refund, now),
-    refund.units,
-    PAID_ON_CHAIN.has(refund.channel) ? 'wallet' : holderOf(payment),
-  )
+  await bookRefundSettled(tx, bookingOf(refund, now), refund.units, payerOf(payment))
   if (refund.mispaymentId !== null) return
   const refundedUnits = order.refundedUnits + refund.units
   const { besideUnits } = await readReturned(tx, order)

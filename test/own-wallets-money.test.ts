@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { sql } from '../src/db/db.ts'
+import { describeVerdict, verifyLedger } from '../src/ledger/ledger-verify.ts'
+import { findSettleable } from '../src/ledger/payable-queries.ts'
+import { logIn, registerManager } from './harness/accounts.ts'
+import { newTestXpub } from './harness/chain.ts'
+import { newAddress, payoutEnv, signAs } from './harness/refunds.ts'
+import { eventually } from './harness/service.ts'
+import { FINAL_AFTER, type Instructions, type OrderData, openShop, type Shop } from './harness/shop.ts'
+
+let shop: Shop
+before(async () => {
+  shop = await openShop({ env: payoutEnv })
+})
+after(() => shop?.stop())
+
+/** A company of its own, with its own wallet. */
+async function openCompany(settings: Record<string, string>) {
+  const person = await registerManager(shop.host.baseUrl)
+  const manager = await logIn(shop.host.baseUrl, person.email)
+  const { data } = await manager.get<{ collectors: { identifier: string }[] }>('collectors/list')
+  const saved = await manager.call('PUT', 'channel-accounts/crypto', { settings })
+  assert.equal(saved.status, 200, saved.text)
+  const body = { amount: 50, fromAsset: 'EUR', merchantIdentifier: data.collectors[0]?.identifier ?? '' }
+  const place = async () => {
+    const { code, _id: orderId } = (await manager.post<{ order: OrderData }>('confirm_conversion/request', body)).data
+      .order
+    const accepted = await manager.post<Instructions>(`confirm_conversion/accept/${code}`, { paymentChannel: 'crypto' })
+    assert.equal(accepted.data?.status, 'AWAITING', accepted.text)
+    const { toAddress, tokenAmount } = accepted.data
+    return { code, orderId, toAddress, units: BigInt(tokenAmount.replace('.', '')) }
+  }
+  const pay = async (to: string, units: bigint): Promise<string> => {
+    const txHash = await shop.chain.pay({ to, units })
+    await shop.chain.mine(FINAL_AFTER - 1)
+    return txHash
+  }
+  const sell = async () => {
+    const order = await place()
+    const txHash = await pay(order.toAddress, order.units)
+    await shop.reaches(order.code, 'PAID')
+    return { ...order, txHash }
+  }
+  return { manager, companyId: person.companyId ?? '', place, pay, sell }
+}
+const heldBy = async (orderId: string): Promise<Record<string, string>> => {
+  const rows = await shop.host.db.many<{ account: string; units: string }>(sql`
+    select e.account, sum(e.units) as units from ledger_entries e
+    join ledger_journals j on j.company_id = e.company_id and j.id = e.journal_id
+    where j.order_id = ${orderId} group by e.account having sum(e.units) <> 0`)
+  return Object.fromEntries(rows.map((row) => [row.account, row.units]))
+}
+
+test('a refund that a company sent from its own wallet is no debt to the operator, and stops nothing', async () => {
+  const { manager, companyId, sell } = await openCompany({ MODE: 'xpub', XPUB: newTestXpub() })
+  const order = await sell()
+  assert.deepEqual(await heldBy(order.orderId), { own_account: '54000000', company_payable: '-54000000' })
+  const to = newAddress()
+  const query = new URLSearchParams({ code: order.code, address: to })
+  const { message } = (await manager.get<{ message: string }>(`refunds/address-message?${query}`)).data
+  const body = { address: to, addressProof: { signature: await signAs(to, message) } }
+  const reverted = await manager.post(`confirm_conversion/revert/${order.code}`, body)
+  assert.equal(reverted.status, 200, reverted.text)
+  const refund = await eventually(
+    async () =>
+      (await manager.get<{ refunds: { _id: string; status: string; message: string | null }[] }>('refunds')).data
+        .refunds[0],
+    (one) => one?.status === 'ready' && one.message !== null,
+  )
+  // the company's people send it from their own wallet, and enter the transaction
+  const txHash = await shop.chain.pay({ to, units: 54_000_000n })
+  await shop.chain.mine(FINAL_AFTER)
+  const named = await manager.post<{ status: string }>(`refunds/${refund?._id}/transaction`, { txHash })
+  assert.deepEqual([named.status, named.data?.status], [200, 'settled'], named.text)
+  await shop.reaches(order.code, 'FULL_REFUNDED')
+  const verdict = await verifyLedger(shop.host.db)
+  const owed = String(await findSettleable(shop.host.db, companyId))
+  const next = await sell()
+  const refused = await manager.post(`confirm_conversion/revert/${next.code}`, { amount: '1', address: to })
+  assert.deepEqual(
+    {
+      books: await heldBy(order.orderId),
+      owed,
+      verify: verdict.difference === null ? 'no difference' : describeVerdict(verdict),
+      nextRefund: `${refused.status} ${refused.error?.code ?? ''}`,
+    },
+    { books: {}, owed: '0', verify: 'no difference', nextRefund: '200 ' },
+  )
+})
