@@ -75,6 +75,23 @@ describe('the sandbox chain', () => {
     })
   })
 
+  it('serves the same first block, and goes on from its last one, however often it starts', async () => {
+    const stateFile = join(folder, 'first-block.bin')
+    type Block = { hash: string; parentHash: string }
+    let expected: { first: Block; last: Block } | undefined
+    for (let start = 1; start <= 6; start += 1) {
+      const anvil = await startAnvil({ stateFile })
+      const block = (place: string): Promise<Block> => anvil.call<Block>('eth_getBlockByNumber', place, false)
+      if (expected) assert.deepEqual({ first: await block('0x0'), last: await block('latest') }, expected)
+      await anvil.call('evm_mine')
+      const now = { first: await block('0x0'), last: await block('latest') }
+      if (expected) assert.equal(now.last.parentHash, expected.last.hash)
+      expected = now
+      await anvil.stop()
+      await sleep(1000) // anvil dates its own first block to the second: the next start makes a different one
+    }
+  })
+
   it('forgets no payment that it has confirmed when its process is killed, and leaves nothing running', async () => {
     const stateFile = join(folder, 'killed.bin')
     const holder = spawn(process.execPath, [join(import.meta.dirname, 'harness/chain-holder.ts'), stateFile])
