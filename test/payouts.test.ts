@@ -214,6 +214,15 @@ test('a destination that the issuer has blocked is refused, before anything is s
   assert.deepEqual(await transactionsOf(asked.id), [])
 })
 
+test('what the token refuses for good is refused in the end, also in words that no database takes', async () => {
+  const asked = request(1n, `0x${'0'.repeat(40)}`)
+  let answer = await payouts.send(asked)
+  for (let tries = 0; tries < 10 && answer.outcome === 'pending'; tries += 1) answer = await payouts.send(asked)
+  assert.equal(answer.outcome, 'refused')
+  assert.match(answer.providerStatus, /^The token refuses the transfer: eth_call: execution reverted/)
+  assert.deepEqual(await transactionsOf(asked.id), [])
+})
+
 test('blocked after it was signed: refused only when the authorization cannot be used any more', async () => {
   const asked = request()
   const brief = open({ validSeconds: 600 })

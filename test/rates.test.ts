@@ -7,8 +7,10 @@ import { Registry } from 'prom-client'
 import type { Config } from '../src/config/config.ts'
 import { sql } from '../src/db/db.ts'
 import { DAY, MINUTE, SECOND } from '../src/kernel/clock.ts'
+import { newId } from '../src/kernel/ids.ts'
 import { type Fiat, formatDecimal, RATE_EXPONENT } from '../src/kernel/money.ts'
 import type { Evidence } from '../src/rates/rate-median.ts'
+import { insertQuote } from '../src/rates/rate-queries.ts'
 import { openRates, type Quote } from '../src/rates/rate-service.ts'
 import { freePort } from './harness/free-port.ts'
 import { startTestService, type TestService } from './harness/service.ts'
@@ -197,6 +199,13 @@ test('the rate is the median of the sources that agree; one that is 5 % off is d
     binance: 'more than 2 % from the median',
     bitstamp: 'bitstamp: the price is 86400 s old',
   })
+})
+
+test('a source that answers with bytes that no database takes does not stop the rate of the others', async () => {
+  replies = { ...coinbase('1.0800'), '/0/public/Ticker': '\0\0 maintenance' }
+  const quote = await openWorld('kraken,coinbase').quote()
+  await insertQuote(host.db, { ...quote, id: newId() })
+  assert.match(reasonsOf(quote.evidence).kraken ?? '', /maintenance/)
 })
 
 test('too few sources, or two that contradict each other, make no rate', async () => {

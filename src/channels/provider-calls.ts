@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { toStorableText } from '../kernel/foreign-text.ts'
 
 /** One request to a provider and what came back, without headers and secrets: kept for support. */
 export type ProviderCallRecord = {
@@ -40,8 +41,7 @@ const SECRET_NAMES =
 export function scrub(text: string, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret.length >= 6)
   const without = known.reduce((left, secret) => left.replaceAll(secret, '[secret]'), text)
-  const clean = without.replace(SECRET_NAMES, '$1[secret]').replaceAll('\0', '')
-  return clean.length > MAX_TEXT ? `${clean.slice(0, MAX_TEXT)} …` : clean
+  return toStorableText(without.replace(SECRET_NAMES, '$1[secret]'), MAX_TEXT)
 }
 
 /** Called by the HTTP client; outside of `recordExchanges` (a check at start) nothing is kept. */

@@ -1,3 +1,5 @@
+import { toStorableText } from '../kernel/foreign-text.ts'
+
 /** What a refusal is about; `credentials`, `clock` and `account` are the operator's to put right. */
 export type RefusalReason = 'credentials' | 'clock' | 'account' | 'amount' | 'request' | 'state'
 
@@ -13,7 +15,7 @@ export class ProviderRefusal extends Error {
   readonly reason: RefusalReason
   /** @param words for the merchant, without secrets; @param cause the provider's own answer */
   constructor(reason: RefusalReason, providerStatus: string, cause?: unknown) {
-    super(providerStatus, cause === undefined ? undefined : { cause })
+    super(toStorableText(providerStatus), cause === undefined ? undefined : { cause })
     this.reason = reason
   }
 }
@@ -26,7 +28,7 @@ export class ProviderTrouble extends Error {
   /** The request never reached it: certainly not done. */
   readonly notSent: boolean
   constructor(providerStatus: string, options: { cause?: unknown; retryAfterMs?: number; notSent?: boolean } = {}) {
-    super(providerStatus, options.cause === undefined ? undefined : { cause: options.cause })
+    super(toStorableText(providerStatus), options.cause === undefined ? undefined : { cause: options.cause })
     this.retryAfterMs = options.retryAfterMs ?? null
     this.notSent = options.notSent ?? false
   }

@@ -40,7 +40,7 @@ function open(behave: () => Promise<void>, clockAheadMs: () => number | null = (
     },
     async refundPayment() {
       await behave()
-      return { outcome: 'settled', reference: 'r1', txHash: null, providerStatus: 'done' }
+      return { outcome: 'settled', reference: 'r1', txHash: null, providerStatus: 'do\0ne' }
     },
     fetchPayment: async () => ({ outcome: 'waiting', providerReference: 'p1', providerStatus: 'OPEN' }),
   }
@@ -183,6 +183,13 @@ test('what is said to a provider is recorded with its step, without secrets and 
   for (const word of ['open-sesame', 'abcdefgh', 'ada@shop']) assert.ok(!exchange?.answer.includes(word), word)
   assert.match(exchange?.answer ?? '', /"amount":"1"/)
   assert.match(exchange?.answer ?? '', /"ok":true/)
+})
+
+test('what a provider says reaches the database without characters that it refuses', async () => {
+  const report = await open(async () => {}).refund()
+  assert.equal(report?.providerStatus, 'done')
+  assert.equal(new ProviderRefusal('request', 'no\0').message, 'no')
+  assert.equal(new ProviderTrouble('half \ud83d').message, 'half \ufffd')
 })
 
 test('a secret is scrubbed wherever it stands, also in a form and in a url', () => {

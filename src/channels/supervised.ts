@@ -8,6 +8,7 @@ import {
 } from '../kernel/circuit.ts'
 import { type Clock, MINUTE, SECOND } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
+import { toStorable } from '../kernel/foreign-text.ts'
 import type { Channel } from './channel.ts'
 import { type ProviderCallScope, type ProviderCallSink, withProviderCallScope } from './provider-calls.ts'
 import { ProviderRefusal, ProviderTrouble } from './provider-errors.ts'
@@ -110,7 +111,7 @@ export function supervise(
         (error) => judge(error, step, readClockAhead()),
       )
       note('done')
-      return result
+      return toStorable(result)
     } catch (error) {
       if (error instanceof CircuitOpen)
         throw new ProviderTrouble('the provider is left alone for a pause', { cause: error, notSent: true })
@@ -133,7 +134,9 @@ export function supervise(
       refundPayment: (refund) => guard('refund', refund, () => refundPayment.call(channel, refund)),
     }),
     ...(findLimits && { findLimits: (payment) => findLimits.call(channel, payment) }),
-    ...(readCallback && { readCallback: (callback) => readCallback.call(channel, callback) }),
+    ...(readCallback && {
+      readCallback: async (callback) => toStorable(await readCallback.call(channel, callback)),
+    }),
     ...(checkRefundTransaction && {
       checkRefundTransaction: (refund, txHash) => checkRefundTransaction.call(channel, refund, txHash),
     }),

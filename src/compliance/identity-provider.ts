@@ -1,4 +1,6 @@
 import type { Callback } from '../kernel/callback.ts'
+import { toStorableText } from '../kernel/foreign-text.ts'
+
 /** The basic check, and enhanced due diligence. */
 export type Level = 'basic' | 'enhanced'
 
@@ -40,7 +42,7 @@ export class IdentityProviderError extends Error {
   /** HTTP status, where there was one. */
   readonly status: number | null
   constructor(kind: 'unknown' | 'definite', message: string, status: number | null = null, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause })
+    super(toStorableText(message), cause === undefined ? undefined : { cause })
     this.kind = kind
     this.status = status
   }

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { type Clock, HOUR, MINUTE, SECOND } from '../kernel/clock.ts'
+import { toStorableText } from '../kernel/foreign-text.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Db, Tx } from './db.ts'
 import { type ClaimedJob, claimJobs, deleteJob, insertJob, updateJobFailed } from './job-queries.ts'
@@ -62,7 +63,7 @@ export function openJobRunner(deps: {
       if (final) log.error(facts, 'job failed for good')
       else log.warn(facts, 'job failed and will be retried')
       const runAt = final ? null : new Date(clock() + retryDelayMs(job.attempts))
-      await updateJobFailed(db, job, { runAt, error: String((error as Error).message).slice(0, 500) })
+      await updateJobFailed(db, job, { runAt, error: toStorableText(String((error as Error).message), 500) })
     }
   }
   return {

@@ -2,6 +2,7 @@ import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import type { FastifyInstance } from 'fastify'
 import { AppError, invalid } from '../kernel/errors.ts'
+import { isStorable } from '../kernel/foreign-text.ts'
 import { isTooDeep, MAX_JSON_DEPTH } from './json-depth.ts'
 import { registerSchemas } from './lazy-schemas.ts'
 
@@ -12,8 +13,6 @@ const formats = ['date', 'email', 'uri', 'uuid'] as const
 const DATE_TIME = addFormats.default.get('date-time') as { validate: (text: string) => boolean }
 /** What names a moment: a leap second is written well (RFC 3339), and no clock of ours has one. */
 const isDateTime = (text: string): boolean => DATE_TIME.validate(text) && !Number.isNaN(Date.parse(text))
-
-const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 /** Where a text holds what no database text can: NUL, or half of a surrogate pair. Undefined: nowhere. */
 function findUnstorable(value: unknown): string | undefined {

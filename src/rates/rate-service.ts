@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import type { Db } from '../db/db.ts'
 import { type Clock, MINUTE } from '../kernel/clock.ts'
 import { AppError } from '../kernel/errors.ts'
+import { toStorableText } from '../kernel/foreign-text.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Fiat } from '../kernel/money.ts'
 import { type FreshnessWatch, watchFreshness } from './rate-freshness.ts'
@@ -51,7 +52,7 @@ async function ask(source: RateSource, from: Fiat, { watch, metrics }: AskDeps):
     return [{ source: name, ...price, taken: false, reason: null }]
   } catch (error) {
     metrics?.noteFailure(name)
-    return [failed(name, (error as Error).message.slice(0, 200))]
+    return [failed(name, toStorableText((error as Error).message, 200))]
   }
 }
 

@@ -3,6 +3,7 @@ import { officePathsOf } from '../config/office-paths.ts'
 import type { Db, Tx } from '../db/db.ts'
 import type { PollSpec } from '../db/polling.ts'
 import { type Clock, HOUR, MINUTE } from '../kernel/clock.ts'
+import { toStorable, toStorableText } from '../kernel/foreign-text.ts'
 import { newId } from '../kernel/ids.ts'
 import { pollGapMs } from '../kernel/poll-gaps.ts'
 import type { RaiseAlarm } from '../mail/operator-alarm.ts'
@@ -53,9 +54,10 @@ const isFresh = (kept: KeptAnswer | undefined, now: Date): kept is KeptAnswer =>
 const isSame = (kept: KeptAnswer | undefined, answer: Answer): boolean =>
   kept?.verdict === 'unavailable' && answer.verdict === 'unavailable'
 
-const cut = (answer: Answer): Answer => {
+const cut = (given: Answer): Answer => {
+  const answer = toStorable(given)
   const text = JSON.stringify(answer.evidence ?? null)
-  return text.length <= MAX_EVIDENCE ? answer : { ...answer, evidence: { cut: text.slice(0, MAX_EVIDENCE) } }
+  return text.length <= MAX_EVIDENCE ? answer : { ...answer, evidence: { cut: toStorableText(text, MAX_EVIDENCE) } }
 }
 
 /** Asks every source that has no fresh clean answer yet. The deny list costs nothing and is always asked. */

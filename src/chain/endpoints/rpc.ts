@@ -1,4 +1,5 @@
 import { Pool } from 'undici'
+import { toStorableText } from '../../kernel/foreign-text.ts'
 
 /** Whole numbers travel as 0x-hex. */
 export type Hex = `0x${string}`
@@ -29,7 +30,7 @@ export class RpcError extends Error {
   /** How long the node asked us to wait. */
   retryAfterMs: number | null = null
   constructor(kind: 'unknown' | 'definite', message: string, code: number | null = null, cause?: unknown) {
-    super(message, { cause })
+    super(toStorableText(message), { cause }) // may quote a contract: `custom error 0xec442f05: \0\0…`
     this.kind = kind
     this.code = code
   }

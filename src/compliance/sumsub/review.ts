@@ -1,3 +1,4 @@
+import { toStorableText } from '../../kernel/foreign-text.ts'
 import type { Level, Review, ReviewOutcome } from '../identity-provider.ts'
 
 type Answer = {
@@ -27,7 +28,7 @@ function outcomeOf({ reviewStatus, reviewResult }: Answer): ReviewOutcome {
 }
 
 const MAX_MESSAGE = 1000
-const word = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 60) : '-')
+const word = (value: unknown): string => (typeof value === 'string' ? toStorableText(value, 60) : '-')
 
 /**
  * The answer of `GET …/status`. Of the comments only `moderationComment` is meant for the person; `clientComment` is
@@ -48,6 +49,7 @@ export function readReview(json: unknown, levels: { level: string; eddLevel: str
     outcome: outcomeOf(answer),
     level,
     providerStatus: parts.join(' '),
-    payerMessage: typeof comment === 'string' && comment.trim() !== '' ? comment.trim().slice(0, MAX_MESSAGE) : null,
+    payerMessage:
+      typeof comment === 'string' && comment.trim() !== '' ? toStorableText(comment.trim(), MAX_MESSAGE) : null,
   }
 }
