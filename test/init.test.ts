@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { pbkdf2Sync } from 'node:crypto'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { HDKey } from '@scure/bip32'
@@ -86,4 +86,52 @@ test('a file that is there is not replaced', async () => {
   assert.match(again.err, /exists\. Nothing was written; add --force/)
   assert.equal(readFileSync(env, 'utf8'), before)
   writeFileSync(env, before)
+})
+
+const keyIn = (file: string): string => /^MASTER_KEY=(.+)$/m.exec(readFileSync(file, 'utf8'))?.[1] ?? ''
+const copiesOf = (name: string): string[] => readdirSync(place.path).filter((file) => file.startsWith(`${name}.2`))
+
+test('--force keeps the key of the file it replaces, keeps the file, and says both', async () => {
+  writeFileSync(env, `${readFileSync(env, 'utf8')}REPORTS_NOTE=mine\n`)
+  const before = readFileSync(env, 'utf8')
+  const again = await init(...FLAGS, '--force')
+  assert.equal(again.code, 0, again.err + again.out)
+  assert.equal(keyIn(env), keyIn(join(place.path, copiesOf('.env')[0] ?? '')))
+  const [copy = '', ...more] = copiesOf('.env')
+  assert.deepEqual([more, readFileSync(join(place.path, copy), 'utf8')], [[], before])
+  assert.equal(statSync(join(place.path, copy)).mode & 0o777, 0o600)
+  assert.ok(!again.err.includes(keyIn(env)), 'a key that is known is not shown again')
+  for (const words of ['The master key stays', copy, 'old file only: REPORTS_NOTE', 'registered already'])
+    assert.ok(again.err.includes(words), `${words}\n${again.err}`)
+})
+
+test('data of another key are refused before anything is written', async () => {
+  const other = await init(...FLAGS, '--out', 'other.env')
+  assert.equal(other.code, 1, other.out)
+  assert.match(other.err, /made with another MASTER_KEY.*Nothing was written\. Run this again with that key/)
+  assert.equal(existsSync(join(place.path, 'other.env')), false)
+  const unreached = await init(...FLAGS, '--out', 'other.env', '--database-url', 'postgres://nobody@127.0.0.1:1/none')
+  assert.match(unreached.err, /The database cannot be looked at \(ECONNREFUSED\)\. Nothing was written/)
+  assert.equal(existsSync(join(place.path, 'other.env')), false)
+})
+
+test('after a restore the noted key, or the file that holds it, writes the configuration again', async () => {
+  const key = keyIn(env)
+  const backup = await runOperator(['backup', '--to', 'backups'], {}, place.path)
+  assert.equal(backup.code, 0, backup.err)
+  const elsewhere = newFolder()
+  try {
+    const from = ['restore', '--from', join(place.path, 'backups'), '--data-dir', 'data']
+    const restored = await runOperator(from, { MASTER_KEY: key }, elsewhere.path)
+    assert.equal(restored.code, 0, restored.err)
+    const noted = await runOperator(['init', ...FLAGS], { MASTER_KEY: key }, elsewhere.path)
+    assert.equal(noted.code, 0, noted.err + noted.out)
+    assert.equal(keyIn(join(elsewhere.path, '.env')), key)
+    writeFileSync(join(elsewhere.path, 'key'), `${key}\n`)
+    const filed = await runOperator(['init', ...FLAGS, '--force'], { MASTER_KEY_FILE: 'key' }, elsewhere.path)
+    assert.equal(filed.code, 0, filed.err + filed.out)
+    assert.match(readFileSync(join(elsewhere.path, '.env'), 'utf8'), /^MASTER_KEY_FILE=\/.*\/key$/m)
+  } finally {
+    elsewhere.remove()
+  }
 })

@@ -70,6 +70,9 @@ async function findUser({ db, options }: Work): Promise<User> {
   return user
 }
 
+/** `create` changed nothing. */
+export class AlreadyRegistered extends Error {}
+
 const newPassword = (): string => `${randomBytes(12).toString('base64url')}-Aa1`
 
 async function create({ db, vault, accounts, options, say }: Work): Promise<undefined> {
@@ -78,7 +81,7 @@ async function create({ db, vault, accounts, options, say }: Work): Promise<unde
   const password = options.password ?? newPassword()
   const { passwords } = accounts.auth
   const made = await makeSuperAdmin({ email, password }, { db, vault, clock: systemClock, passwords })
-  if (!made) throw new Error(`${email} is registered already. Nothing was changed.`)
+  if (!made) throw new AlreadyRegistered(`${email} is registered already. Nothing was changed.`)
   say(`SuperAdmin ${email} was made. Codes for logging in go to this address.`)
   if (options.password === undefined) say(`Password, shown only now: ${password}`)
 }

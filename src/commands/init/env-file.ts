@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, openSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 /** Variables by section, as they are written. */
 export type Section = { title: string; values: Readonly<Record<string, string>> }
@@ -23,11 +23,24 @@ export const printEnv = (sections: readonly Section[]): string =>
     .map(printSection)
     .join('\n\n')}\n`
 
-/** Readable by its owner alone, from the first byte on. @throws Error when there is one, unless it may be replaced */
-export function writeEnv(file: string, text: string, replace: boolean): void {
-  if (existsSync(file)) {
-    if (!replace) throw new Error(`${file} exists. Nothing was written; add --force to replace it.`)
-    chmodSync(file, 0o600)
-  }
-  writeFileSync(openSync(file, replace ? 'w' : 'wx', 0o600), text)
+/** A copy beside it, named after this moment. @returns its name */
+function keepCopy(file: string): string {
+  const copy = `${file}.${new Date()
+    .toISOString()
+    .replace(/\.\d+Z$/, 'Z')
+    .replaceAll(':', '-')}`
+  writeFileSync(copy, readFileSync(file), { mode: 0o600, flag: 'wx' })
+  return copy
+}
+
+/**
+ * Readable by its owner alone, from the first byte on.
+ * @returns the copy of the file that was replaced
+ * @throws Error when there is one, unless it may be replaced
+ */
+export function writeEnv(file: string, text: string, replace: boolean): string | undefined {
+  const copy = replace && existsSync(file) ? keepCopy(file) : undefined
+  if (copy !== undefined) chmodSync(file, 0o600)
+  writeFileSync(file, text, { mode: 0o600, flag: replace ? 'w' : 'wx' })
+  return copy
 }

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { readEnvironment } from '../../checks/environment.ts'
-import type { Env } from '../../config/config.ts'
-import { runAdmin } from '../admin.ts'
+import type { Config, Env } from '../../config/config.ts'
+import { AlreadyRegistered, runAdmin } from '../admin.ts'
 import { UsageError } from '../command.ts'
 import { runDoctor } from '../doctor.ts'
 import { type Asker, atTerminal, type Flags, flagsOnly } from './asker.ts'
 import { printEnv, type Section, writeEnv } from './env-file.ts'
+import { findKnownKey, listLeftBehind, readOldEnv, refuseForeignData } from './existing.ts'
 import { askChains, askChannels, channelFlags } from './money-answers.ts'
 
 export const INIT_USAGE = `comptoir init [options]
@@ -15,6 +16,7 @@ export const INIT_USAGE = `comptoir init [options]
 Asks for what live mode needs and writes it to .env (mode 0600); then makes the first SuperAdmin, confirms the deposit
 addresses that you compared, and runs doctor.
 Whatever a flag says is not asked; without a terminal, flags say it all.
+A MASTER_KEY (or MASTER_KEY_FILE) in the environment or in the file that is replaced stays in use; else a key is made.
 
   --domain pay.example         where payers reach you
   --database-url URL           your PostgreSQL; without it Comptoir runs its own
@@ -35,7 +37,7 @@ Whatever a flag says is not asked; without a terminal, flags say it all.
   --admin-email ADDRESS        first SuperAdmin; the password is shown once
   --accept-risk NAMES          risks that you take (docs/operating.md)
   --out FILE                   default .env
-  --force                      replace the file`
+  --force                      replace the file; a copy of the old one stays beside it`
 
 type Say = (line: string) => void
 
@@ -131,7 +133,14 @@ async function askRisks(asker: Asker, env: Record<string, string>, flags: Flags)
 const KEY_WORDS = `The master key encrypts secrets, payers' identities and backups. It stands in the file and is shown only now.
 Write it down and keep it elsewhere: whoever loses it loses what it encrypted; whoever has it reads a backup.`
 
-async function askAll(asker: Asker, flags: Flags): Promise<{ sections: Section[]; admin: string }> {
+const newKey = (): Record<string, string> => ({ MASTER_KEY: randomBytes(32).toString('base64') })
+
+type Answers = { sections: Section[]; admin: string; written: Record<string, string> }
+
+const valuesOf = (sections: readonly Section[]): Record<string, string> =>
+  Object.assign({}, ...sections.map(({ values }) => values))
+
+async function askAll(asker: Asker, flags: Flags, key: Record<string, string>): Promise<Answers> {
   const sections = [
     await askService(asker),
     await askDatabase(asker),
@@ -141,11 +150,28 @@ async function askAll(asker: Asker, flags: Flags): Promise<{ sections: Section[]
   ]
   const admin = await asker.ask({ flag: 'admin-email', text: 'E-mail of the first SuperAdmin', read: readEmail })
   if (asker.missing.length > 0) throw new UsageError(`Without a terminal these are needed: ${asker.missing.join(', ')}`)
-  const secret: Section = { title: 'The master key', values: { MASTER_KEY: randomBytes(32).toString('base64') } }
-  const env = Object.assign({}, ...[...sections, secret].map(({ values }) => values)) as Record<string, string>
-  const risks = await askRisks(asker, env, flags)
+  const secret: Section = { title: 'The master key', values: key }
+  const risks = await askRisks(asker, valuesOf([secret, ...sections]), flags)
   const accepted: Section = { title: 'Risks taken', values: risks === '' ? {} : { ACCEPT_RISK: risks } }
-  return { sections: [secret, ...sections, accepted], admin }
+  const all = [secret, ...sections, accepted]
+  return { sections: all, admin, written: valuesOf(all) }
+}
+
+/** What stands on the disk now, and what of the old file does not. */
+function sayWritten(say: Say, file: string, { copy, left }: { copy: string | undefined; left: string[] }): void {
+  say(`Written: ${resolve(file)} (readable by you alone).`)
+  if (copy !== undefined) say(`The file before is kept: ${resolve(copy)}. Remove it once nothing is missing.`)
+  if (left.length > 0) say(`These settings stand in the old file only: ${left.join(', ')}.`)
+}
+
+/** The first SuperAdmin; after a restore there is one already. */
+async function makeAdmin(config: Config, email: string, say: Say): Promise<void> {
+  try {
+    await runAdmin(config, ['create', '--email', email], say)
+  } catch (error) {
+    if (!(error instanceof AlreadyRegistered)) throw error
+    say(`${email} is registered already and stays as it is.`)
+  }
 }
 
 /**
@@ -155,15 +181,18 @@ async function askAll(asker: Asker, flags: Flags): Promise<{ sections: Section[]
 export async function runInit(args: string[], environment: Env, say: Say): Promise<boolean> {
   const { flags, switches } = readFlags(args)
   const out = flags.out ?? '.env'
+  const old = readOldEnv(out, switches.has('force'))
+  const known = findKnownKey(environment, old)
   const asker = process.stdin.isTTY ? atTerminal(flags, say) : flagsOnly(flags, switches, say)
   try {
-    const { sections, admin } = await askAll(asker, flags)
-    writeEnv(out, printEnv(sections), switches.has('force'))
-    const written = Object.assign({}, ...sections.map(({ values }) => values)) as Record<string, string>
-    say(`\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n\nWritten: ${resolve(out)} (readable by you alone).`)
+    const { sections, admin, written } = await askAll(asker, flags, known ?? newKey())
     const env = { ...environment, ...written }
     const { config } = readEnvironment(env)
-    await runAdmin(config, ['create', '--email', admin], say)
+    await refuseForeignData(config, say)
+    const copy = writeEnv(out, printEnv(sections), switches.has('force'))
+    say(known ? '\nThe master key stays the one that you gave.\n' : `\n${KEY_WORDS}\n\n  ${written.MASTER_KEY}\n`)
+    sayWritten(say, out, { copy, left: listLeftBehind(old, written) })
+    await makeAdmin(config, admin, say)
     // compared above, before the file was written
     for (const { chainId } of config.chains)
       await runAdmin(config, ['confirm-addresses', '--chain', String(chainId), '--yes'], say)

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
+import { claimOf } from '../../checks/installation-checks.ts'
+import type { Config, Env } from '../../config/config.ts'
+import { findMasterKey } from '../../config/master-key.ts'
+import { findInstallationFaults, readInstallation } from '../../db/installation.ts'
+import { withDatabaseServer } from '../operator-database.ts'
+
+type Say = (line: string) => void
+
+/** The settings of the file that is to be replaced. @throws Error when it may not be */
+export function readOldEnv(file: string, replace: boolean): Env {
+  if (!existsSync(file)) return {}
+  if (!replace) throw new Error(`${file} exists. Nothing was written; add --force to replace it.`)
+  return parseEnv(readFileSync(file, 'utf8'))
+}
+
+/** A setting in the form in which it was given: itself, or the file that holds it. */
+function findGiven(name: string, env: Env): Record<string, string> | undefined {
+  const { [name]: value, [`${name}_FILE`]: file } = env
+  if (value) return { [name]: value }
+  return file ? { [`${name}_FILE`]: resolve(file) } : undefined
+}
+
+/**
+ * The master key that is in use already, and those before it: of the environment, or else of the old file.
+ * @returns undefined for the first installation
+ */
+export function findKnownKey(environment: Env, old: Env): Record<string, string> | undefined {
+  const find = (name: string) => findGiven(name, environment) ?? findGiven(name, old)
+  const key = find('MASTER_KEY')
+  return key && { ...key, ...find('MASTER_KEY_PREVIOUS') }
+}
+
+const KEY_HINT =
+  'This database was made with another MASTER_KEY, and without it what it encrypted cannot be read. Nothing was ' +
+  'written. Run this again with that key: MASTER_KEY=… comptoir init …'
+
+const whyNot = (error: unknown): string => {
+  const { code, message } = error as { code?: string; message: string }
+  return code ?? message
+}
+
+/** Looks at the data that the answers lead to. @throws Error when they belong to another key or mode */
+export async function refuseForeignData(config: Config, say: Say): Promise<void> {
+  const key = findMasterKey(config)
+  if (!key || (config.databaseUrl === null && !existsSync(join(config.dataDir, 'postgres')))) return
+  const known = await withDatabaseServer(config, say, readInstallation).catch((error: unknown) => {
+    const message = `The database cannot be looked at (${whyNot(error)}). Nothing was written.`
+    throw new Error(message, { cause: error })
+  })
+  const [fault] = findInstallationFaults(known, claimOf(config, key))
+  if (fault) throw new Error(fault.check === 'master-key' ? KEY_HINT : `${fault.message} ${fault.fix}`)
+}
+
+/** Names that the old file set and the new one does not: init does not ask for everything. */
+export const listLeftBehind = (old: Env, written: Env): string[] =>
+  Object.keys(old).filter((name) => old[name] && written[name] === undefined && written[`${name}_FILE`] === undefined)
