@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { type Accounts, openAccounts } from '../assembly/accounts.ts'
 import { readAnchors } from '../audit/anchor.ts'
@@ -14,6 +13,7 @@ import { makeSuperAdmin } from '../users/super-admin.ts'
 import { emailKeyOf, type User } from '../users/user.ts'
 import { findUserByEmailKey, updateUserPassword } from '../users/user-queries.ts'
 import { ADMIN_CHAINS_USAGE, findChainCommand } from './admin-chains.ts'
+import { askBefore } from './ask-before.ts'
 import { UsageError } from './command.ts'
 import { withDatabase } from './database.ts'
 
@@ -53,16 +53,6 @@ Recomputes all books. Exit code 1 at a difference.
 
 export type OperatorCommand = (config: Config, args: string[], say: Say) => Promise<boolean | undefined>
 
-/** @throws Error unless the person says yes; without a terminal only --yes counts */
-async function askBefore({ options }: Work, what: string): Promise<void> {
-  if (options.yes) return
-  if (!process.stdin.isTTY) throw new Error(`${what} Nothing was done: add --yes to do it without a question.`)
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const answer = await terminal.question(`${what} Type yes to go on: `)
-  terminal.close()
-  if (answer.trim().toLowerCase() !== 'yes') throw new Error('Nothing was done.')
-}
-
 async function findUser({ db, options }: Work): Promise<User> {
   if (options.email === undefined) throw new UsageError('Say whom: --email <address>')
   const user = await findUserByEmailKey(db, emailKeyOf(options.email))
@@ -88,7 +78,7 @@ async function create({ db, vault, accounts, options, say }: Work): Promise<unde
 
 async function resetTwoFactor(work: Work): Promise<undefined> {
   const user = await findUser(work)
-  await askBefore(work, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
+  await askBefore(work.options, `The authenticator and the recovery codes of ${user.email} will be forgotten.`)
   const { auth, sessions } = work.accounts
   await work.db.tx(async (tx) => {
     await sessions.endAll(tx, user.id, 'second factor reset by the operator')
@@ -100,7 +90,7 @@ async function resetTwoFactor(work: Work): Promise<undefined> {
 async function setPassword(work: Work): Promise<undefined> {
   const { db, accounts, options, say } = work
   const user = await findUser(work)
-  await askBefore(work, `${user.email} gets a new password, and all sessions of this person end.`)
+  await askBefore(work.options, `${user.email} gets a new password, and all sessions of this person end.`)
   const password = options.password ?? newPassword()
   const { passwords, refusedPasswords } = accounts.auth
   checkPassword(password, {
@@ -121,7 +111,10 @@ async function setPassword(work: Work): Promise<undefined> {
 
 async function revokeSessions(work: Work): Promise<undefined> {
   const user = work.options.all ? null : await findUser(work)
-  await askBefore(work, user ? `All sessions of ${user.email} will end.` : 'All sessions of all users will end.')
+  await askBefore(
+    work.options,
+    user ? `All sessions of ${user.email} will end.` : 'All sessions of all users will end.',
+  )
   const { audit, sessions } = work.accounts
   const count = await work.db.tx(async (tx) => {
     const ended = await sessions.endAll(tx, user?.id ?? null, 'revoked by the operator')
@@ -133,7 +126,7 @@ async function revokeSessions(work: Work): Promise<undefined> {
 }
 
 async function rotateKeys(work: Work): Promise<undefined> {
-  await askBefore(work, 'A new key will sign access tokens; the present one verifies for 15 more minutes.')
+  await askBefore(work.options, 'A new key will sign access tokens; the present one verifies for 15 more minutes.')
   const { audit, keys } = work.accounts
   const key = await work.db.tx(async (tx) => {
     const made = await keys.rotate(tx, 'access-token')

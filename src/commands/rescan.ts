@@ -1,26 +1,26 @@
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { findHead, forgetChain } from '../chain/chain-queries.ts'
+import { findHead } from '../chain/chain-queries.ts'
 import { auditDeposits } from '../chain/deposits/deposit-audit.ts'
-import { countDeposits, countDifferences, listDepositPage, lockHead } from '../chain/deposits/deposit-audit-queries.ts'
+import { countDeposits, countDifferences, listDepositPage } from '../chain/deposits/deposit-audit-queries.ts'
 import { openChains } from '../chain/open-chains.ts'
 import { type ChainReader, rescan } from '../chain/rescan.ts'
-import { updateOrphaned } from '../chain/transfer-queries.ts'
 import type { ChainConfig, Config } from '../config/config.ts'
-import { type Db, openDb } from '../db/db.ts'
-import { migrate } from '../db/migrate.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { UsageError } from './command.ts'
+import { withDatabase } from './database.ts'
+import { startOver } from './new-chain.ts'
 import { listOperatorChains } from './operator-chains.ts'
-import { withDatabaseServer } from './operator-database.ts'
 import { startProgress } from './progress.ts'
 
 type Say = (line: string) => void
 
 export const RESCAN_USAGE = `comptoir rescan --chain <id> --from <block>   read deposits again from a block on, and compare the balances
-  --new-chain   the chain was reset (test chains): start over; its old transfers count as orphaned
-  --json        print the result as JSON`
+  --new-chain   the chain was reset (test chains): start over; its old transfers count as orphaned, and what they paid as
+                gone. Refused while the first block is the one that was read
+  --yes         skip the question before that; live mode wants it
+  --json        for programs`
 
 const PAGE = 1000
 
@@ -29,15 +29,6 @@ function findChain(config: Config, chainId: number): ChainConfig {
   if (chain) return chain
   throw new UsageError(`Chain ${chainId} is not set up: CHAIN_${chainId}_RPC_URL is missing.`)
 }
-
-/** Orphans its transfers; reading then restarts automatically. */
-const resetChain = (db: Db, chainId: number): Promise<number> =>
-  db.tx(async (tx) => {
-    await lockHead(tx, chainId)
-    const orphaned = await updateOrphaned(tx, chainId, -1n)
-    await forgetChain(tx, chainId)
-    return orphaned
-  })
 
 /** Every address ever assigned, including expired ones. */
 export async function rescanAll(
@@ -62,24 +53,12 @@ export async function rescanAll(
   }
 }
 
-const withDatabase = <Result>(config: Config, say: Say, work: (db: Db) => Promise<Result>): Promise<Result> =>
-  withDatabaseServer(config, say, async (connectionString) => {
-    await migrate(config.databaseDirectUrl ?? connectionString)
-    const db = openDb({
-      ...{ connectionString, max: 4, prepared: config.databasePrepared, applicationName: 'comptoir-rescan' },
-    })
-    try {
-      return await work(db)
-    } finally {
-      await db.close()
-    }
-  })
-
 function readArgs(args: string[]) {
   const options = {
     chain: { type: 'string' },
     from: { type: 'string' },
     'new-chain': { type: 'boolean', default: false },
+    yes: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   } as const
   return parseArgs({ args, options }).values
@@ -97,12 +76,11 @@ export async function runRescan(config: Config, args: string[], say: Say): Promi
     throw new UsageError('Name a chain and a block.')
   const chain = findChain(config, chainId)
   const log = pino({ level: 'silent' })
-  await withDatabase(config, say, async (db) => {
+  await withDatabase(config, say, async (db, vault) => {
     if (options['new-chain']) {
-      const orphaned = await resetChain(db, chainId)
-      return print(
-        `Forgotten: ${orphaned} transfers are gone. A running service reads the chain again within a minute.`,
-      )
+      const orphaned = await startOver({ config, chain, db, vault, yes: options.yes })
+      const sentence = `Forgotten: ${orphaned} transfers are gone. A running service reads the chain again within a minute.`
+      return print(options.json ? JSON.stringify({ chainId, orphaned }) : sentence)
     }
     const deps = { config: { chains: [chain] }, db, clock: systemClock, log, metrics: new Registry() }
     const [opened] = openChains(deps)
