@@ -59,7 +59,7 @@ test('a channel is kept only when its provider takes the account', async () => {
   assert.equal(existsSync(env), false)
 })
 
-test('init writes a closed file, shows the key once, makes the SuperAdmin, and the service starts with it', async () => {
+test('init writes a closed file, shows the key once, makes the SuperAdmin; the service starts, and migrate runs beside', async () => {
   const done = await init(...FLAGS)
   assert.equal(done.code, 0, done.err + done.out)
   const text = readFileSync(env, 'utf8')
@@ -74,6 +74,8 @@ test('init writes a closed file, shows the key once, makes the SuperAdmin, and t
   try {
     await served.ready()
     assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
+    const beside = await runOperator(['migrate', '--json'], {}, place.path)
+    assert.deepEqual([beside.code, beside.out], [0, '{"applied":[]}\n'], beside.err)
   } finally {
     await served.end('SIGTERM')
   }

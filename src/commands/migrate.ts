@@ -1,22 +1,16 @@
 import { parseArgs } from 'node:util'
-import { startEmbeddedPostgres } from '../db/embedded/embedded.ts'
 import { migrate } from '../db/migrate.ts'
 import type { OperatorCommand } from './admin.ts'
+import { withDatabaseServer } from './operator-database.ts'
 import { startProgress } from './progress.ts'
 
-/** Brings the database, or the embedded one, to the newest schema. */
+/** Brings the database, or the embedded one, to the newest schema, also while the service runs. */
 export const runMigrate: OperatorCommand = async (config, args, say) => {
   const { json } = parseArgs({ args, options: { json: { type: 'boolean', default: false } } }).values
-  const outside = config.databaseDirectUrl ?? config.databaseUrl
-  const server = outside === null ? await startEmbeddedPostgres({ dataDir: config.dataDir, log: say }) : null
-  const print = (text: string): void => void process.stdout.write(`${text}\n`)
-  try {
-    const connectionString = outside ?? server?.connectionString ?? ''
-    const applied = await migrate(connectionString, { onApplied: startProgress(say, 'Migrations', 'applied') })
-    if (json) print(JSON.stringify({ applied }))
-    else print(applied.length === 0 ? 'The schema is the newest already.' : `Applied: ${applied.join(', ')}`)
-  } finally {
-    await server?.stop()
-  }
+  const place = { ...config, databaseUrl: config.databaseDirectUrl ?? config.databaseUrl }
+  const onApplied = startProgress(say, 'Migrations', 'applied')
+  const applied = await withDatabaseServer(place, say, (connectionString) => migrate(connectionString, { onApplied }))
+  const sentence = applied.length === 0 ? 'The schema is the newest already.' : `Applied: ${applied.join(', ')}`
+  process.stdout.write(`${json ? JSON.stringify({ applied }) : sentence}\n`)
   return undefined
 }
