@@ -46,6 +46,20 @@ test('at a desk: choose an exchange, scan its code, and see the page turn to pai
   await context.close()
 })
 
+test('a provider whose one link is a web page has a button that leads there, once, at a desk and on a phone', async () => {
+  const order = await market.create()
+  const { data } = await market.accept(order.code, 'whitepay')
+  for (const device of [DESK, {}]) {
+    const { page, context } = await visit(browser, pageOf(order.code), device)
+    await waitForState(page, 'Waiting for your payment')
+    const links = page.locator('.provider a.button')
+    assert.deepEqual(await links.allTextContents(), ['Continue at Whitepay'])
+    assert.equal(await links.isVisible(), true)
+    assert.equal(await links.getAttribute('href'), data.checkoutUrl)
+    await context.close()
+  }
+})
+
 test('on a phone: the app opens by a link, and the code is behind a switch for whoever has a second phone', async () => {
   const order = await market.create()
   const { page, context } = await visit(browser, pageOf(order.code))

@@ -66,8 +66,9 @@ function providerInstructions(payment: PaymentView, { texts, language }: PageCon
   const words = TEXTS[language].order.ways
   const provider = CHANNEL_NAMES[payment.channel]
   const { qrData, deepLink, checkoutUrl } = payment.instructions ?? {}
-  const app = appLink(deepLink)
-  const checkout = webLink(checkoutUrl) === app ? null : webLink(checkoutUrl)
+  // a provider's only web page opens at a desk, too, also where the provider gives it as its app's link
+  const checkout = webLink(checkoutUrl) ?? webLink(deepLink)
+  const app = appLink(deepLink) === checkout ? null : appLink(deepLink)
   // the only link that a provider gives leads to its page, which is an app's or not
   const label = qrData || checkout ? words.openApp(provider) : words.openPage(provider)
   const hasButton = app !== null || checkout !== null
