@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { BrowserContext, Route } from 'playwright-core'
 import { sql } from '../../src/db/db.ts'
 import { eventually } from '../harness/service.ts'
-import { openTillWorld, type TillWorld, typeOn } from '../harness/till-world.ts'
+import { chargeOn, openTillWorld, type TillWorld, typeOn } from '../harness/till-world.ts'
 
 /* A till whose connection comes and goes. */
 
@@ -37,6 +37,37 @@ test('a sale without a connection waits, is sent once when it returns, and the t
   const open = await world.shop.host.db.many(sql`
     select code from orders where from_units = 334 and status in ('INITIAL', 'PENDING', 'AWAITING')`)
   assert.deepEqual(open, [])
+  await context.close()
+})
+
+test('a sale that waits for the connection shows nothing of the sale before, also after a reload', async () => {
+  const { page, context } = await world.openTill({ serviceWorkers: 'allow' })
+  await page.evaluate('navigator.serviceWorker.ready')
+  const code = await chargeOn(page, '335')
+  const headers = { authorization: `Bearer ${world.boss.client.token}` }
+  const body = { paymentChannel: 'crypto', network: world.shop.chain.chainId }
+  const { host, chain, makeFinal } = world.shop
+  const { data } = await host.call<{ toAddress: string }>('POST', `accept/${code}`, { headers, body })
+  await chain.pay({ to: data.toAddress, units: 10_000_000n })
+  await page.locator('body[data-state=seen]').waitFor()
+  await makeFinal()
+  await page.locator('#receipt').waitFor()
+  await page.locator('#again').click()
+  await context.setOffline(true)
+  await typeOn(page, 'keys', '336')
+  await page.locator('#charge').click()
+  const text = page.locator('#pay')
+  const ofNothing = async (): Promise<void> => {
+    await page.getByText('Waiting for the connection…').waitFor()
+    assert.doesNotMatch(await text.innerText(), /Code to read aloud|Receipt|Scan/)
+    assert.equal(await page.locator('#qr').isHidden(), true)
+  }
+  await ofNothing()
+  await page.reload()
+  await ofNothing()
+  await context.setOffline(false)
+  await page.locator('#qr').waitFor()
+  assert.match(await text.innerText(), /Code to read aloud: \w+/)
   await context.close()
 })
 

@@ -90,3 +90,22 @@ test('no accessibility fault and no sideways scroll, light and dark, phone and t
     await context.close()
   }
 })
+
+test('what was said about a wrong code or PIN goes once the right one is entered', async () => {
+  const { page, context } = await visit(world.browser, `${world.shop.host.baseUrl}/till`)
+  const notice = page.locator('#say[data-bad=yes]')
+  await page.locator('#code').fill('AAAA-AAAA')
+  await page.locator('#enrol-form button').click()
+  await notice.waitFor()
+  await page.locator('#code').fill(await world.newCode())
+  await page.locator('#enrol-form button').click()
+  await page.locator('.name').first().waitFor()
+  assert.equal(await notice.isVisible(), false)
+  await page.locator('.name').first().click()
+  await typeOn(page, 'pin-keys', '000000')
+  await notice.waitFor()
+  await typeOn(page, 'pin-keys', PIN)
+  await page.locator('#sale').waitFor()
+  assert.equal(await notice.isVisible(), false)
+  await context.close()
+})

@@ -29,7 +29,13 @@ function show(name) {
   byId('bar').hidden = ['enrol', 'people', 'pin'].includes(name)
   document.body.dataset.screen = name
   if (name !== 'pay') leavePay()
+  hush()
   byId(name).querySelector('[data-first]')?.focus()
+}
+
+/** What was said belongs to the screen that it was said on. */
+function hush() {
+  byId('say').hidden = true
 }
 
 let sayTimer
@@ -40,9 +46,7 @@ function say(text, isBad = false) {
   line.dataset.bad = isBad ? 'yes' : ''
   line.hidden = false
   clearTimeout(sayTimer)
-  sayTimer = setTimeout(() => {
-    line.hidden = true
-  }, 6000)
+  sayTimer = setTimeout(hush, 6000)
 }
 
 const wordsOf = (error) =>
@@ -66,8 +70,8 @@ function forgetTill() {
   till = null
   session.end()
   localStorage.removeItem(INFO)
-  say(words.revoked, true)
   show('enrol')
+  say(words.revoked, true)
 }
 
 async function readTill() {
@@ -127,7 +131,6 @@ async function typePin(key) {
     session.begin(user, token)
     enter()
   } catch (error) {
-    say(wordsOf(error), true)
     drawPin()
     byId('dots').classList.add('wrong')
     setTimeout(() => byId('dots').classList.remove('wrong'), 500)
@@ -135,6 +138,7 @@ async function typePin(key) {
       await readTill()
       showPeople()
     }
+    say(wordsOf(error), true)
   }
 }
 
@@ -220,6 +224,7 @@ function showOrder(order) {
   shown = { key: null, code: order.code, end: null }
   byId('pay-amount').textContent = money(order.fromAmount, order.fromAsset)
   byId('short').textContent = order.shortCode
+  byId('named').hidden = false
   byId('receipt').href = `/till/receipt?code=${order.code}`
   const qr = byId('qr')
   qr.src = `/till/qr?code=${order.code}`
@@ -255,6 +260,9 @@ function leavePay() {
   shown.end?.()
   shown = { key: null, code: null, end: null }
   document.body.dataset.state = ''
+  // the next sale shows nothing of this one while its own order is on its way
+  for (const id of ['qr', 'scan', 'named', 'receipt']) byId(id).hidden = true
+  byId('qr').removeAttribute('src')
   void lock?.release().catch(() => {})
   lock = null
 }
@@ -419,8 +427,8 @@ on('online', (isOnline) => {
 })
 on('signedOut', async () => {
   if (!(await readTill())) return
-  say(words.sessionOver, true)
   showPeople()
+  say(words.sessionOver, true)
 })
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden && shown.code) void keepAwake()

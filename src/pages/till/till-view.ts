@@ -66,7 +66,7 @@ const selling = (texts: TillTexts): Html => html`<section id="sale" hidden>
     <button type="button" class="main" id="charge" disabled>${texts.charge}</button></section>
   <section id="pay" hidden><p id="pay-amount"></p><img class="qr" id="qr" alt="${texts.scan}" hidden>
     <p class="soft" id="scan" hidden>${texts.scan}</p><p id="state" role="status"></p>
-    <p class="soft">${texts.code}: <b id="short"></b></p>
+    <p class="soft" id="named" hidden>${texts.code}: <b id="short"></b></p>
     <div class="actions"><button type="button" id="stop">${texts.cancelSale}</button>
       <a class="button" id="receipt" target="_blank" rel="noopener" hidden>${texts.receipt}</a>
       <button type="button" class="main" id="again">${texts.newSale}</button></div></section>`
