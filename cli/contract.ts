@@ -1,11 +1,15 @@
 import { signTestWebhook, type WebhookPayload } from '../sdk/index.ts'
 
-/** What a receiver must do, and what it did instead; null: it did it. */
-export type Result = { name: string; fault: string | null }
+/** What it did instead; null: it did it; undefined: that could not be tried, as it takes no good webhook. */
+type Fault = string | null | undefined
+/** What a receiver must do, and its fault. */
+export type Result = { name: string; fault: Fault }
 
-type Answer = { status: number; problem: 'timeout' | 'connection' | null; location: string | null }
+/** `absent`: no connection came about. */
+type Problem = 'timeout' | 'closed' | 'absent'
+type Answer = { status: number; problem: Problem | null; location: string | null; reason?: string }
 type Sent = { body: string; headers: Record<string, string> }
-type Check = { name: string; send(world: World): Promise<string | null> }
+type Check = { name: string; send(world: World): Promise<Fault> }
 type World = {
   secret: string
   post(sent: Sent): Promise<Answer>
@@ -44,35 +48,49 @@ function sampleOrder(event: string, changes: Record<string, unknown> = {}): Webh
 
 const isGood = ({ status }: Answer): boolean => status >= 200 && status < 300
 
-function mustTake(answer: Answer, what: string): string | null {
-  if (isGood(answer)) return null
-  if (answer.problem === 'timeout') return `It did not answer ${what} in time. Answer first, and work afterwards.`
-  if (answer.problem === 'connection') return `It closed the connection on ${what}.`
-  return `It answered ${answer.status} to ${what}; only 2xx counts, so it would be sent four more times.`
+const NO_ANSWER: Record<Problem, (what: string) => string> = {
+  timeout: (what) => `It did not answer ${what} in time. Answer first, and work afterwards.`,
+  closed: (what) => `It closed the connection on ${what}, without an answer.`,
+  absent: (what) => `It could not be reached for ${what}. Did it crash?`,
 }
 
-const mustRefuse = (answer: Answer, what: string): string | null =>
-  isGood(answer) ? `It answered ${answer.status} to ${what}. Refuse it with 400.` : null
+const noAnswer = ({ problem }: Answer, what: string): string | undefined =>
+  problem === null ? undefined : NO_ANSWER[problem](what)
+
+const mustTake = (answer: Answer, what: string): string | null =>
+  isGood(answer)
+    ? null
+    : (noAnswer(answer, what) ??
+      `It answered ${answer.status} to ${what}; only 2xx counts, so it would be sent four more times.`)
 
 const oneOf = (event: string) => async (world: World) => signTestWebhook(world.order(event), world.secret)
+
+async function mustRefuse(world: World, sent: Sent, what: string): Promise<string | null> {
+  const answer = await world.post(sent)
+  if (isGood(answer)) return `It answered ${answer.status} to ${what}. Refuse it with 400.`
+  // closing refuses too, unless the receiver broke: then it does not answer a good webhook either
+  if (answer.problem === 'closed') return noAnswer(await world.post(await oneOf('order.paid')(world)), what) ?? null
+  return noAnswer(answer, what) ?? null
+}
 
 const good: Check = {
   name: 'takes a good webhook',
   async send(world) {
     const answer = await world.post(await oneOf('order.paid')(world))
     if (answer.status >= 300 && answer.status < 400) return null
-    return answer.problem === 'timeout' ? null : mustTake(answer, 'a good webhook')
+    return mustTake(answer, 'a good webhook')
   },
 }
 
 const direct: Check = {
   name: 'answers itself, without a redirect',
   async send(world) {
-    const { status, location } = await world.post(await oneOf('order.paid')(world))
+    const answer = await world.post(await oneOf('order.paid')(world))
+    const { status, location } = answer
     const isRedirect = status >= 300 && status < 400
     return isRedirect
       ? `It redirects to ${location ?? 'another address'}; redirects are not followed. Give the final address.`
-      : null
+      : (noAnswer(answer, 'a good webhook') ?? null)
   },
 }
 
@@ -80,7 +98,8 @@ const quick: Check = {
   name: 'answers in time',
   async send(world) {
     const answer = await world.post(await oneOf('order.paid')(world))
-    return answer.problem === 'timeout' ? mustTake(answer, 'a good webhook') : null
+    if (answer.problem === 'absent') throw new Error(`${answer.reason} Start the receiver, or check the address.`)
+    return noAnswer(answer, 'a good webhook') ?? null
   },
 }
 
@@ -90,7 +109,7 @@ const repeated: Check = {
     const id = hex(16)
     const body = JSON.stringify(world.order('order.paid'))
     const first = await world.post(await signTestWebhook(body, world.secret, { id }))
-    if (!isGood(first)) return null
+    if (!isGood(first)) return noAnswer(first, 'a good webhook')
     return mustTake(await world.post(await signTestWebhook(body, world.secret, { id })), 'a repeated webhook')
   },
 }
@@ -100,7 +119,7 @@ const reordered: Check = {
   async send(world) {
     const same = { _id: hex(12), code: `test${hex(8)}` }
     const first = await world.post(await signTestWebhook(world.order('order.paid', same), world.secret))
-    if (!isGood(first)) return null
+    if (!isGood(first)) return noAnswer(first, 'a good webhook')
     const older = { ...same, updatedAt: new Date(Date.now() - 60_000).toISOString(), paidAt: null }
     return mustTake(
       await world.post(await signTestWebhook(world.order('order.awaiting', older), world.secret)),
@@ -112,7 +131,8 @@ const reordered: Check = {
 const unknown: Check = {
   name: 'takes an event it does not know',
   async send(world) {
-    if (!isGood(await world.post(await oneOf('order.paid')(world)))) return null
+    const first = await world.post(await oneOf('order.paid')(world))
+    if (!isGood(first)) return noAnswer(first, 'a good webhook')
     return mustTake(await world.post(await oneOf('order.some_future_event')(world)), 'an unknown event')
   },
 }
@@ -120,13 +140,16 @@ const unknown: Check = {
 const rawBody: Check = {
   name: 'verifies the bytes as they came',
   async send(world) {
-    if (!isGood(await world.post(await oneOf('order.paid')(world)))) return null
+    const first = await world.post(await oneOf('order.paid')(world))
+    if (!isGood(first)) return noAnswer(first, 'a good webhook')
     const goods = { goodsName: 'Café \\u0301 / ☕' }
     const body = JSON.stringify(world.order('order.paid', { goods }), null, 3).replaceAll('/', '\\/')
     const answer = await world.post(await signTestWebhook(body, world.secret))
-    return isGood(answer)
-      ? null
-      : `It refused a good webhook with unusual spacing (${answer.status}). Verify the raw body, not parsed JSON.`
+    if (isGood(answer)) return null
+    return (
+      noAnswer(answer, 'a good webhook with unusual spacing') ??
+      `It refused a good webhook with unusual spacing (${answer.status}). Verify the raw body, not parsed JSON.`
+    )
   },
 }
 
@@ -134,7 +157,7 @@ const forged: Check = {
   name: 'refuses a signature of another secret',
   async send(world) {
     const other = `whsec_${Buffer.from(hex(32), 'hex').toString('base64')}`
-    return mustRefuse(await world.post(await signTestWebhook(world.order('order.paid'), other)), 'a forged webhook')
+    return mustRefuse(world, await signTestWebhook(world.order('order.paid'), other), 'a forged webhook')
   },
 }
 
@@ -142,7 +165,7 @@ const changed: Check = {
   name: 'refuses a changed body',
   async send(world) {
     const { body, headers } = await oneOf('order.paid')(world)
-    return mustRefuse(await world.post({ body: body.replace('"50.00"', '"90.00"'), headers }), 'a changed body')
+    return mustRefuse(world, { body: body.replace('"50.00"', '"90.00"'), headers }, 'a changed body')
   },
 }
 
@@ -151,32 +174,41 @@ const unsigned: Check = {
   async send(world) {
     const { body, headers } = await oneOf('order.paid')(world)
     const bare = Object.entries(headers).filter(([name]) => !name.endsWith('-signature'))
-    return mustRefuse(await world.post({ body, headers: Object.fromEntries(bare) }), 'a webhook without a signature')
+    return mustRefuse(world, { body, headers: Object.fromEntries(bare) }, 'a webhook without a signature')
   },
 }
 
-const at =
-  (seconds: number) =>
-  async (world: World): Promise<Answer> =>
-    world.post(
-      await signTestWebhook(world.order('order.paid'), world.secret, {
-        atSeconds: Math.floor(Date.now() / 1000) + seconds,
-      }),
-    )
+const at = (seconds: number, world: World): Promise<Sent> =>
+  signTestWebhook(world.order('order.paid'), world.secret, { atSeconds: Math.floor(Date.now() / 1000) + seconds })
 
 const old: Check = {
   name: 'refuses a replay that is older than five minutes',
-  send: async (world) => mustRefuse(await at(-600)(world), 'a webhook signed ten minutes ago'),
+  send: async (world) => mustRefuse(world, await at(-600, world), 'a webhook signed ten minutes ago'),
 }
 
 const future: Check = {
   name: 'refuses a timestamp in the future',
-  send: async (world) => mustRefuse(await at(600)(world), 'a webhook signed ten minutes from now'),
+  send: async (world) => mustRefuse(world, await at(600, world), 'a webhook signed ten minutes from now'),
 }
 
-const CHECKS = [good, direct, quick, repeated, reordered, unknown, rawBody, forged, changed, unsigned, old, future]
+const CHECKS = [quick, good, direct, repeated, reordered, unknown, rawBody, forged, changed, unsigned, old, future]
 
-/** Tries a receiver. One that a shop uses gets orders that no shop knows, under aliases CONTRACT-TEST-…. */
+/** Codes of a connection that was there: whatever else fails came before it. */
+const CLOSED = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
+function failureOf(error: Error, url: string): Answer {
+  const { code = '', message = error.message } = (error.cause ?? {}) as { code?: string; message?: string }
+  const failed = (problem: Problem): Answer => ({ status: 0, problem, location: null })
+  if (error.name === 'TimeoutError') return failed('timeout')
+  if (CLOSED.has(code) || code.startsWith('HPE_')) return failed('closed')
+  const reason = code === 'ECONNREFUSED' ? `Nothing listens at ${url}.` : `${url} cannot be reached: ${message}.`
+  return { ...failed('absent'), reason }
+}
+
+/**
+ * Tries a receiver. One that a shop uses gets orders that no shop knows, under aliases CONTRACT-TEST-….
+ * @throws Error when nothing listens there
+ */
 export async function testReceiver(url: string, secret: string, timeoutMs: number): Promise<Result[]> {
   const post = async ({ body, headers }: Sent): Promise<Answer> => {
     try {
@@ -185,8 +217,7 @@ export async function testReceiver(url: string, secret: string, timeoutMs: numbe
       await answer.body?.cancel()
       return { status: answer.status, problem: null, location: answer.headers.get('location') }
     } catch (error) {
-      const problem = (error as Error).name === 'TimeoutError' ? 'timeout' : 'connection'
-      return { status: 0, problem, location: null }
+      return failureOf(error as Error, url)
     }
   }
   const world = { secret, post, order: sampleOrder }
@@ -194,7 +225,7 @@ export async function testReceiver(url: string, secret: string, timeoutMs: numbe
   for (const { name, send } of CHECKS) {
     const fault = await send(world)
     results.push({ name, fault })
-    // every later check would wait as long
+    // what answers nothing can be praised for nothing
     if (name === quick.name && fault !== null) break
   }
   return results

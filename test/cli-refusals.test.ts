@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { verifyWebhook, type WebhookHeaders } from '../sdk/index.ts'
+import { bareEnv } from './harness/bare-env.ts'
+import { SECRET } from './harness/broken-receivers.ts'
+import { freePort } from './harness/free-port.ts'
+import { openShop, type Shop } from './harness/shop.ts'
+
+/* What the developer's commands refuse, and that they say why instead of waiting, guessing or praising. */
+
+const BIN = join(import.meta.dirname, '../bin/comptoir.cjs')
+
+let folder: string
+let shop: Shop
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'comptoir-refusals-'))
+  shop = await openShop()
+})
+after(async () => {
+  await shop?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Done = { code: number; out: string; err: string }
+
+async function comptoir(...args: string[]): Promise<Done> {
+  const { headers } = shop.merchant
+  const key = { COMPTOIR_API_KEY: headers['x-api-key'] ?? '', COMPTOIR_API_SECRET: headers['x-api-secret'] ?? '' }
+  const env = { ...bareEnv(), HOME: folder, COMPTOIR_URL: shop.host.baseUrl, ...key }
+  const child = spawn(process.execPath, [BIN, ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const done: Done = { code: 0, out: '', err: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    done.out += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    done.err += chunk.toString()
+  })
+  const [code] = await once(child, 'close')
+  return { ...done, code: Number(code) }
+}
+
+const tryReceiver = (url: string): Promise<Done> =>
+  comptoir('webhooks', 'test', url, '--secret', SECRET, '--timeout', '2')
+
+test('webhooks test praises nothing where nothing listens', async () => {
+  const url = `http://127.0.0.1:${await freePort()}/`
+  const { code, out, err } = await tryReceiver(url)
+  assert.deepEqual([code, out, err], [1, '', `Nothing listens at ${url}. Start the receiver, or check the address.\n`])
+  const nowhere = await tryReceiver('nowhere:4000/')
+  assert.deepEqual([nowhere.code, nowhere.out], [1, ''])
+  assert.match(nowhere.err, /^nowhere:4000\/ cannot be reached: .+\. Start the receiver, or check the address\.\n$/)
+})
+
+type Fate = 'answer' | 'close'
+
+/** Takes good webhooks; does `fate` with the rest. `breaksForGood`: nothing is answered after the first close. */
+async function openClosing(fate: (isGood: boolean) => Fate, breaksForGood = false) {
+  let isBroken = false
+  const server = createServer(async (request, response) => {
+    const body = Buffer.concat(await request.toArray())
+    const isGood = await verifyWebhook(body, request.headers as WebhookHeaders, SECRET).then(
+      () => true,
+      () => false,
+    )
+    if (isBroken || fate(isGood) === 'close') {
+      isBroken = breaksForGood
+      return void request.socket.destroy()
+    }
+    response.writeHead(isGood ? 204 : 400).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() }
+}
+
+test('webhooks test: closing the connection refuses a forged webhook, but takes no good one and is no crash', async () => {
+  const closes = await openClosing(() => 'close')
+  const silent = await tryReceiver(closes.url)
+  closes.close()
+  assert.deepEqual([silent.code, /good {2}/.test(silent.out)], [1, false], silent.out)
+  assert.match(silent.out, /^WRONG answers in time\n {6}It closed the connection on a good webhook/)
+
+  const refuses = await openClosing((isGood) => (isGood ? 'answer' : 'close'))
+  const fine = await tryReceiver(refuses.url)
+  refuses.close()
+  assert.deepEqual([fine.code, /WRONG/.test(fine.out)], [0, false], fine.out)
+
+  const crashes = await openClosing((isGood) => (isGood ? 'answer' : 'close'), true)
+  const crashed = await tryReceiver(crashes.url)
+  crashes.close()
+  assert.equal(crashed.code, 1)
+  assert.match(crashed.out, /WRONG refuses a signature of another secret\n/)
+  assert.doesNotMatch(crashed.out, /good {2}refuses/)
+})
