@@ -1,5 +1,5 @@
-import { once } from 'node:events'
-import { createWriteStream, existsSync, renameSync, rmSync, truncateSync, type WriteStream } from 'node:fs'
+import { closeSync, existsSync, openSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, textOf, UsageError } from '../command.ts'
 import { connect } from '../connection.ts'
@@ -50,15 +50,35 @@ class Rows {
 
 type Download = { url: URL; headers: Record<string, string>; part: string; say(line: string): void }
 
-async function writeAll(body: AsyncIterable<Uint8Array>, out: WriteStream, note: (chunk: Uint8Array) => void) {
+const REASONS: Record<string, string> = {
+  ENOENT: 'there is no such folder',
+  EACCES: 'you may not write there',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'your share of the disk is full',
+}
+
+const fileError = ({ code = '', message }: NodeJS.ErrnoException, file: string): Error =>
+  new Error(`${file} cannot be written: ${REASONS[code] ?? message}.`)
+
+const isFromSystem = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'syscall' in error && 'errno' in error
+
+/** @returns false: the connection broke */
+async function writeAll(body: AsyncIterable<Uint8Array>, part: string, note: (chunk: Uint8Array) => void) {
+  const out = await open(part, 'a')
+  const chunks = body[Symbol.asyncIterator]()
   try {
-    for await (const chunk of body) {
-      note(chunk)
-      if (!out.write(chunk)) await once(out, 'drain')
+    for (;;) {
+      const next = await chunks.next().catch(() => null)
+      if (next === null) return false
+      if (next.done) return true
+      await out.writeFile(next.value)
+      note(next.value)
     }
   } finally {
-    out.end()
-    await once(out, 'close')
+    await chunks.return?.()
+    await out.close()
   }
 }
 
@@ -108,9 +128,9 @@ async function receive({ url, headers, part, say }: Download, progress: Progress
     rows.continue()
     if (rows.lastId !== '') url.searchParams.set('after', rows.lastId)
   }
-  // without a row there is no place to go on from
+  // without a row there is no place to go on from; a file that cannot be written shows before anything is asked for
   if (!rows?.lastId) {
-    rmSync(part, { force: true })
+    closeSync(openSync(part, 'w'))
     rows?.restart()
   }
   const answer = await fetch(url, { headers }).catch(() => null)
@@ -118,10 +138,7 @@ async function receive({ url, headers, part, say }: Download, progress: Progress
   if (!answer.ok || !answer.body) throw new Error(await refusalOf(answer))
   progress.begin(Number(answer.headers.get('x-total-count')))
   const note = (chunk: Uint8Array): void => progress.note(chunk, say)
-  return writeAll(answer.body, createWriteStream(part, { flags: 'a' }), note).then(
-    () => true,
-    () => false,
-  )
+  return writeAll(answer.body, part, note)
 }
 
 /** A CSV that breaks off goes on behind its last whole row; a spreadsheet begins again. */
@@ -162,8 +179,13 @@ export const exportOrders: Command = {
     }
     const part = `${file}.part`
     const progress = new Progress(format === 'csv')
-    await download({ url, headers, part, say }, progress)
-    renameSync(part, file)
+    try {
+      await download({ url, headers, part, say }, progress)
+      renameSync(part, file)
+    } catch (error) {
+      rmSync(part, { force: true })
+      throw isFromSystem(error) ? fileError(error, file) : error
+    }
     const orders = progress.rows?.count ?? progress.total
     show({ file, orders }, `${orders} orders are in ${file}.`)
   },
